@@ -1,0 +1,53 @@
+# make lab        the course in JupyterLab, on your own copy of the chapters
+# make test       the whole suite
+# make help       the rest
+
+PYTHON ?= python3
+BIN := .venv/bin
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+# Errors and the address, not a page of extensions; as root (in a container) Jupyter asks to be told that this is meant.
+LAB_FLAGS := --log-level=ERROR $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
+
+.PHONY: help lab teach test test-all lint build grade-demo bench doctor clean
+
+help:           ## what there is to make
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+# One stamp for the whole set-up: made again when the pins change, untouched otherwise.
+.venv/.ready: requirements.txt pyproject.toml
+	@$(PYTHON) setup_venv.py
+	@touch $@
+
+lab: .venv/.ready    ## JupyterLab on your own copy of the chapters, in my-notebooks/
+	@python -m graded_kernels.course.build
+	@python -m graded_kernels.course.learner
+	@jupyter lab --notebook-dir=my-notebooks $(LAB_FLAGS) $(LAB_ARGS)
+
+teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrader
+	@python -m graded_kernels.course.build
+	@cd course && jupyter lab $(LAB_FLAGS) $(LAB_ARGS)
+
+test: .venv/.ready   ## the whole suite
+	@ruff check . && ruff format --check .
+	@python -m pytest $(PYTEST_ARGS)
+
+test-all: .venv/.ready  ## the slow, exhaustive runs too
+	@python -m pytest --exhaustive $(PYTEST_ARGS)
+
+build: .venv/.ready  ## course/source from chapters and answers, and the tests' submissions from it
+	@python -m graded_kernels.course.build
+	@python tests/make_submissions.py
+
+grade-demo: .venv/.ready  ## grade three submissions through nbgrader and print who got what, and why
+	@python tests/grade_demo.py
+
+doctor: .venv/.ready ## what this machine can run
+	@python -P autograder/doctor.py
+
+bench: .venv/.ready  ## the benchmarks, as ratios
+	@for file in benchmarks/*.py; do python $$file || exit 1; done
+
+clean:          ## remove the environment and what was built; your notebooks and gradebooks stay
+	rm -rf .venv build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,175 @@
+"""One case of an exercise: call the answer twice, compare with the oracle, and say in one sentence what is wrong."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from .compare import Comparison, Expected, compare, expect
+from .exercise import Case, Exercise
+from .fingerprint import wild_outputs
+from .report import CaseResult, Curve
+from .runner import Outcome, Runner, Trouble
+from .ulp import ulp_error
+
+DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
+
+
+@dataclass
+class Judged:
+    """A result, and what the rest of the check needs of it: the trouble that stopped it, the outputs that were
+    wrong.
+    """
+
+    result: CaseResult
+    trouble: Trouble | None = None
+    args: tuple = ()
+    outputs: list | None = None  # (actual, mask of wrong elements) for each output, where some element is wrong
+    outcome: Outcome | None = None
+
+
+def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, generator: torch.Generator) -> Judged:
+    """Calls the answer on the case's inputs, and once more, in Triton with the programs of every launch in another
+    order.
+    """
+    args = case.inputs(generator)
+    shown = describe(exercise, args)
+
+    def result(status: str, message: str, **more) -> CaseResult:
+        return CaseResult(case.name, status, case.bonus, message, shown, "" if status == "pass" else case.hint, **more)
+
+    outcome = runner.call(args)
+    if outcome.trouble:
+        return _trouble(case, outcome.trouble, result, args, outcome)
+    if case.raises:
+        return Judged(
+            result("fail", f"This call should raise {case.raises.__name__}, but it returned."),
+            None,
+            args,
+            None,
+            outcome,
+        )
+    named = dict(zip(exercise.parameters, args, strict=False))
+    expected = expect(exercise, case, args)
+    comparisons = [compare(expected, i, outcome.outputs[i], named) for i in range(len(expected.names))]
+    worst = max((c.worst for c in comparisons), default=0.0)
+    curve = _curve(exercise, case, args, expected, comparisons)
+    complaint = next((c.complaint for c in comparisons if c.complaint), "")
+    if complaint:
+        return Judged(result("fail", complaint), None, args, None, outcome)
+    failed = [c for c in comparisons if c.failure]
+    if failed:
+        first = failed[0].failure
+        wrong = list(zip(outcome.outputs, (c.wrong for c in comparisons), strict=True))
+        message = f"{first.output} is wrong in {first.wrong:,} of {first.total:,} elements."
+        message = " ".join([message, *outcome.findings[:1], *outcome.hints[:1]])
+        return Judged(result("fail", message, failure=first, worst_ulp=worst, curve=curve), None, args, wrong, outcome)
+    misdeed = _misdeed(outcome) or _unsteady(
+        exercise, case, args, backend, runner, outcome, expected, generator.initial_seed()
+    )
+    if misdeed:
+        return Judged(result("fail", misdeed, worst_ulp=worst), None, args, None, outcome)
+    used = max((c.used for c in comparisons), default=0.0)
+    return Judged(
+        result("pass", f"worst {worst:.2f} ulp, {used:.0%} of the tolerance", worst_ulp=worst, curve=curve),
+        None,
+        args,
+        None,
+        outcome,
+    )
+
+
+def _trouble(case: Case, trouble: Trouble, result, args: tuple, outcome: Outcome) -> Judged:
+    if case.raises and trouble.kind == "raised" and trouble.error == case.raises.__name__:
+        import re
+
+        if re.search(case.says, trouble.message):
+            return Judged(result("pass", f"raised {trouble.message}"), None, args, None, outcome)
+        return Judged(
+            result("fail", f"The message should name the place; it says: {trouble.message}"), None, args, None, outcome
+        )
+    status = "fail" if trouble.kind in ("finding", "refused") else "error"
+    return Judged(result(status, trouble.message, details=trouble.details), trouble, args, None, outcome)
+
+
+def _misdeed(outcome: Outcome) -> str:
+    """What a right result does not excuse."""
+    if outcome.findings:
+        return outcome.findings[0]
+    if outcome.mutated:
+        return (
+            f"The answer changed its input {outcome.mutated[0]}. The caller may still need it: write into a new tensor."
+        )
+    if outcome.aliased:
+        return f"An output shares memory with the input {outcome.aliased[0]}. Return a tensor of its own."
+    return ""
+
+
+def _unsteady(exercise, case, args, backend, runner, first: Outcome, expected: Expected, seed: int) -> str:
+    """Whether the same input gives the same bits, and the programs of a launch in any order the same result."""
+    again = runner.call(args, shuffle=seed if backend == "triton" else None)
+    if again.trouble:
+        return f"The second call with the same input failed: {again.trouble.message}"
+    if again.findings:
+        return again.findings[0]
+    if _same(first, again):
+        return ""
+    if backend == "torch" or not _same(first, runner.call(args)):
+        return "The same input, given twice, gives different bits."
+    named = dict(zip(exercise.parameters, args, strict=False))
+    comparisons = [compare(expected, i, o, named) for i, o in enumerate(again.outputs)]
+    if any(c.complaint or c.failure for c in comparisons):
+        return "The result depends on the order in which the programs of the grid run. A GPU promises no order."
+    return ""
+
+
+def _same(one: Outcome, other: Outcome) -> bool:
+    """Whether two calls gave the same bits: NaN compares like any other pattern."""
+    pairs = list(zip(one.outputs, other.outputs, strict=True))
+    return all(a.shape == b.shape and a.dtype == b.dtype and _bits(a).equal(_bits(b)) for a, b in pairs)
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.reshape(-1).contiguous().view(torch.uint8)
+
+
+def describe(exercise: Exercise, args: tuple) -> str:
+    """The arguments in words: ``dy: float16 (11, 101) strides (202, 2), eps: 1e-05``."""
+    words = []
+    for name, value in zip(exercise.parameters, args, strict=False):
+        if isinstance(value, torch.Tensor):
+            strides = "" if value.is_contiguous() else f" strides {value.stride()}"
+            words.append(f"{name}: {str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}{strides}")
+        else:
+            words.append(f"{name}: {value!r}")
+    return ", ".join(words)
+
+
+def _curve(
+    exercise: Exercise, case: Case, args: tuple, expected: Expected, comparisons: list[Comparison]
+) -> Curve | None:
+    """The first output's error over the swept input, beside that of the first wild bug."""
+    if not case.swept or comparisons[0].error is None or comparisons[0].error.numel() < DRAWABLE:
+        return None
+    x = args[exercise.parameters.index(case.swept)]
+    keep = x.isfinite().flatten()
+    order = x.double().flatten()[keep].argsort()
+
+    def over_x(values: torch.Tensor) -> np.ndarray:
+        return values.double().flatten()[keep][order].numpy()
+
+    wild = None
+    if exercise.wild:
+        theirs = wild_outputs(exercise.wild[0], args)[0][0]
+        wild = over_x(
+            ulp_error(theirs, expected.values[0], expected.dtypes[0]).masked_fill(expected.allowed[0].isinf(), 0.0)
+        )
+    return Curve(
+        parameter=case.swept,
+        dtype=str(expected.dtypes[0]).removeprefix("torch."),
+        x=over_x(x),
+        ulp=over_x(comparisons[0].error),
+        wild=wild,
+        wild_name=exercise.wild[0].who if exercise.wild else "",
+        allowed=over_x(expected.allowed[0]),
+    )

@@ -1,0 +1,163 @@
+"""The check: one engine for the notebook cell, the grader and pytest. It asks a runner for outputs and judges them
+here.
+"""
+
+import difflib
+import platform
+from importlib import metadata
+
+import torch
+
+from .case import Judged, judge_case
+from .cost import judge_compile, judge_traffic
+from .exercise import Exercise, Witness
+from .exercises import EXERCISES
+from .fingerprint import fingerprint
+from .report import CaseResult, Report
+from .runner import InProcess, Runner, Trouble, Unloadable
+from .source import Answer, AnswerError, AnswerRefused, load
+from .witness import judge_witness
+
+FINAL = ("stub", "refused", "unloadable")  # troubles of the whole answer: no other case can go better
+
+
+def check(exercise: str, function, backend: str | None = None, *, seed: int = 0, compiler: bool = True) -> Report:
+    """Checks ``function`` as an answer to ``exercise`` and says what it found.
+
+    exercise: a name of ``graded-kernels list``. backend: ``"torch"`` or ``"triton"``; where it is left out, the one
+    that the exercise has, or ``"triton"`` if the function's module holds Triton kernels. seed: of the random inputs.
+    compiler: whether a Triton answer that is right so far is compiled ahead of time for GPUs, too.
+    The function is called in this process, on copies of its inputs. The report is true if every case but the
+    distinctions passed. Raises ValueError for an unknown exercise or a backend the exercise does not have.
+    """
+    record = find(exercise)
+    backend = choose_backend(record, backend, function)
+    return judge(record, backend, InProcess(function, record, backend), seed=seed, compiler=compiler)
+
+
+def check_answer(answer: Answer, backend: str, *, seed: int = 0, compiler: bool = True) -> Report:
+    """Checks an answer that is code, not yet a function. An answer that cannot be loaded gets a report that says
+    why.
+    """
+    record = find(answer.exercise)
+    try:
+        runner = InProcess(load(answer), record, backend)
+    except AnswerError as error:
+        kind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
+        runner = Unloadable(Trouble(kind, str(error), error.details))
+    return judge(record, backend, runner, seed=seed, compiler=compiler)
+
+
+def find(exercise: str) -> Exercise | Witness:
+    """The record of this name. Raises ValueError that names the closest ones."""
+    if exercise not in EXERCISES:
+        close = difflib.get_close_matches(exercise, EXERCISES, n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "graded-kernels list shows them all."
+        raise ValueError(f"there is no exercise {exercise!r}; {hint}")
+    return EXERCISES[exercise]
+
+
+def choose_backend(record: Exercise | Witness, backend: str | None, function) -> str:
+    if backend is None:
+        if len(record.backends) == 1:
+            return record.backends[0]
+        names = getattr(function, "__globals__", {}).values()
+        return "triton" if any(type(v).__module__.startswith("triton.runtime") for v in names) else "torch"
+    if backend not in record.backends:
+        raise ValueError(f"{record.name} is answered in {' and '.join(record.backends)}, not in {backend!r}")
+    return backend
+
+
+def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int = 0, compiler: bool = True) -> Report:
+    """The report on whatever ``runner`` calls. Nothing the runner hands back is believed before it is compared."""
+    judged = (
+        judge_witness(record, runner) if isinstance(record, Witness) else _judge_cases(record, backend, runner, seed)
+    )
+    cases = [j.result for j in judged]
+    stopped = next((j.trouble for j in judged if j.trouble and j.trouble.kind in FINAL), None)
+    traffic = compiled = None
+    if backend == "triton" and not stopped:
+        traffic, more = judge_traffic(record, judged)
+        cases += more
+    if backend == "triton" and compiler and _all_right(cases):
+        compiled, more = judge_compile(_launches(judged))
+        cases += more
+    needed = [c for c in cases if not c.bonus and c.status != "not-run"]
+    passed = not stopped and bool(needed) and _all_right(cases)
+    bug = None
+    if isinstance(record, Exercise) and not stopped:
+        # Distinctions are left out: there an answer may fail by rounding alone, and no bug explains rounding.
+        bug = fingerprint(record, [(j.args, j.outputs) for j in judged if j.outputs and not j.result.bonus])
+    return Report(
+        exercise=record.name,
+        backend=backend,
+        passed=passed,
+        score=0.0 if stopped else _score(record, needed),
+        cases=tuple(cases),
+        summary=_summary(stopped, needed),
+        fingerprint=f"this is what {bug.who} computed ({bug.thread})" if bug else None,
+        fingerprint_story=bug.story if bug else "",
+        traffic=traffic,
+        compile=compiled,
+        environment=environment(),
+    )
+
+
+def _judge_cases(record: Exercise, backend: str, runner: Runner, seed: int) -> list[Judged]:
+    """Every case in order; after a stub or a refusal, which no other case can mend, the rest is not run."""
+    judged: list[Judged] = []
+    for number, case in enumerate(record.cases):
+        generator = torch.Generator().manual_seed(seed * 1000 + number)
+        judged.append(judge_case(record, case, backend, runner, generator))
+        if judged[-1].trouble and judged[-1].trouble.kind in FINAL:
+            rest = [
+                CaseResult(c.name, "not-run", c.bonus, "The answer was not called again.", "")
+                for c in record.cases[number + 1 :]
+            ]
+            return judged + [Judged(r) for r in rest]
+    return judged
+
+
+def _all_right(cases: list[CaseResult]) -> bool:
+    return all(c.status in ("pass", "not-run") for c in cases if not c.bonus)
+
+
+def _launches(judged: list[Judged]) -> list:
+    return [launch for j in judged if j.outcome for launch in j.outcome.launches]
+
+
+def _score(record: Exercise | Witness, needed: list[CaseResult]) -> float:
+    """The share of cases passed; nothing where the first one fails, which any attempt at the formula passes."""
+    if not needed or needed[0].status != "pass":
+        return 0.0
+    passed = sum(c.status == "pass" for c in needed)
+    return passed / len(needed) if isinstance(record, Exercise) else float(passed == len(needed))
+
+
+def _summary(stopped, needed: list[CaseResult]) -> str:
+    if stopped:
+        return stopped.message
+    wrong = [c for c in needed if c.status != "pass"]
+    if not wrong:
+        return "passed"
+    return f"{len(wrong)} of {len(needed)} cases fail, the first is “{wrong[0].name}”"
+
+
+def environment() -> dict[str, str]:
+    """What the check ran on: versions, device, and how Triton kernels were run."""
+    from .interpret import mode
+
+    def version(package: str) -> str:
+        try:
+            return metadata.version(package)
+        except metadata.PackageNotFoundError:
+            return "not installed"
+
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "triton": version("triton"),
+        "device": device,
+        "mode": mode(),
+    }

@@ -1,0 +1,157 @@
+"""The command line: ``graded-kernels list | check | doctor``. Exit status: 0 passed, 1 not passed, 2 wrong usage."""
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from .report import Report
+    from .source import Answer
+
+PASSED, NOT_PASSED, USAGE = 0, 1, 2
+
+
+class UsageError(Exception):
+    """A command line that cannot be carried out; the message names the remedy."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    for stream in (sys.stdout, sys.stderr):  # a message may hold characters that the terminal's encoding lacks
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    options = parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except UsageError as error:
+        print(f"graded-kernels: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        return 130  # what a shell reports for Ctrl-C
+    except BrokenPipeError:  # the reader of the pipe, `head` say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOT_PASSED
+
+
+def parser() -> argparse.ArgumentParser:
+    about = "Check PyTorch and Triton answers to the exercises of the course."
+    top = argparse.ArgumentParser(prog="graded-kernels", description=about)
+    commands = top.add_subparsers(required=True, metavar="command")
+
+    listing = commands.add_parser("list", help="show the exercises")
+    listing.add_argument("--json", action="store_true", help="print one JSON array")
+    listing.set_defaults(run=run_list)
+
+    check = commands.add_parser("check", help="check an answer; exit 0: passed, 1: not passed, 2: wrong usage")
+    check.add_argument("exercise", metavar="EXERCISE", help="a name that `graded-kernels list` shows")
+    check.add_argument("file", metavar="FILE.py", type=Path, help="defines a function named like the exercise")
+    check.add_argument("--backend", help="torch or triton; left out, the one the file is written for")
+    check.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
+    check.add_argument("--in-process", action="store_true", help="call the answer in this process, for a debugger")
+    check.set_defaults(run=run_check)
+
+    doctor = commands.add_parser("doctor", help="say what will run on this machine and what will not")
+    doctor.set_defaults(run=run_doctor)
+    return top
+
+
+# Every command imports what it needs: --help waits for none of it.
+
+
+def run_list(options: argparse.Namespace) -> int:
+    from .exercises import EXERCISES
+
+    rows = [
+        {
+            "exercise": record.name,
+            "backends": list(record.backends),
+            "points": record.points,
+            "signature": record.signature,
+            "summary": record.summary,
+        }
+        for record in EXERCISES.values()
+    ]
+    if options.json:
+        print(json.dumps(rows, indent=2))
+        return PASSED
+    table = [("exercise", "backends", "points", "signature")]
+    table += [(row["exercise"], ", ".join(row["backends"]), str(row["points"]), row["signature"]) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for name, backends, points, signature in table:
+        print(f"{name:{widths[0]}}  {backends:{widths[1]}}  {points:>{widths[2]}}  {signature}")
+    return PASSED
+
+
+def run_check(options: argparse.Namespace) -> int:
+    from . import text
+
+    answer, backend = wanted(options)
+    stdout = keep_stdout()
+    report = report_on(answer, backend)
+    if options.json:
+        shown = json.dumps(report.to_dict(), indent=2, allow_nan=False)
+    else:
+        shown = text.render(report, color=text.wants_color(stdout))
+    print(shown, file=stdout, flush=True)
+    return PASSED if report.passed else NOT_PASSED
+
+
+def run_doctor(options: argparse.Namespace) -> int:
+    from . import doctor
+
+    return doctor.main()
+
+
+def wanted(options: argparse.Namespace) -> tuple["Answer", str]:
+    """The answer and the backend that the command line names. Raises UsageError."""
+    from .check import choose_backend, find
+    from .source import AnswerError, read_file
+
+    if not options.file.is_file():
+        raise UsageError(f"there is no file {options.file}")
+    try:
+        record = find(options.exercise)
+        answer = read_file(options.file, record.name)
+        backend = options.backend or likely_backend(record.backends, answer.text)
+        choose_backend(record, backend, None)
+    except (ValueError, AnswerError) as error:
+        raise UsageError(str(error)) from None
+    if not re.search(rf"\b{record.name}\b", answer.text):
+        raise UsageError(f"{options.file} defines no function {record.name}; name the function like the exercise")
+    return answer, backend
+
+
+def likely_backend(backends: tuple[str, ...], source: str) -> str:
+    """The only backend, or the one that the source is written for; says which on stderr."""
+    if len(backends) == 1:
+        return backends[0]
+    imports_triton = re.search(r"^\s*(import|from)\s+triton\b", source, re.MULTILINE)
+    backend, reason = ("triton", "imports triton") if imports_triton else ("torch", "does not import triton")
+    print(f"backend {backend}: the file {reason} (--backend says otherwise)", file=sys.stderr)
+    return backend
+
+
+def report_on(answer: "Answer", backend: str) -> "Report":
+    from .check import check_answer, find, judge
+    from .runner import Trouble, Unloadable
+
+    try:
+        return check_answer(answer, backend)
+    except SystemExit as end:
+        said = f"The code ended the process with exit({end.code}). Take that out: the check has to go on."
+        return judge(find(answer.exercise), backend, Unloadable(Trouble("unloadable", said)))
+
+
+def keep_stdout() -> TextIO:
+    """The terminal or pipe that stdout was. From here on all else that is printed, by C code as well, goes to stderr.
+
+    It is never undone: what a thread or an exit handler of the answer prints later must not follow the report.
+    """
+    sys.stdout.flush()
+    kept = os.fdopen(os.dup(1), "w", encoding=sys.stdout.encoding, errors="backslashreplace")
+    os.dup2(2, 1)
+    return kept

@@ -1,0 +1,45 @@
+"""What a GPU's compiler says about a kernel, on a machine without a GPU.
+
+Triton's interpreter runs Python; a GPU runs what Triton's compiler accepts. The two differ: a list, a dictionary or a
+call of NumPy inside a kernel works in the interpreter and does not compile. Each recorded launch is therefore compiled
+ahead of time, with its own argument types, constants and options, for `TARGETS`: sm_80 (A100), sm_90 (H100, H200),
+sm_100 (B200) and gfx942 (MI300). It takes no GPU and no driver: ptxas, cuobjdump and LLVM are in Triton's package.
+
+    launch = launch_of(kernel, args, kwargs, source)     # in the process that ran the kernel; plain data from here on
+    launch = recorded(emulator.launches[0], source)      # the same, of a launch that the emulator noted
+    report = compile_report([launch])
+
+``report`` is a dictionary for `json.dumps`:
+
+    status      "pass": everything compiled; "fail": something did not; "not-run": something could not be judged
+    reason      one sentence, empty where status is "pass"
+    triton      version of the compiler
+    left_out    how many distinct launches were not compiled (only `LIMIT` are)
+    targets     one row for each launch and target:
+        kernel, target, device    "silu_kernel", "sm_90", "NVIDIA H100 and H200"
+        launch                    "x: *fp16, n: i32, BLOCK=1024, not divisible by 16: n"
+        aligned                   whether every pointer and integer argument is divisible by 16, as wide loads need
+        status                    "pass", "fail" or "not-run"
+        message, line, line_text  the compiler's words, and the line of the launch's source, from 1, that they are about
+        registers                 32-bit registers a thread (vector registers on gfx942)
+        scalar_registers          gfx942 only, else None
+        spills                    bytes a thread stores to memory because registers ran out; 0 is what one wants
+        shared                    bytes of shared memory a program (LDS on gfx942)
+        loads, stores             how many global memory instructions of each width: {"128": 4, "32": 1}, bits as keys
+        load_bits, store_bits     the width most bits travel in, the narrower where two are equal; None without any
+        seconds, cached           time in the compiler, and whether an earlier report did that work
+
+Numbers are per thread and static: an instruction inside a loop counts once.
+
+How. The launch's kernel and the functions it calls are cut out of the source text with `ast`; nothing else of the
+learner's file goes anywhere near an interpreter (`extract`). One worker process without ``TRITON_INTERPRET`` compiles
+them for every target (`worker`, `language`, `process`); what it answers is JSON. Results are kept by content in the
+user's cache folder (`cache`): a report whose results are all there starts no process.
+"""
+
+from .launch import KernelLaunch
+from .recording import launch_of, recorded
+from .report import LIMIT, compile_report
+from .targets import TARGETS, Target
+
+__all__ = ["LIMIT", "TARGETS", "KernelLaunch", "Target", "compile_report", "launch_of", "recorded"]

@@ -1,0 +1,198 @@
+"""Cuts a kernel and what it needs out of a learner's file, so that the file itself is never run.
+
+The result travels to the worker as JSON:
+
+    functions   name -> Function: the text of a ``@triton.jit`` function from its ``def`` on, without decorators
+    values      name -> what the functions refer to by that name:
+        3, 1.5, "x", None, True                    a plain module-level value
+        {"constexpr": 3}                           tl.constexpr(3)
+        {"import": "triton.language"}              a module of Triton's language, or ``math``
+        {"import": "triton.language", "name": "exp"}
+        {"any": [value, ...]}                      the first that can be imported
+        {"floats": {"pi": 3.14}}                   numpy or torch, of which a kernel can use the constants
+        {"function": name, "of": extract}          a jit function of another module
+        {"opaque": true}                           a list, a dictionary: there, and of no use to a kernel
+
+A compiler that meets a call evaluates Python: ``tl.core.inspect.os.system("...")`` in a kernel would run. So a kernel
+reaches nothing but Triton's language: private attributes and computed ``getattr`` are refused here, and the worker
+follows every dotted name and refuses those that leave ``triton.language`` (`language`).
+"""
+
+import ast
+import builtins
+from dataclasses import asdict, dataclass
+
+from .bindings import Evaluator, Import, Refused, Unknown, bindings
+from .launch import KernelLaunch
+
+_PYTHON = frozenset(dir(builtins))
+_DEFAULT = ast.Constant | ast.Name | ast.Attribute | ast.UnaryOp | ast.unaryop | ast.Load  # of a parameter
+_USELESS = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.JoinedStr | ast.Lambda  # to a kernel
+
+
+@dataclass(frozen=True)
+class Function:
+    """line: where ``def`` stands in the source. noinline: as given to ``@triton.jit``."""
+
+    text: str
+    line: int
+    noinline: bool = False
+
+
+@dataclass(frozen=True)
+class Extract:
+    functions: dict[str, Function]
+    values: dict[str, object]
+
+    def content(self) -> dict:
+        """Plain data, equal for kernels that compile to the same code: line numbers are left out."""
+        content = asdict(self)
+        for function in content["functions"].values():
+            del function["line"]
+        return content
+
+
+def extract(launch: KernelLaunch) -> Extract:
+    """Cut out the launch's kernel, the functions that are passed to it as constants, and what they use.
+
+    Raises Refused where a kernel uses what a GPU cannot have, or what is not in the source.
+    """
+    passed = [v["function"] for v in launch.constants.values() if isinstance(v, dict) and "function" in v]
+    return _Extractor(launch.source, launch).run(launch.kernel, *passed)
+
+
+class _Extractor:
+    def __init__(self, source: str, launch: KernelLaunch):
+        try:
+            self.names = bindings(ast.parse(source))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise Refused("not-run", f"the source cannot be read: {error}") from error
+        for name, module in launch.modules.items():
+            if name not in self.names or _elsewhere(self.names[name][0]):
+                self.names[name] = [Import(module)]
+        self.lines = source_lines(source)
+        self.evaluate = Evaluator(self.names)
+        self.launch = launch
+        self.functions: dict[str, Function] = {}
+        self.values: dict[str, object] = {}
+
+    def run(self, *roots: str) -> Extract:
+        queue = list(roots)
+        while queue:
+            name = queue.pop()
+            if name in self.functions:
+                continue
+            node = self._jit_function(name)
+            if node is None:
+                raise Refused("not-run", f"{name} is not a @triton.jit function at the top level of the source")
+            self.functions[name] = self._function(node)
+            queue += self._uses(node)
+        return Extract(dict(sorted(self.functions.items())), dict(sorted(self.values.items())))
+
+    def _jit_function(self, name: str) -> ast.FunctionDef | None:
+        node = self.names.get(name, [None])[0]
+        return node if isinstance(node, ast.FunctionDef) and self._jit(node) is not None else None
+
+    def _jit(self, node: ast.FunctionDef) -> ast.expr | None:
+        for decorator in node.decorator_list:
+            path = self.evaluate.path(decorator.func if isinstance(decorator, ast.Call) else decorator) or ""
+            if path == "jit" or (path.startswith("triton.") and path.endswith(".jit")):
+                return decorator
+        return None
+
+    def _function(self, node: ast.FunctionDef) -> Function:
+        arguments = node.args
+        for default in [*arguments.defaults, *(d for d in arguments.kw_defaults if d is not None)]:
+            if not all(isinstance(part, _DEFAULT) for part in ast.walk(default)):
+                message = "the default value of a kernel's parameter is computed; write a constant"
+                raise Refused("not-run", message, default.lineno)
+        decorator = self._jit(node)
+        keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+        noinline = any(k.arg == "noinline" and isinstance(k.value, ast.Constant) and k.value.value for k in keywords)
+        block = self.lines[node.lineno - 1 : node.end_lineno]
+        text = "\n".join(line[node.col_offset :] if not line[: node.col_offset].strip() else line for line in block)
+        return Function(text, node.lineno, bool(noinline))
+
+    def _uses(self, node: ast.FunctionDef) -> list[str]:
+        """Check every name and attribute of a function; fill ``values``; return the functions it calls."""
+        local = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+        local |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+        parts = [n for child in (*node.args.defaults, *node.body) for n in ast.walk(child)]
+        for part in parts:
+            _check_attributes(part)
+        attributes = {n.value: n.attr for n in parts if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)}
+        called = []
+        for part in parts:
+            if not isinstance(part, ast.Name) or not isinstance(part.ctx, ast.Load):
+                continue
+            if self._jit_function(part.id) is not None:
+                called.append(part.id)
+            elif part.id not in local or self._reaches_triton(part.id):
+                self._bind(part, attributes.get(part))
+        return called
+
+    def _reaches_triton(self, name: str) -> bool:
+        """Such a name is there even where a local one hides it: the worker has to see it."""
+        bound = self.names.get(name, [None])[0]
+        return isinstance(bound, Import) and (bound.in_triton or bound.module == "math")
+
+    def _bind(self, node: ast.Name, attribute: str | None) -> None:
+        name, choices = node.id, self.names.get(node.id)
+        if choices is None:
+            if name not in _PYTHON:  # the compiler has its own words for Python's builtins
+                raise Refused("not-run", f"the source does not define {name}", node.lineno)
+        elif isinstance(choices[0], Import):
+            self.values[name] = self._imported(node, [c for c in choices if isinstance(c, Import)], attribute)
+        elif isinstance(choices[0], ast.expr):
+            self.values[name] = self._evaluated(node, choices[0])
+        else:
+            what = "class" if isinstance(choices[0], ast.ClassDef) else "function without @triton.jit"
+            raise Refused("fail", f"{name} is a Python {what}: a GPU cannot call it", node.lineno)
+
+    def _imported(self, node: ast.Name, choices: list[Import], attribute: str | None):
+        name, first = node.id, choices[0]
+        allowed = [c for c in choices if c.in_triton or c.module == "math"]
+        if allowed:
+            values = [{"import": c.module, "name": c.name} if c.name else {"import": c.module} for c in allowed]
+            return values[0] if len(values) == 1 else {"any": values}
+        if name in self.launch.helpers:
+            function, source = self.launch.helpers[name]
+            return {"function": function, "of": _Extractor(source, self.launch).run(function).content()}
+        shown = first.path + (f".{attribute}" if attribute else "")
+        try:
+            value = self.evaluate.float_of(shown)
+        except Unknown:
+            if first.name and first.module.partition(".")[0] not in ("numpy", "torch"):
+                message = f"{name} comes from {first.module}, whose source is not at hand"
+                raise Refused("not-run", message, node.lineno) from None
+            message = f"{shown} is Python for the CPU: a kernel can use triton.language and other @triton.jit functions"
+            raise Refused("fail", message, node.lineno) from None
+        if first.name:
+            return value
+        return {"floats": {**self.values.get(name, {}).get("floats", {}), attribute: value}}
+
+    def _evaluated(self, node: ast.Name, expression: ast.expr):
+        try:
+            return self.evaluate.value(expression)
+        except Unknown:
+            if isinstance(expression, _USELESS):
+                return {"opaque": True}
+            message = f"{node.id} is computed when the file runs; the compiler report reads constants only"
+            raise Refused("not-run", message, node.lineno) from None
+
+
+def _elsewhere(bound) -> bool:
+    """Bound by an import that is none of Triton's, such as that of a module which re-exports it."""
+    return isinstance(bound, Import) and not bound.in_triton
+
+
+def _check_attributes(node: ast.AST) -> None:
+    if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+        raise Refused("not-run", f"{node.attr} is private: only Triton's public language is compiled here", node.lineno)
+    if isinstance(node, ast.Name) and node.id in ("getattr", "hasattr"):
+        raise Refused("not-run", f"{node.id} reaches past Triton's language: write the attribute's name", node.lineno)
+
+
+def source_lines(source: str) -> list[str]:
+    """Lines as Python counts them; str.splitlines also breaks at form feeds and other separators."""
+    return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")

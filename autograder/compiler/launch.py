@@ -1,0 +1,101 @@
+"""One launch of a kernel as plain data: what the compiler has to know to compile what the launch would have run."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+_TYPE = re.compile(r"\*?k?(u1|[iu](8|16|32|64)|bf16|fp(16|32|64)|fp8\w{2,6})")
+_SOURCE_LIMIT = 1 << 20
+
+
+@dataclass(frozen=True)
+class KernelLaunch:
+    """What was recorded of a launch. `asdict` makes JSON of it, ``KernelLaunch(**loaded)`` reads and checks it again.
+
+    kernel: name of the ``@triton.jit`` function.
+    source: text of the module where it lives: a file, or the cells of a notebook joined.
+    signature: parameter -> "*fp32", "*bf16", "i32", "i64", "fp32", "u1", ...; parameters in ``constants`` are absent.
+    constants: values of constexpr parameters, and of parameters that are 1 or None, which Triton makes constants.
+        A dtype is ``{"dtype": "fp32"}``, another kernel ``{"function": name}``, a tuple ``{"tuple": [...]}``.
+    divisible: parameters whose value, or whose address, is divisible by 16.
+    within_2gb: tensors that AMD's buffer instructions can address.
+    options: num_warps, num_stages, num_ctas and the like.
+    modules: names the kernel uses that stand for Triton's modules, for a source that does not import them itself:
+        "tl" -> "triton.language".
+    helpers: ``@triton.jit`` functions of other modules: name in the kernel -> [its own name, that module's text].
+
+    Raises ValueError where a field holds something else: a launch may come from a process that is not trusted.
+    """
+
+    kernel: str
+    source: str
+    signature: Mapping[str, str]
+    constants: Mapping[str, object] = field(default_factory=dict)
+    divisible: tuple[str, ...] = ()
+    within_2gb: tuple[str, ...] = ()
+    options: Mapping[str, object] = field(default_factory=dict)
+    modules: Mapping[str, str] = field(default_factory=dict)
+    helpers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    def __post_init__(self):
+        for name in ("divisible", "within_2gb"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        names = [self.kernel, *self.signature, *self.constants, *self.divisible, *self.within_2gb, *self.options]
+        names += [*self.modules, *self.helpers, *(function for function, _ in self.helpers.values())]
+        if not all(isinstance(name, str) and name.isidentifier() for name in names):
+            raise ValueError("a kernel launch names its kernel, parameters and options with Python identifiers")
+        texts = [self.source, *(text for _, text in self.helpers.values())]
+        if not all(isinstance(text, str) for text in texts) or sum(map(len, texts)) > _SOURCE_LIMIT:
+            raise ValueError(f"the source of kernel {self.kernel} is not text of at most {_SOURCE_LIMIT:,} characters")
+        for name, kind in self.signature.items():
+            if not isinstance(kind, str) or not _TYPE.fullmatch(kind):
+                raise ValueError(f"{name} of kernel {self.kernel} has type {kind!r}, which is none of Triton's")
+        if not all(isinstance(m, str) and m.split(".")[0] == "triton" for m in self.modules.values()):
+            raise ValueError(f"kernel {self.kernel} names a module that is none of Triton's")
+        for name, value in self.constants.items():
+            if not is_constant(value):
+                raise ValueError(f"constant {name} of kernel {self.kernel} is not plain data: {value!r:.80}")
+        for name, value in self.options.items():
+            if not isinstance(value, bool | int):
+                raise ValueError(f"option {name} of kernel {self.kernel} is not a number: {value!r:.80}")
+
+    @property
+    def aligned(self) -> bool:
+        return not self.unaligned
+
+    @property
+    def unaligned(self) -> tuple[str, ...]:
+        whole = (name for name, kind in self.signature.items() if kind[0] in "*iu" and kind != "u1")
+        return tuple(name for name in whole if name not in self.divisible)
+
+    def describe(self) -> str:
+        """For people: types, constants and options, and what keeps loads narrow."""
+        parts = [f"{name}: {kind}" for name, kind in self.signature.items()]
+        parts += [f"{name}={_show(value)}" for name, value in self.constants.items()]
+        parts += [f"{name}={value}" for name, value in self.options.items()]
+        if self.unaligned:
+            parts.append(f"not divisible by 16: {' '.join(self.unaligned)}")
+        return ", ".join(parts)
+
+    def key(self) -> str:
+        """Equal for launches that compile to the same code."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+def is_constant(value) -> bool:
+    if isinstance(value, dict):
+        if len(value) != 1:
+            return False
+        [(kind, inner)] = value.items()
+        if kind == "tuple":
+            return isinstance(inner, list) and all(is_constant(item) for item in inner)
+        return kind in ("dtype", "function") and isinstance(inner, str) and inner.isidentifier()
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _show(value) -> str:
+    if isinstance(value, dict):
+        (inner,) = value.values()
+        return f"({', '.join(map(_show, inner))})" if isinstance(inner, list) else inner
+    return repr(value)

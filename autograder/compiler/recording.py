@@ -1,0 +1,153 @@
+"""Makes the record of a launch in the process that runs the kernel, from its arguments or the emulator's notes."""
+
+import inspect
+import sys
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .launch import KernelLaunch, is_constant
+
+_BUFFER_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """kind: "*bf16". aligned: to 16 bytes. small: within the reach of AMD's buffer instructions."""
+
+    kind: str
+    aligned: bool
+    small: bool
+
+
+def launch_of(fn, args: tuple, kwargs: dict, source: str) -> KernelLaunch:
+    """Describe a launch ``fn[grid](*args, **kwargs)`` as Triton's own launcher would specialise it.
+
+    fn: what ``@triton.jit`` made, interpreted or not. kwargs may hold options such as ``num_warps``.
+    source: text of the module that defines the kernel: a file, or the cells of a notebook joined.
+    Raises TypeError for an argument that cannot be described: a tensor descriptor, a tuple, an unknown dtype.
+    """
+    signature = inspect.signature(fn.fn)
+    bound = signature.bind(*args, **{k: v for k, v in kwargs.items() if k in signature.parameters})
+    bound.apply_defaults()
+    arguments = {name: _tensor(v) if hasattr(v, "data_ptr") else v for name, v in bound.arguments.items()}
+    options = {k: v for k, v in kwargs.items() if k not in arguments and k not in ("grid", "warmup")}
+    return _describe(fn.fn, arguments, options, source)
+
+
+def recorded(record, source: str) -> KernelLaunch:
+    """The same of a launch that the emulator noted: a record with ``kernel``, ``arguments`` and ``options``.
+
+    Raises TypeError as `launch_of` does.
+    """
+    arguments = {}
+    for argument in record.arguments:
+        if argument.kind != "tensor":
+            arguments[argument.name] = argument.value
+            continue
+        reach = 1 + sum((size - 1) * abs(step) for size, step in zip(argument.shape, argument.stride, strict=True))
+        arguments[argument.name] = _Tensor(argument.type, argument.divisible, reach * 8 <= _BUFFER_LIMIT)
+    return _describe(record.kernel, arguments, dict(record.options), source)
+
+
+def _tensor(value) -> _Tensor:
+    from triton.runtime.jit import mangle_type
+
+    base = getattr(value, "base", None) if type(value).__name__ == "TensorWrapper" else value
+    # A device allocator hands out memory aligned to 256 bytes or more, this machine's need not: only the place inside
+    # the allocation tells what the address would have been on a GPU.
+    offset = base.storage_offset() * base.element_size()
+    return _Tensor(mangle_type(value), offset % 16 == 0, base.untyped_storage().nbytes() <= _BUFFER_LIMIT)
+
+
+def _describe(function, arguments: Mapping[str, object], options: Mapping[str, object], source: str) -> KernelLaunch:
+    signature, constants, divisible, small = {}, {}, [], []
+    for parameter in _parameters(function):
+        name, value = parameter.name, arguments[parameter.name]
+        kind, aligned = ("constexpr", False) if parameter.is_constexpr else _specialise(function, parameter, value)
+        if kind == "constexpr":
+            constants[name] = _constant(function, name, value)
+            continue
+        signature[name] = kind
+        divisible += [name] if aligned else []
+        small += [name] if getattr(value, "small", False) else []
+    options = {name: value for name, value in options.items() if value is not None}
+    modules, helpers = _surroundings(function)
+    name = function.__name__
+    return KernelLaunch(name, source, signature, constants, tuple(divisible), tuple(small), options, modules, helpers)
+
+
+def _parameters(function) -> list:
+    from triton.runtime.jit import KernelParam
+
+    decorated = function.__globals__.get(function.__name__)
+    while decorated is not None and not hasattr(decorated, "arg_names"):
+        decorated = getattr(decorated, "fn", None)  # out of autotune and heuristics
+    given = getattr(decorated, "kwargs", None) or getattr(decorated, "__dict__", {})  # the interpreter: in ``kwargs``
+    fixed = given.get("do_not_specialize") or ()
+    fixed_alignment = given.get("do_not_specialize_on_alignment") or ()
+    return [
+        KernelParam(i, p, i in fixed or p.name in fixed, i in fixed_alignment or p.name in fixed_alignment)
+        for i, p in enumerate(inspect.signature(function).parameters.values())
+    ]
+
+
+def _specialise(function, parameter, value) -> tuple[str, bool]:
+    """The type of an argument and whether it is known to be divisible by 16, by what Triton's launcher calls."""
+    from triton._C.libtriton import native_specialize_impl
+    from triton.backends.compiler import BaseBackend
+
+    specialise, align = not parameter.do_not_specialize, not parameter.do_not_specialize_on_alignment
+    declared = parameter.annotation_type
+    if isinstance(value, _Tensor):
+        kind = value.kind.replace("*", "*k") if parameter.is_const else value.kind
+        return declared or kind, value.aligned and specialise and align
+    if declared and (declared == "u1" or declared[:2] in ("fp", "bf")):
+        return declared, False
+    try:
+        kind, note = native_specialize_impl(BaseBackend, value, parameter.is_const, specialise, align)
+    except Exception:
+        kind, note = None, None
+    if not isinstance(kind, str) or kind.startswith(("tensordesc", "nvTmaDesc")):
+        raise TypeError(_unknown(f"argument {parameter.name}", function, value))
+    return (kind if kind == "constexpr" else declared or kind), note == "D"
+
+
+def _constant(function, name: str, value) -> object:
+    if type(value).__name__ == "constexpr":
+        value = value.value
+    if type(value).__name__ == "dtype" and type(value).__module__.startswith("triton."):
+        return {"dtype": value.name}
+    if hasattr(value, "fn") and type(value).__module__.startswith("triton."):
+        return {"function": value.fn.__name__}
+    if isinstance(value, tuple):
+        return {"tuple": [_constant(function, name, item) for item in value]}
+    if not is_constant(value):
+        raise TypeError(_unknown(f"constant {name}", function, value))
+    return value
+
+
+def _unknown(what: str, function, value) -> str:
+    return f"{what} of {function.__name__} is a {type(value).__name__}, which the compiler report cannot describe"
+
+
+def _surroundings(function) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+    """Triton's modules, and the jit functions of other modules, that a kernel and what it calls use by name."""
+    modules, helpers, seen, queue = {}, {}, set(), [function]
+    while queue:
+        current = queue.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        for name in (*current.__code__.co_names, "triton"):  # triton stands in the decorator
+            value = current.__globals__.get(name)
+            if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "triton":
+                modules[name] = value.__name__
+            callee = getattr(value, "fn", None)
+            if not inspect.isfunction(callee) or callee.__module__.startswith("triton."):
+                continue
+            if callee.__globals__ is current.__globals__:
+                queue.append(callee)
+            elif callee.__module__ in sys.modules:
+                helpers[name] = (callee.__name__, inspect.getsource(sys.modules[callee.__module__]))
+    return modules, helpers

@@ -1,0 +1,173 @@
+"""`compile_report`: launches in, one plain dictionary out."""
+
+import importlib.metadata
+import importlib.util
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from . import cache, machine_code
+from .bindings import Refused
+from .extract import Extract, extract, source_lines
+from .launch import KernelLaunch
+from .process import CannotCompile, run_jobs
+from .targets import TARGETS, Target
+
+LIMIT = 6
+_NUMBERS = ("registers", "scalar_registers", "spills", "shared", "loads", "stores", "load_bits", "store_bits")
+
+
+@dataclass
+class _Job:
+    """One launch for one target. result: as in the cache; refused: why there is none."""
+
+    launch: KernelLaunch
+    target: Target
+    extract: Extract | None = None
+    refused: Refused | None = None
+    key: str = ""
+    result: dict | None = None
+    cached: bool = False
+
+
+def compile_report(launches: Iterable[KernelLaunch], targets: Iterable[Target] = TARGETS, limit: int = LIMIT) -> dict:
+    """Compile what was launched for machines that are not here. Fields of the result: see the package's docstring.
+
+    Equal launches count once. Of more than ``limit`` different ones, every kernel's best aligned launch comes first,
+    then the others in turn; ``left_out`` says how many were not compiled.
+    """
+    version = _triton_version()
+    if version is None:
+        return _not_run("Triton is not installed")
+    chosen, left_out = _choose(launches, limit)
+    if not chosen:
+        return _not_run("no kernel was launched", version)
+    targets = tuple(targets)
+    jobs = [_prepare(launch, target, version) for launch in chosen for target in targets]
+    try:
+        _compile([job for job in jobs if job.extract and not job.result])
+    except CannotCompile as reason:
+        return _not_run(str(reason), version)
+    rows = [_row(job) for job in jobs]
+    status, reason = _verdict(rows)
+    return {"status": status, "reason": reason, "triton": version, "left_out": left_out, "targets": rows}
+
+
+def _triton_version() -> str | None:
+    if importlib.util.find_spec("triton") is None:
+        return None
+    try:
+        return importlib.metadata.version("triton")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _not_run(reason: str, version: str | None = None) -> dict:
+    return {"status": "not-run", "reason": reason, "triton": version, "left_out": 0, "targets": []}
+
+
+def _choose(launches: Iterable[KernelLaunch], limit: int) -> tuple[list[KernelLaunch], int]:
+    by_kernel: dict[tuple, dict[str, KernelLaunch]] = {}
+    for launch in launches:
+        by_kernel.setdefault((launch.kernel, launch.source), {}).setdefault(launch.key(), launch)
+    ranked = []
+    for group in by_kernel.values():
+        best_first = sorted(group.values(), key=lambda launch: len(launch.unaligned))
+        ranked += enumerate(best_first)
+    ranked.sort(key=lambda pair: pair[0])
+    return [launch for _, launch in ranked[:limit]], max(0, len(ranked) - limit)
+
+
+def _prepare(launch: KernelLaunch, target: Target, version: str) -> _Job:
+    job = _Job(launch, target)
+    try:
+        job.extract = extract(launch)
+    except Refused as refused:
+        job.refused = refused
+        return job
+    job.key = cache.key_of({"triton": version, "code": job.extract.content(), "job": _request(job)})
+    job.result = cache.read(job.key)
+    job.cached = job.result is not None
+    return job
+
+
+def _request(job: _Job) -> dict:
+    launch, target = job.launch, job.target
+    notes = {name: "D" for name in launch.divisible}
+    for name in launch.within_2gb:
+        notes[name] = notes.get(name, "") + "S"
+    return {
+        "kernel": launch.kernel,
+        "signature": dict(launch.signature),
+        "constants": dict(launch.constants),
+        "notes": notes,
+        "options": dict(launch.options),
+        "backend": target.backend,
+        "arch": target.arch,
+        "warp_size": target.warp_size,
+    }
+
+
+def _compile(jobs: list[_Job]) -> None:
+    modules = {json.dumps(job.extract.content()): job.extract.content() for job in jobs}
+    index = {text: i for i, text in enumerate(modules)}
+    requests = [_request(job) | {"module": index[json.dumps(job.extract.content())]} for job in jobs]
+    for i, answer in run_jobs(list(modules.values()), requests) if jobs else ():
+        job = jobs[i]
+        if "lost" in answer or "unsuited" in answer:
+            job.refused = Refused("not-run", answer.get("unsuited") or f"the compiler {answer['lost']}")
+            continue
+        try:
+            job.result = _result(answer, job.target)
+        except machine_code.Unreadable as reason:
+            job.refused = Refused("not-run", str(reason))
+            continue
+        cache.write(job.key, job.result)
+
+
+def _result(answer: dict, target: Target) -> dict:
+    result = dict.fromkeys(_NUMBERS) | {"status": "fail", "message": "", "function": None, "line": None}
+    result["seconds"] = answer["seconds"]
+    if "message" in answer:
+        return result | {name: answer[name] for name in ("message", "function", "line")}
+    amd = "amdgcn" in answer
+    result |= machine_code.amd(answer["amdgcn"]) if amd else machine_code.nvidia(answer["sass"], answer["ptxas"])
+    result["shared"] = needed = answer["shared"]
+    if needed > target.shared:
+        message = f"a program needs {needed:,} bytes of shared memory and {target.device} has {target.shared:,}"
+        return result | {"message": message}
+    return result | {"status": "pass"}
+
+
+def _row(job: _Job) -> dict:
+    launch, target, refused = job.launch, job.target, job.refused
+    result = job.result or dict.fromkeys(_NUMBERS) | {"seconds": 0.0}
+    row = {
+        "kernel": launch.kernel,
+        "target": target.name,
+        "device": target.device,
+        "launch": launch.describe(),
+        "aligned": launch.aligned,
+        "status": refused.status if refused else result["status"],
+        "message": refused.message if refused else result["message"],
+        "line": refused.line if refused else _line(job.extract, result),
+    }
+    lines = source_lines(launch.source)
+    row["line_text"] = lines[row["line"] - 1].strip() if row["line"] else ""
+    return row | {name: result[name] for name in (*_NUMBERS, "seconds")} | {"cached": job.cached}
+
+
+def _line(extract: Extract, result: dict) -> int | None:
+    function = extract.functions.get(result["function"])
+    return function.line + result["line"] if function and result["line"] is not None else None
+
+
+def _verdict(rows: list[dict]) -> tuple[str, str]:
+    for status in ("fail", "not-run"):
+        found = [row for row in rows if row["status"] == status]
+        if found:
+            where = f" at line {found[0]['line']}" if found[0]["line"] else ""
+            names = " ".join(dict.fromkeys(row["target"] for row in found))
+            verb = "does not compile for" if status == "fail" else "was not judged for"
+            return status, f"{found[0]['kernel']} {verb} {names}{where}: {found[0]['message']}"
+    return "pass", ""

@@ -1,0 +1,25 @@
+"""The machines a kernel is compiled for."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Target:
+    """backend, arch, warp_size: as Triton's ``GPUTarget`` takes them. shared: bytes of shared memory for a program."""
+
+    name: str
+    device: str
+    backend: str
+    arch: int | str
+    warp_size: int
+    shared: int
+
+
+# Shared memory a block may opt in to: CUDA C++ Programming Guide, table of technical specifications per compute
+# capability; LDS of a workgroup: AMD Instinct MI300 instruction set architecture.
+TARGETS = (
+    Target("sm_80", "NVIDIA A100", "cuda", 80, 32, 163 * 1024),
+    Target("sm_90", "NVIDIA H100 and H200", "cuda", 90, 32, 227 * 1024),
+    Target("sm_100", "NVIDIA B200", "cuda", 100, 32, 227 * 1024),
+    Target("gfx942", "AMD MI300", "hip", "gfx942", 64, 64 * 1024),
+)

@@ -1,0 +1,55 @@
+"""What the values do not show of a Triton answer: the bytes it moves, and what the compilers of GPUs make of it."""
+
+import torch
+
+from .case import Judged
+from .compiler import KernelLaunch, compile_report
+from .exercise import Exercise
+from .report import CaseResult
+
+TRAFFIC, COMPILE = "memory traffic", "compiles for a GPU"
+
+
+def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[dict | None, list[CaseResult]]:
+    """Bytes moved in the largest case whose inputs are contiguous, over the least the mathematics needs."""
+    if record.least_bytes is None:
+        return None, []
+    fit = [j for j in judged if j.outcome and j.outcome.traffic and _contiguous(j.args)]
+    if not fit:
+        return None, [CaseResult(TRAFFIC, "not-run", False, "No launch was seen by the emulator.", "")]
+    largest = max(fit, key=lambda j: record.least_bytes(*j.args))
+    least, tensors = record.least_bytes(*largest.args), largest.outcome.traffic
+    loaded, stored = (sum(t[way] for t in tensors.values()) for way in ("loaded", "stored"))
+    ratio = (loaded + stored) / least
+    traffic = {"loaded": loaded, "stored": stored, "least": least, "ratio": ratio, "allowed": record.traffic}
+    traffic |= {"tensors": tensors}
+    if record.traffic is None:
+        return traffic, []
+    message = f"It moves {ratio:.2f} times the bytes that {record.name} needs."
+    if ratio <= record.traffic:
+        return traffic, [CaseResult(TRAFFIC, "pass", False, message, largest.result.inputs)]
+    hint = "Load each input once and store each output once; keep what lies between in registers."
+    message += f" Up to {record.traffic:g} is right."
+    return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, hint)]
+
+
+def judge_compile(launches: list) -> tuple[dict, list[CaseResult]]:
+    """What was launched, compiled ahead of time: for each kernel the launch with the best aligned arguments."""
+    unknown = [launch for launch in launches if isinstance(launch, str)]
+    known = [launch for launch in launches if isinstance(launch, KernelLaunch)]
+    if unknown and not known:
+        return _not_run(unknown[0])
+    report = compile_report(known, limit=len({launch.kernel for launch in known}))
+    if report["status"] == "not-run":
+        return _not_run(report["reason"])
+    hint = "The emulator runs Python; a GPU runs what Triton's compiler accepts." if report["status"] == "fail" else ""
+    return report, [CaseResult(COMPILE, report["status"], False, report["reason"], "", hint)]
+
+
+def _not_run(reason: str) -> tuple[dict, list[CaseResult]]:
+    report = {"status": "not-run", "reason": reason, "targets": []}
+    return report, [CaseResult(COMPILE, "not-run", False, reason, "")]
+
+
+def _contiguous(args: tuple) -> bool:
+    return all(a.is_contiguous() and a.numel() for a in args if isinstance(a, torch.Tensor))

@@ -1,0 +1,174 @@
+"""``graded-kernels doctor``: what this machine has, what will run on it, and how to mend what will not.
+
+Imports nothing but the standard library and `packaging`. Where PyTorch or NumPy cannot be imported, neither can the
+package; ``python -P autograder/doctor.py`` answers there too.
+"""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+PYTHON = (3, 11)
+PROBE = Path(__file__).with_name("probe.py")
+TORCH = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"
+SECONDS = 120  # a cold import of torch on a busy machine takes many
+AFRESH = "install PyTorch and Triton afresh: remove .venv, then run `make lab`"
+ELSEWHERE = "Triton is made for Linux alone: use Linux, WSL2 or a Linux container. The PyTorch half works here."
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at. state: ``ok``; ``absent``, which is fine; or ``problem``, with the fix in one line."""
+
+    name: str
+    state: str
+    said: str
+    fix: str = ""
+
+
+def main() -> int:
+    findings = {finding.name: finding for finding in examine()}
+    for finding in findings.values():
+        print(f"{finding.state:8} {finding.said}")
+        if finding.fix:
+            print(f"{'':8} fix: {finding.fix}")
+    print("\nWhat will run here")
+    abilities = what_runs(findings)
+    for ability, missing in abilities.items():
+        print(f"{'no' if missing else 'yes':8} {ability}{': needs ' if missing else ''}{', '.join(missing)}")
+    usable = not any(abilities[ability] for ability in NEEDED)
+    verdict = "The course can be used." if usable else "The course cannot be used yet: mend the lines marked problem."
+    print(f"\n{verdict}")
+    return 0 if usable else 1
+
+
+# What one can do, and the findings it rests on.
+ABILITIES = {
+    "read and run the chapters": ("Python", "torch", "numpy", "matplotlib", "jupyterlab"),
+    "check PyTorch answers": ("Python", "torch", "numpy"),
+    "check Triton answers": ("Python", "torch", "numpy", "triton", "interpreter"),
+    "report what the compiler makes of a kernel": ("Python", "torch", "triton", "compiler"),
+    "check Triton answers on a GPU": ("Python", "torch", "triton", "GPU"),
+    "grade a class with nbgrader": ("Python", "torch", "triton", "interpreter", "jupyterlab", "nbgrader", "jupytext"),
+}
+NEEDED = tuple(ABILITIES)[:3]
+
+
+def what_runs(findings: dict[str, Finding]) -> dict[str, list[str]]:
+    """For each ability the findings that stand in its way."""
+    good = {name for name, finding in findings.items() if finding.state == "ok"}
+    return {ability: [name for name in needs if name not in good] for ability, needs in ABILITIES.items()}
+
+
+def examine() -> Iterator[Finding]:
+    """Every finding, as soon as it is made."""
+    yield python()
+    packages = {finding.name: finding for finding in map(package, requirements())}
+    yield from packages.values()
+    if packages.get("triton", Finding("", "problem", "")).state == "ok":
+        yield tried("interpreter", "interpret", "Triton's interpreter runs a kernel", {"TRITON_INTERPRET": "1"})
+        yield tried("compiler", "compile", "Triton compiles ahead of time, no GPU needed", {})
+    yield gpu()
+    yield extension()
+    yield bubblewrap()
+
+
+def python() -> Finding:
+    said = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    if sys.version_info < PYTHON:
+        wanted = ".".join(map(str, PYTHON))
+        return Finding("Python", "problem", said, f"install Python {wanted} or newer, remove .venv, run `make lab`")
+    return Finding("Python", "ok", said)
+
+
+def requirements() -> list[Requirement]:
+    """What pyproject.toml asks for, the course's own packages among it, whatever the platform."""
+    try:
+        lines = metadata.requires("graded-kernels") or []
+    except metadata.PackageNotFoundError:
+        return []
+    return [Requirement(line) for line in lines]
+
+
+def package(requirement: Requirement) -> Finding:
+    name = requirement.name
+    wanted = f"{name}{requirement.specifier}"
+    if name == "triton" and platform.system() != "Linux":
+        return Finding(name, "problem", f"{name}: no version for {platform.system()}", ELSEWHERE)
+    fix = f'{sys.executable} -m pip install "{wanted}"'
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Finding(name, "problem", f"{name} is not installed", fix)
+    if not requirement.specifier.contains(version, prereleases=True):
+        return Finding(name, "problem", f"{name} {version} is outside {requirement.specifier}", fix)
+    return Finding(name, "ok", f"{name} {version}")
+
+
+def tried(name: str, how: str, said: str, environment: dict[str, str]) -> Finding:
+    """Runs the probe's kernel, as ``how`` says."""
+    with tempfile.TemporaryDirectory() as cache:
+        error = run([sys.executable, "-P", str(PROBE), how], environment | {"TRITON_CACHE_DIR": cache})[1]
+    if error:
+        return Finding(name, "problem", f"{said}: no ({error})", AFRESH)
+    return Finding(name, "ok", said)
+
+
+def gpu() -> Finding:
+    """The GPU as PyTorch sees it, with the driver; a card that PyTorch does not see is a problem, no card is none."""
+    device, error = run([sys.executable, "-c", TORCH], {})
+    smi = shutil.which("nvidia-smi")
+    card = run([smi, "--query-gpu=name,driver_version", "--format=csv,noheader"], {})[0] if smi else ""
+    if error:
+        return Finding("GPU", "problem", f"PyTorch does not start ({error})", AFRESH)
+    if not device and card:
+        fix = "install a PyTorch build for CUDA; until then everything runs in the emulator"
+        return Finding("GPU", "problem", f"GPU {card}, which PyTorch does not see", fix)
+    if not device:
+        return Finding("GPU", "absent", "no GPU: kernels run in the emulator, which the course is made for")
+    driver = f", driver {card.split(',')[-1].strip()}" if card else ""
+    return tried("GPU", "device", f"GPU {device}{driver}", {})
+
+
+def extension() -> Finding:
+    """nbgrader's panels in JupyterLab: validation for the learner, formgrader for the instructor."""
+    if Path(sys.prefix, "share", "jupyter", "labextensions", "@jupyter", "nbgrader").is_dir():
+        return Finding("extension", "ok", "nbgrader's JupyterLab extension")
+    return Finding("extension", "absent", "nbgrader's JupyterLab extension: only instructors use it")
+
+
+def bubblewrap() -> Finding:
+    command = shutil.which("bwrap")
+    if not command:
+        said = "bubblewrap: install it with the system's packages (apt install bubblewrap) to grade other people's code"
+        return Finding("bubblewrap", "absent", said)
+    error = run([command, "--ro-bind", "/", "/", "--unshare-all", "true"], {})[1]
+    if error:
+        return Finding("bubblewrap", "absent", f"bubblewrap is installed but may not make namespaces here ({error})")
+    return Finding("bubblewrap", "ok", "bubblewrap makes a sandbox")
+
+
+def run(command: list[str], environment: dict[str, str]) -> tuple[str, str]:
+    """(stdout, error) of a command; the error is its last line on stderr, "" where it succeeded."""
+    inherited = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    try:
+        done = subprocess.run(command, env=inherited | environment, capture_output=True, text=True, timeout=SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return "", str(error)
+    if done.returncode == 0:
+        return done.stdout.strip(), ""
+    said = done.stderr.strip().splitlines()
+    return "", said[-1] if said else f"exit status {done.returncode}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,214 @@
+"""Loads, stores and atomics of one launch: checked, remembered and counted before they touch memory."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from . import messages
+from .findings import EmulatorError, here
+from .memory import AddressSpace, Outside, Region
+from .shadow import Clash, Shadow
+
+
+class Access:
+    """The memory a running launch may touch. ``program`` is set for each program in turn."""
+
+    def __init__(
+        self,
+        kernel: str,
+        grid: tuple[int, int, int],
+        first: int,
+        shadow: Callable[[Region], Shadow],
+        report,
+        hint,
+        poisoned: Callable[[Region], np.ndarray | None],
+    ):
+        self.kernel, self.grid, self.first = kernel, grid, first
+        self.space = AddressSpace()
+        self._shadow, self._report, self._hint, self._poisoned = shadow, report, hint, poisoned
+        self._locks: dict[int, set[int]] = {}
+        self.start(0)
+
+    def start(self, program: int) -> None:
+        """Begin a program, by its number in row-major order of the grid."""
+        self.program = self.first + 1 + program
+        self._acquired: list[set[int]] = []
+
+    def index(self, number: int) -> tuple[int, int, int] | None:
+        """Grid index of a program number; None for "several programs"."""
+        flat = number - self.first - 1
+        if flat < 0:
+            return None
+        flat, z = divmod(flat, self.grid[2])
+        return (*divmod(flat, self.grid[1]), z)
+
+    def load(
+        self, addresses: np.ndarray, mask, other: np.ndarray | None, filler: np.ndarray, ordered: bool
+    ) -> np.ndarray:
+        """Load a block.
+
+        filler: one element for masked-off lanes that have no ``other``; its dtype is the result's.
+        ordered: the load is volatile or atomic, and waits for other programs on purpose.
+        """
+        dtype, shape = filler.dtype, addresses.shape
+        active, mask = _active(addresses, mask)
+        if mask is None:
+            return self._gather(active, dtype, ordered, masked=False).reshape(shape)
+        if other is None:
+            result = np.full(mask.shape, filler[0], dtype)
+        else:
+            result = np.array(np.broadcast_to(other, shape), dtype=dtype).ravel()
+        if active.size:
+            result[mask] = self._gather(active, dtype, ordered, masked=True)
+            if other is None:
+                region = self.space.find(int(active[0]))
+                self._hint(
+                    "masked-load",
+                    region.name,
+                    lambda place: messages.masked_load(self.kernel, region, self.index(self.program), place),
+                )
+        return result.reshape(shape)
+
+    def _gather(self, addresses, dtype, ordered, masked):
+        parts = self._resolve("load", addresses, dtype.itemsize, masked)
+        if len(parts) == 1:
+            return self._gather_region(parts[0][0], parts[0][1], dtype, ordered)
+        result = np.empty(addresses.size, dtype)
+        for region, offsets, lanes in parts:
+            result[lanes] = self._gather_region(region, offsets, dtype, ordered)
+        return result
+
+    def _gather_region(self, region: Region, offsets, dtype, ordered):
+        values = region.words(dtype).take(offsets)
+        region.loaded += values.nbytes
+        shadow = self._shadow(region)
+        at = shadow.positions(region.real, offsets, dtype.itemsize)
+        clash = None if ordered else shadow.read(at, self.program, self.first)
+        if clash is not None:
+            lane = clash.lane * shadow.unit // dtype.itemsize
+            self._clash("load", region, int(offsets[lane]), clash, ("", values[lane]))
+        self._virgin("load", region, shadow, at, offsets, values)
+        return values
+
+    def _virgin(self, verb, region, shadow, at, offsets, values):
+        """Hint at elements that still hold the poison `torch.empty` got, when nobody has stored them."""
+        pattern = self._poisoned(region)
+        if pattern is not None and pattern.dtype.itemsize == values.itemsize == shadow.unit:
+            virgin = (values.view(pattern.dtype) == pattern[0]) & ~shadow.written(at)
+            if virgin.any():
+                offset = int(offsets[virgin.argmax()])
+                self._hint(
+                    "uninitialised-read",
+                    region.name,
+                    lambda place: messages.uninitialised(
+                        self.kernel, verb, region, offset, self.index(self.program), place
+                    ),
+                )
+
+    def store(self, addresses: np.ndarray, values: np.ndarray, mask) -> None:
+        active, mask = _active(addresses, mask)
+        if not active.size:
+            return
+        values = np.broadcast_to(values, addresses.shape).ravel()
+        if mask is not None:
+            values = values[mask]
+        for region, offsets, lanes in self._resolve("store", active, values.itemsize, mask is not None):
+            self._scatter(region, offsets, values if lanes is ... else values[lanes])
+
+    def _scatter(self, region: Region, offsets, values):
+        words = region.words(values.dtype)
+        before = words.take(offsets)
+        words[offsets] = values
+        region.stored += values.nbytes
+        self._remember("store", region, offsets, before, values)
+        after = words.take(offsets)
+        differ = _differ(after, values)
+        if differ.any():
+            lane = int(differ.argmax())
+            self._report(
+                "store-conflict",
+                region.name,
+                lambda place: messages.lanes_differ(
+                    self.kernel,
+                    region,
+                    int(offsets[lane]),
+                    (values[lane], after[lane]),
+                    self.index(self.program),
+                    place,
+                ),
+            )
+
+    def atomic(self, addresses: np.ndarray, mask, itemsize: int, orders: bool, perform: Callable) -> np.ndarray:
+        """An atomic on a block: ``perform(real addresses, mask)`` does it and returns the old values.
+        ``orders``: its memory semantics order other accesses, as a lock does."""
+        shape = addresses.shape
+        active, mask = _active(addresses, mask)
+        word = np.dtype(f"u{itemsize}")
+        real = np.zeros(addresses.size, dtype=np.uint64)
+        lanes_on = np.arange(addresses.size) if mask is None else np.flatnonzero(mask)
+        parts = self._resolve("atomic", active, itemsize, mask is not None) if active.size else []
+        for region, offsets, lanes in parts:
+            real[lanes_on[lanes]] = np.uint64(region.real) + (offsets * itemsize).view(np.uint64)
+        on = np.ones(addresses.size, dtype=bool) if mask is None else mask
+        before = [region.words(word).take(offsets) for region, offsets, _ in parts]
+        result = perform(real.reshape(shape), on.reshape(shape))
+        for (region, offsets, _), old in zip(parts, before, strict=True):
+            region.loaded += old.nbytes
+            region.stored += old.nbytes
+            self._remember("atomic", region, offsets, old, region.words(word).take(offsets))
+        if orders and active.size == 1:
+            self._synchronise(int(real[lanes_on[0]]))
+        return result
+
+    def _synchronise(self, address: int) -> None:
+        """An acquire-release on one word: what its earlier users stored comes before what this program does next."""
+        users = self._locks.setdefault(address, set())
+        self._acquired.append(users)
+        users.add(self.program)
+
+    def _resolve(self, verb, addresses, itemsize, masked):
+        parts = self.space.resolve(addresses, itemsize)
+        if isinstance(parts, Outside):
+            raise EmulatorError(
+                messages.out_of_bounds(self.kernel, verb, parts, masked, self.index(self.program), here())
+            )
+        return parts
+
+    def _remember(self, verb, region, offsets, before, after):
+        shadow = self._shadow(region)
+        at = shadow.positions(region.real, offsets, after.itemsize)
+        changed = _differ(before, after)
+        if verb == "atomic":
+            self._virgin(verb, region, shadow, at, offsets, before)
+        if after.itemsize != shadow.unit:
+            changed = np.repeat(changed, after.itemsize // shadow.unit)
+        clash = shadow.store(at, changed, self.program, self.first, atomic=verb == "atomic")
+        if clash is not None:
+            lane = clash.lane * shadow.unit // after.itemsize
+            self._clash(verb, region, int(offsets[lane]), clash, (before[lane], after[lane]))
+
+    def _clash(self, verb: str, region: Region, offset: int, clash: Clash, values) -> None:
+        several = clash.other == self.first
+        if any(clash.other in users or (several and len(users) > 1) for users in self._acquired):
+            return
+        programs = self.index(self.program), self.index(clash.other)
+        shown = tuple(region.show(v) for v in values)
+        self._report(
+            clash.kind,
+            region.name,
+            lambda place: messages.conflict(self.kernel, verb, region, offset, clash, programs, shown, place),
+        )
+
+
+def _active(addresses: np.ndarray, mask) -> tuple[np.ndarray, np.ndarray | None]:
+    """Addresses of the lanes that are on, and the flat mask; None where every lane is on."""
+    flat = addresses.ravel()
+    if mask is None:
+        return flat, None
+    mask = np.broadcast_to(np.asarray(mask, dtype=bool), addresses.shape).ravel()
+    return (flat, None) if mask.all() else (flat[mask], mask)
+
+
+def _differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    word = f"u{a.itemsize}"
+    return a.view(word) != b.view(word)

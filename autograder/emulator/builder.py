@@ -1,0 +1,250 @@
+"""The interpreter's builder with a device's arithmetic and checked memory.
+
+It replaces the class of the interpreter's one builder.
+"""
+
+import numpy as np
+import triton.language as tl
+from triton.runtime import interpreter
+from triton.runtime.interpreter import TensorHandle
+
+from . import arithmetic, assembly, libdevice, poison
+
+_original_numpy_type = interpreter._get_np_dtype
+_numpy_types: dict[str, np.dtype] = {}
+_SEMANTICS = interpreter._ir.MEM_SEMANTIC
+
+
+def numpy_type(dtype: tl.dtype) -> np.dtype:
+    """The numpy type in which the interpreter holds a Triton type, remembered by the scalar's name."""
+    name = dtype.scalar.name
+    if name not in _numpy_types:
+        _numpy_types[name] = _original_numpy_type(dtype)
+    return _numpy_types[name]
+
+
+def _wide(handle: TensorHandle) -> np.ndarray:
+    """The handle's values in a type numpy can compute with."""
+    return arithmetic.from_bf16(handle.data) if handle.dtype.scalar == tl.bfloat16 else handle.data
+
+
+def _handle(values: np.ndarray, dtype: tl.dtype) -> TensorHandle:
+    """Values rounded to a Triton type. A comparison's result is int1, whatever was compared."""
+    if values.dtype == np.bool_:
+        return TensorHandle(values, tl.int1)
+    if dtype == tl.bfloat16:
+        return TensorHandle(arithmetic.to_bf16(values), dtype)
+    wanted = numpy_type(dtype)
+    return TensorHandle(values if values.dtype == wanted else values.astype(wanted), dtype)
+
+
+def _cast(values: np.ndarray, target: tl.dtype, to_zero: bool) -> np.ndarray:
+    if target == tl.bfloat16:
+        if values.dtype == np.float64:
+            values = values.astype(np.float32) if to_zero else arithmetic.narrow(values)
+        return arithmetic.to_bf16(values.astype(np.float32), to_zero)
+    dtype = numpy_type(target)
+    if values.dtype.kind == "f" and dtype.kind in "iu":
+        return arithmetic.to_integer(values, dtype)
+    if to_zero and dtype.kind == "f" and dtype.itemsize < values.itemsize:
+        return arithmetic.truncate(values, dtype)
+    return values.astype(dtype)
+
+
+class StrictBuilder(interpreter.InterpreterBuilder):
+    """Overrides what the interpreter gets wrong; `patches.Patches` checks that each override replaces something."""
+
+    # memory
+
+    def create_load(self, ptr, *policy, **named):
+        return self._load(ptr, None, None, policy, named)
+
+    def create_masked_load(self, ptrs, mask, other, *policy, **named):
+        return self._load(ptrs, mask, other, policy, named)
+
+    def _load(self, ptrs, mask, other, policy, named):
+        dtype = ptrs.get_element_ty()
+        volatile = bool(named.get("is_volatile", policy[-1] if policy else False))
+        filler = poison.of_triton(dtype, numpy_type(dtype))
+        values = self.emulator.access.load(
+            ptrs.data, _mask(mask), None if other is None else other.data, filler, volatile
+        )
+        return TensorHandle(values, dtype)
+
+    def create_store(self, ptr, val, *policy):
+        self._store(ptr, val, None)
+
+    def create_masked_store(self, ptrs, value, mask, *policy):
+        self._store(ptrs, value, mask)
+
+    def _store(self, ptrs, value, mask):
+        wanted = numpy_type(ptrs.get_element_ty())
+        data = value.data if value.data.dtype == wanted else value.data.astype(wanted)
+        self.emulator.access.store(ptrs.data, data, _mask(mask))
+
+    def create_atomic_rmw(self, rmwOp, ptr, val, mask, sem, scope):
+        def perform(real, lanes):
+            if val.dtype.scalar == tl.bfloat16:
+                return _add_bf16(real, val.data, lanes)
+            return interpreter._interpreter.atomic_rmw(
+                self.ir_rmw_op_to_interpreter_rmw_op[rmwOp],
+                real,
+                np.ascontiguousarray(val.data),
+                lanes,
+                self.ir_sem_to_interpreter_sem[sem],
+            )
+
+        self.emulator.loose("atomic")
+        orders = sem != _SEMANTICS.RELAXED
+        old = self.emulator.access.atomic(ptr.data, _mask(mask), val.data.itemsize, orders, perform)
+        return TensorHandle(old, val.dtype.scalar)
+
+    def create_atomic_cas(self, ptr, cmp, val, sem, scope):
+        def perform(real, lanes):
+            return interpreter._interpreter.atomic_cas(real, cmp.data, val.data, self.ir_sem_to_interpreter_sem[sem])
+
+        self.emulator.loose("atomic")
+        orders = sem != _SEMANTICS.RELAXED
+        old = self.emulator.access.atomic(ptr.data, None, val.data.itemsize, orders, perform)
+        return TensorHandle(old, cmp.dtype.scalar)
+
+    # conversions
+
+    def cast_impl(self, src, dst_type):
+        if self._is_float8(src, dst_type):
+            return super().cast_impl(src, dst_type)
+        return TensorHandle(_cast(_wide(src), dst_type.scalar, False), dst_type.scalar)
+
+    def create_fp_to_fp(self, src, dst_type, rounding_mode):
+        if self._is_float8(src, dst_type):
+            return super().create_fp_to_fp(src, dst_type, rounding_mode)
+        to_zero = rounding_mode == interpreter._ir.ROUNDING_MODE.RTZ
+        return TensorHandle(_cast(_wide(src), dst_type.scalar, to_zero), dst_type.scalar)
+
+    def _is_float8(self, src, dst_type):
+        """float8 conversions stay the interpreter's."""
+        float8 = src.dtype.scalar.is_fp8() or dst_type.scalar.is_fp8()
+        if float8:
+            self.emulator.loose("float8")
+        return float8
+
+    def get_bf16(self, value):
+        return self.create_fp_trunc(self.get_fp32(value), tl.bfloat16)
+
+    # arithmetic
+
+    def binary_op(self, lhs, rhs, op):
+        a, b = _wide(lhs), _wide(rhs)
+        if a.dtype == np.bool_ and b.dtype == np.bool_ and op in (np.add, np.subtract, np.multiply):
+            return TensorHandle((op(a.astype(np.int8), b.astype(np.int8)) & 1).astype(np.bool_), tl.int1)
+        return _handle(op(a, b), lhs.dtype.scalar)
+
+    def unary_op(self, arg, op):
+        return _handle(op(_wide(arg)), arg.dtype.scalar)
+
+    def create_mul(self, lhs, rhs):
+        product = self.binary_op(lhs, rhs, np.multiply)
+        if product.data.dtype == np.int32:
+            exact = lhs.data.astype(np.int64) * rhs.data
+            if (exact != product.data).any():
+                lane = int((exact != product.data).argmax())
+                self.emulator.hint_wrapped(int(exact.ravel()[lane]), int(product.data.ravel()[lane]))
+        return product
+
+    # tl.minimum and tl.maximum drop NaN unless asked to keep it.
+    def create_minnumf(self, lhs, rhs):
+        return self.binary_op(lhs, rhs, np.fmin)
+
+    def create_maxnumf(self, lhs, rhs):
+        return self.binary_op(lhs, rhs, np.fmax)
+
+    def create_clampf(self, arg, lo, hi, propagate_nans):
+        drops_nan = propagate_nans == interpreter._ir.PROPAGATE_NAN.NONE
+        low, high = (np.fmax, np.fmin) if drops_nan else (np.maximum, np.minimum)
+        return self.binary_op(self.binary_op(arg, lo, low), hi, high)
+
+    def create_fma(self, x, y, z):
+        dtype = z.dtype.scalar
+        if dtype == tl.float64:
+            return super().create_fma(x, y, z)
+        rounded = arithmetic.fma(_wide(x), _wide(y), _wide(z))
+        return TensorHandle(_cast(rounded, dtype, False), dtype)
+
+    def create_fdiv(self, lhs, rhs):
+        if lhs.dtype.scalar == tl.float32:
+            self.emulator.loose("/")
+        return self.binary_op(lhs, rhs, np.divide)
+
+    def _function(self, arg, op, loose=""):
+        """A function in float64, rounded once: what every device approximates, and the same on every machine."""
+        if loose:
+            self.emulator.loose(loose)
+        return _handle(op(_wide(arg).astype(np.float64)), arg.dtype.scalar)
+
+    def create_exp(self, arg):
+        return self._function(arg, np.exp, "exp")
+
+    def create_exp2(self, arg):
+        return self._function(arg, np.exp2, "exp2")
+
+    def create_log(self, arg):
+        return self._function(arg, np.log)
+
+    def create_log2(self, arg):
+        return self._function(arg, np.log2)
+
+    def create_sin(self, arg):
+        return self._function(arg, np.sin)
+
+    def create_cos(self, arg):
+        return self._function(arg, np.cos)
+
+    def create_sqrt(self, arg):
+        return self._function(arg, np.sqrt, "sqrt")
+
+    def create_rsqrt(self, arg):
+        return self._function(arg, libdevice.rsqrt, "rsqrt")
+
+    def create_erf(self, arg):
+        return self._function(arg, libdevice.erf)
+
+    def create_dot(self, a, b, d, input_precision, max_num_imprecise_acc):
+        if a.dtype.scalar.is_fp8() or b.dtype.scalar.is_fp8():
+            self.emulator.loose("float8")
+            return super().create_dot(a, b, d, input_precision, max_num_imprecise_acc)
+        if a.dtype.scalar == tl.float32 and input_precision != interpreter._ir.INPUT_PRECISION.IEEE:
+            self.emulator.loose("dot")
+        accumulate = np.float64 if d.data.dtype == np.float64 else np.float32 if d.data.dtype.kind == "f" else np.int32
+        product = np.matmul(_wide(a).astype(accumulate), _wide(b).astype(accumulate))
+        return _handle(product + d.data, d.dtype.scalar)
+
+    # functions from elsewhere
+
+    def create_extern_elementwise(self, libName, libPath, symbol, argList, retType, isPure):
+        if "fast" in symbol:
+            self.emulator.loose("fast")
+        values = libdevice.call(symbol, [_wide(arg) for arg in argList])
+        return TensorHandle(_cast(values, retType.scalar, False), retType.scalar)
+
+    def create_inline_asm(self, inlineAsm, constraints, values, type, isPure, pack):
+        self.emulator.loose("fast")
+        op = assembly.function(inlineAsm)
+        return assembly.Call(self._function(values[0], op))
+
+
+def _mask(mask) -> np.ndarray | None:
+    """Masks are handles, but block pointers and descriptors make plain arrays."""
+    return mask.data if isinstance(mask, TensorHandle) else mask
+
+
+def _add_bf16(real: np.ndarray, values: np.ndarray, lanes: np.ndarray) -> np.ndarray:
+    """Atomic add of bfloat16, which the interpreter would add as integers. One lane at a time: lanes may meet."""
+    old = np.zeros(real.shape, dtype=np.uint16)
+    flat = zip(real.ravel().tolist(), np.broadcast_to(values, real.shape).ravel(), lanes.ravel().tolist(), strict=True)
+    for lane, (address, value, on) in enumerate(flat):
+        if on:
+            word = poison.memory(address, 2).view(np.uint16)
+            old.ravel()[lane] = word[0]
+            total = arithmetic.from_bf16(word) + arithmetic.from_bf16(np.array([value], dtype=np.uint16))
+            word[:] = arithmetic.to_bf16(total)
+    return old

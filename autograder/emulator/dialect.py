@@ -1,0 +1,124 @@
+"""Python as Triton's compiler reads it: ``and``, ``or`` and ``not`` on blocks, and what the compiler refuses."""
+
+import ast
+import sys
+from pathlib import Path
+
+import triton
+import triton.language as tl
+from triton.compiler.code_generator import CodeGenerator
+from triton.language.semantic import TritonSemantic
+from triton.runtime import interpreter
+
+from .findings import EmulatorError, Finding
+
+_TRITON = str(Path(triton.__file__).parent)
+_SEMANTIC = sys.modules[TritonSemantic.__module__].__file__
+# The interpreter's own transformer reads chained comparisons since Triton 3.9, as its compiler does.
+_CHAINS = hasattr(interpreter.ASTTransformer, "visit_Compare")
+# Visited by the compiler as part of another node, or by the emulator itself.
+_PARTS = (
+    ast.expr_context,
+    ast.operator,
+    ast.unaryop,
+    ast.cmpop,
+    ast.boolop,
+    ast.arguments,
+    ast.arg,
+    ast.keyword,
+    ast.Subscript,
+    ast.Name,
+    ast.FormattedValue,
+    ast.comprehension,
+    ast.withitem,
+    ast.FunctionType,
+)
+
+
+class StrictTransformer(interpreter.ASTTransformer):
+    """Rewrites a kernel so that Python's logical operators mean what Triton's compiler makes of them."""
+
+    def visit(self, node):
+        if not isinstance(node, _PARTS) and not hasattr(CodeGenerator, f"visit_{type(node).__name__}"):
+            _refuse(node, f"{type(node).__name__} is Python that Triton cannot compile")
+        return super().visit(node)
+
+    def visit_BoolOp(self, node):
+        """``a and b`` becomes ``interpreter_semantic.logical("logical_and", lambda: a, lambda: b)``."""
+        method = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        thunks = [ast.Lambda(args=nothing, body=self.visit(value)) for value in node.values]
+        return ast.copy_location(_call("logical", ast.Constant(method), *thunks), node)
+
+    def visit_UnaryOp(self, node):
+        node = self.generic_visit(node)
+        return ast.copy_location(_call("logical_not", node.operand), node) if isinstance(node.op, ast.Not) else node
+
+    def visit_List(self, node):
+        """The compiler reads a list as a tuple: it has no ``append``."""
+        node = self.generic_visit(node)
+        return ast.copy_location(ast.Tuple(elts=node.elts, ctx=node.ctx), node)
+
+    def visit_Compare(self, node):
+        if _CHAINS:
+            return super().visit_Compare(node)
+        if len(node.ops) > 1:
+            _refuse(node, "a chained comparison does not compile on this version of Triton; write `(a <= x) & (x < b)`")
+        return self.generic_visit(node)
+
+    def visit_Assign(self, node):
+        if not _CHAINS:
+            node.value = self.visit(node.value)
+        return super().visit_Assign(node)
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    semantic = ast.Name(id="interpreter_semantic", ctx=ast.Load())
+    return ast.Call(func=ast.Attribute(value=semantic, attr=name, ctx=ast.Load()), args=list(arguments), keywords=[])
+
+
+def _refuse(node: ast.AST, why: str) -> None:
+    error = EmulatorError(Finding("unsupported", why))
+    error.node = node
+    raise error
+
+
+def logical(method: str, *values) -> object:
+    """``and`` and ``or``: constants short-circuit, tensors never do, and blocks combine lane by lane."""
+    tensors = []
+    for thunk in values:
+        value = thunk()
+        if isinstance(value, tl.tensor):
+            tensors.append(_as_int1(value))
+        elif bool(value) == (method == "logical_or"):
+            return value
+    if not tensors:
+        return value
+    result = tensors.pop()
+    while tensors:
+        result = getattr(tensors.pop(), method)(result)
+    return result
+
+
+def logical_not(value: object) -> object:
+    return _as_int1(value).__not__() if isinstance(value, tl.tensor) else not value
+
+
+def _as_int1(value: tl.tensor) -> tl.tensor:
+    return value if value.dtype == tl.int1 else value != 0
+
+
+def truth(value: tl.tensor) -> bool:
+    """`bool` of a tensor: Triton's own code asks whether there is a tensor; a kernel asks for a scalar's value."""
+    caller = sys._getframe(1).f_code.co_filename
+    if caller == _SEMANTIC:
+        return True
+    data = value.handle.data
+    if data.size == 1:
+        return bool(data.item() if value.dtype != tl.bfloat16 else data.item() & 0x7FFF)
+    if caller.startswith(_TRITON):
+        return True
+    raise ValueError(
+        f"a block of shape {tuple(data.shape)} has no single truth value, and Triton cannot compile a branch on it; "
+        "use `tl.where`"
+    )

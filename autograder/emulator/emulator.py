@@ -1,0 +1,206 @@
+"""The strict emulator: Triton's own interpreter, made honest for the length of a ``with`` block."""
+
+from collections.abc import Iterable
+from types import TracebackType
+
+import numpy as np
+import torch
+
+from . import poison
+from .access import Access
+from .findings import EmulatorError, Finding, count, here
+from .launch import Launch
+from .memory import Region
+from .patches import Patches
+from .shadow import Shadow
+
+_MOST_POISON = 1 << 28
+_active: "Emulator | None" = None
+
+
+class Emulator:
+    """Runs the Triton kernels launched in its block as a GPU would run them, and says where they are wrong.
+
+    shuffle: None runs the programs of a grid in order; a seed runs them in another order, and picks another autotune
+    configuration.
+
+    A launch stops with `EmulatorError`, before the access is performed, at the first access out of bounds, grid a GPU
+    refuses, operation the emulator does not know, or exception in the kernel. Races, and stores of different values to
+    one element, are recorded, once for each kernel, tensor and line, and the launch goes on. `findings` holds both
+    kinds, in order. `hints` holds what is suspicious but may be right: masked loads without ``other``, reads of memory
+    nobody wrote, integers that wrapped. They explain a wrong result; alone they are no fault.
+    """
+
+    def __init__(self, shuffle: int | None = None):
+        self.shuffle = shuffle
+        self._clear()
+
+    def _clear(self) -> None:
+        self.launching = False  # True while a kernel runs: what PyTorch does then is the interpreter's doing
+        self._random = None if self.shuffle is None else np.random.default_rng(self.shuffle)
+        self._findings: list[Finding] = []
+        self._hints: list[Finding] = []
+        self._said: set[tuple] = set()
+        self._launches: list[Launch] = []
+        self._traffic: dict[str, dict[str, int]] = {}
+        self._looser: dict[str, None] = {}
+        self._shadows: dict[int, Shadow] = {}
+        self._poisoned: dict[int, tuple[int, torch.dtype]] = {}
+        self._stamp = 1
+        self._access: Access | None = None
+        self._time = 0.0
+        self._patches: Patches | None = None
+
+    def __enter__(self) -> "Emulator":
+        global _active
+        if _active is not None:
+            raise RuntimeError("An emulator is already active; leave its `with` block before you enter another.")
+        self._clear()
+        self._patches = Patches(self)
+        self._patches.apply()
+        _active = self
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        global _active
+        _active = None
+        self._patches.undo()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(self._findings)
+
+    @property
+    def hints(self) -> tuple[Finding, ...]:
+        return tuple(self._hints)
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        return tuple(self._launches)
+
+    @property
+    def traffic(self) -> dict[str, dict[str, int]]:
+        """Bytes that unmasked lanes loaded and stored, by kernel parameter, summed over all launches."""
+        return {name: dict(bytes_) for name, bytes_ in self._traffic.items()}
+
+    @property
+    def looser(self) -> tuple[str, ...]:
+        """Operations a launch used whose result on a GPU may differ from the emulator's; `CANNOT_SHOW` says how."""
+        return tuple(self._looser)
+
+    def poison_(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Fill a fresh uninitialised tensor with its dtype's poison and remember that nobody has written it.
+
+        Storages over 256 MiB are left as they are: their pages may never be touched.
+        """
+        storage = tensor.untyped_storage()
+        if tensor.device.type == "cpu" and 0 < storage.nbytes() <= _MOST_POISON:
+            poison.fill(tensor)
+            self._shadows.pop(storage.data_ptr(), None)
+            self._poisoned[storage.data_ptr()] = storage.nbytes(), tensor.dtype
+        return tensor
+
+    def unwritten(self, tensor: torch.Tensor, name: str = "the output") -> Finding | None:
+        """Name the elements of a poisoned tensor that nobody wrote; None if there are none."""
+        storage = tensor.untyped_storage()
+        if self._poisoned.get(storage.data_ptr(), (0, None))[0] != storage.nbytes() or not tensor.numel():
+            return None
+        start = tensor.storage_offset() + np.zeros((1,) * tensor.dim(), dtype=np.int64)
+        for dim, (n, stride) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
+            start = start + (np.arange(n) * stride).reshape([-1 if d == dim else 1 for d in range(tensor.dim())])
+        pattern = poison.of_torch(tensor.dtype)
+        words = poison.memory(storage.data_ptr(), storage.nbytes()).view(pattern.dtype).reshape(-1, pattern.size)
+        empty = (words[start.ravel()] == pattern).all(axis=1)
+        shadow = self._shadows.get(storage.data_ptr())
+        if shadow is not None and empty.any():
+            at = shadow.positions(storage.data_ptr(), start.ravel()[empty], tensor.dtype.itemsize)
+            empty[empty] = ~shadow.written(at).reshape(int(empty.sum()), -1).all(axis=1)
+        if not empty.any():
+            return None
+        first = int(empty.argmax())
+        index = tuple(int(i) for i in np.unravel_index(first, tensor.shape))
+        text = (
+            f"{count(int(empty.sum()), 'element')} of {name} ({tensor.numel():,} in all) "
+            f"{'was' if empty.sum() == 1 else 'were'} never written; the first is at index {index}. Check that the "
+            "grid covers the whole tensor and that no mask cuts off its end."
+        )
+        return Finding("unwritten", text, "", name, first)
+
+    # Called by the patched interpreter.
+
+    def begin(self, launch: Launch) -> Access:
+        x, y, z = launch.grid
+        self._launches.append(launch)
+        self._access = Access(
+            launch.name, launch.grid, self._stamp, self._shadow, self._report, self._hint, self._pattern
+        )
+        self._stamp += x * y * z + 1
+        self.launching = True
+        return self._access
+
+    def end(self, access: Access) -> None:
+        self.launching = False
+        self._access = None
+        for region in access.space.regions:
+            total = self._traffic.setdefault(region.name, {"loaded": 0, "stored": 0})
+            total["loaded"] += region.loaded
+            total["stored"] += region.stored
+
+    @property
+    def access(self) -> Access:
+        return self._access
+
+    def order(self, programs: int) -> Iterable[int]:
+        return range(programs) if self._random is None else self._random.permutation(programs).tolist()
+
+    def draw_configurations(self) -> None:
+        """Before an autotuner chooses: the first configuration wins, or a random one under `shuffle`."""
+        self._time = 0.0
+
+    def next_time(self) -> float:
+        self._time += 1
+        return self._time if self._random is None else float(self._random.random())
+
+    def loose(self, operation: str) -> None:
+        self._looser[operation] = None
+
+    def hint_wrapped(self, exact: int, wrapped: int) -> None:
+        """An int32 product overflowed."""
+
+        def make(place):
+            text = (
+                f"A 32-bit multiplication wrapped around, {place}: {exact:,} became {wrapped:,}. If it is an offset, "
+                "make one factor 64-bit first, as in `row.to(tl.int64) * stride`."
+            )
+            return Finding("wrapped-integer", text, line=place.line, source=place.source, file=place.file)
+
+        self._hint("wrapped-integer", "", make)
+
+    def _shadow(self, region: Region) -> Shadow:
+        storage = region.tensor.untyped_storage()
+        address, nbytes = storage.data_ptr(), storage.nbytes()
+        shadow = self._shadows.get(address)
+        if shadow is None or shadow.nbytes != nbytes or shadow.unit > region.itemsize:
+            shadow = self._shadows[address] = Shadow(address, nbytes, region.itemsize)
+        return shadow
+
+    def _pattern(self, region: Region) -> np.ndarray | None:
+        storage = region.tensor.untyped_storage()
+        nbytes, dtype = self._poisoned.get(storage.data_ptr(), (0, None))
+        return poison.of_torch(dtype) if dtype is not None and nbytes == storage.nbytes() else None
+
+    def _report(self, kind: str, tensor: str, make) -> None:
+        self._note(self._findings, kind, tensor, make)
+
+    def _hint(self, kind: str, tensor: str, make) -> None:
+        self._note(self._hints, kind, tensor, make)
+
+    def _note(self, notes: list[Finding], kind: str, tensor: str, make) -> None:
+        place = here()
+        key = (kind, tensor, place)
+        if key not in self._said:
+            self._said.add(key)
+            notes.append(make(place))
+
+    def record(self, error: EmulatorError) -> None:
+        self._findings.append(error.finding)

@@ -1,0 +1,89 @@
+"""What the emulator has to say: a finding, the exception that carries one, and the learner's line it points at."""
+
+import linecache
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import triton
+
+_NOT_THE_LEARNERS = (str(Path(triton.__file__).parent), str(Path(__file__).parent))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something a GPU would have done wrong, said in full sentences.
+
+    kind: ``out-of-bounds | store-conflict | race-read | race-write | unwritten | grid | unsupported | kernel-error``;
+        in `Emulator.hints`: ``masked-load | uninitialised-read | wrapped-integer``.
+    kernel: name of the kernel, "" where no kernel ran.
+    tensor: name of the kernel's parameter, "" where the finding is not about memory.
+    offset: element offset from the tensor's first element, or None.
+    program: ``(x, y, z)`` of the program that did it, or None.
+    line, source: the learner's line; 0 and "" where it is not known.
+    file: the file of that line.
+    """
+
+    kind: str
+    message: str
+    kernel: str = ""
+    tensor: str = ""
+    offset: int | None = None
+    program: tuple[int, int, int] | None = None
+    line: int = 0
+    source: str = ""
+    file: str = ""
+
+
+class EmulatorError(Exception):
+    """The launch was stopped: the access was not performed. ``finding`` says why."""
+
+    def __init__(self, finding: Finding):
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the learner's code."""
+
+    file: str = ""
+    line: int = 0
+
+    @property
+    def source(self) -> str:
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self) -> str:
+        if not self.line:
+            return "at an unknown line"
+        return f"line {self.line}, `{self.source}`" if self.source else f"line {self.line}"
+
+
+def here() -> Place:
+    """The innermost frame that is neither Triton's nor ours."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_NOT_THE_LEARNERS):
+            return Place(name, frame.f_lineno)
+        frame = frame.f_back
+    return Place()
+
+
+def place_of(error: BaseException) -> Place:
+    """The innermost line of the learner's code on an exception's way out, through Triton's re-raised wrappers."""
+    place = Place()
+    while error is not None:
+        trace = error.__traceback__
+        while trace is not None:
+            name = trace.tb_frame.f_code.co_filename
+            if not name.startswith(_NOT_THE_LEARNERS):
+                place = Place(name, trace.tb_lineno)
+            trace = trace.tb_next
+        error = error.__cause__
+    return place
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,206 @@
+"""A launch: what was launched, as a record to compile from, and how it is run."""
+
+import inspect
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import triton.language as tl
+from triton.runtime import interpreter
+from triton.runtime.jit import TensorWrapper, _normalize_ty, mangle_type
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+from .access import Access
+from .findings import EmulatorError, Finding, place_of
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a launch, as Triton's specialisation sees it.
+
+    kind: ``tensor | scalar | constexpr | none | other`` (a tuple or a tensor descriptor).
+    type: Triton's signature string, such as ``*bf16``, ``i32``, ``fp32``; "constexpr" for constexprs and None.
+    value: the number or the constexpr's value; None for a tensor.
+    divisible: an integer, or a tensor's offset in its allocation in bytes, is a multiple of 16. A device allocates at
+        such multiples; where this machine put the allocation does not count.
+    """
+
+    name: str
+    kind: str
+    type: str
+    value: Any = None
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
+    stride: tuple[int, ...] = ()
+    divisible: bool = False
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a kernel: its grid, its arguments in order, and options such as num_warps.
+
+    kernel: the Python function under ``@triton.jit``, as it was written.
+    """
+
+    kernel: Any
+    name: str
+    grid: tuple[int, int, int]
+    arguments: tuple[Argument, ...]
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+def describe(name: str, value: Any, constexpr: bool, annotation: str) -> Argument:
+    if constexpr or value is None:
+        kind = "constexpr" if constexpr else "none"
+        return Argument(name, kind, "constexpr", value.value if isinstance(value, tl.constexpr) else value)
+    if hasattr(value, "data_ptr"):
+        base = value.base if isinstance(value, TensorWrapper) else value
+        return Argument(
+            name,
+            "tensor",
+            mangle_type(value),
+            None,
+            str(value.dtype).removeprefix("torch."),
+            tuple(base.shape),
+            tuple(base.stride()),
+            base.storage_offset() * base.element_size() % 16 == 0,
+        )
+    if isinstance(value, bool | int | float | np.number):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return Argument(name, "scalar", _scalar_type(value, annotation), value, divisible=whole and value % 16 == 0)
+    return Argument(name, "other", "", value)
+
+
+def _scalar_type(value: Any, annotation: str) -> str:
+    return annotation if annotation in _SCALARS else mangle_type(value)
+
+
+_SCALARS = {f"{kind}{bits}" for kind in "iu" for bits in (1, 8, 16, 32, 64)} | {"fp16", "bf16", "fp32", "fp64"}
+
+
+def scalar(value: Any, annotation: str) -> tl.tensor:
+    """A scalar argument as a device receives it: an integer of the type Triton gives it, a Python float as float32."""
+    builder = interpreter.interpreter_builder
+    dtype = tl.str_to_ty(_scalar_type(value, annotation), None)
+    if dtype == tl.bfloat16:
+        return tl.tensor(builder.create_fp_trunc(builder.get_fp32(value), dtype), dtype)
+    data = np.array([value]).astype(interpreter._get_np_dtype(dtype))
+    return tl.tensor(interpreter.TensorHandle(data, dtype), dtype)
+
+
+class Arguments:
+    """Turns the launch's arguments into what the kernel's parameters hold, pointers into virtual addresses."""
+
+    def __init__(self, access: Access):
+        self.access = access
+
+    def convert(self, name: str, value: Any, annotation: str = "") -> Any:
+        if hasattr(value, "data_ptr"):
+            return self._pointer(name, value)
+        if isinstance(value, bool | int | float | np.number):
+            return scalar(value, annotation)
+        if isinstance(value, tuple):
+            parts = [self.convert(f"{name}[{i}]", part) for i, part in enumerate(value)]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        if isinstance(value, TensorDescriptor):
+            converted = interpreter._implicit_cvt(value)
+            region = self._region(name, value.base)
+            converted.handle.base.data = np.array([region.virtual], dtype=np.uint64)
+            return converted
+        return value
+
+    def _pointer(self, name: str, value: Any) -> tl.tensor:
+        dtype = tl.str_to_ty(mangle_type(value), None)
+        data = np.array([self._region(name, value).virtual], dtype=np.uint64)
+        return tl.tensor(interpreter.TensorHandle(data, dtype), dtype)
+
+    def _region(self, name: str, value: Any):
+        base = value.base if isinstance(value, TensorWrapper) else value
+        return self.access.space.add(name, base, base.shape, base.stride(), base.element_size())
+
+
+def normal_grid(grid: Any, arguments: dict[str, Any], kernel: str) -> tuple[int, int, int]:
+    """The grid as three integers, or a finding that says why a GPU refuses it."""
+
+    def refuse(text: str):
+        raise EmulatorError(Finding("grid", f"The grid of `{kernel}` {text}", kernel))
+
+    if callable(grid):
+        grid = grid(arguments)
+    try:
+        sizes = tuple(operator.index(g.value if isinstance(g, tl.constexpr) else g) for g in grid)
+    except TypeError:
+        refuse(f"is {grid!r}; it must be a tuple of integers, as in `(triton.cdiv(n, BLOCK),)`.")
+    if not 1 <= len(sizes) <= 3:
+        refuse(f"has {len(sizes)} dimensions; a GPU has one to three.")
+    sizes += (1,) * (3 - len(sizes))
+    if min(sizes) < 0 or sizes[0] >= 2**31 or max(sizes[1:]) >= 2**16:
+        refuse(f"is {sizes}; a GPU allows up to 2^31 - 1 programs in the first dimension and 65,535 in the others.")
+    return sizes
+
+
+def annotations(fn) -> dict[str, str]:
+    return {name: _normalize_ty(ty) for name, ty in getattr(fn, "__annotations__", {}).items()}
+
+
+def execute(emulator, executor, args: tuple, options: dict[str, Any]) -> None:
+    """Run one launch of ``executor`` (the interpreter's `GridExecutor`) under the emulator."""
+    fn, kernel = executor.fn, executor.fn.__name__
+    names = list(inspect.signature(fn).parameters)
+    kwargs = {name: value for name, value in options.items() if name in names}
+    bound = inspect.getcallargs(fn, *args, **kwargs)
+    types = annotations(fn)
+    grid = normal_grid(executor.grid, bound, kernel)
+    record = Launch(
+        fn.interpreted.fn,
+        kernel,
+        grid,
+        tuple(describe(name, bound[name], name in executor.constexprs, types.get(name, "")) for name in names),
+        tuple(sorted((name, value) for name, value in options.items() if name not in names)),
+    )
+    on_host = bound
+    if any(isinstance(v, torch.Tensor) and v.device.type != "cpu" for v in bound.values()):
+        _, on_host = executor._init_args_hst((), bound)
+    for hook in executor.pre_run_hooks:
+        hook(**on_host)
+    access = emulator.begin(record)
+    arguments = Arguments(access)
+    ready = {
+        name: value if name in executor.constexprs else arguments.convert(name, value, types.get(name, ""))
+        for name, value in on_host.items()
+    }
+    try:
+        _programs(fn, ready, grid, access, emulator.order(grid[0] * grid[1] * grid[2]))
+    except Exception as error:
+        raise _unwrap(error, kernel, access) from error
+    finally:
+        emulator.end(access)
+    if on_host is not bound:
+        executor._restore_args_dev((), (), bound, on_host)
+
+
+def _programs(fn, arguments: dict[str, Any], grid: tuple[int, int, int], access: Access, order) -> None:
+    builder = interpreter.interpreter_builder
+    builder.set_grid_dim(*grid)
+    with np.errstate(all="ignore"):
+        for number in order:
+            access.start(number)
+            builder.set_grid_idx(*access.index(access.program))
+            fn(**arguments)
+
+
+def _unwrap(error: BaseException, kernel: str, access: Access) -> EmulatorError:
+    """The finding inside Triton's wrapped exceptions, or a finding that says what the kernel raised and where."""
+    place = place_of(error)
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, EmulatorError):
+            return cause
+        error, cause = cause, cause.__cause__
+    program = access.index(access.program)
+    text = f"`{kernel}` fails in program {program}, {place}: {type(error).__name__}: {error}"
+    return EmulatorError(
+        Finding("kernel-error", text, kernel, program=program, line=place.line, source=place.source, file=place.file)
+    )

@@ -1,0 +1,193 @@
+"""The tensors of one launch, each in an address range of its own, and the check that an access stays inside its tensor.
+
+A kernel is not given real addresses. Every pointer argument gets a virtual range of 2^44 bytes with the tensor in its
+middle, so that an address says which argument it was derived from, however far outside it lies: past the end, before
+the start, or 2^32 elements away because a 32-bit offset wrapped. A neighbour in real memory can never be mistaken for
+the tensor itself.
+"""
+
+import gc
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from .poison import memory
+
+_SHIFT = 44
+_MIDDLE = 1 << (_SHIFT - 1)
+_FIRST = 1 << (48 - _SHIFT)  # virtual ranges begin above every real address, which has 48 bits
+
+
+class Layout:
+    """Which element offsets (from the first element) belong to a strided view."""
+
+    def __init__(self, shape: tuple[int, ...], stride: tuple[int, ...]):
+        dims = sorted(((st, n) for n, st in zip(shape, stride, strict=True) if n > 1 and st > 0), reverse=True)
+        self.empty = 0 in shape
+        self.span = 0 if self.empty else 1 + sum(st * (n - 1) for st, n in dims)
+        self.dims = self._merge(dims)
+        self.dense = self.span == 0 or not self.dims or (len(self.dims) == 1 and self.dims[0][0] == 1)
+        inner = 1
+        for st, n in reversed(self.dims):
+            # Overlapping windows cannot be told apart by division; their whole span counts as the tensor.
+            self.dense = self.dense or st < inner
+            inner = st * (n - 1) + inner
+
+    @staticmethod
+    def _merge(dims: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        merged: list[tuple[int, int]] = []
+        for st, n in dims:
+            if merged and merged[-1][0] == st * n:
+                merged[-1] = (st, n * merged[-1][1])
+            else:
+                merged.append((st, n))
+        return merged
+
+    def holds(self, offsets: np.ndarray) -> np.ndarray:
+        """True where an offset within the span is an element of the view."""
+        inside = np.ones(offsets.shape, dtype=bool)
+        for st, n in self.dims:
+            quotient, offsets = np.divmod(offsets, st)
+            inside &= quotient < n
+        return inside & (offsets == 0)
+
+
+@dataclass
+class Region:
+    """One pointer argument of a launch."""
+
+    name: str
+    tensor: torch.Tensor  # kept alive while the launch runs
+    number: int
+    itemsize: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    real: int = field(init=False)
+    virtual: int = field(init=False)
+    layout: Layout = field(init=False)
+    loaded: int = 0
+    stored: int = 0
+    _words: dict = field(default_factory=dict, init=False)
+
+    def __post_init__(self):
+        self.layout = Layout(self.shape, self.stride)
+        self.real = self.tensor.data_ptr()
+        # Allocations begin at round addresses on a device, wherever this machine put them.
+        offset = self.tensor.storage_offset() * self.tensor.element_size()
+        self.virtual = (self.number << _SHIFT) + _MIDDLE + offset
+        self.nbytes = self.layout.span * self.itemsize
+
+    def words(self, dtype: np.dtype) -> np.ndarray:
+        """The memory of the view, from its first to its last element, as an array of ``dtype``."""
+        if dtype not in self._words:
+            raw = memory(self.real, self.nbytes)
+            self._words[dtype] = raw[: self.nbytes // dtype.itemsize * dtype.itemsize].view(dtype)
+        return self._words[dtype]
+
+    def show(self, value) -> str:
+        """A stored value as its tensor's dtype reads it."""
+        word = np.atleast_1d(np.asarray(value))
+        if word.itemsize != self.tensor.dtype.itemsize:
+            return str(value)
+        if self.tensor.dtype == torch.bfloat16:
+            return str((word.view(np.uint16).astype(np.uint32) << 16).view(np.float32)[0])
+        kind = "f" if self.tensor.dtype.is_floating_point else "i"
+        return str(word.view(f"{kind}{word.itemsize}")[0])
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Lanes that miss their tensor: the first of them and how many."""
+
+    region: Region | None
+    address: int
+    offset: int  # in elements of the access, from the first element of the region
+    lane: int
+    lanes: int
+    misaligned: bool = False
+
+
+class AddressSpace:
+    """The regions of one launch."""
+
+    def __init__(self):
+        self.regions: list[Region] = []
+        self._reached: list[Region] = []
+
+    def add(self, name: str, tensor: torch.Tensor, shape, stride, itemsize: int) -> Region:
+        region = Region(name, tensor, len(self.regions) + _FIRST, itemsize, tuple(shape), tuple(stride))
+        self.regions.append(region)
+        return region
+
+    def find(self, address: int) -> Region | None:
+        number = (address >> _SHIFT) - _FIRST
+        return self.regions[number] if 0 <= number < len(self.regions) else None
+
+    def _reach(self, address: int) -> Region | None:
+        """The tensor at a real address: a kernel may load addresses that its caller put into a tensor."""
+        for region in self._reached:
+            if region.real <= address < region.real + region.nbytes:
+                return region
+        for thing in gc.get_objects():
+            if type(thing) in (torch.Tensor, torch.nn.Parameter) and thing.device.type == "cpu" and thing.numel():
+                if 0 <= address - thing.data_ptr() < thing.untyped_storage().nbytes():
+                    region = Region("a stored address", thing, 0, thing.element_size(), thing.shape, thing.stride())
+                    region.virtual = region.real
+                    self._reached.append(region)
+                    return region
+        return None
+
+    def resolve(self, addresses: np.ndarray, itemsize: int) -> "list[tuple[Region, np.ndarray, object]] | Outside":
+        """Active lanes by region: ``(region, element offsets, lanes)``; lanes is ``...`` if one region has them all."""
+        first = int(addresses[0])
+        region = self.find(first)
+        if region is not None:
+            hit = self._inside(region, addresses, itemsize)
+            if isinstance(hit, np.ndarray):
+                return [(region, hit, ...)]
+            if ((addresses >> np.uint64(_SHIFT)) == region.number).all():
+                return hit
+        return self._split(addresses, itemsize)
+
+    def _split(self, addresses, itemsize):
+        numbers = addresses >> np.uint64(_SHIFT)
+        parts = []
+        for number in np.unique(numbers):
+            lanes = np.flatnonzero(numbers == number)
+            while lanes.size:
+                first = int(addresses[lanes[0]])
+                region = self.find(first) or (self._reach(first) if number < _FIRST else None)
+                if region is None:
+                    return Outside(None, first, 0, int(lanes[0]), lanes.size)
+                here = lanes if number >= _FIRST else lanes[_between(addresses[lanes], region)]
+                hit = self._inside(region, addresses[here], itemsize)
+                if isinstance(hit, Outside):
+                    return hit
+                parts.append((region, hit, here))
+                lanes = np.setdiff1d(lanes, here)
+        return parts
+
+    @staticmethod
+    def _inside(region: Region, addresses: np.ndarray, itemsize: int) -> "np.ndarray | Outside":
+        offsets = (addresses - np.uint64(region.virtual)).view(np.int64)
+        # As unsigned numbers, offsets before the start are huge: one comparison finds both ends.
+        bad = offsets.view(np.uint64) >= np.uint64(max(region.nbytes - itemsize + 1, 0))
+        elements = offsets // itemsize if itemsize & (itemsize - 1) else offsets >> (itemsize.bit_length() - 1)
+        if not bad.any():
+            if itemsize == region.itemsize and region.layout.dense:
+                return elements
+            if itemsize != region.itemsize and (offsets % itemsize).any():
+                lane = int((offsets % itemsize != 0).argmax())
+                return Outside(region, int(addresses[lane]), int(elements[lane]), lane, 1, misaligned=True)
+            if region.layout.dense:
+                return elements
+            bad = ~region.layout.holds(offsets // region.itemsize)
+            if not bad.any():
+                return elements
+        lane = int(bad.argmax())
+        return Outside(region, int(addresses[lane]), int(elements[lane]), lane, int(bad.sum()))
+
+
+def _between(addresses: np.ndarray, region: Region) -> np.ndarray:
+    return (addresses >= np.uint64(region.real)) & (addresses < np.uint64(region.real + region.nbytes))

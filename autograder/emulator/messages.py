@@ -1,0 +1,133 @@
+"""Sentences for memory findings: which tensor, which element, by how much, which program and line, what to do."""
+
+import math
+
+from .findings import Finding, Place, count
+from .memory import Outside, Region
+from .shadow import Clash
+
+Program = tuple[int, int, int]
+
+_VERB = {"load": "loads", "store": "stores to", "atomic": "does an atomic operation on"}
+_NOUN = {"load": "load", "store": "store", "atomic": "atomic"}
+
+
+def out_of_bounds(kernel: str, verb: str, miss: Outside, masked: bool, program: Program, place: Place) -> Finding:
+    def finding(text: str) -> Finding:
+        name, offset = (miss.region.name, miss.offset) if miss.region else ("", None)
+        return Finding("out-of-bounds", text, kernel, name, offset, program, place.line, place.source, place.file)
+
+    start = f"`{kernel}` {_VERB[verb]}"
+    where = f"in program {program}, {place}"
+    region = miss.region
+    if region is None:
+        return finding(
+            f"{start} an address that belongs to none of the launch's tensors {where}. It was not made by adding an "
+            "offset to a pointer argument, or the offset is garbage: an index from a masked load without `other`, "
+            "say."
+        )
+    if miss.misaligned:
+        return finding(
+            f"{start} {region.name} at an address that is not a multiple of the element size {where}; a GPU faults on "
+            "it."
+        )
+    return finding(f"{start} {region.name} out of bounds {where}: {_extent(miss)} {_advice(verb, miss, masked)}")
+
+
+def _extent(miss: Outside) -> str:
+    region, layout = miss.region, miss.region.layout
+    lanes = f" {count(miss.lanes, 'lane')} of this block are outside." if miss.lanes > 1 else ""
+    if layout.span == 0:
+        return f"the tensor is empty, shape {region.shape}.{lanes}"
+    last = layout.span - 1
+    if miss.offset > last:
+        by = f"{count(miss.offset - last, 'element')} past the end"
+    elif miss.offset < 0:
+        by = f"{count(-miss.offset, 'element')} before the start"
+    else:
+        return (
+            f"element offset {miss.offset:,} lies between the elements of this view of shape {region.shape} and "
+            f"stride {region.stride}, in memory that is not the tensor's.{lanes}"
+        )
+    valid = f"valid offsets are 0 to {last:,}" if last else "the only valid offset is 0"
+    strided = "" if region.stride == (1,) else f", shape {region.shape}, stride {region.stride}"
+    return f"element offset {miss.offset:,}, {by} ({valid}{strided}).{lanes}"
+
+
+def _advice(verb: str, miss: Outside, masked: bool) -> str:
+    region = miss.region
+    if miss.offset < 0 and miss.offset + 2**32 < region.layout.span:
+        return (
+            f"The offset wrapped around at 2^31: {miss.offset + 2**32:,} does not fit in 32 bits. Make one factor "
+            "64-bit before multiplying, as in `row.to(tl.int64) * stride`."
+        )
+    contiguous = math.prod(region.shape) == region.layout.span
+    if 0 <= miss.offset < math.prod(region.shape) and not contiguous:
+        return "Pass the tensor's strides to the kernel and use them, or call `.contiguous()` first."
+    if masked:
+        return f"The {_NOUN[verb]}'s mask lets this lane through: compare the same offsets with the tensor's size."
+    other = ", other=..." if verb == "load" else ""
+    return f"The {_NOUN[verb]} has no mask: add one, as in `mask=offsets < n{other}`."
+
+
+def conflict(
+    kernel: str, verb: str, region: Region, offset: int, clash: Clash, programs, values, place: Place
+) -> Finding:
+    """Two programs and one element. ``programs``: (this, other or None); ``values``: (before, now)."""
+    this, other = programs
+    who = f"program {other}" if other else "another program"
+    before, now = values
+    element = f"element offset {offset:,} of {region.name}"
+    end = f"Line {place.line}, `{place.source}`." if place.line else ""
+    if clash.kind == "store":
+        kind, what = "store-conflict", "an atomic of" if clash.atomic else ""
+        text = (
+            f"two programs of `{kernel}` store different values to {element}: program {this} {_VERB[verb]} it ({now}) "
+            f"after {what + ' ' if what else ''}{who} left {before} there. A GPU runs programs in any order, so "
+            f"either may win; let one program own each element, or use `tl.atomic_add`. {end}"
+        )
+    elif clash.kind == "read":
+        kind = "race-read"
+        how = "updated with an atomic" if clash.atomic else "stored"
+        text = (
+            f"program {this} of `{kernel}` loads {element}, which {who} {how} in the same launch. A GPU runs programs "
+            f"in any order, so it may see the old value or the new one; split the work into two launches. {end}"
+        )
+    else:
+        kind = "race-write"
+        text = (
+            f"program {this} of `{kernel}` {_VERB[verb]} {element}, which {who} loads in the same launch. A GPU runs "
+            f"programs in any order, so that load may see the old value ({before}) or the new one ({now}); write to "
+            f"another tensor. {end}"
+        )
+    text = text[0].upper() + text[1:]
+    return Finding(kind, text.strip(), kernel, region.name, offset, this, place.line, place.source, place.file)
+
+
+def lanes_differ(kernel: str, region: Region, offset: int, values, program: Program, place: Place) -> Finding:
+    text = (
+        f"One store of `{kernel}` writes element offset {offset:,} of {region.name} from several lanes with different "
+        f"values ({values[0]} and {values[1]}), in program {program}, {place}. Any of them may win on a GPU; give "
+        "every element one lane."
+    )
+    return Finding("store-conflict", text, kernel, region.name, offset, program, place.line, place.source, place.file)
+
+
+def masked_load(kernel: str, region: Region, program: Program, place: Place) -> Finding:
+    text = (
+        f"`{kernel}` loads {region.name} with a mask and no `other`, {place}. A GPU promises nothing about the "
+        "masked-off lanes; the emulator fills them with NaN, or a large odd integer. If they reach a reduction, add "
+        "`other=`."
+    )
+    return Finding("masked-load", text, kernel, region.name, None, program, place.line, place.source, place.file)
+
+
+def uninitialised(kernel: str, verb: str, region: Region, offset: int, program: Program, place: Place) -> Finding:
+    text = (
+        f"`{kernel}` {_VERB[verb]} element offset {offset:,} of {region.name}, which nobody has written since "
+        f"`torch.empty` made it, in program {program}, {place}. Its value is whatever was in memory; use "
+        "`torch.zeros` if you accumulate into it."
+    )
+    return Finding(
+        "uninitialised-read", text, kernel, region.name, offset, program, place.line, place.source, place.file
+    )

@@ -1,0 +1,226 @@
+"""Everything the emulator changes in Triton, in one place: checked to exist first, undone afterwards.
+
+What is changed, for the length of an `Emulator` block:
+
+- the class of the interpreter's one builder becomes `StrictBuilder` (arithmetic and memory);
+- `GridExecutor.__call__` runs `launch.execute`;
+- `tl.reduce` and `tl.associative_scan` use `StrictReduce` and `StrictScan`;
+- kernels are rewritten by `StrictTransformer`, and a tensor's truth value is `dialect.truth`;
+- the language is patched once for the block, not once for each call of a device function;
+- libdevice's functions, empty outside a compiler, call their CUDA twins;
+- the autotuner picks a configuration without timing any.
+"""
+
+import types
+from typing import Any
+
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice as any_libdevice
+from triton.language.extra.cuda import libdevice as cuda_libdevice
+from triton.runtime import autotuner, interpreter
+
+from . import builder as builder_module
+from . import dialect, launch
+from .builder import StrictBuilder
+from .findings import EmulatorError, Finding, Place
+from .reduction import StrictReduce, StrictScan
+
+_NEEDED = {
+    interpreter: (
+        "interpreter_builder",
+        "interpreter_semantic",
+        "GridExecutor",
+        "InterpretedFunction",
+        "FunctionRewriter",
+        "ReduceOps",
+        "ScanOps",
+        "_patch_lang",
+        "_patch_builtin",
+        "_patch_lang_tensor",
+        "_patch_lang_core",
+        "_implicit_cvt",
+        "_get_np_dtype",
+    ),
+    interpreter.GridExecutor: ("__call__", "_init_args_hst", "_restore_args_dev"),
+    interpreter.InterpretedFunction: ("rewrite", "rewritten_fn", "__call__"),
+    interpreter.FunctionRewriter: ("ast_transformer", "rewrite_ast"),
+    interpreter.ReduceOps: ("apply_impl", "to_tensor", "sum"),
+    interpreter.ScanOps: ("apply_impl", "to_tensor"),
+    autotuner.Autotuner: ("run", "_bench"),
+}
+# Overrides that older Tritons lack: nothing calls them there, or the interpreter fails without them.
+_ADDED = {"get_bf16", "emulator"}
+
+_rewritten: dict = {}  # kernels as StrictTransformer rewrote them, kept from block to block
+
+
+def check() -> None:
+    """Say what moved when a Triton the emulator does not know has changed something it patches.
+
+    Raises:
+        RuntimeError: something the emulator patches does not exist, or kernels are compiled instead of interpreted.
+    """
+    missing = [
+        f"{owner.__name__}.{name}" for owner, names in _NEEDED.items() for name in names if not hasattr(owner, name)
+    ]
+    ours = {
+        name for name in vars(StrictBuilder) if name.startswith(("create_", "get_")) or name.endswith(("_op", "_impl"))
+    }
+    missing += [
+        f"InterpreterBuilder.{n}" for n in sorted(ours - _ADDED) if not hasattr(interpreter.InterpreterBuilder, n)
+    ]
+    if missing:
+        raise RuntimeError(
+            f"Triton {triton.__version__} moved {', '.join(missing)}; this emulator knows 3.6 to 3.9. Install one of "
+            "those, or a newer graded-kernels."
+        )
+    if not isinstance(tl.sum, interpreter.InterpretedFunction):
+        raise RuntimeError(
+            "Set TRITON_INTERPRET=1 in the environment before triton is first imported: kernels are being compiled."
+        )
+
+
+class Patches:
+    """The changes of one `Emulator` block."""
+
+    def __init__(self, emulator):
+        self.emulator = emulator
+        self._undo: list = []
+        self._modules: set[int] = set()
+
+    def apply(self) -> None:
+        check()
+        try:
+            self._interpreter()
+            self._language()
+            self._kernels()
+            self._autotuner()
+        except BaseException:
+            self.undo()
+            raise
+
+    def undo(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+    def _set(self, owner: Any, name: str, value: Any) -> None:
+        owned = vars(owner)
+        old, had = owned.get(name), name in owned
+        self._undo.append(lambda: setattr(owner, name, old) if had else delattr(owner, name))
+        setattr(owner, name, value)
+
+    def _interpreter(self) -> None:
+        builder, emulator = interpreter.interpreter_builder, self.emulator
+        self._undo.append(lambda: setattr(builder, "__class__", interpreter.InterpreterBuilder))
+        builder.__class__ = StrictBuilder
+        self._set(builder, "emulator", emulator)
+        # Triton guards each integer operation by redoing it in 64 bits, for a device assertion that is off.
+        self._set(builder, "options", interpreter.InterpreterOptions(sanitize_overflow=False))
+        # Asked several times for each operation; Triton builds a table of all types to answer.
+        self._set(interpreter, "_get_np_dtype", builder_module.numpy_type)
+        self._set(interpreter, "ReduceOps", StrictReduce)
+        self._set(interpreter, "ScanOps", StrictScan)
+
+        def call(executor, *args, **options):
+            try:
+                launch.execute(emulator, executor, args, options)
+            except EmulatorError as error:
+                emulator.record(error)
+                # Only a kernel's own exception has a cause worth showing; the rest is Triton's way up.
+                cause = error.__cause__ if error.finding.kind == "kernel-error" else None
+                raise error.with_traceback(None) from cause
+
+        self._set(interpreter.GridExecutor, "__call__", call)
+
+    def _language(self) -> None:
+        scope = interpreter._LangPatchScope()
+        self._undo.append(scope.restore)
+        builder = interpreter.interpreter_builder
+        for lang in (tl, tl.core):
+            interpreter._patch_builtin(lang, builder, scope)
+            interpreter._patch_builtin(lang.tensor, builder, scope)
+            interpreter._patch_lang_tensor(lang.tensor, scope)
+            interpreter._patch_lang_core(lang, scope)
+        interpreter._patch_builtin(tl.math, builder, scope)
+        interpreter._patch_builtin(tl.core.tensor_descriptor_base, builder, scope)
+        scope.set_attr(tl.tensor, "__bool__", dialect.truth)
+        # Triton 3.6 asks numpy for the integer of a one-element array, which numpy 2.4 refuses.
+        scope.set_attr(tl.tensor, "__index__", lambda tensor: int(tensor.handle.data.item()))
+        self._set(interpreter, "_patch_lang", lambda fn: interpreter._LangPatchScope())
+        for name, twin in vars(cuda_libdevice).items():
+            if tl.core.is_builtin(twin):
+                self._set(cuda_libdevice, name, _inject(twin))
+                if hasattr(any_libdevice, name):
+                    self._set(any_libdevice, name, _inject(twin))
+
+    def _kernels(self) -> None:
+        semantic = interpreter.interpreter_semantic
+        self._set(semantic, "logical", dialect.logical)
+        self._set(semantic, "logical_not", dialect.logical_not)
+        self._set(interpreter.FunctionRewriter, "ast_transformer", dialect.StrictTransformer())
+        original = interpreter.InterpretedFunction.rewrite
+
+        def rewrite(function):
+            self._module(function.fn.__globals__)
+            try:
+                rewritten = original(function)
+                rewritten.interpreted = function
+                return rewritten
+            except EmulatorError as error:
+                error = _located(error, function)
+                if not self.emulator.launching:
+                    self.emulator.record(error)
+                raise error from None
+
+        self._set(interpreter.InterpretedFunction, "rewrite", rewrite)
+        self._set(interpreter.InterpretedFunction, "rewritten_fn", _rewritten)
+
+    def _module(self, names: dict[str, Any]) -> None:
+        """Functions that a kernel's module imported by name escape the patches of their own; patch them there."""
+        if id(names) in self._modules or names.get("__name__", "").startswith("triton."):
+            return
+        self._modules.add(id(names))
+        for name, value in list(names.items()):
+            if not isinstance(value, types.FunctionType):
+                continue
+            twin = vars(cuda_libdevice).get(value.__name__) if value.__module__ == any_libdevice.__name__ else None
+            if twin is not None or tl.core.is_builtin(value):
+                self._undo.append(lambda name=name, value=value: names.__setitem__(name, value))
+                names[name] = twin if twin is not None else _inject(value)
+
+    def _autotuner(self) -> None:
+        emulator, original = self.emulator, autotuner.Autotuner.run
+
+        def run(tuner, *args, **options):
+            known, tuner.cache = tuner.cache, {}
+            emulator.draw_configurations()
+            try:
+                return original(tuner, *args, **options)
+            finally:
+                tuner.cache = known
+
+        self._set(autotuner.Autotuner, "run", run)
+        self._set(autotuner.Autotuner, "_bench", lambda tuner, *args, config, **meta: [emulator.next_time()] * 3)
+
+
+def _inject(builtin):
+    """A language function called without its semantic, which the compiler would pass."""
+
+    def function(*args, **named):
+        named["_semantic"] = interpreter.interpreter_semantic
+        return builtin(*args, **named)
+
+    return function
+
+
+def _located(error: EmulatorError, function) -> EmulatorError:
+    """The transformer's finding, with the file and line of the node it refused."""
+    node = getattr(error, "node", None)
+    if node is None:
+        return error
+    place = Place(function.rewriter.filename, node.lineno + function.rewriter.def_file_lineno - 1)
+    text = f"`{function.__name__}` does not compile for a GPU, {place}: {error.finding.message}."
+    return EmulatorError(
+        Finding("unsupported", text, function.__name__, line=place.line, source=place.source, file=place.file)
+    )

@@ -1,0 +1,146 @@
+"""What an exercise is: a function stated as mathematics, the inputs that show its bugs, and how close is right.
+
+A record holds data only. It never imports the answers: a grader that checks an answer against itself checks nothing.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far from the float64 oracle an output may lie: ``ulp * size_of_one_ulp(expected) + floor(*inputs)``.
+
+    half, single: ulp of the output dtype allowed for float16 and bfloat16, and for float32.
+    floor: absolute error per element that honest float32 arithmetic may leave, from the conditioning of the sum.
+        Called with the inputs in float64; returns one tensor (or number) an output, in order.
+    distinction: the part of the floor that is left in a distinction case: what no float32 code avoids.
+    reason: why these numbers, in one sentence a teacher can read.
+    """
+
+    half: float
+    single: float
+    reason: str
+    floor: Callable[..., tuple] | None = None
+    distinction: Callable[..., tuple] | None = None
+
+    def ulp(self, dtype: torch.dtype) -> float:
+        return self.single if dtype == torch.float32 else self.half
+
+
+@dataclass(frozen=True)
+class Output:
+    """One tensor an answer returns. ``like`` names the input whose dtype it takes, or is the dtype itself."""
+
+    name: str
+    like: str | torch.dtype = "x"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of the answer.
+
+    inputs: makes the arguments, in the order of the signature, from a seeded generator.
+    hint: what to look at when this case fails; shown to the learner with the failing value.
+    bonus: a distinction: extra credit, never needed to pass.
+    within: judge only elements whose every input is at most this large (NaN and infinity are judged always).
+    swept: the parameter that runs through many values, over which the error is worth drawing.
+    raises, says: this call must raise this error, its message matching this pattern.
+    """
+
+    name: str
+    inputs: Callable[[torch.Generator], tuple]
+    hint: str
+    bonus: bool = False
+    within: float | None = None
+    swept: str = ""
+    raises: type[Exception] | None = None
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class WildBug:
+    """A bug as a library shipped it: who, where it is documented, the function bug for bug, and the case made to see
+    it.
+    """
+
+    who: str
+    thread: str
+    function: Callable
+    seen_by: str
+    story: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A function to write.
+
+    oracle: the function in float64; its parameters are the signature.
+    cases: in the order a learner should meet them. The first is the gate: an answer that fails it earns nothing.
+    refused: names of PyTorch operators that are the answer itself (``silu``, ``silu_backward``), matched on ``aten::``.
+    allowed: operators a Triton answer may call besides allocation and views (``sum`` for partial sums, say).
+    peer: PyTorch's own function of the same signature. Its value at infinity is accepted beside the limit.
+    least_bytes: bytes that must move for these arguments: every input read once, every output written once.
+    traffic: the ratio to ``least_bytes`` that a Triton answer may reach, or None where it is not graded.
+    upcast: whether the oracle gets its inputs in float64; not where what is right depends on their dtype.
+    """
+
+    name: str
+    summary: str
+    oracle: Callable
+    outputs: tuple[Output, ...]
+    cases: tuple[Case, ...]
+    tolerance: Tolerance
+    hint: str
+    backends: tuple[str, ...] = ("torch", "triton")
+    points: int = 4
+    refused: frozenset[str] = frozenset()
+    allowed: frozenset[str] = frozenset()
+    peer: Callable | None = None
+    wild: tuple[WildBug, ...] = ()
+    least_bytes: Callable[..., int] | None = None
+    traffic: float | None = None
+    upcast: bool = True
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(inspect.signature(self.oracle).parameters)
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}{inspect.signature(self.oracle)} -> {', '.join(o.name for o in self.outputs)}"
+
+
+@dataclass(frozen=True)
+class Witness:
+    """An input to find: ``function()`` returns arguments of ``exercise`` on which ``bug`` is wrong and right code is
+    not.
+
+    complaint: says what is wrong with arguments that the exercise's contract calls bad input; "" where they are good.
+    """
+
+    name: str
+    summary: str
+    exercise: Exercise
+    bug: WildBug
+    hint: str
+    complaint: Callable[..., str] = lambda *args: ""
+    points: int = 2
+    backends: tuple[str, ...] = ("torch",)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return self.exercise.parameters
+
+    @property
+    def fewest(self) -> int:
+        """How many arguments have no default: a witness may leave out the others."""
+        parameters = inspect.signature(self.exercise.oracle).parameters.values()
+        return sum(p.default is p.empty for p in parameters)
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}() -> ({', '.join(self.parameters)})"

@@ -1,0 +1,182 @@
+"""A report for a notebook: one HTML fragment with its own style, no script, light or dark as the page around it.
+
+The colours are JupyterLab's variables where they exist. Where they do not (an exported page, another editor) the text
+keeps the colour of the page and the accents are mid-tones that read on white and on black.
+"""
+
+import re
+from html import escape as escape_markup
+
+from . import picture, words
+from .report import CaseResult, Report
+
+STYLE = """
+.graded-kernels {
+  --gk-ink: var(--jp-content-font-color1, currentColor);
+  --gk-muted: var(--jp-content-font-color2, color-mix(in srgb, currentColor 62%, transparent));
+  --gk-rule: var(--jp-border-color2, color-mix(in srgb, currentColor 18%, transparent));
+  --gk-pass: var(--jp-success-color1, #3a9150);
+  --gk-fail: var(--jp-error-color1, #dc4437);
+  --gk-wild: var(--jp-warn-color1, #e8912d);
+  --gk-state: var(--gk-muted);
+  --gk-answer: var(--gk-state);
+  --gk-code: var(--jp-code-font-family, ui-monospace, SFMono-Regular, Menlo, Consolas, monospace);
+  max-width: 46rem; margin: .4rem 0; padding: .1rem .6rem .1rem 1.1rem; border-left: 3px solid var(--gk-state);
+  color: var(--gk-ink); font: 14px/1.5 var(--jp-content-font-family, system-ui, sans-serif);
+}
+.graded-kernels.pass { --gk-state: var(--gk-pass); }
+.graded-kernels.fail { --gk-state: var(--gk-fail); }
+.graded-kernels p, .graded-kernels figure { margin: .35rem 0; padding: 0; }
+.graded-kernels .head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .7rem; margin: 0 0 .5rem; }
+.graded-kernels .head b { font: 600 15px/1.5 var(--gk-code); }
+.graded-kernels .head span { color: var(--gk-muted); }
+.graded-kernels .head .verdict { margin-left: auto; color: var(--gk-state); font-weight: 600; }
+.graded-kernels .case { margin: .9rem 0 .2rem; font-weight: 600; }
+.graded-kernels .said { overflow-wrap: anywhere; }
+.graded-kernels dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem; margin: .6rem 0; }
+.graded-kernels dl dt, .graded-kernels dl dd { float: none; width: auto; margin: 0; padding: 0; }
+.graded-kernels dl dt { color: var(--gk-muted); font-weight: 400; white-space: nowrap; }
+.graded-kernels dl dd { overflow-wrap: anywhere; }
+.graded-kernels dl dd.code { font: 13px/1.6 var(--gk-code); }
+.graded-kernels p code, .graded-kernels dd code { font: 13px/1.5 var(--gk-code); padding: 0; background: none; }
+.graded-kernels .wrong { color: var(--gk-fail); }
+.graded-kernels .right { color: var(--gk-pass); }
+.graded-kernels .print { margin: .8rem 0; padding: .5rem .8rem; border-left: 3px solid var(--gk-wild);
+  background: color-mix(in srgb, var(--gk-wild) 11%, transparent); }
+.graded-kernels .print p { margin: 0; }
+.graded-kernels pre { margin: .5rem 0; padding: .5rem .8rem; overflow-x: auto; font: 12px/1.5 var(--gk-code);
+  color: var(--gk-ink); background: color-mix(in srgb, currentColor 6%, transparent); border: 0; }
+.graded-kernels svg { display: block; width: 100%; height: auto;
+  font-family: var(--jp-ui-font-family, system-ui, sans-serif); }
+.graded-kernels svg * { stroke-linejoin: round; }
+.graded-kernels .rest { margin-top: .8rem; border-top: 1px solid var(--gk-rule); padding-top: .4rem; }
+.graded-kernels ul.cases { list-style: none; margin: .35rem 0; padding: 0; }
+.graded-kernels li { margin: .15rem 0; padding-left: 1.2rem; text-indent: -1.2rem; overflow-wrap: anywhere; }
+.graded-kernels li::before { content: "·"; display: inline-block; width: 1.2rem; text-indent: 0;
+  color: var(--gk-muted); }
+.graded-kernels li.pass::before { content: "✓"; color: var(--gk-pass); }
+.graded-kernels li.fail::before, .graded-kernels li.error::before { content: "✗"; color: var(--gk-fail); }
+.graded-kernels li.bonus::before { color: var(--gk-muted); }
+.graded-kernels summary { cursor: pointer; }
+.graded-kernels a { color: inherit; text-decoration: underline; text-decoration-color: var(--gk-muted); }
+.graded-kernels .quiet { color: var(--gk-muted); font-size: 13px; }
+"""
+OTHERS = 5  # failing cases after the first that are shown unfolded
+CODE = re.compile(r"`([^`]+)`")
+THREAD = re.compile(r"\b([\w.-]+/[\w.-]+)#(\d+)")
+
+
+def render(report: Report) -> str:
+    """The report as a self-contained HTML fragment. Every text is escaped: names and messages come from learners."""
+    state = "stub" if words.is_stub(report) else "pass" if report.passed else "fail"
+    body = stub(report) if state == "stub" else failure(report) + rest(report)
+    return f'<div class="graded-kernels {state}"><style>{STYLE}</style>{head(report)}{body}</div>'
+
+
+def head(report: Report) -> str:
+    return (
+        f'<p class="head"><b>{escape(report.exercise)}</b> <span>{escape(report.backend)}</span> '
+        f'<span class="verdict">{words.verdict(report).capitalize()}</span></p>'
+    )
+
+
+def stub(report: Report) -> str:
+    return f"<p>{escape(words.encouragement(report))}</p>"
+
+
+def failure(report: Report) -> str:
+    """What failed: the first case in full, the bug it resembles, the picture, and the other cases one line each."""
+    failing = words.failing(report.cases)
+    parts = [first_failure(report, failing[0])] if failing else []
+    if not failing and not report.passed:
+        parts.append(f'<p class="said">{prose(report.summary)}</p>')
+    if report.fingerprint:
+        claim = prose(words.sentence(report.fingerprint))
+        parts.append(f'<div class="print"><p><b>{claim}</b></p><p>{prose(report.fingerprint_story)}</p></div>')
+    drawn = picture.chosen(failing)
+    if drawn:
+        parts.append(figure(drawn))
+    others = failing[1:]
+    if others:
+        title = f"{words.count(len(others), 'more case')} failed"
+        few = len(others) <= OTHERS
+        parts.append(f'<p class="case">{title}</p>{items(others)}' if few else folded(title, items(others)))
+    return "".join(parts)
+
+
+def first_failure(report: Report, case: CaseResult) -> str:
+    said = f'<p class="case">{escape(case.name)}</p><p class="said">{prose(case.message)}</p>'
+    details = "\n".join(words.details(case))
+    details = f"<pre>{escape(details)}</pre>" if details else ""
+    return said + details + ("" if words.is_stopped(report, case) else what_happened(case))
+
+
+def what_happened(case: CaseResult) -> str:
+    """What went in, what came out, what was expected, how far off it is, and the hint."""
+    rows = [("went in", case.inputs, "code")]
+    if case.failure:
+        worst = case.failure
+        rows += [
+            ("", words.went_in(worst), "code"),
+            ("came out", f"{words.element(worst)} = {words.number(worst.got)}", "code wrong"),
+            ("expected", f"{words.element(worst)} = {words.number(worst.expected)}", "code right"),
+            ("off by", words.off_by(worst), ""),
+        ]
+    rows.append(("hint", case.hint, ""))
+    cells = (f'<dt>{label}</dt><dd class="{kind}">{prose(text)}</dd>' for label, text, kind in rows if text)
+    return f"<dl>{''.join(cells)}</dl>"
+
+
+def figure(case: CaseResult) -> str:
+    caption = f"{escape(case.name)}: the largest error near each {escape(case.curve.parameter)}"
+    return f'<figure>{picture.draw(case.curve)}<figcaption class="quiet">{caption}</figcaption></figure>'
+
+
+def rest(report: Report) -> str:
+    """Folded or quiet: what passed, the distinctions, the traffic, the compiler, what did not run."""
+    parts = []
+    passing = words.passing(report.cases)
+    if passing:
+        parts.append(folded(escape(words.how_many_passed(report)), items(passing)))
+    drawn = picture.chosen(report.cases) if report.passed else None
+    if drawn:
+        parts.append(folded("The error in ulp, drawn", figure(drawn)))
+    bonus = words.distinctions(report.cases)
+    if bonus:
+        parts.append(folded(escape(words.distinctions_earned(bonus)), items(bonus)))
+    if report.traffic:
+        parts.append(f'<p class="quiet">Memory traffic: {escape(words.traffic(report.traffic))}.</p>')
+    if report.compile and report.compile["status"] != "not-run":
+        lines = (
+            f'<li class="{escape(row["status"])}">{escape(words.target(row))}</li>'
+            for row in report.compile.get("targets", ())
+        )
+        parts.append(folded(escape(words.compiled(report.compile)), f"<ul class='cases'>{''.join(lines)}</ul>"))
+    for reason, names in words.not_run(report).items():
+        parts.append(f'<p class="quiet">{escape(words.left_out(names, reason))}</p>')
+    if report.environment:
+        parts.append(f'<p class="quiet">{escape(words.environment(report.environment))}</p>')
+    return f'<div class="rest">{"".join(parts)}</div>'
+
+
+def items(cases: list[CaseResult]) -> str:
+    lines = []
+    for case in cases:
+        said = f" <span class='quiet'>{prose(words.brief(case.message))}</span>" if case.message else ""
+        kind = f"{escape(case.status)}{' bonus' if case.bonus else ''}"
+        lines.append(f'<li class="{kind}">{escape(words.title(case))}{said}</li>')
+    return f"<ul class='cases'>{''.join(lines)}</ul>"
+
+
+def folded(summary: str, body: str) -> str:
+    return f"<details><summary>{summary}</summary>{body}</details>"
+
+
+def escape(text: str) -> str:
+    return escape_markup(words.visible(text))
+
+
+def prose(text: str) -> str:
+    """Escaped, with `code` set as code and ``owner/repository#number`` linked to its thread."""
+    text = CODE.sub(r"<code>\1</code>", escape(text))
+    return THREAD.sub(r'<a href="https://github.com/\1/issues/\2" rel="noopener">\1#\2</a>', text)

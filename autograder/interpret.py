@@ -1,0 +1,37 @@
+"""How Triton kernels run in this process: on a GPU if there is one, else in Triton's interpreter.
+
+Imported before triton wherever the grader is used: ``TRITON_INTERPRET`` counts only until triton's first import.
+"""
+
+import os
+import sys
+
+import torch
+
+
+def choose() -> None:
+    """Asks for the interpreter where there is no GPU, unless the environment says otherwise already."""
+    if "TRITON_INTERPRET" in os.environ or torch.cuda.is_available():
+        return
+    os.environ["TRITON_INTERPRET"] = "1"
+    if "triton" in sys.modules:
+        from triton import knobs
+
+        if not knobs.runtime.interpret:
+            raise ImportError(
+                "triton was imported before graded_kernels.autograder, and there is no GPU. Restart the kernel and "
+                "import graded_kernels.autograder first, or set TRITON_INTERPRET=1 in the environment."
+            )
+
+
+def interpreted() -> bool:
+    return os.environ.get("TRITON_INTERPRET") == "1"
+
+
+def mode() -> str:
+    """``emulator``, ``device`` or ``no triton``."""
+    try:
+        import triton  # noqa: F401
+    except ModuleNotFoundError:
+        return "no triton"
+    return "emulator" if interpreted() else "device"

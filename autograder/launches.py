@@ -1,0 +1,45 @@
+"""Launches that the emulator noted, as plain data that can leave the process and be compiled elsewhere."""
+
+import ast
+import inspect
+import linecache
+
+from .compiler import KernelLaunch, recorded
+
+
+def plain_launches(launches: tuple) -> tuple[KernelLaunch | str, ...]:
+    """The emulator's notes as plain data, each distinct launch once; a sentence where one cannot be described."""
+    found: dict[str, KernelLaunch | str] = {}
+    for launch in launches:
+        try:
+            plain = recorded(launch, source_of(launch.kernel))
+            found[plain.key()] = plain
+        except (TypeError, ValueError) as error:
+            found[str(error)] = str(error)
+    return tuple(found.values())
+
+
+def source_of(kernel) -> str:
+    """The text that a kernel lives in: in a notebook the cells run so far, its own and its callees' last; else its
+    file.
+    """
+    names, queue, seen = {}, [kernel], set()
+    while queue:
+        function = queue.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        names.setdefault(function.__code__.co_filename)
+        callees = (getattr(function.__globals__.get(name), "fn", None) for name in function.__code__.co_names)
+        queue += [c for c in callees if inspect.isfunction(c) and c.__globals__ is function.__globals__]
+    own = ["".join(linecache.getlines(name)) for name in names]
+    earlier = [cell for cell in kernel.__globals__.get("In", ()) if isinstance(cell, str) and _is_python(cell)]
+    return "\n\n".join(dict.fromkeys([*(cell for cell in earlier if cell not in own), *own]))
+
+
+def _is_python(cell: str) -> bool:
+    try:
+        ast.parse(cell)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True

@@ -1,0 +1,165 @@
+"""Grading in place of running: every check cell gets the report on its answer, and the score that nbgrader records.
+
+No cell of the notebook is executed, least of all a check cell. nbgrader takes a score from a check cell's output, and
+counts one that it cannot read as full marks; so those outputs are written here and nowhere else.
+"""
+
+import html
+import math
+import os
+import time
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
+from nbgrader.utils import is_grade, is_locked
+from traitlets import Integer
+
+from ..check import check_answer
+from ..report import Report
+from ..source import Answer, Cell
+from .notebook_code import is_python, plain_python, without_course
+from .rebuild import RECORD, exercise_of, grade_id, is_added, is_answer
+
+REPORT = "application/vnd.graded-kernels.report+json"  # the report as data, for what counts a class's mistakes
+LONGEST = 1_000_000  # characters of a report's HTML; an answer may raise an error with a message of any length
+
+
+class NotGradable(Exception):
+    """A check cell that cannot be graded; the message says why."""
+
+
+class Grade(NbGraderPreprocessor):
+    """Takes the place of nbgrader's ``Execute``. A check that crashes is left to a person; the others are graded."""
+
+    seed = Integer(0, help="Seed of the random inputs. The same one for a whole class.").tag(config=True)
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        started, earned, possible, failed = time.monotonic(), 0.0, 0.0, 0
+        learners = learners_code(nb)
+        for index, cell in enumerate(nb.cells):
+            if not is_check(cell):
+                continue
+            points = float(cell.metadata.nbgrader["points"])
+            possible += points
+            try:
+                score, cell.outputs = self._graded(nb, learners, index, points)
+                earned += score
+            except (Exception, SystemExit) as error:
+                self.log.exception("%s could not be graded", grade_id(cell))
+                cell.outputs = not_graded(error)
+                cell.metadata.setdefault(RECORD, {})["not_graded"] = True
+                failed += 1
+        where, seconds = resources["nbgrader"], time.monotonic() - started
+        line = f"{self._progress(where)}{where['student']}, {where['notebook']}: {earned:g} of {possible:g} points"
+        self.log.info("%s in %.1f s%s", line, seconds, f", {failed} checks could not be graded" if failed else "")
+        return nb, resources
+
+    def _graded(self, nb: NotebookNode, learners: dict, index: int, points: float) -> tuple[float, list[NotebookNode]]:
+        if "unreadable" in nb.metadata.get(RECORD, {}):
+            sentence = nb.metadata[RECORD]["unreadable"]
+            return 0.0, [shown(sentence, f"<p>{html.escape(sentence)}</p>"), result(0.0, points)]
+        answer, backend = answer_to(nb, learners, index)
+        report = check_answer(answer, backend, seed=self.seed)
+        if not (math.isfinite(report.score) and 0 <= report.score <= 1):
+            raise NotGradable(f"its report gave a score of {report.score}")
+        score = min(round(points * report.score, 2), points)
+        own = next(c for c in nb.cells[:index] if grade_id(c) == f"{answer.exercise}-{backend}")
+        return score, [*remarks(own), shown_report(report), result(score, points)]
+
+    def _progress(self, where: dict) -> str:
+        """``[3/30] ``: which submission of this run it is."""
+        converter = self.parent.parent
+        courses = converter.coursedir
+        mine = courses.format_path(courses.submitted_directory, where["student"], where["assignment"])
+        folders = [os.path.normpath(folder) for folder in sorted(converter.assignments)]
+        return f"[{folders.index(os.path.normpath(mine)) + 1}/{len(folders)}] "
+
+
+class SaveScores(SaveAutoGrades):
+    """nbgrader's own, but for a check that could not be graded: that gets no score, not full marks."""
+
+    def _add_score(self, cell: NotebookNode, resources: dict) -> None:
+        super()._add_score(cell, resources)
+        if cell.metadata.get(RECORD, {}).get("not_graded"):
+            grade = self.gradebook.find_grade(grade_id(cell), self.notebook_id, self.assignment_id, self.student_id)
+            grade.auto_score = None
+            grade.needs_manual_grade = True
+            self.gradebook.db.commit()
+
+
+def is_check(cell: NotebookNode) -> bool:
+    """Whether nbgrader would read a score from this cell's output."""
+    return cell.cell_type == "code" and is_grade(cell) and not is_answer(cell)
+
+
+def learners_code(nb: NotebookNode) -> dict[int, Cell]:
+    """The code cells that the learner wrote, by index, as Python. What had to be left out is said under the cell."""
+    found = {}
+    for index, cell in enumerate(nb.cells):
+        if cell.cell_type != "code" or not (is_answer(cell) or is_added(cell)):
+            continue
+        code, notes = plain_python(cell.source)
+        if is_added(cell):  # one that tries something out with the course's tools must not spoil the answers after it
+            code, more = without_course(code)
+            notes += more
+        found[index] = Cell(grade_id(cell) or cell.id, code)
+        cell.outputs = [said(notes)] if notes else []
+    return found
+
+
+def answer_to(nb: NotebookNode, learners: dict[int, Cell], index: int) -> tuple[Answer, str]:
+    """The answer that the check cell at ``index`` checks, and its backend.
+
+    It is the learner's code in order up to the answer. Cells added between the answer and its check belong to it: they
+    may hold a helper, and a learner who runs the check has run them. Raises NotGradable.
+    """
+    check = grade_id(nb.cells[index])
+    answer_id = check.removesuffix("-check")
+    ids = {grade_id(cell): number for number, cell in enumerate(nb.cells[:index]) if is_answer(cell)}
+    if answer_id == check or answer_id not in ids:
+        raise NotGradable(f"`{check}` does not follow an answer cell of the same name")
+    setup = next((c.source for c in nb.cells if grade_id(c) == "setup" and is_locked(c)), "")
+    at = ids[answer_id]
+    before = [cell for number, cell in learners.items() if number < at]
+    after = [cell.source for number, cell in learners.items() if at < number < index and is_python(cell.source)]
+    last = Cell(learners[at].name, "\n\n".join([learners[at].source, *after]))
+    exercise, backend = exercise_of(answer_id)
+    return Answer(exercise, (*before, last), setup), backend
+
+
+def shown_report(report: Report) -> NotebookNode:
+    text, rich = str(report), report._repr_html_()
+    if len(rich) > LONGEST:
+        text = text[: LONGEST // 10]
+        rich = f"<pre>{html.escape(text)}</pre>"
+    return shown(text, rich, {REPORT: report.to_dict()} if len(rich) <= LONGEST else {})
+
+
+def remarks(answer: NotebookNode) -> list[NotebookNode]:
+    """What was wrong with the answer's cell in the submitted file."""
+    notes = answer.metadata.get(RECORD, {}).get("notes", [])
+    return [said(notes)] if notes else []
+
+
+def said(sentences: list[str]) -> NotebookNode:
+    items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
+    return shown("\n".join(sentences), f"<ul>{items}</ul>")
+
+
+def shown(text: str, rich: str, more: dict | None = None) -> NotebookNode:
+    return new_output("display_data", {"text/html": rich, "text/plain": text, **(more or {})})
+
+
+def result(score: float, points: float) -> NotebookNode:
+    """The output nbgrader reads the score from: the first ``execute_result``, its text a plain float."""
+    data = {"text/plain": repr(float(score)), "text/html": f"<b>{score:g} of {points:g} points</b>"}
+    return new_output("execute_result", data, execution_count=None)
+
+
+def not_graded(error: BaseException) -> list[NotebookNode]:
+    """On stderr: should nbgrader's own ``SaveAutoGrades`` ever read it, that is 0 points there."""
+    reason = str(error) if isinstance(error, NotGradable) else f"the check stopped with {type(error).__name__}"
+    return [
+        new_output("stream", name="stderr", text=f"This could not be graded: {reason}. A person will look at it.\n")
+    ]

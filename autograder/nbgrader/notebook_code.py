@@ -1,0 +1,98 @@
+"""Notebook code as Python: what only IPython understands is left out, line by line, and named."""
+
+import ast
+import warnings
+from collections.abc import Callable
+
+from IPython.core.inputtransformer2 import TransformerManager
+
+from ..source import OURS, imported
+
+NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def plain_python(source: str) -> tuple[str, list[str]]:
+    """``source`` without magics and shell escapes, and a sentence for each line left out.
+
+    Python comes back as it is; so does what is no Python even without them.
+    """
+    if is_python(source):
+        return source, []
+    written = source.split("\n")
+    lines, notes = list(written), []
+    first = _first(lines)
+    if lines[first].startswith("%%"):
+        notes.append(_left_out(first, written, "is not Python"))
+        lines[first] = ""
+        first = _first(lines)
+    try:
+        rest = TransformerManager().transform_cell("\n".join(lines[first:]))  # it would drop the blank lines before
+        code, more = _without("\n" * first + rest, written, _calls_ipython, "is not Python")
+    except (*NOT_PYTHON, RuntimeError):  # RuntimeError: hundreds of magics
+        return ("", notes) if notes else (source, [])
+    return code, notes + more
+
+
+def without_course(source: str) -> tuple[str, list[str]]:
+    """``source`` without its imports of this package, and a sentence for each line left out."""
+    if not is_python(source):
+        return source, []
+    return _without(source, source.split("\n"), _imports_course, "imports the course's own code")
+
+
+def is_python(source: str) -> bool:
+    try:
+        _parse(source)
+    except NOT_PYTHON:
+        return False
+    return True
+
+
+def is_blank(source: str) -> bool:
+    """Whether ``source`` is only blank lines and comments."""
+    return is_python(source) and not _parse(source).body
+
+
+def defines(source: str, name: str) -> bool:
+    """Whether ``source``, magics aside, has a function ``name`` at its top level."""
+    code, _ = plain_python(source)
+    body = _parse(code).body if is_python(code) else []
+    return any(isinstance(node, ast.FunctionDef) and node.name == name for node in body)
+
+
+def _first(lines: list[str]) -> int:
+    """The index of the first line that is not blank."""
+    return next((number for number, line in enumerate(lines) if line.strip()), len(lines))
+
+
+def _parse(source: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an invalid escape in a learner's string is no news for the teacher
+        return ast.parse(source)
+
+
+def _without(source: str, written: list[str], unwanted: Callable[[ast.stmt], bool], why: str) -> tuple[str, list[str]]:
+    """``source`` with ``pass`` for every unwanted statement. The others stay on the lines that tracebacks name."""
+    lines, notes = source.split("\n"), []
+    for node in ast.walk(_parse(source)):
+        if isinstance(node, ast.stmt) and unwanted(node):
+            row = node.lineno - 1
+            lines[row : node.end_lineno] = [" " * node.col_offset + "pass"] + [""] * (node.end_lineno - node.lineno)
+            notes.append(_left_out(row, written, why))
+    return "\n".join(lines), notes
+
+
+def _calls_ipython(statement: ast.stmt) -> bool:
+    if hasattr(statement, "body"):  # a block goes statement by statement
+        return False
+    names = (node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
+    return "get_ipython" in names
+
+
+def _imports_course(statement: ast.stmt) -> bool:
+    return any(module.split(".")[0] == OURS for module in imported(statement))
+
+
+def _left_out(row: int, written: list[str], why: str) -> str:
+    line = written[row].strip() if row < len(written) else ""
+    return f"Line {row + 1} {why} and was left out: {line[:60]}{'...' if len(line) > 60 else ''}"

@@ -1,0 +1,118 @@
+"""Reading a submitted file, which may be anything: out come code, text, and which released cell each claims to be."""
+
+import errno
+import json
+import os
+import re
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MEGABYTE = 1_000_000
+PICTURE = re.compile(r"attachment:([^\s)\]>\"']+)")
+
+
+class Unreadable(Exception):
+    """A submission out of which nothing can be read; the message completes "The submitted file ..."."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A submitted cell, less all that has no say: outputs, tags, flags and points.
+
+    id: the notebook format's id of the cell, and grade_id: nbgrader's; "" where there is none. Both are only claims.
+    """
+
+    type: str
+    source: str
+    id: str = ""
+    grade_id: str = ""
+    attachments: dict = field(default_factory=dict)
+
+
+def read(path: str | Path, megabytes: float, code_megabytes: float) -> list[Piece]:
+    """The cells of the notebook at ``path``: at most ``megabytes``, of which ``code_megabytes`` are code and text.
+
+    Raises Unreadable.
+    """
+    try:
+        content = json.loads(_bytes(path, megabytes).decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise Unreadable("is not a notebook: it is not text.") from None
+    except json.JSONDecodeError as error:
+        raise Unreadable(f"is not a notebook: line {error.lineno} is not JSON ({error.msg}).") from None
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"is not a notebook: its JSON cannot be read ({error}).") from None
+    cells = content.get("cells") if isinstance(content, dict) else None
+    if not isinstance(cells, list):
+        raise Unreadable("is not a notebook: it has no list of cells. Save it from JupyterLab and hand it in again.")
+    pieces = [piece for piece in map(_piece, cells) if piece]
+    if not pieces:
+        raise Unreadable("is a notebook without any cell.")
+    if sum(len(piece.source) for piece in pieces) > code_megabytes * MEGABYTE:
+        raise Unreadable(f"holds more than {code_megabytes:g} MB of code and text.")
+    return pieces
+
+
+def _bytes(path: str | Path, megabytes: float) -> bytes:
+    try:
+        with open(path, "rb", opener=_open_file) as file:
+            facts = os.fstat(file.fileno())
+            if not stat.S_ISREG(facts.st_mode):
+                raise Unreadable("is not a file.")
+            if not facts.st_size:
+                raise Unreadable("is empty.")
+            if facts.st_size > megabytes * MEGABYTE:
+                size = f"{facts.st_size / MEGABYTE:.0f} MB large, of at most {megabytes:g}"
+                raise Unreadable(f"is {size}. Clear the outputs and hand it in again.")
+            return file.read()
+    except OSError as error:
+        reason = "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
+        raise Unreadable(f"{reason}.") from None
+
+
+def _open_file(path: str, flags: int) -> int:
+    """A link would be followed to files that the learner cannot read; opening a pipe would wait for ever."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _piece(cell) -> Piece | None:
+    """A cell as far as it has the shape of one; None where it has no text."""
+    if not isinstance(cell, dict) or cell.get("cell_type") not in ("code", "markdown", "raw"):
+        return None
+    source = _text(cell.get("source"))
+    if source is None:
+        return None
+    metadata, attachments = _dict(_dict(cell, "metadata"), "nbgrader"), _attachments(cell)
+    if cell["cell_type"] == "markdown":  # nbconvert renders no page at all that shows a picture which is not there
+        source = PICTURE.sub(lambda m: m[0] if m[1] in attachments else f"missing-{m[0]}", source)
+    return Piece(cell["cell_type"], source, _name(cell, "id"), _name(metadata, "grade_id"), attachments)
+
+
+def _text(value) -> str | None:
+    """A text of a notebook, which may be written as a list of lines."""
+    if isinstance(value, list):
+        value = "".join(line for line in value if isinstance(line, str))
+    # Half a surrogate pair is a valid JSON string that no file can hold.
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
+
+
+def _dict(data: dict, key: str) -> dict:
+    value = data.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _name(data: dict, key: str) -> str:
+    value = data.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _attachments(cell: dict) -> dict:
+    """The pictures in a text: ``{file name: {media type: base64 text}}``."""
+    pictures = {}
+    for name, bundle in _dict(cell, "attachments").items():
+        texts = {kind: _text(value) for kind, value in bundle.items()} if isinstance(bundle, dict) else {}
+        texts = {kind: text for kind, text in texts.items() if text is not None}
+        if texts:
+            pictures[name] = texts
+    return pictures

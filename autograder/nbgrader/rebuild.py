@@ -1,0 +1,165 @@
+"""The notebook to be graded: the released one with the learner's answers and added cells in it, whatever a file claims.
+
+Every cell of the released notebook is there, as it was released. An answer is found by its grade id; if that was lost,
+by its cell id, or by the function it defines. What cannot be told is said in a note, never guessed.
+"""
+
+import copy
+from collections import defaultdict
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from .notebook_code import defines, is_blank
+from .reading import Piece
+
+RECORD = "graded_kernels"  # our key in the metadata of a notebook and of a cell
+
+
+def rebuild(released: NotebookNode, pieces: list[Piece]) -> NotebookNode:
+    """The released notebook with the submitted ``pieces`` in it, and notes on what was wrong with the submission."""
+    places = _places(released.cells, pieces)
+    notes = _recognise(released.cells, pieces, places)
+    between = _between(pieces, places)
+    notebook = copy.deepcopy(released)
+    notebook.cells = _added(between[-1])
+    for index, cell in enumerate(copy.deepcopy(released.cells)):
+        parts = [piece for piece, place in zip(pieces, places, strict=True) if place == index]
+        notes[index] += _fill(cell, parts) if is_answer(cell) else _changes(cell, parts)
+        if notes[index]:
+            cell.metadata[RECORD] = {"notes": notes[index]}
+        notebook.cells += [cell, *_added(between[index])]
+    for number, cell in enumerate((c for c in notebook.cells if is_added(c)), start=1):
+        cell.id = f"added-{number}"
+    return _tell(notebook, [sentence for index in sorted(notes) for sentence in notes[index]])
+
+
+def without_submission(released: NotebookNode, reason: str) -> NotebookNode:
+    """The released notebook, for a submission that cannot be read because it ``reason``."""
+    notebook = copy.deepcopy(released)
+    sentence = f"The submitted file {reason}"
+    notebook.metadata.setdefault(RECORD, {})["unreadable"] = sentence
+    return _tell(notebook, [sentence, "Nothing in it could be graded, and every check counts 0 points."])
+
+
+def grade_id(cell: NotebookNode) -> str:
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
+
+
+def is_answer(cell: NotebookNode) -> bool:
+    return cell.metadata.get("nbgrader", {}).get("solution", False)
+
+
+def is_added(cell: NotebookNode) -> bool:
+    return cell.metadata.get(RECORD, {}).get("added", False)
+
+
+def exercise_of(answer_id: str) -> tuple[str, str]:
+    """(exercise, backend) of the answer cell ``silu_backward-torch``."""
+    name, _, backend = answer_id.rpartition("-")
+    return name, backend
+
+
+def _places(released: list[NotebookNode], pieces: list[Piece]) -> list[int | None]:
+    """For every piece the index of the released cell that it is, or None for one that the learner added."""
+    by_grade_id = {grade_id(cell): index for index, cell in enumerate(released) if grade_id(cell)}
+    by_id = {cell.get("id"): index for index, cell in enumerate(released)}
+    by_source = {cell.source.strip(): index for index, cell in enumerate(released) if not is_answer(cell)}
+    places: list[int | None] = []
+    for piece in pieces:
+        place = by_grade_id.get(piece.grade_id, by_id.get(piece.id, by_source.get(piece.source.strip())))
+        if place is not None and place in places and not is_answer(released[place]):
+            # A copied cell takes its grade id along. Here the learner may have written something of their own into it.
+            place = place if piece.source.strip() == released[place].source.strip() else None
+        places.append(place)
+    return places
+
+
+def _recognise(released: list[NotebookNode], pieces: list[Piece], places: list[int | None]) -> dict[int, list[str]]:
+    """Finds missing answers among the added cells by the function they define. Returns notes by released cell."""
+    notes: dict[int, list[str]] = defaultdict(list)
+    for index in (i for i, cell in enumerate(released) if is_answer(cell) and i not in places):
+        name, backend = exercise_of(grade_id(released[index]))
+        added = [number for number, place in enumerate(places) if place is None]
+        alike = [number for number in added if _answers(pieces[number], name, backend)]
+        missing = f"The cell `{grade_id(released[index])}` is missing"
+        if len(alike) == 1:
+            places[alike[0]] = index
+            notes[index] = [f"{missing} or has lost its grade id. The cell that defines `{name}` was taken for it."]
+        elif alike:
+            notes[index] = [
+                f"{missing}, and {len(alike)} cells define `{name}`. None was graded: say which one is meant."
+            ]
+        else:
+            notes[index] = [f"{missing}."]
+    return notes
+
+
+def _answers(piece: Piece, name: str, backend: str) -> bool:
+    """Whether an added cell looks like the answer to this exercise in this backend."""
+    return defines(piece.source, name) and ("triton.jit" in piece.source) == (backend == "triton")
+
+
+def _between(pieces: list[Piece], places: list[int | None]) -> dict[int, list[Piece]]:
+    """The cells the learner added, by the released cell that they follow; -1 for those that come first."""
+    between: dict[int, list[Piece]] = defaultdict(list)
+    last = -1
+    for number, (piece, place) in enumerate(zip(pieces, places, strict=True)):
+        if place is None:
+            if piece.type != "raw" and piece.source.strip():
+                between[last].append(piece)
+        elif place == last:  # an answer goes on: what lies between its parts comes before it
+            between[last - 1] += between.pop(last, [])
+        elif place not in places[:number]:
+            last = place
+    return between
+
+
+def _added(pieces: list[Piece]) -> list[NotebookNode]:
+    cells = []
+    for piece in pieces:
+        cell = new_code_cell(piece.source) if piece.type == "code" else new_markdown_cell(piece.source)
+        if piece.attachments and piece.type == "markdown":
+            cell["attachments"] = piece.attachments
+        cell.metadata[RECORD] = {"added": True}
+        cells.append(cell)
+    return cells
+
+
+def _fill(cell: NotebookNode, parts: list[Piece]) -> list[str]:
+    """Puts the parts of an answer into its cell. Returns notes."""
+    source = "\n".join(part.source for part in parts)
+    if cell.cell_type == "markdown":
+        # As it was released it would count as no answer, though there may be one elsewhere. So a person looks at it.
+        cell.source = source if parts else "*This cell is missing from the submission.*"
+        attachments = {name: bundle for part in parts for name, bundle in part.attachments.items()}
+        if attachments:
+            cell["attachments"] = attachments
+    elif not is_blank(source):
+        cell.source = source
+    elif parts:
+        return [f"The cell `{grade_id(cell)}` is empty."]
+    if len(parts) < 2:
+        return []
+    return [
+        f"The cell `{grade_id(cell)}` is there {len(parts)} times, copied or split. The parts were joined in order."
+    ]
+
+
+def _changes(cell: NotebookNode, parts: list[Piece]) -> list[str]:
+    """Notes on a released cell that is no answer. Those without a grade id are there to play with."""
+    if not grade_id(cell):
+        return []
+    if not parts:
+        return [f"The cell `{grade_id(cell)}` is missing. It was put back as released."]
+    if any(part.source.strip() != cell.source.strip() for part in parts):
+        return [f"The cell `{grade_id(cell)}` had been changed. It was put back as released."]
+    return []
+
+
+def _tell(notebook: NotebookNode, sentences: list[str]) -> NotebookNode:
+    """Puts the notes on a submission, if any, before everything else."""
+    if sentences:
+        lines = "\n".join(f"- {sentence}" for sentence in sentences)
+        notebook.cells.insert(0, new_markdown_cell(f"**About this submission**\n\n{lines}", id="about-this-submission"))
+    return notebook

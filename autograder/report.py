@@ -1,0 +1,123 @@
+"""What a check found, as data. `text` shows it in a terminal, `html` in a notebook, ``to_dict`` to a program."""
+
+import math
+import numbers
+from dataclasses import dataclass, fields, is_dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The worst element of a failing case.
+
+    index: where it is in the output. ulp: distance from ``expected`` in ulp of the output's dtype, infinity where
+    NaN or infinity disagree. wrong, total: how many elements lie outside the tolerance, of how many.
+    inputs: the value, at that index, of every input that has the output's shape.
+    """
+
+    output: str
+    index: tuple[int, ...]
+    got: float
+    expected: float
+    ulp: float
+    wrong: int
+    total: int
+    inputs: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The error in ulp over one input of an elementwise case, for the picture.
+
+    x: float64, sorted and finite. ulp: the answer's error at each x, infinity where NaN or infinity disagree.
+    wild: the error of the wild bug that resembles the answer most, over the same x. allowed: the tolerance in ulp.
+    """
+
+    parameter: str
+    dtype: str
+    x: np.ndarray
+    ulp: np.ndarray
+    wild: np.ndarray | None
+    wild_name: str
+    allowed: np.ndarray
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One case. status: ``pass | fail | error | not-run``. bonus: a distinction, not needed to pass."""
+
+    name: str
+    status: str
+    bonus: bool
+    message: str
+    inputs: str
+    hint: str = ""
+    failure: Failure | None = None
+    worst_ulp: float | None = None
+    details: str = ""
+    curve: Curve | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What ``check`` returns: true when every case but the distinctions passed.
+
+    score: the share of the points earned, 0 to 1. summary: one sentence.
+    fingerprint: the wild bug that computes the same wrong values, if one does. fingerprint_story: what it did.
+    traffic: ``{"loaded", "stored", "least"}`` in bytes, ``"ratio"``, ``"allowed"`` (a ratio or None), ``"tensors"``.
+    compile: ``{"status", "reason", "targets": [{target, status, registers, spills, shared, load_bits, message}]}``.
+    environment: ``{"python", "torch", "triton", "device", "mode"}``.
+    """
+
+    exercise: str
+    backend: str
+    passed: bool
+    score: float
+    cases: tuple[CaseResult, ...]
+    summary: str
+    fingerprint: str | None
+    fingerprint_story: str
+    traffic: dict | None
+    compile: dict | None
+    environment: dict
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def to_dict(self) -> dict:
+        """The report as strictly valid JSON values: NaN and infinity are the strings "nan", "inf" and "-inf"."""
+        return plain(self)
+
+    # Imported when asked for: matplotlib, which draws the picture, takes longer to import than a check runs.
+    def __str__(self) -> str:
+        from . import text
+
+        return text.render(self, color=False)
+
+    def _repr_html_(self) -> str:
+        from . import html
+
+        return html.render(self)
+
+
+def plain(value):
+    """``value`` as JSON holds it, without the curves: sixty-five thousand points are a picture, not data."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        value = float(value)
+        return value if math.isfinite(value) else str(value)
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.name != "curve"}
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    return str(value)

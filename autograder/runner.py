@@ -1,0 +1,179 @@
+"""Calling an answer: the seam between the check, which knows what is right, and the code it does not trust.
+
+A runner knows how to call one answer. It gets arguments and hands back an ``Outcome``; expected values, tolerance and
+verdict stay with the caller. `InProcess` calls a function that lives in this very process (a notebook cell, a
+debugger).
+"""
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from .compiler import KernelLaunch
+from .device import Device
+from .emulator import Emulator, EmulatorError
+from .exercise import Exercise, Witness
+from .interpret import interpreted
+from .launches import plain_launches
+from .method import Refused, Watch, WatchFunctions
+from .source import trace
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why there is no output. kind: ``stub | refused | unloadable | finding | raised | crashed | timeout | memory``."""
+
+    kind: str
+    message: str
+    details: str = ""
+    error: str = ""  # the exception's class name where kind is "raised"
+
+
+@dataclass
+class Outcome:
+    """What one call did. Outputs are tensors on the CPU that nothing else holds; a witness may return numbers too."""
+
+    outputs: tuple | None = None
+    trouble: Trouble | None = None
+    mutated: tuple[str, ...] = ()  # parameters whose data changed
+    aliased: tuple[str, ...] = ()  # parameters whose memory an output shares
+    launches: tuple[KernelLaunch | str, ...] = ()  # distinct Triton launches; a sentence where one is beyond words
+    traffic: dict[str, dict[str, int]] = field(default_factory=dict)  # tensor -> {"loaded": bytes, "stored": bytes}
+    findings: tuple[str, ...] = ()  # faults the emulator saw, each a sentence; the first came first
+    hints: tuple[str, ...] = ()  # what may explain a wrong result, and is no fault of its own
+
+
+class Runner(Protocol):
+    def call(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
+        """Call the answer once. ``shuffle`` seeds another order of the programs of every launch."""
+
+
+class Unloadable:
+    """Stands for an answer whose code does not run: every call has the same trouble."""
+
+    def __init__(self, trouble: Trouble):
+        self.trouble = trouble
+
+    def call(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
+        return Outcome(trouble=self.trouble)
+
+
+class InProcess:
+    """Calls a function of this process, on copies of the arguments."""
+
+    def __init__(self, function, exercise: Exercise | Witness, backend: str):
+        self.function, self.exercise, self.backend = function, exercise, backend
+        self.names = exercise.parameters if isinstance(exercise, Witness) else tuple(o.name for o in exercise.outputs)
+        self.fewest = exercise.fewest if isinstance(exercise, Witness) else len(self.names)
+
+    def call(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
+        on_device = self.backend == "triton" and not interpreted()
+        emulator = Device() if on_device else Emulator(shuffle=shuffle)
+        tensors = {name: a for name, a in zip(self._parameters(), args, strict=False) if isinstance(a, torch.Tensor)}
+        copies = {name: emulator.put(name, a) if on_device else duplicate(a) for name, a in tensors.items()}
+        mine = [copies.get(name, a) for name, a in zip(self._parameters(), args, strict=False)]
+        result, trouble = self._watched(mine, emulator)
+        outcome = Outcome(trouble=trouble or self._complaint(result, args, emulator), traffic=emulator.traffic)
+        outcome.launches = () if on_device else plain_launches(emulator.launches)
+        if outcome.trouble is None:
+            outputs = as_tuple(result)
+            outcome.findings = self._findings(outputs, emulator)
+            outcome.hints = tuple(f.message for f in emulator.hints)
+            outcome.outputs = tuple(o.detach().cpu().clone() if isinstance(o, torch.Tensor) else o for o in outputs)
+            outcome.mutated = tuple(name for name, a in tensors.items() if not unchanged(a, copies[name]))
+            outcome.aliased = tuple(n for n, m in copies.items() if any(shares_memory(m, o) for o in outputs))
+        return outcome
+
+    def _findings(self, outputs: tuple, emulator: Emulator | Device) -> tuple[str, ...]:
+        """What the emulator saw go wrong, then the outputs' elements that nobody wrote."""
+        named = zip(outputs, self.names, strict=False)  # a witness may leave out what has a default
+        unwritten = [emulator.unwritten(o, name) for o, name in named if isinstance(o, torch.Tensor)]
+        return tuple(f.message for f in (*emulator.findings, *filter(None, unwritten)))
+
+    def _parameters(self) -> tuple[str, ...]:
+        return () if isinstance(self.exercise, Witness) else self.exercise.parameters
+
+    def _watched(self, args: list, emulator: Emulator | Device):
+        """(result, trouble) of one call under the eyes of the emulator and of `method`."""
+        refused = getattr(self.exercise, "refused", frozenset())
+        allowed = getattr(self.exercise, "allowed", frozenset())
+        watch = Watch(self.backend, refused, allowed, emulator)
+        functions = WatchFunctions(refused)
+        result = trouble = None
+        with emulator, np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                with watch, functions:
+                    result = self.function(*args)
+            except Refused as refusal:
+                trouble = Trouble("refused", str(refusal))
+            except EmulatorError as error:
+                trouble = Trouble("finding", str(error), trace(error))
+            except (Exception, SystemExit) as error:
+                trouble = Trouble("raised", f"{type(error).__name__}: {error}", trace(error), type(error).__name__)
+        verdict = watch.verdict or functions.verdict
+        if verdict:  # also where the answer caught the refusal and went on
+            trouble = Trouble("refused", verdict)
+            if self.backend == "triton" and not emulator.launches:
+                trouble = Trouble(
+                    "refused", f"{verdict} (If this is the PyTorch answer, run the Triton answer's cell again.)"
+                )
+        return result, trouble
+
+    def _complaint(self, result, args: tuple, emulator: Emulator | Device) -> Trouble | None:
+        """What is wrong with the result before any value is looked at."""
+        name = self.exercise.name
+        if result is None:
+            return Trouble("stub", "not implemented yet")
+        if emulator.launches and self.backend == "torch":
+            return Trouble("refused", f"This `{name}` launches a Triton kernel; run the PyTorch answer's cell again.")
+        # Where one input is empty there may be nothing to launch: no rows, and weights that wait for them.
+        work = all(a.numel() for a in args if isinstance(a, torch.Tensor))
+        if work and not emulator.launches and self.backend == "triton":
+            return Trouble(
+                "refused", f"This `{name}` launches no Triton kernel; run the Triton answer's cell again, or write one."
+            )
+        outputs = as_tuple(result)
+        if not self.fewest <= len(outputs) <= len(self.names):
+            wanted = (
+                f"{len(self.names)} values ({', '.join(self.names)})"
+                if len(self.names) > 1
+                else f"one tensor ({self.names[0]})"
+            )
+            return Trouble("raised", f"{name} should return {wanted}, but returned {len(outputs)}.")
+        for output, label in zip(outputs, self.names, strict=False):
+            if type(output) is not torch.Tensor and not (
+                isinstance(self.exercise, Witness) and isinstance(output, int | float | str)
+            ):
+                return Trouble("raised", f"{label} should be a tensor, but is {type(output).__name__}.")
+        return None
+
+
+def as_tuple(result) -> tuple:
+    return tuple(result) if isinstance(result, tuple | list) else (result,)
+
+
+def duplicate(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy in memory of its own with the same shape, strides and offset."""
+    copy = torch.empty(0, dtype=tensor.dtype)
+    return copy.set_(tensor.untyped_storage().clone(), tensor.storage_offset(), tensor.shape, tensor.stride())
+
+
+def unchanged(original: torch.Tensor, copy: torch.Tensor) -> bool:
+    """Whether a copy still holds the bits of its original; on the CPU in all of its memory, gaps included."""
+    if copy.device.type != "cpu":
+        return _bytes(original.contiguous()).equal(_bytes(copy.cpu().contiguous()))
+    return _bytes(original).equal(_bytes(copy))
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
+
+
+def shares_memory(one: torch.Tensor, other) -> bool:
+    if not isinstance(other, torch.Tensor) or not other.numel():
+        return False
+    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()

@@ -1,0 +1,140 @@
+"""Answers as text: a file or the cells of a notebook, turned into the function they define.
+
+Code is run under a name that ``inspect`` and tracebacks can find its lines by: Triton reads a kernel's source back.
+"""
+
+import ast
+import linecache
+import sys
+import traceback
+import types
+from dataclasses import dataclass
+from pathlib import Path
+
+OURS = "graded_kernels"
+
+
+class AnswerError(Exception):
+    """An answer that cannot be called; the message says why and what to do. ``details`` holds a traceback, if any."""
+
+    def __init__(self, message: str, details: str = ""):
+        super().__init__(message)
+        self.details = details
+
+
+class AnswerRefused(AnswerError):
+    """An answer that reaches for the grader or for the course's own answers."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A piece of code with the name its lines are found by."""
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The code of an answer to ``exercise``: cells in the order in which they run, the last of which is to define it.
+
+    setup: code of the course itself that runs first (a chapter's imports). What it imports from the course is left out.
+    """
+
+    exercise: str
+    cells: tuple[Cell, ...]
+    setup: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of the learner's code, to read kernels back from."""
+        return "\n\n".join(cell.source for cell in self.cells)
+
+
+def read_file(path: str | Path, exercise: str) -> Answer:
+    """The answer in a Python file. Raises AnswerError where there is no such text."""
+    try:
+        source = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AnswerError(f"{path} cannot be read: {error}") from None
+    return Answer(exercise, (Cell(str(path), source),))
+
+
+def load(answer: Answer):
+    """Runs the cells and returns the function they define. Raises AnswerError.
+
+    A cell that fails does not keep later ones from running, as in a notebook; its error is told if the function is
+    missing.
+    """
+    module = types.ModuleType("answer")
+    sys.modules[module.__name__] = module  # Triton and dataclasses look a function's module up by name
+    run(Cell("setup", without_imports_of(OURS, answer.setup)), module)
+    failed: AnswerError | None = None
+    for cell in answer.cells:
+        module.__dict__.pop(
+            answer.exercise, None
+        )  # an earlier answer of that name, in the other backend, is not this one
+        try:
+            refuse(cell.source)
+            run(cell, module)
+        except AnswerRefused:
+            raise
+        except AnswerError as error:
+            failed = error
+    function = module.__dict__.get(answer.exercise)
+    if callable(function):
+        return function
+    raise failed or AnswerError(f"There is no function {answer.exercise}. Name the function like the exercise.")
+
+
+def run(cell: Cell, module: types.ModuleType) -> None:
+    """Runs one cell in ``module``. Raises AnswerError where it stops."""
+    filename = f"<{cell.name}>"
+    module.__dict__.setdefault("In", []).append(
+        cell.source
+    )  # as in IPython: the cells run so far, to find constants in
+    linecache.cache[filename] = (len(cell.source), None, cell.source.splitlines(keepends=True), filename)
+    try:
+        exec(compile(cell.source, filename, "exec"), module.__dict__)
+    except (Exception, SystemExit) as error:
+        raise AnswerError(f"Running the code stopped with {type(error).__name__}: {error}", trace(error)) from None
+
+
+def refuse(source: str) -> None:
+    """Raises AnswerRefused where ``source`` imports the course's package, AnswerError where it is not Python."""
+    for node in ast.walk(parse(source)):
+        if any(module.split(".")[0] == OURS for module in imported(node)):
+            where = f"Line {node.lineno} imports {OURS}"
+            raise AnswerRefused(f"{where}: an answer stands on its own, without the course's code.")
+
+
+def without_imports_of(package: str, source: str) -> str:
+    """``source`` with its imports of ``package`` left out."""
+    tree = parse(source)
+    tree.body = [node for node in tree.body if not any(m.split(".")[0] == package for m in imported(node))]
+    return ast.unparse(tree)
+
+
+def imported(node: ast.AST) -> list[str]:
+    """The modules an import statement names; none for any other statement."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return []
+
+
+def parse(source: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except SyntaxError as error:
+        raise AnswerError(f"This is not Python, line {error.lineno}: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise AnswerError(f"This cannot be read as Python: {error}") from None
+
+
+def trace(error: BaseException) -> str:
+    """The lines of the traceback that lie in the answer, with the error: what its author can act on."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith("<")]
+    lines = traceback.format_list(frames) + traceback.format_exception_only(error)
+    return "".join(lines).rstrip()

@@ -1,0 +1,148 @@
+"""A report for a terminal. The failing case comes first and in full; what passed is a count."""
+
+import os
+import shutil
+import sys
+import textwrap
+from typing import TextIO
+
+from . import words
+from .report import CaseResult, Report
+
+BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
+LABEL = 10  # width of "came out", the longest label, and two spaces
+DETAIL_LINES = 16  # of a traceback, the last ones
+OTHERS = 5  # messages of the failing cases after the first; of the rest the names
+
+
+def render(report: Report, color: bool | None = None) -> str:
+    """The report as text. ``color``: ANSI colours or not; None asks the terminal and ``NO_COLOR``."""
+    width = min(max(shutil.get_terminal_size().columns, 40), 100)
+    page = Page(wants_color(sys.stdout) if color is None else color, width)
+    page.line(f"{report.exercise} ({report.backend}): {words.verdict(report)}", BOLD, verdict_color(report))
+    if words.is_stub(report):
+        page.line(words.encouragement(report))
+        return page.text()
+
+    failing = words.failing(report.cases)
+    if failing:
+        first_failure(page, report, failing[0])
+    elif not report.passed:
+        page.blank()
+        page.line(report.summary)
+    if report.fingerprint:
+        page.blank()
+        page.line(words.sentence(report.fingerprint), BOLD, YELLOW)
+        page.line(report.fingerprint_story)
+    others = failing[1:]
+    if others:
+        page.blank()
+        page.line(f"{words.count(len(others), 'more case')} failed", BOLD)
+        groups = words.alike(others)
+        for (status, message), names in groups[:OTHERS]:
+            page.item(status, ", ".join(names), message, RED)
+        if groups[OTHERS:]:
+            page.line(", ".join(name for _, names in groups[OTHERS:] for name in names), indent=11)
+    what_else(page, report)
+    return page.text()
+
+
+def first_failure(page: "Page", report: Report, case: CaseResult) -> None:
+    page.blank()
+    page.line(f"{case.status}  {case.name}", BOLD, RED)
+    page.line(case.message, indent=2)
+    traceback(page, words.details(case))
+    if words.is_stopped(report, case):
+        return
+    if case.inputs:
+        page.field("went in", case.inputs)
+    failure = case.failure
+    if failure:
+        at = words.went_in(failure)
+        page.field("" if at else "at", f"{at} at {words.element(failure)}" if at else words.element(failure))
+        page.field("came out", f"{failure.output} = {words.number(failure.got)}")
+        page.field("expected", f"{failure.output} = {words.number(failure.expected)}")
+        page.field("off by", words.off_by(failure))
+    if case.hint:
+        page.field("hint", case.hint)
+
+
+def traceback(page: "Page", lines: list[str]) -> None:
+    if not lines:
+        return
+    page.blank()
+    if len(lines) > DETAIL_LINES:
+        page.line(f"... {words.count(len(lines) - DETAIL_LINES, 'line')} above", DIM, indent=4)
+    for line in lines[-DETAIL_LINES:]:
+        page.lines.append(" " * 4 + line)
+    page.blank()
+
+
+def what_else(page: "Page", report: Report) -> None:
+    """What passed, the distinctions, what the kernel moved and compiled to, and what did not run."""
+    page.blank()
+    page.line(words.how_many_passed(report), GREEN if report.passed else "")
+    bonus = words.distinctions(report.cases)
+    if bonus:
+        page.line(words.distinctions_earned(bonus))
+        for case in bonus:
+            page.item(
+                case.status, words.title(case), words.brief(case.message), GREEN if case.status == "pass" else DIM
+            )
+    if report.traffic:
+        page.line(f"Memory traffic: {words.traffic(report.traffic)}.")
+    if report.compile and report.compile["status"] != "not-run":
+        page.line(words.compiled(report.compile))
+        for target in report.compile.get("targets", ()):
+            color = {"pass": GREEN, "fail": RED}.get(target["status"], DIM)
+            page.item(target["status"], words.target(target), "", color)
+    for reason, names in words.not_run(report).items():
+        page.line(words.left_out(names, reason))
+    if report.environment:
+        page.blank()
+        page.line(words.environment(report.environment), DIM)
+
+
+class Page:
+    """Lines of text, wrapped and coloured. Everything that enters is escaped: names and messages come from learners."""
+
+    def __init__(self, color: bool, width: int):
+        self.color, self.width, self.lines = color, width, []
+
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def blank(self) -> None:
+        if self.lines[-1]:
+            self.lines.append("")
+
+    def line(self, text: str, *styles: str, indent: int = 0, hanging: int = 0) -> None:
+        for part in words.visible(text).splitlines():
+            margins = {"initial_indent": " " * indent, "subsequent_indent": " " * (hanging or indent)}
+            wrapped = textwrap.wrap(part, self.width, break_on_hyphens=False, **margins)
+            self.lines += [self.paint(line, *styles) for line in wrapped]
+
+    def field(self, label: str, text: str) -> None:
+        start = len(self.lines)
+        self.line(f"{label:{LABEL}}{text}", indent=2, hanging=2 + LABEL)
+        head = self.lines[start]
+        self.lines[start] = head[:2] + self.paint(head[2 : 2 + len(label)], DIM) + head[2 + len(label) :]
+
+    def item(self, status: str, name: str, message: str, *styles: str) -> None:
+        start, status = len(self.lines), status.replace("-", " ")
+        self.line(f"{status:7}  {name}{': ' if message else ''}{message}", indent=2, hanging=11)
+        head = self.lines[start]
+        self.lines[start] = head[:2] + self.paint(head[2 : 2 + len(status)], *styles) + head[2 + len(status) :]
+
+    def paint(self, text: str, *styles: str) -> str:
+        codes = ";".join(style for style in styles if style)
+        return f"\033[{codes}m{text}\033[0m" if self.color and codes and text else text
+
+
+def verdict_color(report: Report) -> str:
+    return YELLOW if words.is_stub(report) else GREEN if report.passed else RED
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Whether to colour what goes to ``stream``. https://no-color.org: any ``NO_COLOR`` but an empty one means no."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

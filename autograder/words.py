@@ -1,0 +1,200 @@
+"""The numbers and sentences of a report, said once for the terminal and the notebook. Plain text, nothing escaped."""
+
+import math
+import textwrap
+from collections.abc import Iterable
+
+import numpy as np
+
+from .report import CaseResult, Failure, Report
+
+STUB = "not implemented yet"
+SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
+
+
+def is_stub(report: Report) -> bool:
+    return report.summary.startswith(STUB)
+
+
+def is_stopped(report: Report, case: CaseResult) -> bool:
+    """Whether the case tells of the whole answer (refused, not Python) and says nothing about its own inputs."""
+    return case.message == report.summary
+
+
+def encouragement(report: Report) -> str:
+    return f"Nothing is wrong yet. Write the body of {report.exercise}, then run the check again."
+
+
+def verdict(report: Report) -> str:
+    if is_stub(report):
+        return STUB
+    return "passed" if report.passed else f"not passed, {percent(report.score)} of the points"
+
+
+def percent(score: float) -> str:
+    """Rounded down, so that 100 % means every point."""
+    return f"{math.floor(100 * score + 1e-9)} %"
+
+
+def visible(text: str) -> str:
+    """Control characters spelled out: no message may move the cursor, recolour the screen or reverse the line."""
+    text = text.expandtabs(4)
+    return "".join(ch if ch.isprintable() or ch == "\n" else ch.encode("unicode_escape").decode() for ch in text)
+
+
+def sentence(text: str) -> str:
+    """A capital and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+
+
+def number(value: float) -> str:
+    """The shortest decimal that reads back as this float32, or as this float64 where it is no float32."""
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    if math.isfinite(value) and float(single) != value:
+        return repr(float(value))
+    if 0 < abs(single) < SMALLEST_NORMAL:
+        return np.format_float_scientific(single, min_digits=1)
+    return str(single)
+
+
+def ulp(distance: float) -> str:
+    if not math.isfinite(distance):
+        return "NaN or infinity"
+    if distance < 1000:
+        return f"{distance:.3g} ulp"
+    return f"{distance:,.0f} ulp" if distance < 1e7 else f"{distance:.1e} ulp"
+
+
+def count(how_many: int, noun: str) -> str:
+    return f"{how_many:,} {noun}" if how_many == 1 else f"{how_many:,} {noun}s"
+
+
+def element(failure: Failure) -> str:
+    """``dx[31744]``, or ``loss`` where the output is a scalar."""
+    return f"{failure.output}[{', '.join(map(str, failure.index))}]" if failure.index else failure.output
+
+
+def went_in(failure: Failure) -> str:
+    return ", ".join(f"{name} = {number(value)}" for name, value in failure.inputs.items())
+
+
+def off_by(failure: Failure) -> str:
+    got, expected = kind(failure.got), kind(failure.expected)
+    return f"{got} where {expected} belongs" if got != expected else ulp(failure.ulp)
+
+
+def kind(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "infinity" if value > 0 else "-infinity"
+    return "a number"
+
+
+def failing(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    """The cases that cost points, in the order the exercise meets them."""
+    return [case for case in cases if not case.bonus and case.status in ("fail", "error")]
+
+
+def brief(message: str) -> str:
+    """The first sentence, cut where it is long: the first failing case is told in full, the others are not."""
+    return textwrap.shorten(message.split(". ")[0], 100, placeholder=" ...")
+
+
+def details(case: CaseResult) -> list[str]:
+    """The lines of the traceback, without a last one that only says the message again."""
+    lines = visible(case.details).rstrip().splitlines()
+    repeated = bool(lines) and (lines[-1].endswith(visible(case.message)) or case.message.endswith(lines[-1]))
+    return lines[:-1] if repeated else lines
+
+
+def alike(cases: Iterable[CaseResult]) -> list[tuple[tuple[str, str], list[str]]]:
+    """The names of the cases of one status and one brief message, by these two."""
+    groups = {}
+    for case in cases:
+        groups.setdefault((case.status, brief(case.message)), []).append(case.name)
+    return list(groups.items())
+
+
+def passed(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    return [case for case in cases if case.status == "pass"]
+
+
+def passing(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    return [case for case in passed(cases) if not case.bonus]
+
+
+def how_many_passed(report: Report) -> str:
+    passing_cases = passing(report.cases)
+    return f"{count(len(passing_cases), 'case')} passed." if passing_cases else "No case passed."
+
+
+def distinctions(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    return [case for case in cases if case.bonus and case.status != "not-run"]
+
+
+def title(case: CaseResult) -> str:
+    """The name, without the word that the heading above all distinctions says already."""
+    return case.name.removeprefix("distinction: ") if case.bonus else case.name
+
+
+def distinctions_earned(bonus: list[CaseResult]) -> str:
+    return f"Distinctions, never needed to pass: {len(passed(bonus))} of {len(bonus)}."
+
+
+def not_run(report: Report) -> dict[str, list[str]]:
+    """What did not run, by reason."""
+    reasons = {}
+    for case in report.cases:
+        if case.status == "not-run":
+            reasons.setdefault(case.message, []).append(title(case))
+    if report.compile and report.compile["status"] == "not-run":
+        reasons.setdefault(report.compile.get("reason", ""), ["compiler report"])
+    return reasons
+
+
+def traffic(figures: dict) -> str:
+    loaded, stored, least = (size(figures[name]) for name in ("loaded", "stored", "least"))
+    sentence = f"{figures['ratio']:.2f} times the least: {loaded} loaded and {stored} stored where {least} must move"
+    allowed = figures.get("allowed")
+    return f"{sentence}; at most {allowed:.2f} times is asked for" if allowed is not None else sentence
+
+
+def compiled(figures: dict) -> str:
+    return f"Compiler: {figures.get('reason') or 'compiled ahead of time, no GPU needed.'}"
+
+
+def left_out(names: list[str], reason: str) -> str:
+    """``Not run (float32 edges): there is no GPU.``, or how many they are where they are many."""
+    what = ", ".join(names) if len(names) <= 3 else count(len(names), "case")
+    return f"Not run ({what}): {reason}" if reason else f"Not run: {what}"
+
+
+def size(number_of_bytes: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if number_of_bytes < 1024:
+            return f"{number_of_bytes:,.4g} {unit}"
+        number_of_bytes /= 1024
+    return f"{number_of_bytes:,.4g} GiB"
+
+
+def target(row: dict) -> str:
+    """``sm_90 silu_kernel: 32 registers, no spills, 128-bit loads``, or the compiler's words where it failed."""
+    name = " ".join(filter(None, (row["target"], row.get("kernel"))))
+    registers, spills, bits = row.get("registers"), row.get("spills"), row.get("load_bits")
+    figures = [
+        registers is not None and count(registers, "register"),
+        spills is not None and (f"{size(spills)} spilled" if spills else "no spills"),
+        bits and f"{bits}-bit loads",
+    ]
+    figures = [figure for figure in figures if figure and row["status"] == "pass"]
+    said = [row["message"]] if row.get("message") else []
+    place = [f"line {row['line']}: {row['line_text'].strip()}"] if row.get("line") and row.get("line_text") else []
+    return f"{name}: {', '.join(figures + said + place) or row['status']}"
+
+
+def environment(values: dict) -> str:
+    names = {"python": "Python", "torch": "PyTorch", "triton": "Triton"}
+    versions = [f"{name} {values[key]}" for key, name in names.items() if values.get(key)]
+    return ", ".join(versions + [str(values[name]) for name in ("device", "mode") if values.get(name)])

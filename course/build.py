@@ -1,0 +1,171 @@
+"""Build the instructor's notebooks from the chapters: ``python -m graded_kernels.course.build [--check]``.
+
+``course/chapters/NN_case.md`` and regions of ``solutions/*.py`` and ``kernels/*.py`` become
+``course/source/NN_case/NN_case.ipynb``. The same text gives the same bytes; ``--check`` says which notebook is stale.
+
+A chapter is MyST Markdown. Its ``{code-cell}`` blocks become code cells, and three things have a meaning of their own:
+
+- The first code cell is the *setup* cell. It is locked, and holds every import that an answer needs.
+- A line ``{exercise}`solutions/silu_backward` `` (or ``kernels/...``) becomes two cells: the answer, taken from the
+  region of that name with what a learner has to write marked as solution, and a locked check with the record's points.
+- A question answered in words and graded by hand. The question itself is the prose above; this block is the teacher's::
+
+      ```{question} silu_epsilon
+      :points: 3
+      The marking guide, in Markdown. It never reaches a learner.
+      ```
+
+A notebook is copied to other folders, so prose links to the web alone, and a picture is drawn by a cell (`figures`).
+"""
+
+import argparse
+import hashlib
+import sys
+from collections import Counter
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+
+from ..autograder.exercises import EXERCISES
+from . import cells
+from .chapter import ChapterError, Exercise, Question, parse
+from .regions import BACKENDS, Region, find_regions, hide_bodies
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMAND = "python -m graded_kernels.course.build"
+CHECK_IMPORT = "from graded_kernels.autograder import check"  # before triton: it decides whether that interprets
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def build(chapter: Path, regions: dict[tuple[str, str], Region], exercises: dict = EXERCISES) -> str:
+    """The notebook of one chapter, as the text of its file.
+
+    Raises `ChapterError`, naming file and line, for an unknown exercise, a missing region, a missing picture,
+    a directive used twice, or a chapter that does not begin its code with a setup cell.
+    """
+    notebook = nbformat.v4.new_notebook(metadata=METADATA)
+    for piece in parse(chapter, chapter.read_text(encoding="utf-8")):
+        if isinstance(piece, str):
+            notebook.cells += _text_cells(piece, chapter, first=not _has_setup(notebook))
+        elif not _has_setup(notebook):
+            raise ChapterError(f"{chapter}:{piece.line}: a setup cell must come before `{piece.name}`")
+        elif isinstance(piece, Exercise):
+            notebook.cells += _exercise_cells(piece, chapter, regions, exercises)
+        elif isinstance(piece, Question):
+            notebook.cells.append(cells.question(piece.guide, piece.name, piece.points))
+    if not _has_setup(notebook):
+        raise ChapterError(f"{chapter}:1: no code cell; the first one is the setup cell")
+    _number_repeated_ids(notebook)
+    body = nbformat.writes(notebook, version=4)
+    version = hashlib.sha256(body.encode()).hexdigest()[:12]
+    notebook.metadata["graded_kernels"] = {"chapter": chapter.stem, "version": version}
+    nbformat.validate(notebook)
+    return nbformat.writes(notebook, version=4) + "\n"
+
+
+def _has_setup(notebook: NotebookNode) -> bool:
+    return any(cell.cell_type == "code" for cell in notebook.cells)
+
+
+def _text_cells(text: str, chapter: Path, *, first: bool) -> list[NotebookNode]:
+    """Prose and demo cells; where ``first``, the first code cell is the setup cell."""
+    built = []
+    for cell in jupytext.reads(text, fmt={"extension": ".md", "format_name": "myst"}).cells:
+        # An id made of the content stays the same when something else in the chapter moves.
+        id = f"{chapter.stem}-{hashlib.sha256(cell.source.encode()).hexdigest()[:8]}"
+        if cell.cell_type == "markdown":
+            built.append(cells.prose(cell.source, id))
+        elif cell.cell_type == "raw" or cell.metadata:
+            raise ChapterError(f"{_where(chapter, cell.source)}: a cell is a {{code-cell}} block without options")
+        elif first:
+            if not cell.source.startswith(CHECK_IMPORT):
+                where = _where(chapter, cell.source)
+                raise ChapterError(f"{where}: the setup cell, the first code cell, must begin with `{CHECK_IMPORT}`")
+            built.append(cells.setup(cell.source))
+            first = False
+        else:
+            built.append(cells.demo(cell.source, id))
+    return built
+
+
+def _exercise_cells(piece: Exercise, chapter: Path, regions: dict, exercises: dict) -> list[NotebookNode]:
+    where, backend = f"{chapter}:{piece.line}", BACKENDS[piece.folder]
+    if piece.name not in exercises:
+        raise ChapterError(f"{where}: no exercise is called `{piece.name}`; known are {', '.join(sorted(exercises))}")
+    if backend not in exercises[piece.name].backends:
+        raise ChapterError(f"{where}: exercise `{piece.name}` is not answered in {backend}")
+    if piece.key not in regions:
+        raise ChapterError(f"{where}: no file in {piece.folder}/ has a region `# %% {piece.name}`")
+    try:
+        source = hide_bodies(regions[piece.key])
+    except ValueError as error:
+        raise ChapterError(str(error)) from error
+    answer = cells.answer(source, f"{piece.name}-{backend}")
+    return [answer, cells.check(piece.name, backend, exercises[piece.name].points)]
+
+
+def _where(chapter: Path, passage: str) -> str:
+    """File and line at which ``passage`` begins."""
+    before, _, _ = chapter.read_text(encoding="utf-8").partition(passage)
+    return f"{chapter}:{before.count(chr(10)) + 1}"
+
+
+def _number_repeated_ids(notebook: NotebookNode) -> None:
+    seen: Counter[str] = Counter()
+    for cell in notebook.cells:
+        seen[cell.id] += 1
+        if seen[cell.id] > 1:
+            cell.id = f"{cell.id}-{seen[cell.id]}"
+
+
+def build_all(root: Path = ROOT, exercises: dict = EXERCISES) -> dict[Path, str]:
+    """Every chapter below ``root``: the path of its notebook, and the text that belongs there."""
+    try:
+        regions = find_regions(root)
+    except ValueError as error:
+        raise ChapterError(str(error)) from error
+    chapters = sorted((root / "course" / "chapters").glob("*.md"))
+    source = root / "course" / "source"
+    return {source / path.stem / f"{path.stem}.ipynb": build(path, regions, exercises) for path in chapters}
+
+
+def stray_files(source: Path, notebooks: dict[Path, str]) -> list[Path]:
+    """Files in ``source`` that no chapter builds. nbgrader would release them to learners."""
+    hidden = ".ipynb_checkpoints"
+    return [p for p in sorted(source.rglob("*")) if p.is_file() and p not in notebooks and hidden not in p.parts]
+
+
+def main(arguments: list[str] | None = None, root: Path = ROOT, exercises: dict = EXERCISES) -> int:
+    parser = argparse.ArgumentParser(prog=COMMAND, description="Build course/source from course/chapters.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a notebook is stale")
+    check = parser.parse_args(arguments).check
+    try:
+        notebooks = build_all(root, exercises)
+    except ChapterError as error:
+        print(error, file=sys.stderr)
+        return 1
+    status = 0
+    for path in stray_files(root / "course" / "source", notebooks):
+        print(f"{path.relative_to(root)}: no chapter builds this file, and nbgrader would release it; delete it")
+        status = 1
+    for path, text in notebooks.items():
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            continue
+        name = path.relative_to(root)
+        if check:
+            print(f"{name} is stale: its chapter, an answer or a record has changed. Run: {COMMAND}")
+            status = 1
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            print(f"built {name}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

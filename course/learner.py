@@ -1,0 +1,86 @@
+"""Give the learner their own notebooks: ``python -m graded_kernels.course.learner [--to FOLDER] [--updated]``.
+
+Every chapter that is not yet in the learner's folder (``my-notebooks/``) is released into it: the instructor's notebook
+without the answers, made by nbgrader's own preprocessors and without a gradebook. What is there is never touched.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def release(source: Path) -> str:
+    """The notebook a learner gets for the instructor's notebook ``source``, as the text of its file."""
+    # nbgrader takes seconds to import; a second `make lab` has nothing to release.
+    import nbformat
+    from nbgrader.converters import GenerateAssignment
+    from nbgrader.preprocessors import SaveCells
+    from traitlets.config import PyFileConfigLoader
+
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT / "course")).load_config()
+    notebook, resources = nbformat.read(source, as_version=4), {}
+    for preprocessor in GenerateAssignment(config=config).preprocessors:
+        if preprocessor is not SaveCells:
+            notebook, resources = preprocessor(config=config)(notebook, resources)
+    return nbformat.writes(notebook, version=4) + "\n"
+
+
+def version(notebook: Path) -> str | None:
+    """Which build of its chapter a notebook comes from; None if it does not say, or cannot be read."""
+    try:
+        return json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["graded_kernels"]["version"]
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def give(sources: list[Path], folder: Path, *, updated: bool = False) -> list[str]:
+    """Release what ``folder`` lacks, and say what was done with each chapter.
+
+    A chapter that has changed since the learner's copy was made is only reported; with ``updated`` the new one is put
+    beside the copy, under a name that tells its version.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    return [_give(source, folder / source.name, updated) for source in sources]
+
+
+def _give(source: Path, copy: Path, updated: bool) -> str:
+    if not copy.exists():
+        _write_new(copy, release(source))
+        return f"new      {copy}"
+    if version(copy) == version(source):
+        return f"kept     {copy}"
+    if not updated:
+        return f"kept     {copy} (the chapter has changed since; --updated puts the new one beside it)"
+    beside = copy.with_name(f"{copy.stem}-{version(source)}.ipynb")
+    if beside.exists():
+        return f"kept     {copy} and {beside}"
+    _write_new(beside, release(source))
+    return f"kept     {copy}; the chapter as it is now: {beside}"
+
+
+def _write_new(path: Path, text: str) -> None:
+    with path.open("x", encoding="utf-8") as file:  # "x" fails rather than overwrite
+        file.write(text)
+
+
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m graded_kernels.course.learner", description="Put the chapters into the learner's own folder."
+    )
+    parser.add_argument("--to", type=Path, default=root / "my-notebooks", metavar="FOLDER", help="my-notebooks")
+    parser.add_argument("--updated", action="store_true", help="put changed chapters beside the copies that exist")
+    options = parser.parse_args(arguments)
+    sources = sorted((root / "course" / "source").glob("*/*.ipynb"))
+    if not sources:
+        print("course/source holds no notebooks. Run: python -m graded_kernels.course.build", file=sys.stderr)
+        return 1
+    for line in give(sources, options.to, updated=options.updated):
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

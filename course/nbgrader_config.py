@@ -1,0 +1,37 @@
+"""nbgrader's settings for this course: the folder of this file is the course root."""
+
+import os
+
+c = get_config()  # noqa: F821
+
+c.CourseDirectory.course_id = "graded-kernels"
+c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
+
+# The default lies under /usr/local, where only root may write. On a JupyterHub, name a folder that all can write.
+c.Exchange.root = os.path.join(c.CourseDirectory.root, "exchange")
+
+# `raise`, nbgrader's own stub, does not compile inside @triton.jit; `...` does.
+c.ClearSolutions.code_stub = {"python": "...  # YOUR CODE HERE"}
+
+# Our own grader in place of nbgrader's run of the notebook: see graded_kernels.autograder.nbgrader.
+c.Autograde.exporter_class = "graded_kernels.autograder.nbgrader.submission.Submissions"
+c.Autograde.sanitize_preprocessors = [
+    "nbgrader.preprocessors.OverwriteCells",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.Autograde.autograde_preprocessors = [
+    "graded_kernels.autograder.nbgrader.grade.Grade",
+    "graded_kernels.autograder.nbgrader.grade.SaveScores",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
+# Feedback shows scores and reports, not the source of tests that were hidden.
+c.GenerateFeedback.preprocessors = [
+    "nbgrader.preprocessors.GetGrades",
+    "nbgrader.preprocessors.ClearHiddenTests",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]
+
+# For `nbgrader validate` and `generate_solution`, which run every cell.
+c.Execute.timeout = 120

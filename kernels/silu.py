@@ -1,0 +1,112 @@
+"""SiLU in Triton.
+
+    y  = x · s(x),   s(x) = 1 / (1 + e^-x)
+    dx = dy · s(x) · (1 + x · s(-x))
+
+Elementwise over any shape; float32 inside, rounded once at the store. Elfwing et al. 2017, arXiv:1702.03118.
+Forward moves 2 numbers an element, backward 3: nothing is read twice, nothing is saved but x.
+"""
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from ..solutions import silu as cpu
+from .language import tl, triton, use_triton
+
+# %% silu_forward
+BLOCK = 1024
+
+
+@triton.jit
+def exp_half(x):
+    """e^(-|x|/2) to 2 ulp. A GPU's exp loses |r| of its digits, so ln 2 is taken out first: then |r| <= 0.35."""
+    a = tl.minimum(tl.abs(x), 1500.0) * 0.5
+    n = tl.floor(a * 1.4426950408889634 + 0.5)
+    # ln 2 in two parts; the first has 9 bits, so that its product with n is exact.
+    r = (a - n * 0.693359375) + n * 2.12194440e-4
+    return tl.exp(-r) * tl.exp2(-n)
+
+
+@triton.jit
+def silu_of(x):
+    """x · s(x) in float32, with the tail kept down to the smallest subnormal and 0 at -inf."""
+    x = tl.where(x < -1500.0, -1500.0, x)
+    h = exp_half(x)
+    tail = tl.where(x < 0, h, 1.0)  # s(x) = tail² / (1 + h²)
+    return x * tail * tail / (1.0 + h * h)
+
+
+@triton.jit
+def silu_forward_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    """Program p does elements p · BLOCK to (p + 1) · BLOCK."""
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+
+    y = silu_of(x)
+
+    tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=mask)
+
+
+def silu_forward(x):
+    """y = x · s(x), elementwise. Any shape, float32, float16 or bfloat16; y has the shape and dtype of x."""
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    silu_forward_kernel[(triton.cdiv(x.numel(), BLOCK),)](x, y, x.numel(), BLOCK=BLOCK)
+    return y
+
+
+# %% silu_backward
+@triton.jit
+def silu_derivative_times(dy, x):
+    """dy · s(x) · (1 + x · s(-x)) in float32. s(-x) comes from the same h, never as 1 - s(x), which cancels."""
+    x = tl.where(tl.abs(x) > 1500.0, tl.where(x > 0, 1500.0, -1500.0), x)
+    h = exp_half(x)
+    tail = tl.where(x < 0, h, 1.0)
+    other = tl.where(x < 0, 1.0, h * h) / (1.0 + h * h)
+    slope = tail * (1.0 + x * other) / (1.0 + h * h)  # without one tail, so that it is no subnormal before dy scales it
+    return dy * slope * tail
+
+
+@triton.jit
+def silu_backward_kernel(dy_ptr, x_ptr, dx_ptr, n, BLOCK: tl.constexpr):
+    """Program p does elements p · BLOCK to (p + 1) · BLOCK."""
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+
+    dy = tl.load(dy_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+
+    dx = silu_derivative_times(dy, x)
+
+    tl.store(dx_ptr + offsets, dx.to(dx_ptr.dtype.element_ty), mask=mask)
+
+
+def silu_backward(dy, x):
+    """dx = dy · s(x) · (1 + x · s(-x)), elementwise. dy and x of one shape and dtype; dx too."""
+    dy, x = dy.contiguous(), x.contiguous()
+    dx = torch.empty_like(x)
+    silu_backward_kernel[(triton.cdiv(x.numel(), BLOCK),)](dy, x, dx, x.numel(), BLOCK=BLOCK)
+    return dx
+
+
+# %% silu
+class SiLUFunction(torch.autograd.Function):
+    """Saves x alone: y is no help to the gradient (see silu_backward)."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return silu_forward(x) if use_triton(x) else cpu.silu_forward(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors
+        return silu_backward(dy, x) if use_triton(x) else cpu.silu_backward(dy, x)
+
+
+def silu(x):
+    """silu(x) = x / (1 + e^-x), differentiable once. Any shape and strides; CUDA through Triton, elsewhere PyTorch."""
+    return SiLUFunction.apply(x)

@@ -1,0 +1,55 @@
+"""Makes ``.venv`` with the pins of requirements.txt. Standard library only; every failure is one line that helps."""
+
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+
+
+def stop(problem: str, fix: str):
+    sys.exit(f"\nCannot set up: {problem}\n  {fix}")
+
+
+def main():
+    if sys.version_info < (3, 11):  # noqa: UP036  a fresh machine's python3 may be older than what we ask for
+        stop(
+            f"Python {platform.python_version()} is too old.",
+            "Install Python 3.11 or newer, then: make PYTHON=python3.11 ...",
+        )
+    if platform.system() != "Linux":
+        stop(
+            f"Triton has no packages for {platform.system()}.",
+            "Use Linux, WSL2 on Windows, or a Linux container or virtual machine. A GPU is not needed.",
+        )
+    try:
+        import ensurepip  # noqa: F401
+    except ModuleNotFoundError:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        stop("this Python has no venv.", f"Debian and Ubuntu: sudo apt install python{version}-venv")
+    python = VENV / "bin" / "python"
+    if not (VENV / "bin" / "pip").exists():  # also where making it was interrupted
+        print("Making .venv ...", flush=True)
+        run(
+            [sys.executable, "-m", "venv", str(VENV)],
+            "the virtual environment could not be made.",
+            f"Remove {VENV} and try again.",
+        )
+    print("Installing the pins of requirements.txt; the first time this takes a few minutes ...", flush=True)
+    pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
+    if not sys.stdout.isatty():  # a person sees pip's progress bars, a log only what went wrong
+        pip.append("--quiet")
+    fix = "Is there a network? Behind a proxy set https_proxy; with a local mirror set PIP_INDEX_URL. Then run make again."
+    run([*pip, "-r", str(ROOT / "requirements.txt")], "pip could not install the pins (its message is above).", fix)
+    run([*pip, "--no-deps", "--editable", str(ROOT)], "pip could not install this package (its message is above).", fix)
+
+
+def run(command: list[str], problem: str, fix: str):
+    if subprocess.run(command).returncode:
+        stop(problem, fix)
+
+
+if __name__ == "__main__":
+    main()

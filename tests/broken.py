@@ -1,0 +1,117 @@
+"""Broken answers that the check must reject: one-line patches of ours (`tests/mutants`), and wrongs that fit any
+exercise.
+"""
+
+import runpy
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """Our answer with ``old`` (which occurs once) made ``new``: wrong in the way ``why`` says, seen by the case
+    ``dies_in``.
+    """
+
+    why: str
+    old: str
+    new: str
+    dies_in: str
+
+
+def mutants() -> dict[tuple[str, str], tuple[Mutant, ...]]:
+    """(exercise, backend) -> its mutants, from every module of ``tests/mutants``."""
+    found: dict[tuple[str, str], tuple[Mutant, ...]] = {}
+    for path in sorted((Path(__file__).parent / "mutants").glob("[a-z]*.py")):
+        table = runpy.run_path(str(path))["MUTANTS"]
+        found |= {key: tuple(Mutant(*row) for row in rows) for key, rows in table.items()}
+    return found
+
+
+def _results(result) -> tuple:
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _like(result, make: Callable) -> object:
+    made = tuple(make(t) for t in _results(result))
+    return made if isinstance(result, tuple) else made[0]
+
+
+def zeros(answer):
+    return lambda *args: _like(answer(*args), torch.zeros_like)
+
+
+def ones(answer):
+    return lambda *args: _like(answer(*args), torch.ones_like)
+
+
+def echo(answer):
+    """Hands back its last tensor input, in the shape that is asked for."""
+
+    def broken(*args):
+        tensors = [a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point()]
+        return _like(
+            answer(*args), lambda t: tensors[-1].clone() if t.shape == tensors[-1].shape else torch.zeros_like(t)
+        )
+
+    return broken
+
+
+def first_row_only(answer):
+    def broken(*args):
+        result = answer(*args)
+        for t in _results(result):
+            if t.dim():
+                t[1:].zero_()
+        return result
+
+    return broken
+
+
+def changes_its_input(answer):
+    def broken(*args):
+        result = answer(*args)
+        next(a for a in args if isinstance(a, torch.Tensor)).reshape(-1)[:1].zero_()
+        return result
+
+    return broken
+
+
+def ignores_dy(answer):
+    """A backward that was only ever called with a gradient of ones."""
+    return lambda dy, *rest: answer(torch.ones_like(dy), *rest)
+
+
+def wrong_dtype(answer):
+    return lambda *args: _like(answer(*args), lambda t: t.double())
+
+
+def half_precision(answer):
+    """Computes float32 in float16 and bfloat16 in float16."""
+
+    def broken(*args):
+        half = [a.half() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args]
+        dtypes = [t.dtype for t in _results(answer(*args))]
+        results = tuple(t.to(d) for t, d in zip(_results(answer(*half)), dtypes, strict=True))
+        return results if len(results) > 1 else results[0]
+
+    return broken
+
+
+def reuses_one_buffer(answer):
+    """Keeps the first result of every shape and hands it out again."""
+    kept = {}
+
+    def broken(*args):
+        result = answer(*args)
+        return kept.setdefault(tuple((t.shape, t.dtype) for t in _results(result)), result)
+
+    return broken
+
+
+GENERAL = (zeros, ones, echo, first_row_only, changes_its_input, reuses_one_buffer)
+BACKWARD = (ignores_dy,)
+TORCH = (wrong_dtype, half_precision)  # they compute with PyTorch, which a Triton answer may not

@@ -1,0 +1,110 @@
+"""A course root for tests: released chapters, submissions, and what nbgrader made of them."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import grade_demo
+import make_submissions
+import nbformat
+import pytest
+from grade_demo import CHAPTER
+from graded_kernels.course.build import ROOT, build
+from graded_kernels.course.regions import find_regions
+from nbgrader.api import Gradebook
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import PyFileConfigLoader
+
+TINY = """\
+# A small chapter
+
+```{code-cell} python
+from graded_kernels.autograder import check
+
+import torch
+import triton
+import triton.language as tl
+```
+
+Something to play with:
+
+```{code-cell} python
+torch.exp(torch.ones(3))
+```
+
+{exercise}`solutions/silu_witness`
+{exercise}`solutions/silu_forward`
+
+{triton}In your own words:
+
+```{question} tiny_words
+:points: 3
+Whatever is right.
+```
+"""
+
+
+def make(root: Path) -> Path:
+    """A course root with the SiLU chapter and a small one, in two sizes, released, and the gradebook made."""
+    grade_demo.make_course(root)
+    for name, triton in (("tiny", ""), ("both", "{exercise}`kernels/silu_forward`\n\n")):
+        chapter = root / f"{name}.md"
+        chapter.write_text(TINY.replace("{triton}", triton))
+        (root / "source" / name).mkdir()
+        (root / "source" / name / f"{name}.ipynb").write_text(build(chapter, find_regions(ROOT)))
+    with pytest.MonkeyPatch.context() as patch:  # to make a gradebook, nbgrader calls `alembic` by its bare name
+        patch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+        for assignment in (CHAPTER, "tiny", "both"):
+            assert_success(api(root).generate_assignment(assignment))
+    return root
+
+
+def api(root: Path) -> NbGraderAPI:
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
+    return NbGraderAPI(CourseDirectory(config=config), config=config)
+
+
+def assert_success(result: dict) -> None:
+    assert result["success"], result.get("error") or result.get("log")
+
+
+def scores(root: Path, student: str, assignment: str = "tiny") -> dict[str, float | None]:
+    """What nbgrader's autograder gave, by cell."""
+    with Gradebook(f"sqlite:///{root}/gradebook.db") as gradebook:
+        grades = gradebook.find_submission_notebook(assignment, assignment, student).grades
+        return {grade.name.removesuffix("-check"): grade.auto_score for grade in grades}
+
+
+def autograded(root: Path, student: str, assignment: str = "tiny"):
+    return nbformat.read(root / "autograded" / student / assignment / f"{assignment}.ipynb", as_version=4)
+
+
+def shown(root: Path, student: str, cell: str, assignment: str = "tiny") -> str:
+    """All text that the graded notebook shows below a cell."""
+    (found,) = (c for c in autograded(root, student, assignment).cells if make_submissions.grade_id(c) == cell)
+    return "\n".join(o.get("text") or o.data["text/plain"] for o in found.outputs)
+
+
+def place(course: Path, student: str, assignment: str = "tiny") -> Path:
+    """Where the student's notebook belongs."""
+    folder = course / "submitted" / student / assignment
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{assignment}.ipynb"
+
+
+def right_answers(course: Path, assignment: str = "tiny") -> dict:
+    """The assignment's release notebook with our answers."""
+    regions = {f"{name}-{region.backend}": region.source for (_, name), region in find_regions(ROOT).items()}
+    nb = nbformat.read(course / "release" / assignment / f"{assignment}.ipynb", as_version=4)
+    for cell in nb.cells:
+        name = make_submissions.grade_id(cell)
+        cell.source = regions.get(name, "In my own words." if name == "tiny_words" else cell.source)
+    return json.loads(json.dumps(nb))
+
+
+def grade(course: Path, student: str, notebook: dict, assignment: str = "tiny") -> None:
+    """Hands in, again if need be, and grades."""
+    place(course, student, assignment).write_text(json.dumps(notebook))
+    assert_success(api(course).autograde(assignment, student))

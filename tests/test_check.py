@@ -1,0 +1,248 @@
+"""The checker's own tests: what it must never accept, and what it must say."""
+
+import dataclasses
+import json
+import math
+import sys
+import warnings
+
+import pytest
+import torch
+from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.check import check_answer, judge
+from graded_kernels.autograder.runner import InProcess
+from graded_kernels.autograder.source import Answer, AnswerError, Cell, load
+
+
+def right(x):
+    v = x.float()
+    return (v / (1 + torch.exp(-v))).to(x.dtype)
+
+
+def verdict(function, exercise="silu_forward"):
+    report = check(exercise, function, backend="torch")
+    return report, report.cases[0]
+
+
+def test_an_honest_answer_passes_without_the_distinctions():
+    report, _ = verdict(right)
+    assert report.passed and report.score == 1.0
+    assert next(c for c in report.cases if c.name == "distinction: the tail").status == "fail"
+
+
+def test_none_is_not_implemented_yet():
+    report, first = verdict(lambda x: None)
+    assert (report.summary, report.score, first.status) == ("not implemented yet", 0.0, "error")
+    assert all(c.status == "not-run" for c in report.cases[1:])
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda x: right(x).double(), "y should be float32, but is float64."),
+        (lambda x: right(x)[:-1], "y should have shape (1000,), but has (999,)."),
+        (lambda x: right(x)[None], "y should have shape (1000,), but has (1, 1000)."),
+        (lambda x: right(x).tolist(), "silu_forward should return one tensor (y), but returned 1000."),
+        (lambda x: right(x).numpy(), "y should be a tensor, but is ndarray."),
+        (lambda x: (right(x), right(x)), "silu_forward should return one tensor (y), but returned 2."),
+        (lambda x: 0.5, "y should be a tensor, but is float."),
+        (lambda x: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda x: sys.exit(0), "SystemExit: 0"),
+        (lambda x, y: x, "missing 1 required positional argument"),
+    ],
+)
+def test_what_cannot_be_compared_is_named(function, words):
+    report, first = verdict(function)
+    assert not report.passed and report.score == 0.0
+    assert words in first.message
+
+
+class AlwaysEqual(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return torch.tensor(True)
+
+
+def test_a_tensor_that_claims_to_equal_everything_is_not_a_tensor():
+    report, first = verdict(lambda x: torch.zeros_like(x).as_subclass(AlwaysEqual))
+    assert not report.passed and "is AlwaysEqual" in first.message
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_nan_and_infinity_are_never_right_by_accident(value):
+    report, first = verdict(lambda x: torch.full_like(x, value))
+    assert not report.passed and first.status == "fail"
+    assert first.failure.wrong == 1000 and first.failure.ulp == math.inf
+
+
+def test_one_nan_among_many_is_found_and_located():
+    def one_nan(x):
+        y = right(x)
+        if y.dim() == 1 and y.numel() == 1000:
+            y[617] = math.nan
+        return y
+
+    _, first = verdict(one_nan)
+    assert first.failure.index == (617,) and first.failure.wrong == 1 and math.isnan(first.failure.got)
+
+
+def test_a_changed_input_is_named():
+    def change(x):
+        y = right(x)
+        x.mul_(2)
+        return y
+
+    _, first = verdict(change)
+    assert first.status == "fail" and "changed its input x" in first.message
+
+
+def test_an_output_that_is_a_view_of_the_input_is_named():
+    identity = dataclasses.replace(EXERCISES["silu_forward"], oracle=lambda x: x * 1, peer=None)
+    report = judge(identity, "torch", InProcess(lambda x: x.view(x.shape), identity, "torch"))
+    assert report.cases[0].status == "fail" and "shares memory with the input x" in report.cases[0].message
+    assert judge(identity, "torch", InProcess(lambda x: x.clone(), identity, "torch")).cases[0].status == "pass"
+
+
+def test_different_bits_for_the_same_input_are_not_right():
+    _, first = verdict(lambda x: right(x) * (1 + 2e-7 * torch.rand(x.shape)))
+    assert first.status == "fail" and "twice" in first.message
+
+
+def test_memory_from_empty_is_not_an_answer():
+    report, first = verdict(torch.empty_like)
+    assert first.failure.wrong == 1000 and not report.passed
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (torch.nn.functional.silu, "You called silu"),
+        (torch.nn.SiLU(), "You called silu"),
+        (lambda x: torch.ops.aten.silu(x), "You called silu"),
+    ],
+)
+def test_the_op_that_is_the_answer_is_refused(function, words):
+    report, _ = verdict(function)
+    assert report.score == 0.0 and words in report.summary
+
+
+def autograd_grad(dy, x):
+    x = x.detach().requires_grad_()
+    return torch.autograd.grad(x * torch.sigmoid(x), x, dy)[0]
+
+
+def autograd_backward(dy, x):
+    x = x.detach().requires_grad_()
+    (x * torch.sigmoid(x)).backward(dy)
+    return x.grad
+
+
+def autograd_hidden(dy, x):
+    try:
+        return autograd_grad(dy, x)
+    except BaseException:
+        return torch.zeros_like(x)
+
+
+def functional_vjp(dy, x):
+    return torch.func.vjp(lambda v: v * torch.sigmoid(v), x)[1](dy)[0]
+
+
+@pytest.mark.parametrize("function", [autograd_grad, autograd_backward, autograd_hidden, functional_vjp])
+def test_autograd_is_refused_where_the_derivative_is_the_exercise(function):
+    report, _ = verdict(function, "silu_backward")
+    assert report.score == 0.0 and "autograd" in report.summary, str(report)
+
+
+def test_the_derivative_op_is_refused():
+    report, _ = verdict(lambda dy, x: torch.ops.aten.silu_backward(dy, x), "silu_backward")
+    assert report.score == 0.0 and "silu_backward" in report.summary
+
+
+def test_stderr_and_warnings_cost_nothing():
+    def noisy(x):
+        import numpy as np
+
+        warnings.warn("careful", stacklevel=1)
+        np.exp(np.float32(1000.0))
+        print("noise", file=sys.stderr)
+        return right(x)
+
+    report, _ = verdict(noisy)
+    assert report.passed
+
+
+def test_unknown_names_are_explained():
+    with pytest.raises(ValueError, match="did you mean silu_backward"):
+        check("silu_backwards", right)
+    with pytest.raises(ValueError, match="answered in triton, not in 'torch'"):
+        check("swiglu_forward", right, backend="torch")
+
+
+def test_cells_in_another_order_get_a_sentence():
+    from graded_kernels.kernels.silu import silu_backward as in_triton
+    from graded_kernels.solutions.silu import silu_backward as in_torch
+
+    crossed = check("silu_backward", in_triton, backend="torch")
+    assert crossed.summary == "This `silu_backward` launches a Triton kernel; run the PyTorch answer's cell again."
+    crossed = check("silu_backward", in_torch, backend="triton")
+    assert not crossed.passed and "run the Triton answer's cell again" in crossed.summary
+
+
+def test_the_score_is_the_share_of_cases_and_nothing_without_the_first():
+    def wrong_at_zero(x):
+        return right(x).masked_fill(x == 0, 1.0)
+
+    report, _ = verdict(wrong_at_zero)
+    needed = [c for c in report.cases if not c.bonus]
+    failed = [c.name for c in needed if c.status == "fail"]
+    assert {"exact zeros", "tiny values", "every float16 value", "every bfloat16 value"} <= set(failed)
+    assert report.score == pytest.approx(1 - len(failed) / len(needed))
+    report, _ = verdict(lambda x: right(x) if x.numel() != 1000 else x)
+    assert report.score == 0.0
+
+
+def test_the_failing_value_is_told():
+    from graded_kernels.kernels.wild.silu import silu_backward_divide_back as candle
+
+    report = check("silu_backward", lambda dy, x: candle(dy, x), backend="torch")
+    case = next(c for c in report.cases if c.name == "exact zeros")
+    assert case.failure.inputs["x"] == 0.0 and math.isnan(case.failure.got)
+    assert case.failure.expected == pytest.approx(case.failure.inputs["dy"] / 2)
+    assert report.fingerprint == "this is what candle 0.4.1-0.5.0 computed (huggingface/candle#2082)"
+    json.dumps(report.to_dict(), allow_nan=False)
+
+
+SOURCE = "import torch\n\ndef silu_forward(x):\n    v = x.float()\n    return (v / (1 + torch.exp(-v))).to(x.dtype)\n"
+
+
+def test_an_answer_that_is_code():
+    assert check_answer(Answer("silu_forward", (Cell("mine", SOURCE),)), "torch").passed
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("def silu_forward(x)\n    return x\n", "not Python, line 1"),
+        ("def silu(x):\n    return x\n", "no function silu_forward"),
+        ("import torch\nraise RuntimeError('on purpose')\n", "RuntimeError: on purpose"),
+        ("import sys\nsys.exit(0)\n", "SystemExit"),
+        ("from graded_kernels.solutions.silu import silu_forward\n", "imports graded_kernels"),
+        ("import graded_kernels.kernels as k\nsilu_forward = k.silu\n", "imports graded_kernels"),
+    ],
+)
+def test_code_that_is_no_answer_says_why(source, words):
+    report = check_answer(Answer("silu_forward", (Cell("mine", source),)), "torch")
+    assert (report.passed, report.score) == (False, 0.0)
+    assert words in report.summary
+
+
+def test_a_cell_that_fails_does_not_take_the_answer_with_it():
+    cells = (Cell("notes", "1 / 0"), Cell("mine", SOURCE))
+    assert check_answer(Answer("silu_forward", cells), "torch").passed
+
+
+def test_an_answer_of_the_other_backend_is_not_taken_for_a_missing_one():
+    cells = (Cell("torch", SOURCE), Cell("triton", "pass"))
+    with pytest.raises(AnswerError, match="no function silu_forward"):
+        load(Answer("silu_forward", cells))

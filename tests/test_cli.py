@@ -1,0 +1,145 @@
+"""The command line: exit status, what lands on stdout and on stderr, and answers that misbehave."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from graded_kernels.autograder import cli
+from graded_kernels.autograder.exercises import EXERCISES
+from graded_kernels.solutions import silu as right
+
+CANDLE = """
+import torch
+
+def silu_backward(dy, x):
+    y = torch.nn.functional.silu(x)
+    s = y / x
+    return dy * (s * (1 + x * (1 - s)))
+"""
+DIVIDE_BACK = CANDLE.replace("torch.nn.functional.silu(x)", "x / (1 + torch.exp(-x))")
+NOISE = """
+import atexit, ctypes, os
+print("from Python")
+os.write(1, b"from a file descriptor\\n")
+libc = ctypes.CDLL(None)
+libc.puts(b"from C")
+libc.fflush(None)
+atexit.register(print, "from an exit handler")
+"""
+
+
+def run(*arguments, **environment):
+    command = [sys.executable, "-m", "graded_kernels.autograder", *map(str, arguments)]
+    variables = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"} | environment
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=variables)
+
+
+@pytest.fixture
+def answer(tmp_path):
+    def write(source, name="answer.py"):
+        path = tmp_path / name
+        path.write_text(source, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_list_shows_every_exercise_aligned(capsys):
+    assert cli.main(["list"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(EXERCISES)
+    column = head.index("signature")
+    assert all(line[column:] == EXERCISES[line.split()[0]].signature for line in lines)
+
+
+def test_list_as_data(capsys):
+    assert cli.main(["list", "--json"]) == 0
+    rows = {row["exercise"]: row for row in json.loads(capsys.readouterr().out)}
+    assert set(rows) == set(EXERCISES)
+    assert rows["silu_backward"]["backends"] == ["torch", "triton"]
+    assert rows["silu_backward"]["points"] == EXERCISES["silu_backward"].points
+
+
+@pytest.mark.parametrize(
+    "arguments, remedy",
+    [
+        (["silu_bakward", "answer.py"], "did you mean silu_backward"),
+        (["zzz", "answer.py"], "graded-kernels list"),
+        (["silu_backward", "nowhere.py"], "there is no file"),
+        (["silu_forward", "answer.py"], "defines no function silu_forward"),
+        (["silu_backward", "answer.py", "--backend", "cuda"], "torch and triton, not in 'cuda'"),
+        (["silu_witness", "witness.py", "--backend", "triton"], "torch, not in 'triton'"),
+    ],
+)
+def test_wrong_usage_names_the_remedy(arguments, remedy, answer, monkeypatch, tmp_path, capsys):
+    answer(CANDLE)
+    answer("def silu_witness(): pass", "witness.py")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["check", *arguments]) == 2
+    printed = capsys.readouterr()
+    assert remedy in printed.err and not printed.out
+
+
+def test_a_right_answer_passes_and_a_wrong_one_does_not(answer):
+    passed = run("check", "silu_backward", right.__file__)
+    assert passed.returncode == 0, passed.stdout
+    assert passed.stdout.startswith("silu_backward (torch): passed")
+    assert "does not import triton" in passed.stderr
+    failed = run("check", "silu_backward", answer(DIVIDE_BACK), "--backend", "torch")
+    assert failed.returncode == 1
+    places = [failed.stdout.index(part) for part in ("not passed", "huggingface/candle#2082", "cases passed.")]
+    assert places == sorted(places)
+    assert "\033[" not in failed.stdout
+
+
+def test_json_is_one_object_whatever_the_answer_prints(answer):
+    noisy = NOISE + DIVIDE_BACK.replace("    s =", "    print(x)\n    s =")
+    done = run("check", "silu_backward", answer(noisy), "--json")
+    data = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert done.returncode == 1
+    assert data["passed"] is False and 0 <= data["score"] < 1
+    assert data["exercise"] == "silu_backward" and data["backend"] == "torch"
+    assert "candle 0.4.1-0.5.0" in data["fingerprint"]
+    for noise in ("from Python", "from a file descriptor", "from C", "from an exit handler", "tensor("):
+        assert noise in done.stderr
+
+
+@pytest.mark.parametrize(
+    "source, message",
+    [
+        ("def silu_backward(dy, x:\n    return dy", "This is not Python, line 1"),
+        ("import sys\nsys.exit(0)\ndef silu_backward(dy, x): ...", "exit(0)"),
+        ("import sys\ndef silu_backward(dy, x):\n    sys.exit(0)", "exit"),
+        ("raise ValueError('\\x1b[2J silu_backward')", "ValueError: \\x1b[2J"),
+        ("silu_backward = 3", "no function silu_backward"),
+        ("def silu_backward(dy, x):\n    return x + nothing", "NameError"),
+        (CANDLE, "silu"),
+    ],
+    ids=["syntax", "exit while loading", "exit", "raises while loading", "no function", "raises", "refused"],
+)
+def test_a_file_that_cannot_be_graded_fails_with_a_sentence(source, message, answer):
+    done = run("check", "silu_backward", answer(source), "--backend", "torch")
+    assert done.returncode == 1, done.stderr
+    assert message in done.stdout
+    assert "not passed, 0 % of the points" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_stub_is_told_so_in_two_lines(answer):
+    stub = "def silu_backward(dy, x):\n    ...  # YOUR CODE HERE"
+    done = run("check", "silu_backward", answer(stub), "--backend", "torch")
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) == 2
+    assert "not implemented yet" in done.stdout
+
+
+def test_the_backend_follows_the_imports(capsys):
+    both = ("torch", "triton")
+    assert cli.likely_backend(both, "import torch\nimport triton.language as tl") == "triton"
+    assert "imports triton" in capsys.readouterr().err
+    assert cli.likely_backend(both, "import torch  # import triton") == "torch"
+    assert "does not import triton" in capsys.readouterr().err
+    assert cli.likely_backend(("torch",), "import triton") == "torch"
+    assert not capsys.readouterr().err

@@ -1,0 +1,153 @@
+"""What the compiler report takes out of a learner's file: kernels, helpers, constants, and nothing that runs."""
+
+import dataclasses
+import sys
+
+import pytest
+import torch
+from compiler_kernels import BODY, HEADER, SM_90, cache, described, load, no_worker, row_of  # noqa: F401
+from graded_kernels.autograder.compiler import compile_report, launch_of, process
+
+
+def test_nothing_of_the_learners_file_runs(tmp_path):
+    mark = tmp_path / "mark"
+    touch = f"open({str(mark)!r}, 'w').close()"
+    top = f"{touch}\ndef decorate(f):\n    {touch}\n    return f\n"
+    source = HEADER + top + BODY.format("y = x").replace("@triton.jit", "@decorate\n@triton.jit")
+    assert row_of(compile_report([described(source)], SM_90))["status"] == "pass"
+    assert not mark.exists()
+    load(source)
+    assert mark.exists(), "run as a file, the source does leave its mark"
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("y = tl.core.inspect.os.system('touch MARK')", "fail"),
+        ("y = tl.sum.get_capture_scope().get('core').inspect.os.system('touch MARK')", "fail"),
+        ("y = tl.load.__globals__['inspect'].os.system('touch MARK')", "not-run"),
+        ("y = getattr(getattr(tl.core, 'inspect'), 'os').system('touch MARK')", "not-run"),
+        ("y = inspect.os.system('touch MARK')", "fail"),
+    ],
+    ids=["through-a-module", "through-a-function", "private", "getattr", "imported"],
+)
+def test_a_kernel_cannot_run_python_in_the_compiler(tmp_path, line, status):
+    mark = tmp_path / "mark"
+    source = "from triton.language.core import inspect\n" + HEADER + BODY.format(line.replace("MARK", str(mark)))
+    report = compile_report([described(source)], SM_90)
+    assert row_of(report)["status"] == status and not mark.exists(), report
+
+
+def test_a_default_value_is_not_computed(tmp_path):
+    source = HEADER + BODY.format("y = x").replace("constexpr)", f"constexpr = open({str(tmp_path / 'mark')!r}, 'w'))")
+    report = compile_report([described(source)], SM_90)
+    assert row_of(report)["status"] == "not-run" and "default value" in report["reason"]
+    assert not (tmp_path / "mark").exists()
+
+
+def test_sources_that_do_not_hold_the_kernel_are_not_judged(monkeypatch):
+    monkeypatch.setattr(process.subprocess, "Popen", no_worker)
+    cases = {
+        "def kernel(": "cannot be read",
+        HEADER: "kernel is not a @triton.jit function",
+        HEADER + "def make():" + BODY.format("y = x").replace("\n", "\n    "): "kernel is not a @triton.jit function",
+        BODY.format("y = x").replace("triton", "numba"): "kernel is not a @triton.jit function",
+        HEADER + "import os\nC = tl.constexpr(os.getpid())\n" + BODY.format("y = x + C"): "C is computed",
+        HEADER + BODY.format("y = somewhere(x)"): "does not define somewhere",
+    }
+    for source, words in cases.items():
+        report = compile_report([described(source)], SM_90)
+        assert report["status"] == "not-run" and words in report["reason"], report
+
+
+def test_the_last_of_two_definitions_counts():
+    first, second = BODY.format("y = x + {}"), BODY.format("y = x")
+    assert row_of(compile_report([described(HEADER + first + second)], SM_90))["status"] == "pass"
+    assert row_of(compile_report([described(HEADER + second + first)], SM_90))["status"] == "fail"
+
+
+def test_helpers_and_constants_are_carried_along():
+    helpers = """
+import math
+HALF = 512
+SIZE = tl.constexpr(2 * HALF)
+RATE = tl.constexpr(1.0 / math.log(2.0) + -float("0.5"))
+DOUBLE = RATE * 2
+if True:
+    @triton.jit(noinline=False)
+    def twice(v):
+        return v * DOUBLE
+
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr, INNER: tl.constexpr, TYPE: tl.constexpr):
+    offsets = tl.arange(0, SIZE)
+    tl.static_print("ptxas info: Used 1 registers, 99 bytes spill stores")
+    v = INNER(tl.load(x_ptr + offsets)).to(TYPE)
+    tl.store(y_ptr + offsets, tl.maximum(v, 0.0, propagate_nan=tl.PropagateNan.ALL) * math.pi)
+"""
+    constants = {"BLOCK": 1, "INNER": {"function": "twice"}, "TYPE": {"dtype": "fp32"}}
+    row = row_of(compile_report([described(HEADER + helpers, constants=constants)], SM_90))
+    assert row["status"] == "pass", row
+    assert row["loads"] == {"128": 2}, "1024 float32 by 128 threads: SIZE arrived with its value"
+    assert row["spills"] == 0 and row["registers"] > 1, "what a kernel prints is not what ptxas says"
+
+
+def test_an_error_in_a_helper_is_told_at_the_helpers_line():
+    helper = "@triton.jit\ndef pick(v):\n    w = v + 1\n    return w[0]\n"
+    source = HEADER + helper + BODY.format("y = pick(x)")
+    row = row_of(compile_report([described(source)], SM_90))
+    assert row["status"] == "fail" and row["line_text"] == "return w[0]" and row["line"] == 6, row
+
+
+def test_helpers_of_other_modules_and_reexported_triton(monkeypatch):
+    common = load(HEADER + "@triton.jit\ndef doubled(v):\n    return v * 2.0\n")
+    monkeypatch.setitem(sys.modules, "common", common)
+    source = "from common import doubled, tl, triton\n" + BODY.format("y = doubled(x)")
+    module = load(source)
+    x = torch.zeros(1024)
+    launch = launch_of(module.kernel, (x, x, 1024), {"BLOCK": 1024}, source)
+    assert launch.modules == {"tl": "triton.language", "triton": "triton"} and list(launch.helpers) == ["doubled"]
+    assert row_of(compile_report([launch], SM_90))["status"] == "pass"
+    alone = dataclasses.replace(launch, helpers={})
+    row = row_of(compile_report([alone], SM_90))
+    assert row["status"] == "not-run" and "doubled comes from common" in row["message"]
+
+
+PYTHON_IN_A_KERNEL = {  # what only the interpreter runs -> a word of the reason
+    "y = [x, x]; y.append(x); y = y[0] + y[2]": "append",
+    "y = {'two': 2.0}['two'] * x": "Dict",
+    "y = x * float(np.sqrt(4.0))": "numpy.sqrt",
+    "y = double(x)": "double is a Python function",
+    "y = x * TABLE[1]": "TABLE",
+    "y = x * PLAIN": "PLAIN",
+    "y = x * sum([1.0, 1.0])": "sum",
+}
+
+
+@pytest.fixture(scope="session")
+def interpreted_only():
+    """One report on all of them, each seen to run in the interpreter: line -> (source, row, the report's reason)."""
+    x = torch.linspace(-3, 3, 64)
+    launches = []
+    for line in PYTHON_IN_A_KERNEL:
+        source = "import numpy as np\n" + HEADER + "TABLE = [1.0, 2.0]\nPLAIN = 2.0\ndef double(v):\n    return v * 2\n"
+        source += BODY.format(line)
+        y = torch.empty_like(x)
+        kernel = load(source).kernel
+        kernel[(1,)](x, y, 64, BLOCK=64)
+        assert y.equal(2 * x), line
+        launches.append(launch_of(kernel, (x, y, 64), {"BLOCK": 64}, source))
+    report = compile_report(launches, SM_90, limit=len(launches))
+    assert report["status"] == "fail" and report["left_out"] == 0
+    rows = zip(PYTHON_IN_A_KERNEL, launches, report["targets"], strict=True)
+    return {line: (launch.source, row, report["reason"]) for line, launch, row in rows}
+
+
+@pytest.mark.parametrize("line", PYTHON_IN_A_KERNEL)
+def test_what_only_the_interpreter_runs_fails_at_the_learners_line(interpreted_only, line):
+    source, row, reason = interpreted_only[line]
+    assert row["status"] == "fail"
+    assert row["line_text"] == line and source.split("\n")[row["line"] - 1].strip() == line
+    assert PYTHON_IN_A_KERNEL[line] in row["message"]
+    assert row["registers"] is row["load_bits"] is None
+    assert reason.startswith("kernel does not compile for sm_90 at line ") and "append" in reason

@@ -1,0 +1,318 @@
+"""The emulator's interface: what it records, what it raises, what it leaves alone, and how it comes and goes."""
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from graded_kernels.autograder.emulator import CANNOT_SHOW, Emulator, EmulatorError
+from graded_kernels.autograder.emulator.memory import Layout
+from graded_kernels.autograder.emulator.shadow import Pages, Shadow
+from triton.runtime import autotuner, interpreter
+
+
+@triton.jit
+def double_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(y_ptr + offsets, 2 * tl.load(x_ptr + offsets, mask=mask, other=0.0), mask=mask)
+
+
+@triton.jit
+def unmasked_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offsets, 2 * tl.load(x_ptr + offsets))
+
+
+def test_traffic_counts_the_lanes_that_are_on():
+    x, y = torch.arange(100.0), torch.zeros(100)
+    with Emulator() as emulator:
+        double_kernel[(2,)](x, y, 100, BLOCK=64)
+        double_kernel[(1,)](x, y, 10, BLOCK=64)
+    assert emulator.traffic == {"x_ptr": {"loaded": 440, "stored": 0}, "y_ptr": {"loaded": 0, "stored": 440}}
+
+
+def test_a_launch_is_recorded_as_triton_specialises_it():
+    x = torch.zeros(3, 40, dtype=torch.bfloat16)[:, 1:33]
+    with Emulator() as emulator:
+        double_kernel[(1,)](x, torch.zeros(100), 32, BLOCK=32, num_warps=8)
+    (launch,) = emulator.launches
+    assert launch.name == "double_kernel" and launch.grid == (1, 1, 1) and launch.options == (("num_warps", 8),)
+    assert launch.kernel is double_kernel.fn
+    x_ptr, y_ptr, n, block = launch.arguments
+    assert (x_ptr.kind, x_ptr.type, x_ptr.dtype) == ("tensor", "*bf16", "bfloat16")
+    assert (x_ptr.shape, x_ptr.stride, x_ptr.divisible) == ((3, 32), (40, 1), False)
+    assert y_ptr.divisible
+    assert (n.kind, n.type, n.value, n.divisible) == ("scalar", "i32", 32, True)
+    assert (block.kind, block.type, block.value) == ("constexpr", "constexpr", 32)
+
+
+def test_the_bad_access_is_never_performed():
+    memory = torch.full((128,), 7.0)
+    y = memory[:100]
+    with Emulator() as emulator, pytest.raises(EmulatorError) as caught:
+        unmasked_kernel[(2,)](torch.arange(128.0), y, BLOCK=64)
+    assert memory[100:].tolist() == [7.0] * 28
+    assert emulator.findings == (caught.value.finding,)
+
+
+def test_a_finding_points_at_the_element_and_the_line():
+    with Emulator() as emulator, pytest.raises(EmulatorError):
+        unmasked_kernel[(2,)](torch.arange(100.0), torch.zeros(128), BLOCK=64)
+    (finding,) = emulator.findings
+    assert (finding.kind, finding.kernel, finding.tensor) == ("out-of-bounds", "unmasked_kernel", "x_ptr")
+    assert (finding.offset, finding.program) == (100, (1, 0, 0))
+    assert finding.source == "tl.store(y_ptr + offsets, 2 * tl.load(x_ptr + offsets))"
+    assert finding.file == __file__
+    first = unmasked_kernel.fn.__code__.co_firstlineno
+    assert finding.line == first + 3
+
+
+@triton.jit
+def careless_helper(x_ptr, offsets):
+    return tl.load(x_ptr + offsets)
+
+
+@triton.jit
+def calling_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(y_ptr + offsets, careless_helper(x_ptr, offsets))
+
+
+def test_a_finding_in_a_helper_points_at_the_helpers_line():
+    with Emulator() as emulator, pytest.raises(EmulatorError):
+        calling_kernel[(1,)](torch.zeros(3), torch.zeros(4), BLOCK=4)
+    assert emulator.findings[0].source == "return tl.load(x_ptr + offsets)"
+    assert emulator.findings[0].kernel == "calling_kernel"
+
+
+def test_a_neighbour_in_memory_is_not_the_tensor():
+    """x is followed by y in one allocation: an overrun of x lands in y, which the launch was given too."""
+    both = torch.zeros(128)
+    with Emulator() as emulator, pytest.raises(EmulatorError, match="loads x_ptr out of bounds"):
+        unmasked_kernel[(2,)](both[:64], both[64:], BLOCK=64)
+    assert emulator.findings[0].offset == 64
+
+
+def test_an_exception_in_the_kernel_says_where_and_keeps_its_cause():
+    with Emulator() as emulator, pytest.raises(EmulatorError) as caught:
+        double_kernel[(1,)](torch.zeros(4), None, 4, BLOCK=4)
+    assert emulator.findings[0].kind == "kernel-error"
+    assert emulator.findings[0].source.startswith("tl.store(y_ptr")
+    assert caught.value.__cause__ is not None
+
+
+def test_the_same_fault_is_told_once():
+    @triton.jit
+    def race_kernel(y_ptr):
+        tl.store(y_ptr, tl.program_id(0))
+
+    with Emulator() as emulator:
+        race_kernel[(50,)](torch.zeros(1, dtype=torch.int32))
+    assert [f.kind for f in emulator.findings] == ["store-conflict"]
+
+
+def test_the_grid_is_a_tuple_of_integers():
+    with Emulator() as emulator, pytest.raises(EmulatorError, match=r"must be a tuple of integers"):
+        double_kernel[(100 / 64,)](torch.zeros(100), torch.zeros(100), 100, BLOCK=64)
+    assert emulator.findings[0].kind == "grid" and emulator.launches == ()
+
+
+def test_a_shuffled_grid_runs_every_program_once_in_another_order():
+    @triton.jit
+    def order_kernel(count_ptr, order_ptr):
+        turn = tl.atomic_add(count_ptr, 1)
+        tl.store(order_ptr + turn, tl.program_id(0) * 6 + tl.program_id(1) * 3 + tl.program_id(2))
+
+    def order(shuffle):
+        turns = torch.zeros(24, dtype=torch.int32)
+        with Emulator(shuffle=shuffle):
+            order_kernel[(4, 2, 3)](torch.zeros(1, dtype=torch.int32), turns)
+        return turns.tolist()
+
+    assert order(None) == list(range(24))
+    assert sorted(order(1)) == list(range(24)) and order(1) != list(range(24))
+    assert order(1) == order(1) != order(2)
+
+
+TRIED = []
+
+
+@triton.autotune(
+    configs=[triton.Config({"BLOCK": b}, pre_hook=lambda args: TRIED.append(args["BLOCK"])) for b in (16, 32, 64, 128)],
+    key=["n"],
+)
+@triton.jit
+def tuned_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, offsets < n), offsets < n)
+
+
+def test_autotune_takes_the_first_configuration_and_a_shuffle_takes_others():
+    def blocks(*seeds):
+        TRIED.clear()
+        for seed in seeds:
+            x, y = torch.arange(100.0), torch.zeros(100)
+            with Emulator(shuffle=seed):
+                tuned_kernel[lambda meta: (triton.cdiv(100, meta["BLOCK"]),)](x, y, 100)
+            assert y.equal(x)
+        return TRIED.copy()
+
+    assert blocks(None, None) == [16, 16]
+    assert len(set(blocks(*range(12)))) > 1
+
+
+def test_float_arguments_are_float32_as_on_a_device():
+    @triton.jit
+    def scalar_kernel(y_ptr, value):
+        tl.store(y_ptr, value.to(tl.float64))
+
+    y = torch.zeros(1, dtype=torch.float64)
+    with Emulator():
+        scalar_kernel[(1,)](y, 0.1)
+    assert y.item() == torch.tensor(0.1).double().item() != 0.1
+
+
+def test_poison_fills_the_allocation_and_unwritten_names_what_is_left():
+    for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int32, torch.int64, torch.int8):
+        with Emulator() as emulator:
+            y = emulator.poison_(torch.zeros(4, 8, dtype=dtype))
+            assert not y.eq(0).any() and (not dtype.is_floating_point or y.isnan().all())
+            finding = emulator.unwritten(y, "dx")
+            assert finding.message.startswith(
+                "32 elements of dx (32 in all) were never written; the first is at index (0, 0)"
+            )
+            y[0] = 1
+            assert emulator.unwritten(y).offset == 8
+            y.copy_(torch.ones(4, 8))
+            assert emulator.unwritten(y) is None
+
+
+def test_a_kernel_may_write_the_very_bits_of_the_poison():
+    with Emulator() as emulator:
+        x, y = emulator.poison_(torch.zeros(64)), emulator.poison_(torch.zeros(64))
+        unmasked_kernel[(1,)](x, y, BLOCK=64)
+        assert emulator.unwritten(x) is not None and emulator.unwritten(y) is None
+    assert [h.kind for h in emulator.hints] == ["uninitialised-read"]
+
+
+def test_unwritten_looks_at_the_view_it_is_given():
+    with Emulator() as emulator:
+        whole = emulator.poison_(torch.zeros(128))
+        double_kernel[(1,)](torch.zeros(64), whole[:64], 64, BLOCK=64)
+        assert emulator.unwritten(whole[:64]) is None
+        assert emulator.unwritten(whole).offset == 64
+
+
+def test_a_wrapped_product_that_lands_inside_is_hinted_at():
+    @triton.jit
+    def wrap_kernel(x_ptr, y_ptr, stride):
+        tl.store(y_ptr, tl.load(x_ptr + (tl.program_id(0) + 4) * stride))
+
+    with Emulator() as emulator:
+        wrap_kernel[(1,)](torch.ones(1), torch.zeros(1), 2**30)
+    assert emulator.findings == ()
+    assert [h.kind for h in emulator.hints] == ["wrapped-integer"]
+    assert "4,294,967,296 became 0" in emulator.hints[0].message
+
+
+@triton.jit
+def table_kernel(table_ptr, y_ptr, N: tl.constexpr):
+    source = tl.load(table_ptr + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    i = tl.arange(0, N)
+    tl.store(y_ptr + tl.program_id(0) * N + i, tl.load(source + i))
+
+
+def test_addresses_stored_in_a_tensor_may_be_followed():
+    parts = [torch.arange(8.0), torch.arange(8.0) + 100]
+    table, y = torch.tensor([p.data_ptr() for p in parts]), torch.zeros(2, 8)
+    with Emulator() as emulator:
+        table_kernel[(2,)](table, y, N=8)
+    assert emulator.findings == () and y.equal(torch.stack(parts))
+    with Emulator() as emulator, pytest.raises(EmulatorError, match="out of bounds|none of the launch's tensors"):
+        table_kernel[(2,)](table, y, N=16)
+
+
+def test_each_limit_of_the_emulator_is_explained():
+    @triton.jit
+    def loose_kernel(x_ptr, y_ptr):
+        x = tl.load(x_ptr)
+        tl.atomic_add(y_ptr, tl.exp(x) + tl.exp2(x) + tl.sqrt(x) + tl.rsqrt(x) + 1 / x)
+
+    with Emulator() as emulator:
+        loose_kernel[(1,)](torch.ones(1), torch.zeros(1))
+    assert set(emulator.looser) == {"exp", "exp2", "sqrt", "rsqrt", "/", "atomic"}
+    assert set(emulator.looser) <= {name for name, _ in CANNOT_SHOW}
+
+
+def snapshot():
+    return {
+        (owner, name): getattr(owner, name)
+        for owner in (tl, tl.core, tl.math, tl.tensor, interpreter, interpreter.GridExecutor, autotuner.Autotuner)
+        for name in vars(owner)
+    } | {"builder": type(interpreter.interpreter_builder), "options": interpreter.interpreter_builder.options}
+
+
+def test_everything_is_put_back():
+    before = snapshot()
+    with Emulator():
+        assert snapshot() != before
+        double_kernel[(1,)](torch.zeros(4), torch.zeros(4), 4, BLOCK=4)
+    assert snapshot() == before
+    with pytest.raises(ZeroDivisionError), Emulator():
+        raise ZeroDivisionError
+    assert snapshot() == before
+
+
+def test_an_emulator_may_be_used_again_but_not_inside_another():
+    emulator = Emulator()
+    for _ in range(2):
+        with emulator:
+            double_kernel[(1,)](torch.zeros(4), torch.zeros(4), 4, BLOCK=4)
+        assert len(emulator.launches) == 1
+    with emulator, pytest.raises(RuntimeError, match="already active"), Emulator():
+        pass
+    with Emulator():
+        pass
+
+
+def test_a_triton_that_moved_something_is_refused_with_its_name(monkeypatch):
+    monkeypatch.delattr(interpreter.InterpreterBuilder, "create_masked_load")
+    with pytest.raises(
+        RuntimeError, match=r"moved InterpreterBuilder\.create_masked_load; this emulator knows 3\.6 to"
+    ):
+        Emulator().__enter__()
+    monkeypatch.undo()
+    monkeypatch.delattr(interpreter, "_patch_lang_core")
+    with pytest.raises(RuntimeError, match=r"moved triton\.runtime\.interpreter\._patch_lang_core"):
+        Emulator().__enter__()
+    monkeypatch.undo()
+    with Emulator():
+        pass
+
+
+def test_without_the_interpreter_it_says_what_to_set(monkeypatch):
+    monkeypatch.setattr(tl, "sum", tl.sum.fn)
+    with pytest.raises(RuntimeError, match="Set TRITON_INTERPRET=1 in the environment before triton is first imported"):
+        Emulator().__enter__()
+
+
+def test_layouts_know_their_elements():
+    view = torch.zeros(3, 4, 5).permute(2, 0, 1)[:, :, ::2]
+    layout = Layout(tuple(view.shape), view.stride())
+    offsets = {
+        sum(i * s for i, s in zip(index, view.stride(), strict=True))
+        for index in torch.ones(view.shape).nonzero().tolist()
+    }
+    assert {i for i in range(layout.span) if layout.holds(torch.tensor([i]).numpy())[0]} == offsets
+    assert not layout.dense
+    assert Layout((4, 8), (8, 1)).dense and Layout((8, 4), (1, 8)).dense and Layout((5, 1), (1, 77)).dense
+    assert Layout((0, 4), (4, 1)).span == 0 and Layout((3,), (0,)).span == 1
+
+
+def test_a_shadow_of_a_huge_storage_costs_what_is_touched():
+    shadow = Shadow(0, 2**40, 1)
+    far = torch.tensor([5, 2**39, 2**39 + 2**16]).numpy()
+    assert isinstance(shadow.writer, Pages)
+    shadow.store(far, far > 0, 7, 1, atomic=False)
+    assert shadow.written(far).all() and not shadow.written(far + 1).any()
+    assert shadow.read(far, 8, 1).other == 7

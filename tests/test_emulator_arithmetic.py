@@ -1,0 +1,338 @@
+"""The emulator computes what a device computes: conversions bit for bit, bfloat16 and float16 rounded at every step."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+import triton
+import triton.language as tl
+from graded_kernels.autograder.emulator import Emulator, EmulatorError, arithmetic
+from triton.language.extra import libdevice
+from triton.language.extra.libdevice import tanh as tanh_by_name
+
+BF16 = torch.arange(2**16, dtype=torch.int32).to(torch.int16).view(torch.bfloat16)
+
+
+def float32_sample() -> torch.Tensor:
+    """Random bit patterns, every exponent's boundary, halfway points between neighbours of either half precision."""
+    generator = np.random.default_rng(0)
+    random = generator.integers(0, 2**32, 2**20, dtype=np.uint32)
+    upper = np.arange(2**16, dtype=np.uint32) << 16
+    halfway = np.concatenate([upper + low for low in (0x0001, 0x7FFF, 0x8000, 0x8001, 0xFFFF)])
+    halves = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float32).view(np.uint32)
+    near = np.concatenate([halves + low for low in (0x0FFF, 0x1000, 0x1001)])
+    bits = np.concatenate([random, upper, halfway, near])
+    bits = bits[: bits.size // 1024 * 1024]
+    return torch.from_numpy(bits.view(np.float32).copy())
+
+
+def same_bits(ours: torch.Tensor, theirs: torch.Tensor) -> bool:
+    """Equal bit for bit, or both NaN."""
+    word = {2: torch.int16, 4: torch.int32}[ours.element_size()]
+    return bool(((ours.view(word) == theirs.view(word)) | (ours.isnan() & theirs.isnan())).all())
+
+
+@triton.jit
+def convert_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets).to(y_ptr.dtype.element_ty))
+
+
+def convert(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    y = torch.zeros(x.shape, dtype=dtype)
+    with Emulator() as emulator:
+        convert_kernel[(x.numel() // 1024,)](x, y, BLOCK=1024)
+    assert emulator.findings == ()
+    return y
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_float32_rounds_to_nearest_even(dtype):
+    x = float32_sample()
+    assert same_bits(convert(x, dtype), x.to(dtype))
+
+
+def test_every_bfloat16_widens_exactly_and_comes_back():
+    wide = convert(BF16, torch.float32)
+    assert same_bits(wide, BF16.float())
+    assert same_bits(convert(wide, torch.bfloat16), BF16)
+
+
+def test_every_bfloat16_rounds_to_float16():
+    assert same_bits(convert(BF16, torch.float16), BF16.to(torch.float16))
+
+
+def test_float64_rounds_to_bfloat16_once():
+    # Just above the midpoint of 1 and 1 + 2^-7: float32 would round it down to the midpoint, and the midpoint to 1.
+    x = torch.tensor([1 + 2**-8 + 2**-40, -1 - 2**-8 - 2**-40, 1 + 2**-8, 1e-50, -1e-50], dtype=torch.float64)
+    x = torch.cat([x, torch.zeros(1019, dtype=torch.float64)])
+    assert convert(x, torch.bfloat16)[:5].tolist() == [1 + 2**-7, -1 - 2**-7, 1.0, 0.0, 0.0]
+
+
+def test_float_to_integer_saturates_and_nan_becomes_zero():
+    x = torch.tensor([1e20, -1e20, math.nan, math.inf, -math.inf, 2.9, -2.9, 2147483520.0], dtype=torch.float32)
+    y = convert(torch.cat([x, torch.zeros(1016)]), torch.int32)[:8].tolist()
+    assert y == [2**31 - 1, -(2**31), 0, 2**31 - 1, -(2**31), 2, -2, 2147483520]
+
+
+def test_truncation_on_request():
+    values = np.array([1 + 2**-8 + 2**-9, -(1 + 2**-8 + 2**-9), 3.0], dtype=np.float32)
+    assert arithmetic.from_bf16(arithmetic.to_bf16(values, to_zero=True)).tolist() == [1.0, -1.0, 3.0]
+
+
+@triton.jit
+def binary_kernel(a_ptr, b_ptr, y_ptr, OP: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a, b = tl.load(a_ptr + offsets), tl.load(b_ptr + offsets)
+    if OP == "add":
+        y = a + b
+    elif OP == "sub":
+        y = a - b
+    elif OP == "mul":
+        y = a * b
+    elif OP == "less":
+        y = (a < b).to(y_ptr.dtype.element_ty)
+    elif OP == "equal":
+        y = (a == b).to(y_ptr.dtype.element_ty)
+    elif OP == "maximum":
+        y = tl.maximum(a, b)
+    else:
+        y = tl.where(a > b, a, b)
+    tl.store(y_ptr + offsets, y)
+
+
+REFERENCE = {
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "less": torch.lt,
+    "equal": torch.eq,
+    "maximum": lambda a, b: torch.where(a.isnan(), b, torch.where(b.isnan(), a, torch.maximum(a, b))),
+    "where": lambda a, b: torch.where(a > b, a, b),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("op", REFERENCE)
+def test_half_precision_operators_over_every_value(op, dtype):
+    a = BF16 if dtype == torch.bfloat16 else BF16.view(torch.float16)
+    b = a[torch.randperm(2**16, generator=torch.Generator().manual_seed(1))]
+    y = torch.zeros_like(a)
+    with Emulator():
+        binary_kernel[(64,)](a, b, y, OP=op, BLOCK=1024)
+    expected = REFERENCE[op](a, b).to(dtype)
+    equal = (y == expected) | (y.isnan() & expected.isnan())
+    assert bool(equal.all()), f"{int((~equal).sum())} of 65536 differ"
+
+
+@triton.jit
+def reduce_kernel(x_ptr, y_ptr, KIND: tl.constexpr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    if KIND == "sum":
+        y = tl.sum(x)
+    elif KIND == "max":
+        y = tl.max(x)
+    elif KIND == "min":
+        y = tl.min(x)
+    elif KIND == "argmax":
+        y = tl.argmax(x, axis=0)
+    elif KIND == "cumsum":
+        y = tl.sum(tl.where(tl.arange(0, N) == N - 1, tl.cumsum(x), 0.0))
+    tl.store(y_ptr, y.to(tl.float32))
+
+
+def reduce(x: torch.Tensor, kind: str) -> float:
+    y = torch.zeros(1)
+    with Emulator():
+        reduce_kernel[(1,)](x, y, KIND=kind, N=x.numel())
+    return y.item()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_reductions(dtype):
+    x = torch.tensor([1.0, 2.0, 3.0, 4.0, -5.0, -2.0, 7.0, 0.5], dtype=dtype)
+    assert [reduce(x, kind) for kind in ("sum", "max", "min", "argmax", "cumsum")] == [10.5, 7.0, -5.0, 6.0, 10.5]
+
+
+def test_a_sum_is_as_wrong_as_its_type():
+    ulp = 2.0**-8  # half an ulp of 1 in bfloat16: lost in every addition to 1
+    x = torch.tensor([1.0, ulp, 0.0, 0.0, ulp, 0.0, 0.0, 0.0], dtype=torch.bfloat16)
+    assert reduce(x, "sum") == 1.0
+    assert reduce(x.float(), "sum") == 1 + 2 * ulp
+    assert math.isinf(reduce(torch.full((4,), 30000.0, dtype=torch.float16), "sum"))
+
+
+def test_maximum_drops_nan_as_the_hardware_does():
+    assert reduce(torch.tensor([1.0, math.nan, 3.0, math.nan]), "max") == 3.0
+    assert math.isnan(reduce(torch.full((4,), math.nan), "max"))
+
+
+@triton.jit
+def dot_kernel(a_ptr, b_ptr, y_ptr, N: tl.constexpr, PRECISION: tl.constexpr):
+    i = tl.arange(0, N)
+    at = i[:, None] * N + i[None, :]
+    y = tl.dot(tl.load(a_ptr + at), tl.load(b_ptr + at), input_precision=PRECISION)
+    tl.store(y_ptr + at, y)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_dot(dtype):
+    generator = torch.Generator().manual_seed(2)
+    a, b = (torch.randn(16, 16, generator=generator).to(dtype) for _ in range(2))
+    y = torch.zeros(16, 16)
+    with Emulator() as emulator:
+        dot_kernel[(1,)](a, b, y, N=16, PRECISION="ieee")
+    assert torch.allclose(y.double(), a.double() @ b.double(), rtol=1e-5, atol=1e-5)
+    assert "dot" not in emulator.looser
+
+
+def test_tf32_is_named_as_something_the_emulator_cannot_show():
+    a, y = torch.randn(16, 16), torch.zeros(16, 16)
+    with Emulator() as emulator:
+        dot_kernel[(1,)](a, a, y, N=16, PRECISION="tf32")
+    assert "dot" in emulator.looser
+
+
+@triton.jit
+def libdevice_kernel(x_ptr, y_ptr, NAME: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    if NAME == "tanh":
+        y = libdevice.tanh(x)
+    elif NAME == "tanh_by_name":
+        y = tanh_by_name(x)
+    elif NAME == "erf":
+        y = libdevice.erf(x)
+    elif NAME == "erfc":
+        y = libdevice.erfc(x)
+    elif NAME == "erfcx":
+        y = libdevice.erfcx(x)
+    elif NAME == "exp":
+        y = libdevice.exp(x)
+    elif NAME == "exp2":
+        y = libdevice.exp2(x)
+    elif NAME == "expm1":
+        y = libdevice.expm1(x)
+    elif NAME == "log1p":
+        y = libdevice.log1p(x * x)
+    elif NAME == "log":
+        y = libdevice.log(x * x)
+    elif NAME == "rsqrt":
+        y = libdevice.rsqrt(x * x)
+    elif NAME == "sqrt":
+        y = libdevice.sqrt(x * x)
+    elif NAME == "rcp":
+        y = libdevice.rcp_rn(x)
+    elif NAME == "normcdf":
+        y = libdevice.normcdf(x)
+    elif NAME == "fma":
+        y = libdevice.fma(x, x, -x)
+    else:
+        y = libdevice.pow(x * x, 0.75)
+    tl.store(y_ptr + offsets, y)
+
+
+def erfcx(x):
+    return mpmath.exp(x * x) * mpmath.erfc(x)
+
+
+EXACT = {
+    "tanh": mpmath.tanh,
+    "tanh_by_name": mpmath.tanh,
+    "erf": mpmath.erf,
+    "erfc": mpmath.erfc,
+    "erfcx": erfcx,
+    "exp": mpmath.exp,
+    "exp2": lambda x: mpmath.mpf(2) ** x,
+    "expm1": mpmath.expm1,
+    "log1p": lambda x: mpmath.log1p(float32(x * x)),
+    "log": lambda x: mpmath.log(float32(x * x)),
+    "rsqrt": lambda x: 1 / mpmath.sqrt(float32(x * x)),
+    "sqrt": lambda x: mpmath.sqrt(float32(x * x)),
+    "rcp": lambda x: 1 / x,
+    "normcdf": mpmath.ncdf,
+    "fma": lambda x: x * x - x,
+    "pow": lambda x: float32(x * x) ** mpmath.mpf("0.75"),
+}
+
+
+def float32(x):
+    return mpmath.mpf(float(np.float32(float(x))))
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_libdevice(name):
+    """Within one unit in the last place of the exact value, at arguments from 1e-6 to 30."""
+    magnitudes = torch.logspace(-6, math.log10(30), 32)
+    x = torch.cat([magnitudes, -magnitudes])
+    if name == "erfcx":
+        x = x.clamp(min=-9.0)
+    y = torch.zeros_like(x)
+    with Emulator() as emulator, mpmath.workdps(50):
+        libdevice_kernel[(1,)](x, y, NAME=name, BLOCK=64)
+        exact = [EXACT[name](mpmath.mpf(float(v))) for v in x]
+    assert emulator.findings == ()
+    for value, ours, true in zip(x.tolist(), y.tolist(), exact, strict=True):
+        ulp = max(2.0 ** (math.floor(math.log2(abs(float(true)))) - 23), 2.0**-149) if float(true) else 2.0**-149
+        assert abs(ours - true) <= ulp, f"{name}({value}) = {ours}, exactly {mpmath.nstr(true, 12)}"
+
+
+@triton.jit
+def assembly_kernel(x_ptr, y_ptr, ASM: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    y = tl.inline_asm_elementwise(ASM, "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
+    tl.store(y_ptr + offsets, y)
+
+
+def test_inline_assembly_of_one_known_instruction():
+    x = torch.linspace(-3, 3, 16)
+    y = torch.zeros(16)
+    with Emulator() as emulator:
+        assembly_kernel[(1,)](x, y, ASM="tanh.approx.f32 $0, $1;", BLOCK=16)
+    assert torch.allclose(y, x.tanh())
+    assert "fast" in emulator.looser
+
+
+def test_unknown_assembly_says_what_is_known():
+    with (
+        Emulator() as emulator,
+        pytest.raises(EmulatorError, match=r"cannot run this inline assembly.*tanh\.approx\.f32"),
+    ):
+        assembly_kernel[(1,)](torch.zeros(16), torch.zeros(16), ASM="brev.b32 $0, $1; // twice", BLOCK=16)
+    assert emulator.findings[0].kind == "unsupported"
+
+
+@triton.jit
+def fma_kernel(x_ptr, y_ptr, z_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out_ptr + i, tl.fma(tl.load(x_ptr + i), tl.load(y_ptr + i), tl.load(z_ptr + i)))
+
+
+def test_fma_rounds_once():
+    generator = np.random.default_rng(3)
+    x, y = (generator.standard_normal(1024).astype(np.float32) for _ in range(2))
+    z = (-x.astype(np.float64) * y).astype(np.float32)  # so that the sum cancels and two roundings give zero
+    out = torch.zeros(1024)
+    with Emulator():
+        fma_kernel[(1,)](torch.from_numpy(x), torch.from_numpy(y), torch.from_numpy(z), out, N=1024)
+    exact = x.astype(np.float64) * y + z  # exact here: the sum cancels
+    assert np.array_equal(out.numpy(), exact.astype(np.float32))
+    assert (out != 0).sum() > 900
+
+
+@triton.jit
+def overflow_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.store(y_ptr + i, 1 / (1 + tl.exp(-x)) + tl.log(x) + x / (x - x) + tl.sqrt(x) + x.to(tl.int32))
+
+
+def test_nothing_reaches_stderr(capfd, recwarn):
+    x = torch.tensor([-200.0, 0.0, 200.0, 1e38])
+    with Emulator():
+        overflow_kernel[(1,)](x, torch.zeros(4), N=4)
+    assert capfd.readouterr().err == ""
+    assert len(recwarn) == 0

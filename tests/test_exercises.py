@@ -1,0 +1,95 @@
+"""The proof that the grader can see: answers pass, stubs are turned away kindly, bugs die in the case meant for them."""
+
+import dataclasses
+
+import broken
+import pytest
+from answers import PAIRS, answer, regions
+from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.check import check_answer
+from graded_kernels.autograder.exercise import Exercise
+from graded_kernels.autograder.source import load
+from graded_kernels.course.regions import hide_bodies
+
+MUTANTS = broken.mutants()
+WILD = [(e.name, bug) for e in EXERCISES.values() if isinstance(e, Exercise) for bug in e.wild]
+FUNCTIONS = [(name, backend) for name, backend in PAIRS if isinstance(EXERCISES[name], Exercise)]
+
+
+def ids(values):
+    return "-".join(str(getattr(v, "why", getattr(v, "who", getattr(v, "__name__", v)))) for v in values)
+
+
+def rejected_by(report) -> set[str]:
+    return {c.name for c in report.cases if not c.bonus and c.status in ("fail", "error")}
+
+
+@pytest.mark.parametrize(("name", "backend"), PAIRS)
+def test_answer_gets_every_point(name, backend):
+    report = check_answer(answer(name, backend), backend)
+    assert report.passed and report.score == 1.0, str(report)
+    assert [c.name for c in report.cases if c.status != "pass"] == [], str(report)  # the distinctions too
+
+
+@pytest.mark.parametrize(("name", "backend"), PAIRS)
+def test_stub_gets_nothing_and_a_friendly_word(name, backend):
+    whole = answer(name, backend)
+    region = regions()["kernels" if backend == "triton" else "solutions", name]
+    stub, hidden = [], False
+    for line in hide_bodies(region).splitlines():
+        if "BEGIN SOLUTION" in line:
+            stub.append(line.replace("### BEGIN SOLUTION", "...  # YOUR CODE HERE"))
+        hidden = "BEGIN SOLUTION" in line or hidden and "END SOLUTION" not in line
+        if not hidden and "END SOLUTION" not in line:
+            stub.append(line)
+    cell = dataclasses.replace(whole.cells[-1], source="\n".join(stub))
+    report = check_answer(dataclasses.replace(whole, cells=(*whole.cells[:-1], cell)), backend)
+    assert (report.passed, report.score, report.summary) == (False, 0.0, "not implemented yet"), str(report)
+
+
+@pytest.mark.parametrize(("name", "bug"), WILD, ids=[ids(w) for w in WILD])
+def test_wild_bug_is_seen_and_named(name, bug):
+    report = check(name, lambda *args: bug.function(*args), backend="torch")
+    assert not report.passed
+    assert bug.seen_by in rejected_by(report), str(report)
+    assert report.fingerprint and bug.who in report.fingerprint, str(report)
+
+
+MUTANT_ROWS = [(*key, mutant) for key, rows in MUTANTS.items() for mutant in rows]
+
+
+@pytest.mark.parametrize(("name", "backend", "mutant"), MUTANT_ROWS, ids=[ids(m) for m in MUTANT_ROWS])
+def test_mutant_dies(name, backend, mutant):
+    report = check_answer(answer(name, backend, mutant.old, mutant.new), backend, compiler=False)
+    assert not report.passed, f"accepted although it {mutant.why}"
+    assert mutant.dies_in in rejected_by(report), str(report)
+
+
+def test_every_answer_has_four_mutants():
+    assert {pair: len(MUTANTS.get(pair, ())) for pair in PAIRS if len(MUTANTS.get(pair, ())) < 4} == {}
+    assert set(MUTANTS) <= set(PAIRS)
+
+
+def wrongs(name: str, backend: str):
+    more = broken.BACKWARD if name.endswith("_backward") else ()
+    return broken.GENERAL + more + (broken.TORCH if backend == "torch" else ())
+
+
+WRONG_ROWS = [(*pair, wrong) for pair in FUNCTIONS for wrong in wrongs(*pair)]
+
+
+@pytest.mark.parametrize(("name", "backend", "wrong"), WRONG_ROWS, ids=[ids(w) for w in WRONG_ROWS])
+def test_wrong_in_general_is_rejected(name, backend, wrong):
+    report = check(name, wrong(load(answer(name, backend))), backend=backend, compiler=False)
+    assert not report.passed, f"{wrong.__name__} was accepted"
+
+
+@pytest.mark.parametrize("name", [e.name for e in EXERCISES.values() if isinstance(e, Exercise) and e.peer])
+def test_pytorchs_own_function_passes(name):
+    """Every honest implementation passes: PyTorch's own, which would be refused as an answer, among them."""
+    from graded_kernels.autograder.check import judge
+    from graded_kernels.autograder.runner import InProcess
+
+    record = dataclasses.replace(EXERCISES[name], refused=frozenset())
+    report = judge(record, "torch", InProcess(record.peer, record, "torch"))
+    assert report.passed, str(report)

@@ -1,0 +1,101 @@
+"""The op library as a training script meets it: autograd, shapes, strides, compile, clear errors."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from graded_kernels import kernels
+
+OPS = {"silu": (kernels.silu, 1), "swiglu": (kernels.swiglu, 2)}
+
+
+def inputs(count: int, shape=(3, 5), dtype=torch.float64, seed: int = 5) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return [
+        torch.randn(shape, generator=generator, dtype=torch.float64).mul(3).to(dtype).requires_grad_()
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_gradcheck(op):
+    function, count = OPS[op]
+    tensors = inputs(count)
+    with torch.no_grad():
+        tensors[0][0, :2] = 0.0
+    assert torch.autograd.gradcheck(function, tensors)
+
+
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(), (0,), (4, 0), (1,), (7, 3, 2)])
+def test_shapes_and_dtypes(op, dtype, shape):
+    function, count = OPS[op]
+    tensors = inputs(count, shape, dtype)
+    y = function(*tensors)
+    assert (y.shape, y.dtype) == (shape, dtype)
+    y.backward(torch.randn(shape, generator=torch.Generator().manual_seed(2)).to(dtype))
+    assert all(t.grad.shape == shape and t.grad.dtype == dtype and t.grad.isfinite().all() for t in tensors)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_strides_make_no_difference(op):
+    function, count = OPS[op]
+    dense = inputs(count, (6, 8), torch.float32)
+    views = [t.detach().t().contiguous().t().requires_grad_() for t in dense]
+    assert not views[0].is_contiguous()
+    assert torch.equal(function(*dense), function(*views))
+    function(*dense).sum().backward()  # hands back a gradient of stride 0
+    function(*views).sum().backward()
+    for one, other in zip(dense, views, strict=True):
+        assert torch.equal(one.grad, other.grad)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_compiles_without_a_graph_break(op):
+    function, count = OPS[op]
+    eager, compiled = inputs(count, (4, 9), torch.float32), inputs(count, (4, 9), torch.float32)
+    dy = torch.randn((4, 9), generator=torch.Generator().manual_seed(9))
+    y = torch.compile(function, fullgraph=True, backend="aot_eager")(*compiled)
+    torch.testing.assert_close(y, function(*eager), rtol=0, atol=0)
+    y.backward(dy)
+    function(*eager).backward(dy)
+    for one, other in zip(eager, compiled, strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=0, atol=0)
+
+
+def test_zero_has_a_gradient():
+    x = torch.tensor([0.0, -0.0, 1e-45], requires_grad=True)
+    kernels.silu(x).backward(torch.tensor([-0.5, 3.0, 0.25]))
+    assert x.grad.tolist() == [-0.25, 1.5, 0.125]
+
+
+def test_a_second_derivative_says_that_it_is_not_there():
+    x = torch.tensor([0.3], requires_grad=True)
+    dy = torch.tensor([0.7], requires_grad=True)
+    (g,) = torch.autograd.grad(kernels.silu(x), x, dy, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        g.backward()
+
+
+def test_swiglu_names_what_differs():
+    with pytest.raises(ValueError, match=r"gate is \(3,\) float32 on cpu but up is \(3,\) float16 on cpu"):
+        kernels.swiglu(torch.zeros(3), torch.zeros(3, dtype=torch.float16))
+    with pytest.raises(ValueError, match="must be alike"):
+        kernels.swiglu(torch.zeros(3), torch.zeros(1))
+
+
+def test_imports_from_another_folder_and_without_triton(tmp_path):
+    (tmp_path / "triton.py").write_text("raise ModuleNotFoundError('no module', name='triton')\n")
+    code = "import torch; from graded_kernels.kernels import silu; print(silu(torch.tensor([1.0])).item())"
+    for environment in ({}, {"PYTHONPATH": str(tmp_path)}):
+        run = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=tmp_path.parent,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert run.stdout.startswith("0.7310"), run.stderr

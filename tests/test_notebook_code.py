@@ -1,0 +1,34 @@
+"""Notebook code as Python: magics, shell escapes and imports of the course are left out, and nothing else."""
+
+import pytest
+from graded_kernels.autograder.nbgrader.notebook_code import plain_python, without_course
+
+
+@pytest.mark.parametrize(
+    "source, python, left_out",
+    [
+        ("x = 1\n%timeit f(x)\n!ls\ny = 2", "x = 1\npass\npass\ny = 2\n", [2, 3]),
+        ("files = !ls\nf?\nif x:\n    %time f(x)", "pass\npass\nif x:\n    pass\n", [1, 2, 4]),
+        ("\n%%time\n\ndef f(x):\n    return x % 2", "\n\n\ndef f(x):\n    return x % 2\n", [2]),
+        ("%%html\n<b>bold</b>", "", [1]),
+        ("x = (5\n     % 3)\n%time x", "x = (5\n     % 3)\npass\n", [3]),
+        ("s = '''\n%time x\n'''\n!ls", "s = '''\n%time x\n'''\npass\n", [4]),
+    ],
+)
+def test_what_only_ipython_understands_is_left_out(source, python, left_out):
+    code, notes = plain_python(source)
+    assert code == python
+    assert [int(note.split()[1]) for note in notes] == left_out
+    assert all("is not Python and was left out: " in note for note in notes)
+
+
+@pytest.mark.parametrize("source", ["x = (5\n     % 3)", "def f(x:\n", "", "\n# nothing\n", "s = '!ls'", "\0"])
+def test_python_and_what_is_neither_stay_as_they_are(source):
+    assert plain_python(source) == (source, [])
+
+
+def test_imports_of_the_course_are_left_out():
+    source = "import torch\nfrom graded_kernels.kernels import (\n    silu,\n)\nx = 1"
+    code, notes = without_course(source)
+    assert code == "import torch\npass\n\n\nx = 1"
+    assert notes == ["Line 2 imports the course's own code and was left out: from graded_kernels.kernels import ("]

@@ -1,0 +1,192 @@
+"""The book: notebooks are fresh, run from top to bottom with and without answers, and give no answer away."""
+
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from graded_kernels.autograder.exercises import EXERCISES
+from graded_kernels.course import build, chapter, learner, regions
+from nbclient import NotebookClient
+from nbgrader.nbgraderformat import MetadataValidator, ValidationError
+
+COURSE = build.ROOT / "course"
+CHAPTERS = sorted((COURSE / "chapters").glob("*.md"))
+each_chapter = pytest.mark.parametrize("name", [path.stem for path in CHAPTERS])
+
+
+def source(name: str) -> Path:
+    return COURSE / "source" / name / f"{name}.ipynb"
+
+
+def read(path: Path):
+    return nbformat.read(path, as_version=4)
+
+
+def kind(cell) -> str:
+    """answer | check | question | setup | demo | prose"""
+    marks = cell.metadata.get("nbgrader")
+    if marks is None:
+        return "demo" if cell.cell_type == "code" else "prose"
+    return {(0, 1): "answer", (1, 0): "check", (1, 1): "question", (0, 0): "setup"}[marks.grade, marks.solution]
+
+
+@pytest.fixture(scope="session")
+def released(tmp_path_factory) -> Path:
+    """A course root in which nbgrader itself has released every chapter."""
+    root = tmp_path_factory.mktemp("course")
+    shutil.copy(COURSE / "nbgrader_config.py", root)
+    shutil.copytree(COURSE / "source", root / "source")
+    bin = str(Path(sys.executable).parent)  # nbgrader calls `alembic` by its bare name
+    environment = {**os.environ, "PATH": bin + os.pathsep + os.environ["PATH"]}
+    for path in CHAPTERS:
+        command = [sys.executable, "-m", "nbgrader", "generate_assignment", path.stem]
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    return root / "release"
+
+
+def execute(path: Path, tmp_path: Path) -> tuple[list[dict], list[str]]:
+    """Run a notebook as a learner does. Its reports, in order, and whatever it wrote to stderr. An error raises."""
+    notebook = read(path)
+    probe = "[r.to_dict() for r in Out.values() if type(r).__name__ == 'Report']"
+    notebook.cells.append(nbformat.v4.new_code_cell(f"import json\nprint(json.dumps({probe}))"))
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    noise = [output.text for output in outputs if output.output_type == "stream" and output.name == "stderr"]
+    return json.loads(outputs[-1].text), [text for text in noise if "IPKernelApp" not in text]
+
+
+# What is committed is what the chapters say.
+
+
+def test_there_are_chapters():
+    assert CHAPTERS
+
+
+def test_notebooks_are_fresh(capsys):
+    assert build.main(["--check"]) == 0, capsys.readouterr().out
+
+
+def test_a_rebuild_gives_the_same_bytes():
+    assert (
+        build.build_all() == build.build_all() == {path: path.read_text(encoding="utf-8") for path in build.build_all()}
+    )
+
+
+def test_names_agree_in_all_rooms():
+    folders = {backend: folder for folder, backend in regions.BACKENDS.items()}
+    records = {(folders[backend], e.name) for e in EXERCISES.values() for backend in e.backends}
+    pieces = [piece for path in CHAPTERS for piece in chapter.parse(path, path.read_text(encoding="utf-8"))]
+    asked = [piece.key for piece in pieces if isinstance(piece, chapter.Exercise)]
+    assert sorted(asked) == sorted(records), "every exercise is asked for once, in one chapter"
+    answered = {key for key in regions.find_regions(build.ROOT) if key[1] in EXERCISES}
+    assert answered == records, "every exercise has its region in every backend"
+
+
+@each_chapter
+def test_metadata_is_what_nbgrader_wants(name):
+    notebook = read(source(name))
+    MetadataValidator().validate_nb(notebook)
+    nbformat.validate(notebook)
+    ids = [cell.id for cell in notebook.cells]
+    assert len(set(ids)) == len(ids)
+    first = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    assert kind(first) == "setup" and first.id == "setup" and first.metadata.nbgrader.locked
+    for answer, check in zip(notebook.cells, notebook.cells[1:], strict=False):
+        if kind(answer) == "answer":
+            exercise, backend = answer.id.rsplit("-", 1)
+            assert check.id == answer.metadata.nbgrader.grade_id + "-check" and check.metadata.nbgrader.locked
+            assert check.source == f'check("{exercise}", {exercise}, backend="{backend}")'
+            assert check.metadata.nbgrader.points == EXERCISES[exercise].points
+
+
+def test_the_validator_can_fail():
+    notebook = read(source(CHAPTERS[0].stem))
+    del next(cell for cell in notebook.cells if kind(cell) == "check").metadata.nbgrader["locked"]
+    with pytest.raises(ValidationError):
+        MetadataValidator().validate_nb(notebook)
+
+
+@each_chapter
+def test_cells_are_short(name, released):
+    code = [cell for cell in read(released / name / f"{name}.ipynb").cells if cell.cell_type == "code"]
+    lengths = [len(cell.source.splitlines()) for cell in code]
+    assert max(lengths) <= 25, [cell.source for cell in code if len(cell.source.splitlines()) > 25]
+    assert statistics.median(lengths) <= 7
+    demos = [line for cell in code if kind(cell) == "demo" for line in cell.source.splitlines()]
+    assert not [line for line in demos if len(line) > 100], "a reader would have to scroll sideways"
+
+
+def test_links_resolve_and_drawings_are_shown():
+    for path in CHAPTERS:
+        prose = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for link in re.findall(r"\]\((?!https?://)([^)]+)\)", prose):
+            raise AssertionError(
+                f"{path}: {link} does not travel with the notebook; link to the web, or draw it in a cell"
+            )
+    text = "".join(path.read_text(encoding="utf-8") for path in CHAPTERS)
+    shown = set(re.findall(r'figures\.drawing\("(\w+)"\)', text))
+    assert shown == {image.stem for image in (COURSE / "images").glob("*.svg")}
+
+
+# The notebooks run.
+
+
+@each_chapter
+def test_source_runs_and_every_check_passes(name, tmp_path):
+    reports, noise = execute(source(name), tmp_path)
+    checks = [cell.id for cell in read(source(name)).cells if kind(cell) == "check"]
+    assert [f"{report['exercise']}-{report['backend']}-check" for report in reports] == checks
+    assert not [(report["exercise"], report["summary"]) for report in reports if not report["passed"]]
+    assert all(report["score"] == 1.0 for report in reports)
+    assert not noise, "a learner who did everything right sees warnings"
+
+
+@each_chapter
+def test_release_runs_and_says_not_implemented(name, released, tmp_path):
+    reports, noise = execute(released / name / f"{name}.ipynb", tmp_path)
+    checks = [cell for cell in read(source(name)).cells if kind(cell) == "check"]
+    assert len(reports) == len(checks)
+    assert all("not implemented yet" in report["summary"] and report["score"] == 0 for report in reports)
+    assert not noise
+
+
+@each_chapter
+def test_release_gives_no_answer_away(name, released):
+    text = (COURSE / "chapters" / f"{name}.md").read_text(encoding="utf-8")
+    notebook = read(released / name / f"{name}.ipynb")
+    everything = "\n".join(cell.source for cell in notebook.cells)
+    hidden = [line for cell in read(source(name)).cells for line in secrets(cell.source)]
+    assert len(hidden) > 40
+    told = re.sub(r"^```\{question\}.*?^```$", "", text, flags=re.M | re.S)
+    assert not [line for line in hidden if line not in told and line in everything]
+    for cell in notebook.cells:
+        if kind(cell) == "answer":
+            assert "...  # YOUR CODE HERE" in cell.source and "SOLUTION" not in cell.source
+            compile(cell.source, cell.id, "exec")
+        if kind(cell) == "question":
+            assert cell.source == "YOUR ANSWER HERE"
+
+
+def secrets(text: str) -> list[str]:
+    """The lines between solution markers that say anything."""
+    blocks = re.findall(r"BEGIN SOLUTION.*?\n(.*?)\n[^\n]*END SOLUTION", text, flags=re.S)
+    return [line.strip() for block in blocks for line in block.split("\n") if len(line.strip()) > 4]
+
+
+# The learner's own copies.
+
+
+def test_the_learner_gets_what_nbgrader_releases(released):
+    for path in CHAPTERS:
+        assert (
+            learner.release(source(path.stem)).strip()
+            == (released / path.stem / f"{path.stem}.ipynb").read_text().strip()
+        )

@@ -1,0 +1,200 @@
+"""The report as strict data and as text, the failing case first, no control character of a learner's let through."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from graded_kernels.autograder import html as notebook
+from graded_kernels.autograder import text, words
+from graded_kernels.autograder.report import CaseResult
+from reports import NASTY, candle, case, curve, failure, in_order, report, stub
+
+# The data
+
+
+def test_data_is_strict_json_whatever_the_numbers_are():
+    bad = failure(got=np.float32("nan"), expected=-math.inf, index=(np.int64(3),), inputs={"x": math.inf, "y": -0.0})
+    one = case("a", "fail", failure=bad, worst_ulp=math.inf, curve=curve())
+    traffic = {"loaded": np.int64(8), "ratio": np.float64("nan"), "tensors": {"x": {"loaded": np.int32(4)}}}
+    data = report(one, passed=np.bool_(False), score=np.float64(0.5), traffic=traffic).to_dict()
+    text_form = json.dumps(data, allow_nan=False)
+    back = json.loads(text_form)
+    assert back == data
+    assert back["passed"] is False and back["score"] == 0.5
+    worst = back["cases"][0]
+    assert "curve" not in worst
+    assert worst["worst_ulp"] == "inf"
+    assert worst["failure"]["got"] == "nan" and worst["failure"]["expected"] == "-inf"
+    assert worst["failure"]["index"] == [3] and worst["failure"]["inputs"] == {"x": "inf", "y": 0.0}
+    assert back["traffic"] == {"loaded": 8, "ratio": "nan", "tensors": {"x": {"loaded": 4}}}
+
+
+def test_data_has_the_keys_of_the_contract():
+    data = candle().to_dict()
+    keys = "exercise backend passed score cases fingerprint traffic compile environment"
+    assert set(keys.split()) <= set(data)
+    assert set("name status bonus message inputs hint failure worst_ulp".split()) <= set(data["cases"][0])
+
+
+def test_a_report_is_true_when_it_passed():
+    assert report(passed=True) and not report(passed=False)
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    "value, shown",
+    [
+        (0.5, "0.5"),
+        (-0.0, "-0.0"),
+        (65504.0, "65504.0"),
+        (float(np.float32(0.1)), "0.1"),
+        (0.1, "0.1"),
+        (0.1 + 0.2, "0.30000000000000004"),
+        (-(2.0**-149), "-1.4e-45"),
+        (float(np.finfo(np.float32).max), "3.4028235e+38"),
+        (1e300, "1e+300"),
+        (math.nan, "nan"),
+        (-math.inf, "-inf"),
+    ],
+)
+def test_numbers_read_well(value, shown):
+    assert words.number(value) == shown
+
+
+def test_numbers_read_back_as_what_they_were():
+    bits = np.arange(0, 1 << 32, 99_991, dtype=np.uint64).astype(np.uint32)  # all signs, exponents and subnormals
+    values = bits.view(np.float32)
+    for value in values[~np.isnan(values)].tolist():
+        assert np.float32(words.number(value)).tobytes() == np.float32(value).tobytes()
+
+
+# In a terminal
+
+
+def test_text_shows_the_failing_case_first_and_what_passed_as_a_count():
+    page = text.render(candle(), color=False)
+    in_order(page, "not passed", "every value", "dy = -0.5, x = 0.0", "dx = nan", "dx = -0.25", "look at 0")
+    in_order(page, "look at 0", "This is what candle 0.4.1-0.5.0", "padded batch", "1 more case failed", "edges")
+    in_order(page, "edges", "40 cases passed")
+    assert "passing 7" not in page
+    assert "another hint" not in page, "one hint at a time"
+
+
+def test_text_of_a_stub_is_two_friendly_lines():
+    page = text.render(stub())
+    assert len(page.splitlines()) == 2
+    assert "not implemented yet" in page and "silu_backward" in page
+
+
+def test_text_never_counts_what_did_not_run_as_passed():
+    left_out = [case(name, "not-run", message="the first case failed") for name in "bc"]
+    page = text.render(report(case("a", "fail"), *left_out))
+    assert "No case passed." in page
+    assert "Not run (b, c): the first case failed" in page
+
+
+def test_text_tells_distinctions_from_failures():
+    page = text.render(report(case("a"), case("tails", "fail", bonus=True, message="-0.0"), passed=True))
+    in_order(page, "silu_backward (torch): passed", "1 case passed", "never needed to pass: 0 of 1", "tails")
+
+
+def test_text_lets_no_control_character_through():
+    one = CaseResult(NASTY, "error", False, NASTY, NASTY, NASTY, failure(output=NASTY), 1.0, f"{NASTY}\n{NASTY}")
+    two = case(NASTY, "not-run", message=NASTY)
+    page = text.render(report(one, one, two, fingerprint=NASTY, fingerprint_story=NASTY, summary=NASTY), color=False)
+    assert [ch for ch in page if not ch.isprintable() and ch != "\n"] == []
+    assert "\\x1b[2J" in page
+
+
+def test_text_fits_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    assert max(map(len, text.render(candle(), color=False).splitlines())) <= 50
+
+
+def test_text_colours_a_terminal_unless_told_not_to(monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\033[" in text.render(candle())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\033[" not in text.render(candle())
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False, raising=False)
+    assert "\033[" not in text.render(candle())
+
+
+# What both show
+
+
+def test_an_answer_that_was_stopped_is_not_asked_about_inputs():
+    refused = case("every value", "fail", message="You called silu, which is the answer.", hint="look at 0")
+    page = report(refused, case("edges", "not-run", message="not called again"), summary=refused.message)
+    for shown in (text.render(page, color=False), notebook.render(page)):
+        assert "You called silu" in shown and "not called again" in shown
+        assert "float16" not in shown and "look at 0" not in shown
+
+
+def test_a_traceback_does_not_say_the_message_twice():
+    trace = 'File "answer.py", line 2\n    1 / 0\nZeroDivisionError: division by zero'
+    page = report(case("a", "error", message="ZeroDivisionError: division by zero", details=trace))
+    for shown in (text.render(page, color=False), notebook.render(page)):
+        assert "1 / 0" in shown
+        assert shown.count("ZeroDivisionError") == 1
+
+
+def test_a_long_traceback_ends_with_its_last_lines():
+    trace = "\n".join(f"frame {i};" for i in range(100))
+    page = text.render(report(case("a", "error", message="RecursionError", details=trace)), color=False)
+    assert "frame 99;" in page and "frame 50;" not in page and "84 lines above" in page
+
+
+def test_cases_that_fail_alike_share_a_line():
+    many = [case(f"shape {i}", "error", message=f"NameError: name 'y' is not defined. In call {i}.") for i in range(20)]
+    page = text.render(report(*many), color=False)
+    assert page.count("NameError") == 2, "the first case in full, the other nineteen together"
+    assert "19 more cases failed" in page and "shape 19" in page
+
+
+def test_traffic_and_compiler_are_told_in_words():
+    traffic = {"loaded": 524288, "stored": 131072, "least": 393216, "ratio": 5 / 3, "allowed": 1.05, "tensors": {}}
+    good = {"target": "sm_90", "kernel": "f", "status": "pass", "registers": 32, "spills": 0, "load_bits": 128}
+    bad = {
+        "target": "gfx942",
+        "kernel": "f",
+        "status": "fail",
+        "message": "no such op",
+        "line": 3,
+        "line_text": " y = g(x)",
+    }
+    spilling = good | {"target": "sm_80", "spills": 48, "load_bits": None}
+    compiled = {"status": "fail", "reason": "gfx942 does not compile.", "targets": [good, spilling, bad]}
+    page = report(case("a"), traffic=traffic, compile=compiled)
+    for shown in (text.render(page, color=False), notebook.render(page)):
+        assert (
+            "1.67 times the least: 512 KiB loaded and 128 KiB stored where 384 KiB must move; at most 1.05"
+            in " ".join(shown.split())
+        )
+        assert "sm_90 f: 32 registers, no spills, 128-bit loads" in shown
+        assert "sm_80 f: 32 registers, 48 B spilled" in shown
+        assert "gfx942 f: no such op, line 3: y = g(x)" in shown
+
+
+def test_a_compiler_report_that_was_not_made_says_why():
+    page = report(
+        case("a"), passed=True, compile={"status": "not-run", "reason": "Triton is not installed", "targets": []}
+    )
+    for shown in (text.render(page, color=False), notebook.render(page)):
+        assert "Not run (compiler report): Triton is not installed" in shown
+
+
+@pytest.mark.parametrize("size, shown", [(0, "0 B"), (1000, "1,000 B"), (393216, "384 KiB"), (3 << 40, "3,072 GiB")])
+def test_sizes(size, shown):
+    assert words.size(size) == shown
+
+
+@pytest.mark.parametrize("score, shown", [(0.999999, "99 %"), (1.0, "100 %"), (0.29, "29 %"), (0.0, "0 %")])
+def test_percent_is_full_only_for_every_point(score, shown):
+    assert words.percent(score) == shown
