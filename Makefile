@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Errors and the address, not a page of extensions; as root (in a container) Jupyter asks to be told that this is meant.
 LAB_FLAGS := --log-level=ERROR $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab teach test test-all lint build grade-demo bench doctor clean
+.PHONY: help lab teach test planted matrix test-all lint build grade-demo bench doctor clean
 
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -44,6 +44,12 @@ grade-demo: .venv/.ready  ## grade three submissions through nbgrader and print 
 
 doctor: .venv/.ready ## what this machine can run
 	@python -P autograder/doctor.py
+
+planted: .venv/.ready ## planted bugs: what the plain interpreter says of each, and what the emulator says
+	@cd tests && TRITON_INTERPRET=1 python -m planted
+
+matrix: .venv/.ready  ## the emulator's tests on Triton 3.6, 3.7, 3.8 and 3.9, in throw-away environments
+	@python tests/emulator_matrix.py
 
 bench: .venv/.ready  ## the benchmarks, as ratios
 	@for file in benchmarks/*.py; do python $$file || exit 1; done

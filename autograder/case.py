@@ -1,5 +1,6 @@
 """One case of an exercise: call the answer twice, compare with the oracle, and say in one sentence what is wrong."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +25,15 @@ class Judged:
     result: CaseResult
     trouble: Trouble | None = None
     args: tuple = ()
-    outputs: list | None = None  # (actual, mask of wrong elements) for each output, where some element is wrong
+    outputs: list | None = None  # (actual, mask of wrong elements, error in ulp) for each output, where one is wrong
     outcome: Outcome | None = None
+
+    @property
+    def evidence(self) -> list | str | None:
+        """What tells one bug from another: wrong outputs, or the name of the error that was raised."""
+        if self.result.status == "pass":
+            return None
+        return self.outputs or (self.trouble.error if self.trouble else "") or None
 
 
 def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, generator: torch.Generator) -> Judged:
@@ -42,11 +50,14 @@ def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, gen
     if outcome.trouble:
         return _trouble(case, outcome.trouble, result, args, outcome)
     if case.raises:
+        everything = [
+            (o, torch.ones(o.shape, dtype=torch.bool), torch.full(o.shape, math.inf)) for o in outcome.outputs
+        ]
         return Judged(
             result("fail", f"This call should raise {case.raises.__name__}, but it returned."),
             None,
             args,
-            None,
+            everything,
             outcome,
         )
     named = dict(zip(exercise.parameters, args, strict=False))
@@ -60,7 +71,7 @@ def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, gen
     failed = [c for c in comparisons if c.failure]
     if failed:
         first = failed[0].failure
-        wrong = list(zip(outcome.outputs, (c.wrong for c in comparisons), strict=True))
+        wrong = [(o, c.wrong, c.error) for o, c in zip(outcome.outputs, comparisons, strict=True)]
         message = f"{first.output} is wrong in {first.wrong:,} of {first.total:,} elements."
         message = " ".join([message, *outcome.findings[:1], *outcome.hints[:1]])
         return Judged(result("fail", message, failure=first, worst_ulp=worst, curve=curve), None, args, wrong, outcome)
@@ -160,7 +171,7 @@ def _curve(
 
     wild = None
     if exercise.wild:
-        theirs = wild_outputs(exercise.wild[0], args)[0][0]
+        theirs = wild_outputs(exercise, exercise.wild[0], args)[0][0]
         wild = over_x(
             ulp_error(theirs, expected.values[0], expected.dtypes[0]).masked_fill(expected.allowed[0].isinf(), 0.0)
         )

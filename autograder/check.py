@@ -9,7 +9,8 @@ from importlib import metadata
 import torch
 
 from .case import Judged, judge_case
-from .cost import judge_compile, judge_traffic
+from .cost import judge_compile, judge_memory, judge_traffic
+from .emulator import CANNOT_SHOW
 from .exercise import Exercise, Witness
 from .exercises import EXERCISES
 from .fingerprint import fingerprint
@@ -76,6 +77,8 @@ def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int
     cases = [j.result for j in judged]
     stopped = next((j.trouble for j in judged if j.trouble and j.trouble.kind in FINAL), None)
     traffic = compiled = None
+    if isinstance(record, Exercise) and not stopped:
+        cases += judge_memory(record, judged)
     if backend == "triton" and not stopped:
         traffic, more = judge_traffic(record, judged)
         cases += more
@@ -87,7 +90,7 @@ def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int
     bug = None
     if isinstance(record, Exercise) and not stopped:
         # Distinctions are left out: there an answer may fail by rounding alone, and no bug explains rounding.
-        bug = fingerprint(record, [(j.args, j.outputs) for j in judged if j.outputs and not j.result.bonus])
+        bug = fingerprint(record, [(j.args, j.evidence) for j in judged if j.evidence and not j.result.bonus])
     return Report(
         exercise=record.name,
         backend=backend,
@@ -100,6 +103,7 @@ def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int
         traffic=traffic,
         compile=compiled,
         environment=environment(),
+        notes=_notes(judged) if backend == "triton" else (),
     )
 
 
@@ -124,6 +128,12 @@ def _all_right(cases: list[CaseResult]) -> bool:
 
 def _launches(judged: list[Judged]) -> list:
     return [launch for j in judged if j.outcome for launch in j.outcome.launches]
+
+
+def _notes(judged: list[Judged]) -> tuple[str, ...]:
+    """What the emulator cannot show of the operations that the launches used, in the order of `CANNOT_SHOW`."""
+    used = {operation for j in judged if j.outcome for operation in j.outcome.looser}
+    return tuple(sentence for operation, sentence in CANNOT_SHOW if operation in used)
 
 
 def _score(record: Exercise | Witness, needed: list[CaseResult]) -> float:

@@ -1,4 +1,4 @@
-"""What the values do not show of a Triton answer: the bytes it moves, and what the compilers of GPUs make of it."""
+"""What the values do not show: the memory an answer takes, the bytes its kernels move, what compilers make of them."""
 
 import torch
 
@@ -7,7 +7,21 @@ from .compiler import KernelLaunch, compile_report
 from .exercise import Exercise
 from .report import CaseResult
 
-TRAFFIC, COMPILE = "memory traffic", "compiles for a GPU"
+MEMORY, TRAFFIC, COMPILE = "peak memory", "memory traffic", "compiles for a GPU"
+
+
+def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
+    """The most bytes that tensors took at once, in the case where most is allowed."""
+    fit = [j for j in judged if j.outcome and j.outcome.outputs]
+    if record.most_bytes is None or not fit:
+        return []
+    largest = max(fit, key=lambda j: record.most_bytes(*j.args))
+    took, most = largest.outcome.peak, record.most_bytes(*largest.args)
+    message = f"Its tensors take {took:,} bytes at once; up to {most:,} are right here."
+    if took <= most:
+        return [CaseResult(MEMORY, "pass", False, message, largest.result.inputs)]
+    hint = "Which tensor is the largest? Make a part of it, use it, and make the next part in its place."
+    return [CaseResult(MEMORY, "fail", False, message, largest.result.inputs, hint)]
 
 
 def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[dict | None, list[CaseResult]]:

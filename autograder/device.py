@@ -20,6 +20,7 @@ class Device:
 
     traffic: dict = {}
     hints: tuple = ()
+    looser: tuple = ()
     launching = False
 
     def __init__(self, device: str = "cuda"):

@@ -86,6 +86,9 @@ class Exercise:
     least_bytes: bytes that must move for these arguments: every input read once, every output written once.
     traffic: the ratio to ``least_bytes`` that a Triton answer may reach, or None where it is not graded.
     upcast: whether the oracle gets its inputs in float64; not where what is right depends on their dtype.
+    gradient_of: an input whose gradient is the last output. The answer returns the one before, attached to the graph,
+        and the check takes the gradient of it for `gradient.UPSTREAM`.
+    most_bytes: the most memory for these arguments that an answer's tensors may take at once, its results included.
     """
 
     name: str
@@ -104,6 +107,8 @@ class Exercise:
     least_bytes: Callable[..., int] | None = None
     traffic: float | None = None
     upcast: bool = True
+    gradient_of: str = ""
+    most_bytes: Callable[..., int] | None = None
 
     @property
     def parameters(self) -> tuple[str, ...]:

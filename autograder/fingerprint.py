@@ -3,40 +3,72 @@
 import torch
 
 from .exercise import Exercise, WildBug
+from .gradient import with_gradient
 from .runner import as_tuple
 from .ulp import ulp_error
 
-ENOUGH = 0.99  # of the wrong elements; a few may round differently on their way to the same mistake
-CLOSE = 4.0  # ulp between an answer and the bug it shares
+SHARED, EACH = 0.9, 0.5  # of the wrong elements: on average over the failing calls, and in each of them
+GROSS = 64.0  # ulp; an error below may be mere rounding, which no two programs do alike
+CLOSE, NEAR = 4.0, 1 / 16  # an answer shares a bug's value within 4 ulp, or within a sixteenth of its error
 
 
-def fingerprint(exercise: Exercise, failures: list[tuple[tuple, list]]) -> WildBug | None:
+def fingerprint(exercise: Exercise, failures: list[tuple[tuple, list | str]]) -> WildBug | None:
     """The wild bug that explains every failing call, or None.
 
-    failures: for each failing call its arguments and, for each output, the pair (actual, mask of wrong elements).
+    failures: for each failing call its arguments and, for each output, (actual, mask of wrong elements, error in ulp),
+    or the name of the error that the answer raised.
     A bug explains a call where it gives the same values on the wrong elements, computed in the dtype of the inputs as
-    it shipped, or in float32.
+    it shipped, or in float32; or where it raises the same error. An error that is not the bug's says nothing about it.
+    Where some errors are gross, only those are looked at.
     """
-    shares = {bug: [_share(bug, args, outputs) for args, outputs in failures] for bug in exercise.wild}
-    likely = [bug for bug, share in shares.items() if share and min(share) >= ENOUGH]
+    failures = _telling(failures)
+    shares = {}
+    for bug in exercise.wild:
+        found = [_share(exercise, bug, args, evidence) for args, evidence in failures]
+        shares[bug] = [share for share in found if share is not None]
+    likely = [b for b, share in shares.items() if share and min(share) >= EACH and sum(share) >= SHARED * len(share)]
     return max(likely, key=lambda bug: sum(shares[bug]), default=None)
 
 
-def wild_outputs(bug: WildBug, args: tuple) -> list[tuple[torch.Tensor, ...]]:
+def _telling(failures: list[tuple[tuple, list | str]]) -> list[tuple[tuple, list | str]]:
+    """The calls with gross errors, reduced to these; every call as it is, where no error is gross."""
+    gross = []
+    for args, evidence in failures:
+        if isinstance(evidence, str):
+            gross.append((args, evidence))
+            continue
+        reduced = [(actual, mask & (error > GROSS), error) for actual, mask, error in evidence]
+        if any(mask.any() for _, mask, _ in reduced):
+            gross.append((args, reduced))
+    return gross or failures
+
+
+def wild_outputs(exercise: Exercise, bug: WildBug, args: tuple) -> list[tuple[torch.Tensor, ...]]:
     """What the bug computes from these arguments: in their dtype, and in float32 rounded at the end."""
     wide = tuple(a.float() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args)
-    as_shipped, in_single = as_tuple(bug.function(*args)), as_tuple(bug.function(*wide))
+    function = with_gradient(exercise, bug.function)
+    as_shipped, in_single = as_tuple(function(*args)), as_tuple(function(*wide))
     return [as_shipped, tuple(o.to(like.dtype) for o, like in zip(in_single, as_shipped, strict=True))]
 
 
-def _share(bug: WildBug, args: tuple, outputs: list) -> float:
-    """The share of the wrong elements on which the bug computes the same, in whichever precision fits better."""
+def _share(exercise: Exercise, bug: WildBug, args: tuple, evidence: list | str) -> float | None:
+    """The share of the wrong elements on which the bug computes the same, in whichever precision fits better.
+
+    1 where both raise the same error; None where the answer's error is one that the bug does not raise.
+    """
+    try:
+        computed = wild_outputs(exercise, bug, args)
+    except Exception as error:
+        return float(evidence == type(error).__name__)
+    if isinstance(evidence, str):
+        return None
     best = 0.0
-    for theirs in wild_outputs(bug, args):
+    for theirs in computed:
         wrong = same = 0
-        for (actual, mask), their in zip(outputs, theirs, strict=True):
+        for (actual, mask, error), their in zip(evidence, theirs, strict=True):
             if mask.any():
-                close = ulp_error(actual, their.double(), actual.dtype)[mask] <= CLOSE
+                apart = ulp_error(actual, their.double(), actual.dtype)[mask]
+                close = (apart <= CLOSE) | (apart <= NEAR * error[mask]) & apart.isfinite()
                 wrong, same = wrong + int(mask.sum()), same + int(close.sum())
         best = max(best, same / wrong if wrong else 0.0)
     return best

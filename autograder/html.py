@@ -152,6 +152,7 @@ def rest(report: Report) -> str:
             for row in report.compile.get("targets", ())
         )
         parts.append(folded(escape(words.compiled(report.compile)), f"<ul class='cases'>{''.join(lines)}</ul>"))
+    parts += [f'<p class="quiet">On a GPU: {prose(note)}</p>' for note in report.notes]
     for reason, names in words.not_run(report).items():
         parts.append(f'<p class="quiet">{escape(words.left_out(names, reason))}</p>')
     if report.environment:

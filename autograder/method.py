@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .device import Device
 from .emulator import Emulator
+from .peak import Peak
 
 ALLOCATE = frozenset("empty empty_like empty_strided new_empty new_empty_strided".split())
 FILL = frozenset("zeros zeros_like new_zeros full full_like new_full ones ones_like fill_ zero_ scalar_tensor".split())
@@ -33,8 +34,16 @@ class Watch(TorchDispatchMode):
     While the emulator launches a kernel, the tensor work is the interpreter's own and not the answer's.
     """
 
-    def __init__(self, backend: str, refused: frozenset[str], allowed: frozenset[str], emulator: Emulator | Device):
+    def __init__(
+        self,
+        backend: str,
+        refused: frozenset[str],
+        allowed: frozenset[str],
+        emulator: Emulator | Device,
+        peak: Peak | None = None,
+    ):
         super().__init__()
+        self.peak = peak
         self.backend, self.refused, self.allowed, self.emulator = backend, refused, allowed, emulator
         self.verdict: str | None = None
 
@@ -52,6 +61,8 @@ class Watch(TorchDispatchMode):
         result = func(*args, **kwargs)
         if name in ALLOCATE:
             result = self.emulator.poison_(result)
+        if self.peak:
+            self.peak.note(result)
         return result
 
     def _is_move(self, name: str, args: tuple, kwargs: dict) -> bool:

@@ -68,6 +68,7 @@ class Report:
     traffic: ``{"loaded", "stored", "least"}`` in bytes, ``"ratio"``, ``"allowed"`` (a ratio or None), ``"tensors"``.
     compile: ``{"status", "reason", "targets": [{target, status, registers, spills, shared, load_bits, message}]}``.
     environment: ``{"python", "torch", "triton", "device", "mode"}``.
+    notes: sentences on what the emulator cannot show for the operations this answer used.
     """
 
     exercise: str
@@ -81,6 +82,7 @@ class Report:
     traffic: dict | None
     compile: dict | None
     environment: dict
+    notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.passed

@@ -16,9 +16,11 @@ from .compiler import KernelLaunch
 from .device import Device
 from .emulator import Emulator, EmulatorError
 from .exercise import Exercise, Witness
-from .interpret import interpreted
+from .gradient import with_gradient
+from .interpret import ensure_runnable, interpreted
 from .launches import plain_launches
 from .method import Refused, Watch, WatchFunctions
+from .peak import Peak
 from .source import trace
 
 
@@ -44,6 +46,8 @@ class Outcome:
     traffic: dict[str, dict[str, int]] = field(default_factory=dict)  # tensor -> {"loaded": bytes, "stored": bytes}
     findings: tuple[str, ...] = ()  # faults the emulator saw, each a sentence; the first came first
     hints: tuple[str, ...] = ()  # what may explain a wrong result, and is no fault of its own
+    peak: int = 0  # bytes: the most that tensors took at once, beside the arguments
+    looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
 
 
 class Runner(Protocol):
@@ -65,19 +69,26 @@ class InProcess:
     """Calls a function of this process, on copies of the arguments."""
 
     def __init__(self, function, exercise: Exercise | Witness, backend: str):
+        ensure_runnable(backend)
         self.function, self.exercise, self.backend = function, exercise, backend
+        if isinstance(exercise, Exercise):
+            self.function = with_gradient(exercise, function)
         self.names = exercise.parameters if isinstance(exercise, Witness) else tuple(o.name for o in exercise.outputs)
         self.fewest = exercise.fewest if isinstance(exercise, Witness) else len(self.names)
 
     def call(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
         on_device = self.backend == "triton" and not interpreted()
-        emulator = Device() if on_device else Emulator(shuffle=shuffle)
+        emulator = Emulator(shuffle=shuffle) if interpreted() else Device()
         tensors = {name: a for name, a in zip(self._parameters(), args, strict=False) if isinstance(a, torch.Tensor)}
         copies = {name: emulator.put(name, a) if on_device else duplicate(a) for name, a in tensors.items()}
         mine = [copies.get(name, a) for name, a in zip(self._parameters(), args, strict=False)]
-        result, trouble = self._watched(mine, emulator)
+        peak = Peak()
+        for copy in copies.values():
+            peak.exclude(copy)
+        result, trouble = self._watched(mine, emulator, peak)
         outcome = Outcome(trouble=trouble or self._complaint(result, args, emulator), traffic=emulator.traffic)
-        outcome.launches = () if on_device else plain_launches(emulator.launches)
+        outcome.peak, outcome.looser = peak.most, emulator.looser
+        outcome.launches = plain_launches(emulator.launches) if interpreted() else ()
         if outcome.trouble is None:
             outputs = as_tuple(result)
             outcome.findings = self._findings(outputs, emulator)
@@ -96,11 +107,11 @@ class InProcess:
     def _parameters(self) -> tuple[str, ...]:
         return () if isinstance(self.exercise, Witness) else self.exercise.parameters
 
-    def _watched(self, args: list, emulator: Emulator | Device):
+    def _watched(self, args: list, emulator: Emulator | Device, peak: Peak):
         """(result, trouble) of one call under the eyes of the emulator and of `method`."""
         refused = getattr(self.exercise, "refused", frozenset())
         allowed = getattr(self.exercise, "allowed", frozenset())
-        watch = Watch(self.backend, refused, allowed, emulator)
+        watch = Watch(self.backend, refused, allowed, emulator, peak)
         functions = WatchFunctions(refused)
         result = trouble = None
         with emulator, np.errstate(all="ignore"), warnings.catch_warnings():

@@ -96,6 +96,8 @@ def what_else(page: "Page", report: Report) -> None:
         for target in report.compile.get("targets", ()):
             color = {"pass": GREEN, "fail": RED}.get(target["status"], DIM)
             page.item(target["status"], words.target(target), "", color)
+    for note in report.notes:
+        page.line(f"On a GPU: {note}", DIM)
     for reason, names in words.not_run(report).items():
         page.line(words.left_out(names, reason))
     if report.environment:

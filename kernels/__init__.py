@@ -1,6 +1,9 @@
 """The Triton answers, as a library of differentiable functions: ``from graded_kernels.kernels import silu``."""
 
+from .gelu import gelu
+from .layer_norm import layer_norm
+from .rms_norm import rms_norm
 from .silu import silu
 from .swiglu import swiglu
 
-__all__ = ["silu", "swiglu"]
+__all__ = ["gelu", "layer_norm", "rms_norm", "silu", "swiglu"]

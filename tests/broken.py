@@ -63,6 +63,8 @@ def echo(answer):
 def first_row_only(answer):
     def broken(*args):
         result = answer(*args)
+        if not any(t.dim() for t in _results(result)):  # one number: made of the first row alone
+            return answer(*(a[:1] if isinstance(a, torch.Tensor) and a.dim() else a for a in args))
         for t in _results(result):
             if t.dim():
                 t[1:].zero_()

@@ -136,6 +136,31 @@ def helper_cells(nb):
     add(nb, f"{TORCH}-check", "def product(v):\n    return v * torch.sigmoid(v)")
 
 
+def helper_in_a_copied_cell(nb):
+    """Copying the setup cell copies its grade id."""
+    helper = "def wide(x):\n    return x.to(torch.promote_types(x.dtype, torch.float32))"
+    nb["cells"].insert(nb["cells"].index(find(nb, TORCH)), copy_of(find(nb, "setup"), helper))
+    find(nb, TORCH)["source"] = "def silu_forward(x):\n    v = wide(x)\n    return (v * torch.sigmoid(v)).to(x.dtype)"
+
+
+def edited_demo(nb):
+    """Demo cells are there to play with, and are not run for a grade."""
+    demo = next(cell for cell in nb["cells"] if cell["source"].startswith("torch.exp"))
+    demo["source"] = "torch.exp(torch.zeros(4))"
+
+
+def other_version(nb):
+    """Cells that the released chapter no longer has."""
+    nb["cells"].insert(3, code("raise RuntimeError") | {"id": "tiny-0123abcd"})
+    nb["cells"].insert(4, nbformat.v4.new_markdown_cell("Old text.", id="tiny-4567abcd-2"))
+
+
+def later_cell(nb):
+    """A grade comes from the cells up to the check."""
+    helper_cells(nb)
+    nb["cells"].append(code("def wide(x):\n    raise RuntimeError('too late')"))
+
+
 def course_in_a_helper(nb):
     add(nb, TORCH, "from graded_kernels.autograder import check\nfrom graded_kernels.course import figures\nx = 1")
 
@@ -175,7 +200,8 @@ def noisy(nb):
 
 
 def hostile_message(nb):
-    find(nb, TORCH)["source"] = "def silu_forward(x):\n    raise ValueError('<script>alert(1)</script>\\033[2J')"
+    evil = "'<script>alert(1)</script>\\033[2J'"
+    find(nb, TORCH)["source"] = f"def silu_forward(x):\n    raise ValueError({evil})\n%time {evil}"
 
 
 def missing_picture(nb):
@@ -240,6 +266,10 @@ TAMPERED = {
     odd_metadata: FULL,
     magics: FULL,
     helper_cells: FULL,
+    helper_in_a_copied_cell: FULL,
+    edited_demo: FULL,
+    other_version: FULL,
+    later_cell: FULL,
     course_in_a_helper: FULL,
     course_in_an_answer: FULL | {TORCH: 0},
     system_exit: FULL,

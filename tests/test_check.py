@@ -246,3 +246,18 @@ def test_an_answer_of_the_other_backend_is_not_taken_for_a_missing_one():
     cells = (Cell("torch", SOURCE), Cell("triton", "pass"))
     with pytest.raises(AnswerError, match="no function silu_forward"):
         load(Answer("silu_forward", cells))
+
+
+def test_what_the_emulator_cannot_show_is_noted_for_the_operations_a_triton_answer_used():
+    from graded_kernels.autograder.emulator import CANNOT_SHOW
+    from graded_kernels.kernels.floats import axpy
+    from graded_kernels.kernels.silu import silu_forward
+
+    said = dict(CANNOT_SHOW)
+    noted = check("silu_forward", silu_forward, backend="triton", compiler=False)
+    assert noted.passed and said["exp"] in noted.notes
+    assert said["dot"] not in noted.notes and said["atomic"] not in noted.notes
+    assert noted.to_dict()["notes"] == list(noted.notes)
+    plain = check("axpy", axpy, compiler=False)
+    assert plain.passed and plain.notes == ()
+    assert verdict(right)[0].notes == ()

@@ -18,7 +18,7 @@ def silu_backward(dy, x):
     s = y / x
     return dy * (s * (1 + x * (1 - s)))
 """
-DIVIDE_BACK = CANDLE.replace("torch.nn.functional.silu(x)", "x / (1 + torch.exp(-x))")
+REFUSED = "import torch\n\n\ndef silu_backward(dy, x):\n    return torch.ops.aten.silu_backward(dy, x)\n"
 NOISE = """
 import atexit, ctypes, os
 print("from Python")
@@ -87,7 +87,7 @@ def test_a_right_answer_passes_and_a_wrong_one_does_not(answer):
     assert passed.returncode == 0, passed.stdout
     assert passed.stdout.startswith("silu_backward (torch): passed")
     assert "does not import triton" in passed.stderr
-    failed = run("check", "silu_backward", answer(DIVIDE_BACK), "--backend", "torch")
+    failed = run("check", "silu_backward", answer(CANDLE), "--backend", "torch")
     assert failed.returncode == 1
     places = [failed.stdout.index(part) for part in ("not passed", "huggingface/candle#2082", "cases passed.")]
     assert places == sorted(places)
@@ -95,7 +95,7 @@ def test_a_right_answer_passes_and_a_wrong_one_does_not(answer):
 
 
 def test_json_is_one_object_whatever_the_answer_prints(answer):
-    noisy = NOISE + DIVIDE_BACK.replace("    s =", "    print(x)\n    s =")
+    noisy = NOISE + CANDLE.replace("    s =", "    print(x)\n    s =")
     done = run("check", "silu_backward", answer(noisy), "--json")
     data = json.loads(done.stdout, parse_constant=pytest.fail)
     assert done.returncode == 1
@@ -115,7 +115,7 @@ def test_json_is_one_object_whatever_the_answer_prints(answer):
         ("raise ValueError('\\x1b[2J silu_backward')", "ValueError: \\x1b[2J"),
         ("silu_backward = 3", "no function silu_backward"),
         ("def silu_backward(dy, x):\n    return x + nothing", "NameError"),
-        (CANDLE, "silu"),
+        (REFUSED, "You called silu_backward, which is the answer itself"),
     ],
     ids=["syntax", "exit while loading", "exit", "raises while loading", "no function", "raises", "refused"],
 )

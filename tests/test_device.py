@@ -5,7 +5,9 @@ one.
 import pytest
 import torch
 from answers import PAIRS, answer
+from graded_kernels.autograder import check
 from graded_kernels.autograder.device import Device
+from graded_kernels.solutions.silu import silu_forward
 
 
 def outside(tensor: torch.Tensor, first: int, count: int) -> torch.Tensor:
@@ -54,3 +56,12 @@ def test_answers_pass_on_the_device(name, backend, tmp_path):
     command = [sys.executable, "-m", "graded_kernels.autograder", "check", name, str(path), "--backend", "triton"]
     run = subprocess.run([*command, "--in-process"], env=environment, capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_a_process_that_can_neither_interpret_nor_launch_says_so(monkeypatch):
+    if torch.cuda.is_available():
+        pytest.skip("not run: needs a machine without a GPU")
+    monkeypatch.setenv("TRITON_INTERPRET", "0")
+    with pytest.raises(RuntimeError, match="unset it and restart"):
+        check("silu_forward", lambda x: x, backend="triton")
+    assert check("silu_forward", silu_forward, backend="torch").passed

@@ -1,5 +1,7 @@
 """The emulator's interface: what it records, what it raises, what it leaves alone, and how it comes and goes."""
 
+import sys
+
 import pytest
 import torch
 import triton
@@ -7,6 +9,9 @@ import triton.language as tl
 from graded_kernels.autograder.emulator import CANNOT_SHOW, Emulator, EmulatorError
 from graded_kernels.autograder.emulator.memory import Layout
 from graded_kernels.autograder.emulator.shadow import Pages, Shadow
+from triton.language import load
+from triton.language.extra import libdevice
+from triton.language.extra.libdevice import tanh
 from triton.runtime import autotuner, interpreter
 
 
@@ -178,11 +183,10 @@ def test_poison_fills_the_allocation_and_unwritten_names_what_is_left():
             y = emulator.poison_(torch.zeros(4, 8, dtype=dtype))
             assert not y.eq(0).any() and (not dtype.is_floating_point or y.isnan().all())
             finding = emulator.unwritten(y, "dx")
-            assert finding.message.startswith(
-                "32 elements of dx (32 in all) were never written; the first is at index (0, 0)"
-            )
+            assert finding.message == "Nobody wrote dx (32 elements). Store the kernel's result in it."
             y[0] = 1
-            assert emulator.unwritten(y).offset == 8
+            message = "24 elements of dx (32 in all) were never written; the first is at index (1, 0)."
+            assert emulator.unwritten(y, "dx").message.startswith(message)
             y.copy_(torch.ones(4, 8))
             assert emulator.unwritten(y) is None
 
@@ -216,6 +220,25 @@ def test_a_wrapped_product_that_lands_inside_is_hinted_at():
 
 
 @triton.jit
+def chained_kernel(y_ptr, n, N: tl.constexpr, NEVER: tl.constexpr):
+    i = tl.arange(0, N)
+    if NEVER:
+        parts = {"not": "compiled"}  # noqa: F841  behind a constant
+    tl.store(y_ptr + i, tl.where(2 <= i < n, 1.0, 0.0))
+
+
+def test_a_chained_comparison_is_right_or_refused():
+    y = torch.zeros(8)
+    try:
+        with Emulator() as emulator:
+            chained_kernel[(1,)](y, 5, N=8, NEVER=False)
+        assert y.tolist() == [0, 0, 1, 1, 1, 0, 0, 0]
+    except EmulatorError as error:
+        assert triton.__version__ < "3.9" and "write `(a <= x) & (x < b)`" in str(error)
+        assert emulator.findings[0].kind == "unsupported"
+
+
+@triton.jit
 def table_kernel(table_ptr, y_ptr, N: tl.constexpr):
     source = tl.load(table_ptr + tl.program_id(0)).to(tl.pointer_type(tl.float32))
     i = tl.arange(0, N)
@@ -244,19 +267,41 @@ def test_each_limit_of_the_emulator_is_explained():
     assert set(emulator.looser) <= {name for name, _ in CANNOT_SHOW}
 
 
+OWNERS = (
+    tl,
+    tl.core,
+    tl.math,
+    tl.tensor,
+    interpreter,
+    interpreter.GridExecutor,
+    interpreter.InterpretedFunction,
+    interpreter.FunctionRewriter,
+    interpreter.interpreter_semantic,
+    autotuner.Autotuner,
+    libdevice,
+    sys.modules[__name__],
+)
+
+
+@triton.jit
+def imported_kernel(x_ptr, y_ptr):
+    tl.store(y_ptr, tanh(load(x_ptr)))
+
+
 def snapshot():
-    return {
-        (owner, name): getattr(owner, name)
-        for owner in (tl, tl.core, tl.math, tl.tensor, interpreter, interpreter.GridExecutor, autotuner.Autotuner)
-        for name in vars(owner)
-    } | {"builder": type(interpreter.interpreter_builder), "options": interpreter.interpreter_builder.options}
+    return {(owner, name): getattr(owner, name) for owner in OWNERS for name in vars(owner)} | {
+        "builder": type(interpreter.interpreter_builder),
+        "options": interpreter.interpreter_builder.options,
+    }
 
 
 def test_everything_is_put_back():
+    y = torch.zeros(1)
     before = snapshot()
     with Emulator():
         assert snapshot() != before
-        double_kernel[(1,)](torch.zeros(4), torch.zeros(4), 4, BLOCK=4)
+        imported_kernel[(1,)](torch.ones(1), y)
+    assert y.item() == pytest.approx(0.76159416)
     assert snapshot() == before
     with pytest.raises(ZeroDivisionError), Emulator():
         raise ZeroDivisionError

@@ -161,12 +161,43 @@ def test_a_sum_is_as_wrong_as_its_type():
     x = torch.tensor([1.0, ulp, 0.0, 0.0, ulp, 0.0, 0.0, 0.0], dtype=torch.bfloat16)
     assert reduce(x, "sum") == 1.0
     assert reduce(x.float(), "sum") == 1 + 2 * ulp
+    half = torch.tensor([2048.0, 1.0, 1.0, 0.0], dtype=torch.float16)  # 2049 is no float16
+    assert reduce(half, "sum") == 2048.0 and reduce(half.float(), "sum") == 2050.0
     assert math.isinf(reduce(torch.full((4,), 30000.0, dtype=torch.float16), "sum"))
 
 
 def test_maximum_drops_nan_as_the_hardware_does():
     assert reduce(torch.tensor([1.0, math.nan, 3.0, math.nan]), "max") == 3.0
     assert math.isnan(reduce(torch.full((4,), math.nan), "max"))
+
+
+@triton.jit
+def atomic_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    tl.atomic_add(y_ptr + tl.arange(0, N) % 2, tl.load(x_ptr + tl.program_id(0) * N + tl.arange(0, N)))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_atomic_add(dtype):
+    x, y = torch.arange(16.0).to(dtype), torch.zeros(2, dtype=dtype)
+    with Emulator() as emulator:
+        atomic_kernel[(2,)](x, y, N=8)
+    assert emulator.findings == () and y.tolist() == [56.0, 64.0]
+
+
+@triton.jit
+def constants_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    y = tl.full([N], 1.5, x.dtype) - x * 0.5
+    tl.store(y_ptr + i, tl.where(-x > 1, tl.abs(x), y))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_constants_in_half_precision(dtype):
+    x, y = torch.linspace(-3, 3, 16).to(dtype), torch.zeros(16, dtype=dtype)
+    with Emulator():
+        constants_kernel[(1,)](x, y, N=16)
+    assert torch.equal(y, torch.where(-x > 1, x.abs(), 1.5 - x * 0.5))
 
 
 @triton.jit
@@ -321,6 +352,19 @@ def test_fma_rounds_once():
     exact = x.astype(np.float64) * y + z  # exact here: the sum cancels
     assert np.array_equal(out.numpy(), exact.astype(np.float32))
     assert (out != 0).sum() > 900
+
+
+def test_fma_does_not_round_to_float64_on_the_way():
+    """1 + 3 * 2^-24 - 2^-56 lies just below a midpoint of float32; float64 would round it up to the midpoint."""
+    x, y, z = (
+        torch.full((3, 16), 2.0**-24 * (1 + 2**-16)),
+        torch.full((16,), 1 - 2.0**-16),
+        torch.full((16,), 1 + 2.0**-23),
+    )
+    out = torch.zeros(16)
+    with Emulator():
+        fma_kernel[(1,)](x[0], y, z, out, N=16)
+    assert out[0].item() == 1 + 2**-23
 
 
 @triton.jit

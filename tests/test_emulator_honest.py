@@ -217,6 +217,19 @@ def every_program_may_raise_the_same_flag():
 
 
 @triton.jit
+def refresh_kernel(flag_ptr, out_ptr):
+    flag = tl.load(flag_ptr)
+    tl.store(flag_ptr, flag)
+    tl.store(out_ptr + tl.program_id(0), flag)
+
+
+def a_store_that_changes_nothing_may_be_read():
+    flag, out = torch.ones(1), torch.empty(4)
+    refresh_kernel[(4,)](flag, out)
+    return out, torch.ones(4)
+
+
+@triton.jit
 def block_pointer_kernel(x_ptr, out_ptr, rows, columns, R: tl.constexpr, C: tl.constexpr):
     x = tl.make_block_ptr(x_ptr, (rows, columns), (columns, 1), (tl.program_id(0) * R, 0), (R, C), (1, 0))
     y = tl.make_block_ptr(out_ptr, (rows, columns), (columns, 1), (tl.program_id(0) * R, 0), (R, C), (1, 0))
@@ -481,6 +494,7 @@ HONEST = [
     sum_under_a_lock,
     the_last_program_sums_up,
     every_program_may_raise_the_same_flag,
+    a_store_that_changes_nothing_may_be_read,
     block_pointers,
     tensor_descriptors_made_in_the_kernel,
     tensor_descriptors_from_the_host,

@@ -1,4 +1,4 @@
-"""The proof that the grader can see: answers pass, stubs are turned away kindly, bugs die in the case meant for them."""
+"""The proof that the grader can see: answers pass, stubs are met kindly, bugs die in the case meant for them."""
 
 import dataclasses
 

@@ -8,11 +8,13 @@ from pathlib import Path
 import classroom
 import grade_demo
 import make_submissions
+import nbformat
 import pytest
 from classroom import api, assert_success, autograded, grade, place, right_answers, scores, shown
 from grade_demo import CHAPTER, hand_in
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.nbgrader import grade as grading
+from graded_kernels.course import cells
 from nbgrader.api import Gradebook
 from tampered import FULL, IN_BOTH, NOTHING, TAMPERED, TORCH, WITNESS, WORDS, deleted_answer, helper_cells
 
@@ -145,6 +147,7 @@ def test_unreadable_file_says_why(batch, student, reason):
         ("lost_and_ambiguous", "2 cells define `silu_forward`. None was graded"),
         ("edited_check", f"The cell `{TORCH}-check` had been changed."),
         ("deleted_checks", f"The cell `{TORCH}-check` is missing. It was put back"),
+        ("other_version", "made from another version of the chapter"),
     ],
 )
 def test_note_on_the_submission(batch, student, sentence):
@@ -168,8 +171,9 @@ def test_feedback_in_its_cell(batch, student, cell, sentence):
     assert sentence in shown(batch, student, cell)
 
 
-def test_a_right_notebook_is_rebuilt_as_it_was(batch):
-    sources = [cell.source for cell in autograded(batch, "right").cells]
+@pytest.mark.parametrize("student", ["right", "edited_demo", "renamed_ids", "other_version"])
+def test_the_released_notebook_is_rebuilt(batch, student):
+    sources = [cell.source for cell in autograded(batch, student).cells if cell.id != "about-this-submission"]
     assert sources == [cell["source"] for cell in right_answers(batch)["cells"]]
 
 
@@ -238,6 +242,25 @@ def test_a_check_that_crashes_is_left_to_a_person(course, monkeypatch):
     )
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         assert gradebook.find_grade(f"{WITNESS}-check", "tiny", "tiny", "unlucky").needs_manual_grade
+
+
+def test_a_check_of_no_answer_gets_no_score():
+    """A test cell that a teacher added is never executed, and nbgrader would count a cell without output as right."""
+    cell = cells.check("silu_forward", "torch", points=2)
+    with pytest.raises(grading.NotGradable, match="silu_forward-torch-check"):
+        grading.answer_to(nbformat.v4.new_notebook(cells=[cell]), {}, 0)
+
+
+def test_a_renamed_notebook_keeps_nobody_else_from_a_grade(course):
+    for student in ("first_renamed", "first_well"):
+        grade(course, student, right_answers(course))
+    notebook = place(course, "first_renamed")
+    notebook.rename(notebook.with_name("tiny (1).ipynb"))
+    place(course, "first_well").write_text(json.dumps(right_answers(course) | {"cells": []}))
+    result = api(course).autograde("tiny", "first_*")
+    assert "tiny (1).ipynb is none of the released notebooks (tiny). Rename it." in result["log"]
+    assert scores(course, "first_renamed") == dict.fromkeys(FULL)
+    assert scores(course, "first_well") == NOTHING
 
 
 def test_without_the_released_notebook_nothing_is_lost(course):

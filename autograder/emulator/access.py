@@ -60,8 +60,8 @@ class Access:
             result = np.array(np.broadcast_to(other, shape), dtype=dtype).ravel()
         if active.size:
             result[mask] = self._gather(active, dtype, ordered, masked=True)
-            if other is None:
-                region = self.space.find(int(active[0]))
+            region = self.space.find(int(active[0]))
+            if other is None and region is not None:
                 self._hint(
                     "masked-load",
                     region.name,

@@ -10,7 +10,7 @@ from triton.compiler.code_generator import CodeGenerator
 from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 
-from .findings import EmulatorError, Finding
+from .findings import EmulatorError, Finding, here
 
 _TRITON = str(Path(triton.__file__).parent)
 _SEMANTIC = sys.modules[TritonSemantic.__module__].__file__
@@ -26,6 +26,7 @@ _PARTS = (
     ast.arguments,
     ast.arg,
     ast.keyword,
+    ast.Starred,
     ast.Subscript,
     ast.Name,
     ast.FormattedValue,
@@ -39,9 +40,11 @@ class StrictTransformer(interpreter.ASTTransformer):
     """Rewrites a kernel so that Python's logical operators mean what Triton's compiler makes of them."""
 
     def visit(self, node):
-        if not isinstance(node, _PARTS) and not hasattr(CodeGenerator, f"visit_{type(node).__name__}"):
-            _refuse(node, f"{type(node).__name__} is Python that Triton cannot compile")
-        return super().visit(node)
+        if isinstance(node, _PARTS) or hasattr(CodeGenerator, f"visit_{type(node).__name__}"):
+            return super().visit(node)
+        # Refused when it is reached, not before: the compiler does not read a branch that a constant closes.
+        refusal = _refusal(node, f"{type(node).__name__} is Python that Triton cannot compile.")
+        return ast.copy_location(ast.Expr(refusal), node) if isinstance(node, ast.stmt) else refusal
 
     def visit_BoolOp(self, node):
         """``a and b`` becomes ``interpreter_semantic.logical("logical_and", lambda: a, lambda: b)``."""
@@ -63,7 +66,7 @@ class StrictTransformer(interpreter.ASTTransformer):
         if _CHAINS:
             return super().visit_Compare(node)
         if len(node.ops) > 1:
-            _refuse(node, "a chained comparison does not compile on this version of Triton; write `(a <= x) & (x < b)`")
+            return _refusal(node, "this Triton cannot compile a chained comparison; write `(a <= x) & (x < b)`.")
         return self.generic_visit(node)
 
     def visit_Assign(self, node):
@@ -77,10 +80,14 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(func=ast.Attribute(value=semantic, attr=name, ctx=ast.Load()), args=list(arguments), keywords=[])
 
 
-def _refuse(node: ast.AST, why: str) -> None:
-    error = EmulatorError(Finding("unsupported", why))
-    error.node = node
-    raise error
+def _refusal(node: ast.AST, why: str) -> ast.Call:
+    return ast.copy_location(_call("refuse", ast.Constant(why)), node)
+
+
+def refuse(why: str) -> None:
+    place = here()
+    text = f"The kernel does not compile for a GPU, {place}: {why}"
+    raise EmulatorError(Finding("unsupported", text, line=place.line, source=place.source, file=place.file))
 
 
 def logical(method: str, *values) -> object:

@@ -117,13 +117,16 @@ class Emulator:
             empty[empty] = ~shadow.written(at).reshape(int(empty.sum()), -1).all(axis=1)
         if not empty.any():
             return None
-        first = int(empty.argmax())
+        first, missing, total = int(empty.argmax()), int(empty.sum()), tensor.numel()
         index = tuple(int(i) for i in np.unravel_index(first, tensor.shape))
-        text = (
-            f"{count(int(empty.sum()), 'element')} of {name} ({tensor.numel():,} in all) "
-            f"{'was' if empty.sum() == 1 else 'were'} never written; the first is at index {index}. Check that the "
-            "grid covers the whole tensor and that no mask cuts off its end."
-        )
+        if missing == total:
+            text = f"Nobody wrote {name} ({count(total, 'element')}). Store the kernel's result in it."
+        else:
+            text = (
+                f"{count(missing, 'element')} of {name} ({total:,} in all) {'was' if missing == 1 else 'were'} never "
+                f"written; the first is at index {index}. Check that the grid covers the whole tensor and that no mask "
+                "cuts off its end."
+            )
         return Finding("unwritten", text, "", name, first)
 
     # Called by the patched interpreter.

@@ -2,12 +2,14 @@
 
 import inspect
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import torch
 import triton.language as tl
+from triton.backends.amd.compiler import HIPOptions
+from triton.backends.nvidia.compiler import CUDAOptions
 from triton.runtime import interpreter
 from triton.runtime.jit import TensorWrapper, _normalize_ty, mangle_type
 from triton.tools.tensor_descriptor import TensorDescriptor
@@ -77,6 +79,7 @@ def _scalar_type(value: Any, annotation: str) -> str:
     return annotation if annotation in _SCALARS else mangle_type(value)
 
 
+_OPTIONS = {field.name for options in (CUDAOptions, HIPOptions) for field in fields(options)}
 _SCALARS = {f"{kind}{bits}" for kind in "iu" for bits in (1, 8, 16, 32, 64)} | {"fp16", "bf16", "fp32", "fp64"}
 
 
@@ -141,6 +144,15 @@ def normal_grid(grid: Any, arguments: dict[str, Any], kernel: str) -> tuple[int,
     return sizes
 
 
+def check_options(options: set[str], kernel: str) -> None:
+    """Refuse a keyword that is neither a parameter nor an option; the interpreter drops it without a word."""
+    for name in sorted(options - _OPTIONS):
+        text = (
+            f"`{kernel}` has no parameter `{name}`, and Triton has no such option: on a GPU the launch raises KeyError."
+        )
+        raise EmulatorError(Finding("unsupported", text, kernel))
+
+
 def annotations(fn) -> dict[str, str]:
     return {name: _normalize_ty(ty) for name, ty in getattr(fn, "__annotations__", {}).items()}
 
@@ -150,6 +162,7 @@ def execute(emulator, executor, args: tuple, options: dict[str, Any]) -> None:
     fn, kernel = executor.fn, executor.fn.__name__
     names = list(inspect.signature(fn).parameters)
     kwargs = {name: value for name, value in options.items() if name in names}
+    check_options(set(options) - set(names), kernel)
     bound = inspect.getcallargs(fn, *args, **kwargs)
     types = annotations(fn)
     grid = normal_grid(executor.grid, bound, kernel)

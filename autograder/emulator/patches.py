@@ -2,7 +2,8 @@
 
 What is changed, for the length of an `Emulator` block:
 
-- the class of the interpreter's one builder becomes `StrictBuilder` (arithmetic and memory);
+- the class of the interpreter's one builder becomes `StrictBuilder` (arithmetic and memory), which asks of `tl.dot` the
+  sizes that CUDA asks for;
 - `GridExecutor.__call__` runs `launch.execute`;
 - `tl.reduce` and `tl.associative_scan` use `StrictReduce` and `StrictScan`;
 - kernels are rewritten by `StrictTransformer`, and a tensor's truth value is `dialect.truth`;
@@ -16,6 +17,8 @@ from typing import Any
 
 import triton
 import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import min_dot_size
 from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import autotuner, interpreter
@@ -23,7 +26,7 @@ from triton.runtime import autotuner, interpreter
 from . import builder as builder_module
 from . import dialect, launch
 from .builder import StrictBuilder
-from .findings import EmulatorError, Finding, Place
+from .findings import EmulatorError
 from .reduction import StrictReduce, StrictScan
 
 _NEEDED = {
@@ -49,8 +52,7 @@ _NEEDED = {
     interpreter.ScanOps: ("apply_impl", "to_tensor"),
     autotuner.Autotuner: ("run", "_bench"),
 }
-# Overrides that older Tritons lack: nothing calls them there, or the interpreter fails without them.
-_ADDED = {"get_bf16", "emulator"}
+_ADDED = {"get_bf16"}  # what the interpreter of Triton 3.6 and 3.7 lacks
 
 _rewritten: dict = {}  # kernels as StrictTransformer rewrote them, kept from block to block
 
@@ -117,6 +119,8 @@ class Patches:
         self._set(builder, "emulator", emulator)
         # Triton guards each integer operation by redoing it in 64 bits, for a device assertion that is off.
         self._set(builder, "options", interpreter.InterpreterOptions(sanitize_overflow=False))
+        smallest = {"min_dot_size": min_dot_size(GPUTarget("cuda", 80, 32))}
+        self._set(builder, "codegen_fns", builder.codegen_fns | smallest)
         # Asked several times for each operation; Triton builds a table of all types to answer.
         self._set(interpreter, "_get_np_dtype", builder_module.numpy_type)
         self._set(interpreter, "ReduceOps", StrictReduce)
@@ -158,20 +162,15 @@ class Patches:
         semantic = interpreter.interpreter_semantic
         self._set(semantic, "logical", dialect.logical)
         self._set(semantic, "logical_not", dialect.logical_not)
+        self._set(semantic, "refuse", dialect.refuse)
         self._set(interpreter.FunctionRewriter, "ast_transformer", dialect.StrictTransformer())
         original = interpreter.InterpretedFunction.rewrite
 
         def rewrite(function):
             self._module(function.fn.__globals__)
-            try:
-                rewritten = original(function)
-                rewritten.interpreted = function
-                return rewritten
-            except EmulatorError as error:
-                error = _located(error, function)
-                if not self.emulator.launching:
-                    self.emulator.record(error)
-                raise error from None
+            rewritten = original(function)
+            rewritten.interpreted = function
+            return rewritten
 
         self._set(interpreter.InterpretedFunction, "rewrite", rewrite)
         self._set(interpreter.InterpretedFunction, "rewritten_fn", _rewritten)
@@ -212,15 +211,3 @@ def _inject(builtin):
         return builtin(*args, **named)
 
     return function
-
-
-def _located(error: EmulatorError, function) -> EmulatorError:
-    """The transformer's finding, with the file and line of the node it refused."""
-    node = getattr(error, "node", None)
-    if node is None:
-        return error
-    place = Place(function.rewriter.filename, node.lineno + function.rewriter.def_file_lineno - 1)
-    text = f"`{function.__name__}` does not compile for a GPU, {place}: {error.finding.message}."
-    return EmulatorError(
-        Finding("unsupported", text, function.__name__, line=place.line, source=place.source, file=place.file)
-    )

@@ -5,6 +5,7 @@ by its cell id, or by the function it defines. What cannot be told is said in a 
 """
 
 import copy
+import re
 from collections import defaultdict
 
 from nbformat import NotebookNode
@@ -18,6 +19,7 @@ RECORD = "graded_kernels"  # our key in the metadata of a notebook and of a cell
 
 def rebuild(released: NotebookNode, pieces: list[Piece]) -> NotebookNode:
     """The released notebook with the submitted ``pieces`` in it, and notes on what was wrong with the submission."""
+    pieces, general = _without_other_version(released, pieces)
     places = _places(released.cells, pieces)
     notes = _recognise(released.cells, pieces, places)
     between = _between(pieces, places)
@@ -31,7 +33,7 @@ def rebuild(released: NotebookNode, pieces: list[Piece]) -> NotebookNode:
         notebook.cells += [cell, *_added(between[index])]
     for number, cell in enumerate((c for c in notebook.cells if is_added(c)), start=1):
         cell.id = f"added-{number}"
-    return _tell(notebook, [sentence for index in sorted(notes) for sentence in notes[index]])
+    return _tell(notebook, general + [sentence for index in sorted(notes) for sentence in notes[index]])
 
 
 def without_submission(released: NotebookNode, reason: str) -> NotebookNode:
@@ -58,6 +60,16 @@ def exercise_of(answer_id: str) -> tuple[str, str]:
     """(exercise, backend) of the answer cell ``silu_backward-torch``."""
     name, _, backend = answer_id.rpartition("-")
     return name, backend
+
+
+def _without_other_version(released: NotebookNode, pieces: list[Piece]) -> tuple[list[Piece], list[str]]:
+    """The pieces but for those of another version of the chapter, whose cells bear the chapter's name in their ids."""
+    own = re.compile(re.escape(released.metadata.get(RECORD, {}).get("chapter", "")) + r"-[0-9a-f]{8}(-\d+)?")
+    ids = {cell.get("id") for cell in released.cells}
+    kept = [piece for piece in pieces if piece.grade_id or piece.id in ids or not own.fullmatch(piece.id)]
+    if len(kept) == len(pieces):
+        return pieces, []
+    return kept, ["The submission was made from another version of the chapter. It was graded by the released one."]
 
 
 def _places(released: list[NotebookNode], pieces: list[Piece]) -> list[int | None]:
@@ -108,8 +120,6 @@ def _between(pieces: list[Piece], places: list[int | None]) -> dict[int, list[Pi
         if place is None:
             if piece.type != "raw" and piece.source.strip():
                 between[last].append(piece)
-        elif place == last:  # an answer goes on: what lies between its parts comes before it
-            between[last - 1] += between.pop(last, [])
         elif place not in places[:number]:
             last = place
     return between

@@ -1,6 +1,8 @@
 """What nbgrader's autograde reads: in place of the submitted file, the notebook rebuilt from the released one."""
 
+import fnmatch
 import os
+from pathlib import Path
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
@@ -33,7 +35,7 @@ class Submissions(NotebookExporter):
         if os.path.normpath(os.path.dirname(filename)) != os.path.normpath(submitted):
             # The second pass, over the notebook that the first one made.
             return super().from_filename(filename, resources=resources, **kwargs)
-        released = nbformat.read(self._released(where), as_version=4)
+        released = nbformat.read(self._released(where["assignment"]) / f"{where['notebook']}.ipynb", as_version=4)
         try:
             notebook = rebuild(released, read(filename, self.megabytes, self.code_megabytes))
         except Unreadable as error:
@@ -41,21 +43,27 @@ class Submissions(NotebookExporter):
             notebook = without_submission(released, str(error))
         return self.from_notebook_node(notebook, resources=resources, **kwargs)
 
-    def _released(self, where: dict) -> str:
+    def _released(self, assignment: str) -> Path:
+        """The folder of the released notebooks. Raises FileNotFoundError."""
         courses = self.parent.coursedir
-        folder = courses.format_path(courses.release_directory, ".", where["assignment"])
-        path = os.path.join(folder, where["notebook"] + ".ipynb")
-        if not os.path.exists(path):
-            command = f"nbgrader generate_assignment {where['assignment']} --force"
-            raise FileNotFoundError(f"{path}, the notebook that was released, is missing. Make it again: {command}")
-        return path
+        folder = Path(courses.format_path(courses.release_directory, ".", assignment))
+        if not any(folder.glob("*.ipynb")):
+            command = f"nbgrader generate_assignment {assignment} --force"
+            raise FileNotFoundError(
+                f"{folder}, the assignment as it was released, is missing. Make it again: {command}"
+            )
+        return folder
 
     def _before(self, **which) -> None:
         """Runs before a submission is touched: its old scores must not outlive a run that fails."""
-        wheres = [self.parent.init_single_notebook_resources(path)["nbgrader"] for path in self.parent.notebooks]
-        for where in wheres:
-            self._released(where)  # without it nothing will be graded, and nothing is to be cleared
-            clear_scores(**where)
+        paths = self.parent.notebooks
+        where = self.parent.init_single_notebook_resources(paths[0])["nbgrader"]
+        names = [path.stem for path in self._released(where["assignment"]).glob("*.ipynb")]
+        for path in paths:
+            if Path(path).stem not in names:
+                self.log.error("%s is none of the released notebooks (%s). Rename it.", path, ", ".join(sorted(names)))
+        for name in fnmatch.filter(names, self.parent.coursedir.notebook_id):
+            clear_scores(where["db_url"], where["assignment"], where["student"], name)
         if self._teachers_hook:
             self._teachers_hook(**which)
 

@@ -1,0 +1,79 @@
+"""Floats and tiles. Cases: triton-lang/triton#1088, thunlp/TritonBench#12, huggingface/candle#3727."""
+
+import math
+
+import torch
+
+from ..exercise import Exercise, Output, Tolerance
+from ..floats_inputs import pairs, rows, scaled
+from ..ulp import PRECISION
+
+EPS = 2.0**-23  # one ulp of float32 at 1
+
+
+def place(x):
+    """The number of x on the line of its format, 0 at zero, from its value alone; infinity is where the format ends."""
+    info, p = torch.finfo(x.dtype), PRECISION[x.dtype]
+    lowest, end = math.frexp(info.smallest_normal)[1], 2.0 ** math.frexp(info.max)[1]
+    size = x.double().abs().clamp(max=end)
+    _, exponent = torch.frexp(size.clamp(min=info.smallest_normal))  # size = m · 2^exponent with 1/2 <= m < 1
+    gap = torch.ldexp(torch.ones_like(size), exponent - p)
+    return torch.copysign((exponent - lowest) * 2.0 ** (p - 1) + size / gap, x.double())
+
+
+def ulp_distance_oracle(actual, expected):
+    distance = (place(actual) - place(expected)).abs()
+    return distance.masked_fill(actual.isnan() | expected.isnan(), 2.0**63)
+
+
+ulp_distance = Exercise(
+    name="ulp_distance",
+    summary="how many representable numbers lie from actual to expected, elementwise",
+    oracle=ulp_distance_oracle,
+    outputs=(Output("distance", torch.int64),),
+    cases=pairs(),
+    tolerance=Tolerance(0, 0, "A count is right or wrong."),
+    hint="Read as integers, the bit patterns of two positive neighbours differ by 1.",
+    backends=("torch",),
+    points=3,
+    upcast=False,
+)
+
+axpy = Exercise(
+    name="axpy",
+    summary="a · x + y",
+    oracle=lambda a, x, y: a * x + y,
+    outputs=(Output("out"),),
+    cases=scaled(),
+    tolerance=Tolerance(
+        1,
+        8,
+        "One rounding at the end; in float32 one more of a · x, which may be large beside the sum.",
+        lambda a, x, y: (EPS * ((a * x).nan_to_num(posinf=0, neginf=0).abs() + y.abs()),),
+    ),
+    hint="Each program loads a block of x and a block of y, and stores a block.",
+    backends=("triton",),
+    points=3,
+    least_bytes=lambda a, x, y: 3 * x.numel() * x.element_size(),
+    traffic=1.05,
+)
+
+row_sum = Exercise(
+    name="row_sum",
+    summary="the sum of every row, accumulated in float32",
+    oracle=lambda x: x.sum(-1),
+    outputs=(Output("sums"),),
+    cases=rows(),
+    tolerance=Tolerance(
+        1,
+        8,
+        "Every addition in float32 rounds by half an ulp of what is summed so far: a few ulp of the sum of |x|.",
+        lambda x: (8 * EPS * x.nan_to_num(posinf=0, neginf=0).abs().sum(-1),),
+    ),
+    hint="One program a row: add blocks to a block of float32 zeros, and tl.sum it at the end.",
+    backends=("triton",),
+    points=4,
+    peer=lambda x: x.sum(-1),
+    least_bytes=lambda x: (x.numel() + x.shape[0]) * x.element_size(),
+    traffic=1.05,
+)

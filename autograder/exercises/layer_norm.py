@@ -1,0 +1,195 @@
+"""Layer norm. Case: burn 0.3.0 to 0.13.2, tracel-ai/burn#2185."""
+
+from dataclasses import replace
+
+import torch
+from torch.nn import functional as F
+
+from ...kernels.wild import layer_norm as wild
+from ..exercise import Case, Exercise, Output, Tolerance, WildBug, Witness
+from ..inputs import gradient, normal
+from ..row_inputs import EPS, backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
+
+STATISTICS = (Output("mean", torch.float32), Output("rstd", torch.float32))
+
+
+def layer_norm(x, weight, bias, eps=1e-5):
+    """(y, mean, rstd) in the dtype of x."""
+    mean = row_mean(x)
+    d = x - mean
+    rstd = (row_mean(d * d) + eps) ** -0.5
+    return d * rstd * weight + bias, mean.squeeze(-1), rstd.squeeze(-1)
+
+
+def layer_norm_gradients(dy, x, weight, mean, rstd):
+    """(dx, dweight, dbias). The mean is taken again: the one that is saved is a rounded float32."""
+    normal = (x - row_mean(x)) * rstd.unsqueeze(-1)
+    g = dy * weight
+    dx = rstd.unsqueeze(-1) * (g - row_mean(g) - normal * row_mean(g * normal))
+    return dx, (dy * normal).sum(0), dy.sum(0)
+
+
+def mean_error(x, rstd):
+    """What honest float32 code may lose of x̂, in standard deviations: the rounding of a sum of x, done in any way."""
+    return 4 * EPS * row_mean(x.abs()) * rstd.unsqueeze(-1)
+
+
+def forward_floor(x, weight, bias, eps=1e-5, *, corrected=False):
+    _, _, rstd = layer_norm(x, weight, bias, eps)
+    normal = ((x - row_mean(x)) * rstd.unsqueeze(-1)).abs()
+    lost = 0 if corrected else mean_error(x, rstd)
+    y = (4 * EPS * row_max(normal) + lost * (1 + normal)) * weight.abs() + 2 * EPS * bias.abs()
+    mean = 0 if corrected else 4 * EPS * row_mean(x.abs()).squeeze(-1)
+    return floors(y, mean, 0 if corrected else rstd * lost.squeeze(-1))
+
+
+def backward_floor(dy, x, weight, mean, rstd, *, corrected=False):
+    normal = ((x - row_mean(x)) * rstd.unsqueeze(-1)).abs()
+    g = (dy * weight).abs()
+    lost = 0 if corrected else mean_error(x, rstd)
+    inner, outer = row_mean(g * normal), row_mean(g)
+    dx = 4 * EPS * (row_max(g) + outer + row_max(normal) * inner) + lost * (inner + normal * outer + lost * outer)
+    dweight = (dy.abs() * (8 * EPS * row_max(normal) + lost)).sum(0)
+    return floors(rstd.unsqueeze(-1) * dx, dweight, 8 * EPS * dy.abs().sum(0))
+
+
+def forward_arguments(generator, x, eps=None, dtype=None):
+    w = weights(generator, x, dtype)
+    return (x, w, normal(generator, w.shape, w.dtype)) + (() if eps is None else (eps,))
+
+
+def backward_arguments(generator, x, eps=None, dtype=None):
+    zero = torch.zeros((), dtype=torch.float64)
+    _, mean, rstd = layer_norm(x.double(), zero, zero, 1e-5 if eps is None else eps)
+    return gradient(generator, x.shape, x.dtype), x, weights(generator, x, dtype), mean.float(), rstd.float()
+
+
+def far_from_zero(arguments):
+    """The distinction: a mean of 1e5 standard deviations."""
+    hint = "Subtract the mean, and look at the mean of what is left. In float32 it is not 0."
+    rows = [(1e5, 1.0), (-1e4, 0.1), (3e4, 0.3)]
+    return Case("distinction: mean 1e5 sigma", lambda g: arguments(g, offset(g, rows, 1000)), hint, bonus=True)
+
+
+def torch_forward(x, weight, bias, eps=1e-5):
+    _, mean, rstd = torch.native_layer_norm(x.float(), weight.shape, weight.float(), bias.float(), eps)
+    return F.layer_norm(x, weight.shape, weight, bias, eps), mean.squeeze(-1), rstd.squeeze(-1)
+
+
+def torch_backward(dy, x, weight, mean, rstd):
+    """In float32, rounded at the end: for half precision on the CPU, PyTorch adds up dweight in half precision."""
+    dy, v, w = (t.float().contiguous() for t in (dy, x, weight))
+    results = torch.ops.aten.native_layer_norm_backward(dy, v, w.shape, mean[:, None], rstd[:, None], w, w, [True] * 3)
+    return tuple(r.to(like.dtype) for r, like in zip(results, (x, weight, weight), strict=True))
+
+
+REASON = (
+    "One rounding at the end costs half an ulp. A float32 sum over a row leaves a few ulp of its largest element, 4 in "
+    "units of max |x̂|, and a sum of x a few ulp of mean |x|: nearly all of the error where the mean is far from 0."
+)
+EPSILON_OUTSIDE = WildBug(
+    who="burn 0.3.0-0.13.2",
+    thread="tracel-ai/burn#2185",
+    function=wild.layer_norm_forward_epsilon_outside,
+    seen_by="variance far below eps",
+    story=(
+        "It added eps to the standard deviation instead of the variance. A row of variance 0 is amplified 100,000 "
+        "times instead of 316 times. GroupNorm kept the expression until 0.17."
+    ),
+)
+UNBIASED = WildBug(
+    who="The Annotated Transformer",
+    thread="harvardnlp/annotated-transformer#122",
+    function=wild.layer_norm_forward_unbiased,
+    seen_by="3 columns",
+    story="x.std() divides by N - 1, not by N, and eps stands outside the root. One column gives NaN.",
+)
+PADDING = WildBug(
+    who="Liger-Kernel before 0.5.4",
+    thread="linkedin/Liger-Kernel#518",
+    function=wild.layer_norm_forward_padding,
+    seen_by="17 columns",
+    story=(
+        "The lanes of the block beyond the row hold 0. Minus the mean, squared, they are in the variance. With N a "
+        "power of two there are none; every test had one."
+    ),
+)
+ONE_PASS = WildBug(
+    who="burn-flex",
+    thread="tracel-ai/burn#5607",
+    function=wild.layer_norm_forward_one_pass,
+    seen_by="large mean",
+    story="mean(x²) - mean(x)² subtracts two large, nearly equal numbers; what is left is their rounding.",
+)
+EPSILON_OUTSIDE_GRADIENT = WildBug(
+    who="burn 0.3.0-0.13.2",
+    thread="tracel-ai/burn#1992",
+    function=wild.layer_norm_backward_epsilon_outside,
+    seen_by="constant rows",
+    story="With eps outside the root, the gradient goes through d√var, which is 0 / 0 on a constant row.",
+)
+
+layer_norm_forward = Exercise(
+    name="layer_norm_forward",
+    summary="y = (x - mean) · rstd · weight + bias for each row, rstd = 1 / √(var + eps)",
+    oracle=layer_norm,
+    outputs=(Output("y"), *STATISTICS),
+    cases=(
+        *rowwise(forward_arguments),
+        far_from_zero(forward_arguments),
+    ),
+    tolerance=Tolerance(1, 8, REASON, forward_floor, lambda *args: forward_floor(*args, corrected=True)),
+    hint="Mean, variance and normalisation of each row, in float32.",
+    refused=frozenset({"layer_norm", "native_layer_norm", "native_group_norm", "native_batch_norm", "batch_norm"}),
+    peer=torch_forward,
+    wild=(EPSILON_OUTSIDE, UNBIASED, PADDING, ONE_PASS),
+    points=4,
+    least_bytes=lambda x, weight, bias, eps=1e-5: row_bytes(x, weight, bias, statistics=2),
+    traffic=1.05,
+)
+
+layer_norm_backward = Exercise(
+    name="layer_norm_backward",
+    summary="dx = rstd · (g - mean(g) - x̂ · mean(g · x̂)), g = dy · weight; dweight = Σ dy · x̂, dbias = Σ dy",
+    oracle=layer_norm_gradients,
+    outputs=(Output("dx"), Output("dweight", "weight"), Output("dbias", "weight")),
+    cases=(
+        *rowwise(backward_arguments),
+        *backward(backward_arguments),
+        far_from_zero(backward_arguments),
+    ),
+    tolerance=Tolerance(1, 8, REASON, backward_floor, lambda *args: backward_floor(*args, corrected=True)),
+    hint="Everything follows from x̂ = (x - mean) · rstd and g = dy · weight; the sums over rows are a second step.",
+    refused=frozenset({"layer_norm", "native_layer_norm", "native_layer_norm_backward", "autograd"}),
+    allowed=frozenset({"sum"}),
+    peer=torch_backward,
+    wild=(EPSILON_OUTSIDE_GRADIENT,),
+    points=6,
+)
+
+
+def _no_witness(x, weight, bias, eps=1e-5):
+    """Why these are no arguments of layer norm; "" if they are."""
+    if x.dim() != 2 or weight.shape != x.shape[1:] or bias.shape != x.shape[1:]:
+        return "x is a matrix (M, N), weight and bias are (N,)."
+    if len({x.dtype, weight.dtype, bias.dtype}) > 1:
+        return "x, weight and bias need one dtype."
+    return "" if isinstance(eps, float) and eps > 0 else "eps is a positive float."
+
+
+VISIBLE = Tolerance(
+    half=8,
+    single=2.0**17,
+    reason="A witness should convict at a glance: more than 1 % of the largest element of the row.",
+    floor=lambda *args: floors(0.01 * row_max(layer_norm(*args)[0]), 0, 0),
+)
+
+layer_norm_witness = Witness(
+    name="layer_norm_witness",
+    summary="(x, weight, bias) or (x, weight, bias, eps) on which burn's epsilon is off by more than 1 %",
+    exercise=replace(layer_norm_forward, tolerance=VISIBLE),
+    bug=EPSILON_OUTSIDE,
+    hint="√var + eps and √(var + eps) are close where var is much larger than eps. Choose a row in which it is not.",
+    complaint=_no_witness,
+    points=2,
+)

@@ -1,0 +1,109 @@
+"""RMS norm. Case: nn.RMSNorm in PyTorch 2.4, pytorch/pytorch#133085."""
+
+import torch
+
+from ...kernels.wild import rms_norm as wild
+from ..exercise import Case, Exercise, Output, Tolerance, WildBug
+from ..inputs import gradient, normal
+from ..row_inputs import EPS, backward, floors, row_bytes, row_mean, rowwise, weights
+
+
+def rms_norm(x, weight, eps=1e-6):
+    """(y, rstd) in the dtype of x."""
+    rstd = (row_mean(x * x) + eps) ** -0.5
+    return x * rstd * weight, rstd.squeeze(-1)
+
+
+def rms_norm_gradients(dy, x, weight, rstd):
+    """(dx, dweight)."""
+    normal = x * rstd.unsqueeze(-1)
+    g = dy * weight
+    return rstd.unsqueeze(-1) * (g - normal * row_mean(g * normal)), (dy * normal).sum(0)
+
+
+def backward_floor(dy, x, weight, rstd):
+    normal = (x * rstd.unsqueeze(-1)).abs()
+    g = (dy * weight).abs()
+    dx = 4 * EPS * rstd.unsqueeze(-1) * (g + normal * row_mean(g * normal))
+    return floors(dx, 8 * EPS * (dy.abs() * normal).sum(0))
+
+
+def forward_arguments(generator, x, eps=None, dtype=None):
+    return (x, weights(generator, x, dtype)) + (() if eps is None else (eps,))
+
+
+def backward_arguments(generator, x, eps=None, dtype=None):
+    _, rstd = rms_norm(x.double(), torch.zeros((), dtype=torch.float64), 1e-6 if eps is None else eps)
+    return gradient(generator, x.shape, x.dtype), x, weights(generator, x, dtype), rstd.float()
+
+
+def large(arguments):
+    """The distinction: rows from 1e16 to 1e30, and one of ordinary size between them."""
+    hint = "The square of 1.9e19 is infinite in float32. Does rstd have to be 0, is there no other way to it?"
+    scales = torch.tensor([[1e16], [3e20], [2.0], [1e25], [1e30]])
+    return Case(
+        "distinction: squares beyond float32", lambda g: arguments(g, normal(g, (5, 300)) * scales), hint, bonus=True
+    )
+
+
+REASON = (
+    "One rounding at the end costs half an ulp. Nothing cancels in the forward pass: a few ulp of float32. Backward, "
+    "the two terms of dx and the terms of dweight may cancel: a few ulp of the largest of them remain."
+)
+
+
+def torch_forward(x, weight, eps=1e-6):
+    y, rstd = torch.ops.aten._fused_rms_norm(x, weight.shape, weight, eps)
+    return y, rstd.squeeze(-1)
+
+
+HALF_SQUARES = WildBug(
+    who="PyTorch 2.4",
+    thread="pytorch/pytorch#133085",
+    function=wild.rms_norm_forward_half_squares,
+    seen_by="float16 values of 300",
+    story="It squared in the dtype of x. In float16 the square of 256 is infinite, rstd is 0 and the whole row is 0.",
+)
+RESCALED = WildBug(
+    who="coremltools",
+    thread="apple/coremltools#2821",
+    function=wild.rms_norm_forward_rescaled,
+    seen_by="one outlier",
+    story="It divides the row by its largest element m, but not eps, which counts m² times. A row of zeros is NaN.",
+)
+
+rms_norm_forward = Exercise(
+    name="rms_norm_forward",
+    summary="y = x · rstd · weight for each row, rstd = 1 / √(mean(x²) + eps)",
+    oracle=rms_norm,
+    outputs=(Output("y"), Output("rstd", torch.float32)),
+    cases=(
+        *rowwise(forward_arguments),
+        large(forward_arguments),
+    ),
+    tolerance=Tolerance(1, 8, REASON),
+    hint="The mean of the squares of each row, in float32.",
+    refused=frozenset({"rms_norm", "_fused_rms_norm"}),
+    peer=torch_forward,
+    wild=(HALF_SQUARES, RESCALED),
+    points=3,
+    least_bytes=lambda x, weight, eps=1e-6: row_bytes(x, weight, statistics=1),
+    traffic=1.05,
+)
+
+rms_norm_backward = Exercise(
+    name="rms_norm_backward",
+    summary="dx = rstd · (g - x̂ · mean(g · x̂)), g = dy · weight, x̂ = x · rstd; dweight = Σ dy · x̂ over rows",
+    oracle=rms_norm_gradients,
+    outputs=(Output("dx"), Output("dweight", "weight")),
+    cases=(
+        *rowwise(backward_arguments),
+        *backward(backward_arguments),
+        large(backward_arguments),
+    ),
+    tolerance=Tolerance(1, 8, REASON, backward_floor, backward_floor),
+    hint="Layer norm's gradient without the terms that came from the mean.",
+    refused=frozenset({"rms_norm", "_fused_rms_norm", "_fused_rms_norm_backward", "autograd"}),
+    allowed=frozenset({"sum"}),
+    points=4,
+)

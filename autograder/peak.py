@@ -1,0 +1,39 @@
+"""The most memory that tensors took at once, counted from the operators that made them; the same on every machine."""
+
+import weakref
+
+import torch
+
+
+class Peak:
+    """Counts the bytes of every storage it is shown, from then until PyTorch frees it. ``most`` is the high-water mark.
+
+    What an operator takes inside itself and gives back is not seen.
+    """
+
+    def __init__(self):
+        self.now = self.most = 0
+        self._known: dict[int, weakref.finalize] = {}
+
+    def exclude(self, tensor: torch.Tensor) -> None:
+        """Memory that was there before, and that views of it share."""
+        self._watch(tensor, 0)
+
+    def note(self, result) -> None:
+        """What an operator returned."""
+        for one in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(one, torch.Tensor):
+                self._watch(one, one.untyped_storage().nbytes())
+
+    def _watch(self, tensor: torch.Tensor, nbytes: int) -> None:
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key in self._known:
+            return
+        self._known[key] = weakref.finalize(storage, self._free, key, nbytes)
+        self.now += nbytes
+        self.most = max(self.most, self.now)
+
+    def _free(self, key: int, nbytes: int) -> None:
+        self.now -= nbytes
+        self._known.pop(key, None)

@@ -1,0 +1,188 @@
+"""Three interpreters on the same kernels, in one run: Triton's own, the strict emulator, and triton-viz's sanitizer.
+
+    python benchmarks/emulator.py             time, as ratios to Triton's interpreter, then planted bugs by tool
+    python benchmarks/emulator.py --time      the first table only
+    python benchmarks/emulator.py --bugs      the second table only
+
+triton-viz is not a dependency: where it is not installed, its columns say "not run". Its sanitizer reasons about
+addresses with a solver and does not compute values.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+import planted  # noqa: E402  before triton
+import torch  # noqa: E402
+import triton  # noqa: E402
+import triton.language as tl  # noqa: E402
+from graded_kernels.autograder.emulator import Emulator  # noqa: E402
+from triton.runtime.interpreter import InterpretedFunction  # noqa: E402
+
+REPEAT = 7
+
+
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    tl.store(y_ptr + offsets, x / (1 + tl.exp(-x)), mask=mask)
+
+
+@triton.jit
+def softmax_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    at = tl.program_id(0) * n + columns
+    x = tl.load(x_ptr + at, mask=columns < n, other=-float("inf"))
+    e = tl.exp(x - tl.max(x, axis=0))
+    tl.store(y_ptr + at, e / tl.sum(e, axis=0), mask=columns < n)
+
+
+@triton.jit
+def variance_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    total = tl.zeros([BLOCK], dtype=tl.float32)
+    for start in range(0, n, BLOCK):
+        columns = start + tl.arange(0, BLOCK)
+        total += tl.load(x_ptr + row * n + columns, mask=columns < n, other=0.0)
+    mean = tl.sum(total) / n
+    square = tl.zeros([BLOCK], dtype=tl.float32)
+    for start in range(0, n, BLOCK):
+        columns = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * n + columns, mask=columns < n, other=0.0)
+        square += tl.where(columns < n, (x - mean) * (x - mean), 0.0)
+    tl.store(y_ptr + row, tl.sum(square) / n)
+
+
+@triton.jit
+def matmul_kernel(a_ptr, b_ptr, c_ptr, N: tl.constexpr, B: tl.constexpr):
+    m = tl.program_id(0) * B + tl.arange(0, B)
+    n = tl.program_id(1) * B + tl.arange(0, B)
+    acc = tl.zeros((B, B), dtype=tl.float32)
+    for start in range(0, N, B):
+        k = start + tl.arange(0, B)
+        a = tl.load(a_ptr + m[:, None] * N + k[None, :])
+        acc += tl.dot(a, tl.load(b_ptr + k[:, None] * N + n[None, :]), input_precision="ieee")
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+
+
+def silu(kernel):
+    x, y = torch.randn(65536), torch.zeros(65536)
+    return lambda: kernel[(64,)](x, y, 65536, BLOCK=1024)
+
+
+def softmax(kernel):
+    x, y = torch.randn(64, 1000), torch.zeros(64, 1000)
+    return lambda: kernel[(64,)](x, y, 1000, BLOCK=1024)
+
+
+def variance(kernel):
+    x, y = torch.randn(32, 1000), torch.zeros(32)
+    return lambda: kernel[(32,)](x, y, 1000, BLOCK=256)
+
+
+def matmul(kernel):
+    a, b, c = torch.randn(128, 128), torch.randn(128, 128), torch.zeros(128, 128)
+    return lambda: kernel[(4, 4)](a, b, c, N=128, B=32)
+
+
+KERNELS = {
+    "silu, 65,536 elements, block 1024": (silu_kernel, silu),
+    "softmax, 64 rows of 1,000": (softmax_kernel, softmax),
+    "variance, 32 rows of 1,000, block 256": (variance_kernel, variance),
+    "matmul, 128 x 128 x 128, block 32": (matmul_kernel, matmul),
+}
+
+
+def sanitizer():
+    """triton-viz's decorator for a kernel, or None where it is not installed."""
+    try:
+        import triton_viz
+        from triton_viz.clients import Sanitizer
+    except ImportError:
+        return None
+    return lambda kernel: triton_viz.trace(client=Sanitizer(abort_on_error=True))(kernel)
+
+
+def seconds(run) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def fastest(run) -> float:
+    run()  # imports, caches and rewriting do not count
+    return min(seconds(run) for _ in range(REPEAT))
+
+
+def time_table() -> None:
+    print(f"| kernel | Triton {triton.__version__}'s interpreter | emulator | triton-viz sanitizer |")
+    print("|---|---|---|---|")
+    rows = {}
+    for name, (kernel, make) in KERNELS.items():
+        plain = fastest(make(kernel))
+        with Emulator():
+            ours = fastest(make(kernel))
+        rows[name] = plain, ours
+    trace = sanitizer()
+    for name, (kernel, make) in KERNELS.items():  # last: triton-viz changes the interpreter for good
+        plain, ours = rows[name]
+        theirs = f"{fastest(make(trace(kernel))) / plain:.2f}" if trace else "not run"
+        print(f"| {name} | 1 ({1000 * plain:.1f} ms) | {ours / plain:.2f} | {theirs} |")
+
+
+def sanitized(name: str) -> str:
+    """What triton-viz's sanitizer says about one planted bug. It leaves the process when it finds something."""
+    module = importlib.import_module(f"planted.{name}")
+    trace = sanitizer()
+    for key, value in list(vars(module).items()):
+        if isinstance(value, InterpretedFunction):
+            setattr(module, key, trace(value))
+    try:
+        module.run()
+    except SystemExit:
+        return "out-of-bounds"
+    except Exception as error:
+        return f"raises {type(error).__name__}"
+    return "nothing"
+
+
+def in_a_process(name: str) -> str:
+    """`sanitized` in a process of its own: the last line it prints."""
+    if sanitizer() is None:
+        return "not run"
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    code = f"import json, emulator; print(); print(json.dumps(emulator.sanitized({name!r})))"
+    child = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    return json.loads(child.stdout.splitlines()[-1]) if child.returncode == 0 else f"dies ({child.returncode})"
+
+
+def bug_table() -> None:
+    print("| planted bug | Triton's interpreter | emulator | triton-viz sanitizer |")
+    print("|---|---|---|---|")
+    for bug in planted.bugs():
+        verdict = planted.emulate(bug)
+        found = {"wrong-value": "wrong value", "order": "depends on the order"}.get(bug.kind, bug.kind)
+        ours = found if planted.seen(bug, verdict) else "MISSED"
+        print(f"| {bug.name.replace('_', ' ')} | {planted.plain(bug)} | {ours} | {in_a_process(bug.name)} |")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--time", action="store_true", help="the times only")
+    parser.add_argument("--bugs", action="store_true", help="the planted bugs only")
+    wanted = parser.parse_args()
+    if not wanted.bugs:
+        time_table()
+    if not wanted.time:
+        bug_table()

@@ -1,0 +1,127 @@
+"""Who reads and writes what: the accesses of a small launch, recorded by the emulator and drawn, a program a row."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from ..autograder.emulator import Emulator, EmulatorError
+from ..autograder.interpret import interpreted
+from . import figures
+
+GREY, BLUE, GREEN, RED = "#eeeeee", "#d6e6f2", "#d9ecd3", "#f4cccc"
+EDGES = {GREY: figures.QUIET, BLUE: figures.RIGHT, GREEN: "#38761d", RED: figures.WRONG}
+REFUSAL = "These pictures need Triton's interpreter: restart with TRITON_INTERPRET=1 in the environment."
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One load or store of one program: for each lane the element offset, and whether the mask lets it through."""
+
+    program: int
+    verb: str
+    tensor: str
+    offsets: tuple[int, ...]
+    on: tuple[bool, ...]
+
+
+@dataclass
+class Story:
+    """What a launch touched, in order; how many elements each tensor has; the emulator's words if it was stopped."""
+
+    touches: list[Touch] = field(default_factory=list)
+    sizes: dict[str, int] = field(default_factory=dict)
+    error: str = ""
+
+    def of(self, program: int) -> list[Touch]:
+        return [touch for touch in self.touches if touch.program == program]
+
+
+class _Recorder(Emulator):
+    """An emulator that also writes down every block of addresses before it is checked."""
+
+    story = Story()
+
+    def begin(self, launch):
+        access = super().begin(launch)
+        for verb in ("load", "store"):
+            setattr(access, verb, self._recorded(verb, access, getattr(access, verb)))
+        return access
+
+    def _recorded(self, verb: str, access, perform: Callable) -> Callable:
+        def recorded(addresses, values_or_mask, *rest):
+            mask = values_or_mask if verb == "load" else rest[0]
+            flat = addresses.ravel()
+            on = np.broadcast_to(True if mask is None else np.asarray(mask, bool), addresses.shape).ravel()
+            region = access.space.find(int(flat[on.argmax()]))
+            offsets = (flat - np.uint64(region.virtual)).view(np.int64) // region.itemsize
+            program = access.program - access.first - 1
+            self.story.sizes[region.name] = region.tensor.numel()
+            self.story.touches.append(Touch(program, verb, region.name, tuple(offsets.tolist()), tuple(on.tolist())))
+            return perform(addresses, values_or_mask, *rest)
+
+        return recorded
+
+
+def watch(launch: Callable[[], object]) -> Story:
+    """Runs ``launch()`` in the emulator and returns what its Triton programs touched, up to an access out of bounds.
+
+    ``launch`` makes its tensors itself: it is run again for the emulator's own words where it was stopped.
+    """
+    if not interpreted():
+        return Story(error=REFUSAL)
+    recorder = _Recorder()
+    recorder.story = story = Story()
+    try:
+        with recorder:
+            launch()
+    except EmulatorError:
+        story.error = _words(launch)
+    return story
+
+
+def _words(launch: Callable[[], object]) -> str:
+    """Said without the recorder, which stands between the emulator and the line of the kernel."""
+    try:
+        with Emulator():
+            launch()
+    except EmulatorError as error:
+        return str(error)
+    return ""
+
+
+def draw(story: Story, program: int | None = None) -> None:
+    """Loads blue, stores green, masked-off lanes grey, lanes out of bounds red; one program, or all of them."""
+    programs = sorted({t.program for t in story.touches}) if program is None else [program]
+    rows = [touch for p in programs for touch in story.of(p)]
+    if not rows:
+        print(story.error or f"Program {program} touched nothing.")
+        return
+    first = min(min(t.offsets) for t in rows)
+    last = max(max(t.offsets) for t in rows)
+    title = f"program {', '.join(map(str, programs))}"
+    ax = figures.axes("element", "", title, y=(0.2 - len(rows), 1), height=0.9 + 0.42 * len(rows))
+    for height, touch in enumerate(rows):
+        for offset, on in zip(touch.offsets, touch.on, strict=True):
+            _cell(ax, offset, -height, _colour(touch, offset, on, story.sizes[touch.tensor]))
+    ax.set_yticks([0.4 - i for i in range(len(rows))], [f"program {t.program} {t.verb}s {t.tensor}" for t in rows])
+    ax.set(xlim=(first - 0.2, last + 1.2), xticks=[])
+    ax.tick_params(left=False)
+    ax.spines[:].set_visible(False)
+    if story.error:
+        print(story.error)
+
+
+def _colour(touch: Touch, offset: int, on: bool, size: int) -> str:
+    if not on:
+        return GREY
+    if not 0 <= offset < size:
+        return RED
+    return BLUE if touch.verb == "load" else GREEN
+
+
+def _cell(ax: plt.Axes, offset: int, height: float, colour: str) -> None:
+    ax.add_patch(plt.Rectangle((offset, height), 0.92, 0.8, facecolor=colour, edgecolor=EDGES[colour]))
+    ink = figures.QUIET if colour == GREY else figures.WRONG if colour == RED else figures.INK
+    ax.text(offset + 0.46, height + 0.4, str(offset), ha="center", va="center", fontsize=9, color=ink)

@@ -1,0 +1,25 @@
+"""Floating-point numbers in PyTorch: how far apart are two of them?
+
+Read as an integer, the bit pattern of a positive number counts the numbers below it: the next number's pattern is one
+more. Negative numbers have the sign bit set and count downwards. IEEE 754-2008, section 3.4; Dawson 2012, "Comparing
+floating point numbers".
+"""
+
+import torch
+
+
+# %% ulp_distance
+def ulp_distance(actual, expected):
+    """How many steps from one representable number to the next lead from actual to expected, elementwise, in int64.
+
+    Both of one shape and one dtype: float32, float16 or bfloat16. Equal numbers are 0 apart, and so are 0 and -0;
+    infinity is one step after the largest number. Where either is NaN: 2^63 - 1, which no tolerance admits.
+    """
+    integer = torch.int32 if actual.dtype == torch.float32 else torch.int16
+
+    def place(x):  # ..., -2, -1, 0, 1, 2, ... from -infinity to infinity, in int64, where no difference overflows
+        bits = x.contiguous().view(integer).long()
+        return torch.where(bits < 0, torch.iinfo(integer).min - bits, bits)
+
+    distance = (place(actual) - place(expected)).abs()
+    return distance.masked_fill(actual.isnan() | expected.isnan(), torch.iinfo(torch.int64).max)

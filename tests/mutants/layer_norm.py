@@ -1,0 +1,118 @@
+"""Layer norm, broken: (why, old, new, the case that must see it)."""
+
+ORDINARY, CONSTANT, TINY, LARGE_EPS = "ordinary values", "constant rows", "variance far below eps", "eps = 0.1"
+FAR, PADDED, LONG, FP16, BF16 = "large mean", "17 columns", "a row longer than a block", "float16", "bfloat16"
+SQUARES, MIXED, BURN = "float16 values of 300", "bfloat16 with float32 weights", "burn 0.3.0-0.13.2 is wrong on it"
+UPCAST = "x.to(torch.promote_types(x.dtype, torch.float32))"
+VARIANCE = "(d * d).mean(-1, keepdim=True)"
+LOAD_X = "x = tl.load(x_ptr + row * N + cols, mask=mask, other=0.0).to(tl.float32)"
+Y = "y = d * rstd * weight + bias"
+AGAIN = LOAD_X.removeprefix("x = ")
+
+MUTANTS = {
+    ("layer_norm_forward", "torch"): (
+        (
+            "adds eps to the standard deviation",
+            f"torch.rsqrt({VARIANCE} + eps)",
+            f"1 / ({VARIANCE}.sqrt() + eps)",
+            TINY,
+        ),
+        ("divides by N - 1", VARIANCE, "(d * d).sum(-1, keepdim=True) / max(x.shape[-1] - 1, 1)", "3 columns"),
+        ("takes the variance in one pass", VARIANCE, "((v * v).mean(-1, keepdim=True) - mean * mean)", FAR),
+        ("computes in the dtype of x", UPCAST, "x", FP16),
+        ("returns float32", "y.to(x.dtype)", "y", FP16),
+        ("scales the bias", Y, "y = (d * rstd + bias) * weight", ORDINARY),
+        ("has another default eps", "eps=1e-5", "eps=1e-6", TINY),
+        ("ignores eps", "+ eps)", "+ 1e-5)", LARGE_EPS),
+        ("normalises columns", "mean = v.mean(-1, keepdim=True)", "mean = v.mean(0, keepdim=True)", ORDINARY),
+    ),
+    ("layer_norm_backward", "torch"): (
+        ("forgets mean(g)", " - g.mean(-1, keepdim=True)", "", ORDINARY),
+        ("forgets the variance's part", " - normal * (g * normal).mean(-1, keepdim=True)", "", ORDINARY),
+        ("forgets the weight", "g = dy * weight", "g = dy", ORDINARY),
+        ("leaves dy in half precision", "dy.to(wide)", "dy", BF16),
+        ("sums rounded numbers", "(dy * normal).sum(0)", "(dy * normal).to(x.dtype).sum(0)", FP16),
+        ("takes the mean of dy", "dy.sum(0)", "dy.mean(0)", ORDINARY),
+        (
+            "gives dweight the dtype of x",
+            "(dy * normal).sum(0).to(weight.dtype)",
+            "(dy * normal).sum(0).to(x.dtype)",
+            MIXED,
+        ),
+        ("goes through the root of var", "* rstd  # x̂", "/ d.var(-1, correction=0, keepdim=True).sqrt()", CONSTANT),
+    ),
+    ("layer_norm_witness", "torch"): (
+        ("has an ordinary variance", "0.0, 1e-4, -1e-4, 2e-4", "0.0, 1.0, -2.0, 3.0", BURN),
+        ("holds a NaN", "0.0, 1e-4, -1e-4, 2e-4", "0.0, float('nan'), -1e-4, 2e-4", "a valid input"),
+        ("is empty", "return x,", "return x[:0],", "a valid input"),
+        (
+            "has a weight of another length",
+            "torch.tensor([1.0, -0.5, 2.0, 0.75])",
+            "torch.tensor([1.0, -0.5, 2.0])",
+            "a valid input",
+        ),
+        ("is one vector", "return x,", "return x[0],", "a valid input"),
+    ),
+    ("layer_norm_forward", "triton"): (
+        ("squares the padding", "d = tl.where(mask, x - mean, 0.0)", "d = x - mean", PADDED),
+        (
+            "adds eps to the standard deviation",
+            "tl.rsqrt(tl.sum(d * d) / N + eps)",
+            "1.0 / (tl.sqrt(tl.sum(d * d) / N) + eps)",
+            TINY,
+        ),
+        (
+            "divides by the block",
+            "rstd = tl.rsqrt(tl.sum(d * d) / N + eps)",
+            "rstd = tl.rsqrt(tl.sum(d * d) / BLOCK + eps)",
+            PADDED,
+        ),
+        (
+            "has no mask on the store",
+            "tl.store(y_ptr + row * N + cols, y.to(y_ptr.dtype.element_ty), mask=mask)",
+            "tl.store(y_ptr + row * N + cols, y.to(y_ptr.dtype.element_ty))",
+            CONSTANT,
+        ),
+        ("squares in the dtype of x", "tl.sum(d * d) / N", "tl.sum((d * d).to(x_ptr.dtype.element_ty)) / N", SQUARES),
+        ("reads x twice", Y + "\n\n", f"y = ({AGAIN} - mean - rest) * rstd * weight + bias\n\n", "memory traffic"),
+        (
+            "forgets that blocks differ in their mean",
+            "squares += tl.sum(d * d) + step * step * start * share",
+            "squares += tl.sum(d * d)",
+            LONG,
+        ),
+        ("keeps the mean of the first block", "rest += step * share", "rest += 0.0 * share", LONG),
+        ("reads a transposed tensor as it lies", "bias = x.contiguous(), ", "bias = x, ", "transposed"),
+    ),
+    ("layer_norm_backward", "triton"): (
+        (
+            "counts the padding",
+            "d = tl.where(mask, x - tl.load(mean_ptr + row), 0.0)",
+            "d = x - tl.load(mean_ptr + row)",
+            PADDED,
+        ),
+        ("keeps only the last row of a group", "dbias += dy", "dbias = dy", "301 rows"),
+        ("gives every program all its rows", "tl.minimum(M - first, rows).to(tl.int32)", "rows", "301 rows"),
+        ("adds up the first partial sums only", "range(0, P, ROWS)", "range(0, ROWS, ROWS)", "80 rows"),
+        ("leaves out mean(g)", "g - g_mean - normal", "g - normal", ORDINARY),
+        ("forgets the third mean of a long row", "row * 3 + 2, means[2]", "row * 3 + 2, means[1]", LONG),
+        (
+            "leaves dweight unwritten for no rows",
+            "return dx, dweight.zero_(), dbias.zero_()",
+            "return dx, dweight, dbias",
+            "no rows",
+        ),
+        (
+            "forgets the strides of dy",
+            "dy, x, weight, mean, rstd = (t.contiguous() for t in (dy, x, weight, mean, rstd))",
+            "x, weight, mean, rstd = (t.contiguous() for t in (x, weight, mean, rstd))",
+            "dy of stride 0",
+        ),
+        (
+            "rounds the partial sums",
+            "torch.empty(groups, N, dtype=torch.float32",
+            "torch.empty(groups, N, dtype=x.dtype",
+            BF16,
+        ),
+    ),
+}

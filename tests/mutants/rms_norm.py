@@ -1,0 +1,71 @@
+"""RMS norm, broken: (why, old, new, the case that must see it)."""
+
+ORDINARY, TINY, LARGE_EPS, PADDED = "ordinary values", "variance far below eps", "eps = 0.1", "17 columns"
+LONG, FP16, BF16, SQUARES = "a row longer than a block", "float16", "bfloat16", "float16 values of 300"
+MEAN = "(v * v).mean(-1, keepdim=True)"
+LOAD_X = "x = tl.load(x_ptr + row * N + cols, mask=mask, other=0.0).to(tl.float32)"
+STORE_Y = "tl.store(y_ptr + row * N + cols, y.to(y_ptr.dtype.element_ty), mask=mask)"
+
+MUTANTS = {
+    ("rms_norm_forward", "torch"): (
+        ("squares in the dtype of x", "x.to(torch.promote_types(x.dtype, torch.float32))", "x", SQUARES),
+        ("adds eps outside the root", f"torch.rsqrt({MEAN} + eps * scale * scale)", f"1 / ({MEAN}.sqrt() + eps)", TINY),
+        ("subtracts the mean", "v = v * scale", "v = (v - v.mean(-1, keepdim=True)) * scale", "large mean"),
+        ("sums instead of averaging", MEAN, "(v * v).sum(-1, keepdim=True)", ORDINARY),
+        ("has layer norm's eps", "eps=1e-6", "eps=1e-5", TINY),
+        ("ignores eps", "eps * scale * scale", "1e-6 * scale * scale", LARGE_EPS),
+        (
+            "scales every row, and not eps",
+            "eps * scale * scale",
+            "eps * v.abs().amax(-1, keepdim=True) ** 2",
+            "one outlier",
+        ),
+        ("rounds before the weight", "(v * rstd * weight)", "((v * rstd).to(x.dtype) * weight)", FP16),
+    ),
+    ("rms_norm_backward", "torch"): (
+        ("forgets the mean", " - normal * (g * normal).mean(-1, keepdim=True)", "", ORDINARY),
+        ("has layer norm's gradient", "(g - normal *", "(g - g.mean(-1, keepdim=True) - normal *", ORDINARY),
+        ("forgets the weight", "g = dy * weight", "g = dy", ORDINARY),
+        ("leaves dy in half precision", "dy.to(wide)", "dy", BF16),
+        ("sums rounded numbers", "(dy * normal).sum(0)", "(dy * normal).to(x.dtype).sum(0)", FP16),
+        ("gives dweight the dtype of x", ".to(weight.dtype)", ".to(x.dtype)", "bfloat16 with float32 weights"),
+    ),
+    ("rms_norm_forward", "triton"): (
+        ("divides by the block", "tl.sum(x * x) / N", "tl.sum(x * x) / BLOCK", PADDED),
+        (
+            "adds eps outside the root",
+            "tl.rsqrt(tl.sum(x * x) / N + eps * scale * scale)",
+            "1.0 / (tl.sqrt(tl.sum(x * x) / N) + eps)",
+            TINY,
+        ),
+        ("has no mask on the store", STORE_Y, STORE_Y.replace(", mask=mask", ""), "constant rows"),
+        ("squares in the dtype of x", "tl.sum(x * x) / N", "tl.sum((x * x).to(x_ptr.dtype.element_ty)) / N", SQUARES),
+        (
+            "reads x twice",
+            "y = x * rstd * weight\n\n",
+            "y = " + LOAD_X.removeprefix("x = ") + " * scale * rstd * weight\n\n",
+            "memory traffic",
+        ),
+        ("keeps the last block of a long row", "squares += x * x", "squares = x * x", LONG),
+        ("reads a transposed tensor as it lies", "x, weight = x.contiguous(), ", "x, weight = x, ", "transposed"),
+    ),
+    ("rms_norm_backward", "triton"): (
+        ("divides by the block", "tl.sum(g * normal) / N", "tl.sum(g * normal) / BLOCK", PADDED),
+        ("keeps only the last row of a group", "dweight += dy * normal", "dweight = dy * normal", "301 rows"),
+        ("gives every program all its rows", "tl.minimum(M - first, rows).to(tl.int32)", "rows", "301 rows"),
+        ("keeps the last block of a long row", "total += dy", "total = dy", LONG),
+        ("forgets the mean", "g - normal * gx_mean", "g", ORDINARY),
+        (
+            "forgets the strides of dy",
+            "dy, x, weight, rstd = dy.contiguous(), x",
+            "x, weight, rstd = x",
+            "dy of stride 0",
+        ),
+        (
+            "has no mask on the store",
+            "dx.to(dx_ptr.dtype.element_ty), mask=mask)",
+            "dx.to(dx_ptr.dtype.element_ty))",
+            "constant rows",
+        ),
+    ),
+}
