@@ -30,10 +30,10 @@ teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrade
 
 test: .venv/.ready   ## the whole suite
 	@ruff check . && ruff format --check .
-	@python -m pytest $(PYTEST_ARGS)
+	@python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
 
 test-all: .venv/.ready  ## the slow, exhaustive runs too
-	@python -m pytest --exhaustive $(PYTEST_ARGS)
+	@python -m pytest -n auto --dist loadfile --exhaustive $(PYTEST_ARGS)
 
 build: .venv/.ready  ## course/source from chapters and answers, and the tests' submissions from it
 	@python -m graded_kernels.course.build

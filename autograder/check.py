@@ -1,8 +1,7 @@
-"""The check: one engine for the notebook cell, the grader and pytest. It asks a runner for outputs and judges them
-here.
-"""
+"""The check: one engine for the notebook cell, the grader and pytest. A runner gives outputs; they are judged here."""
 
 import difflib
+import os
 import platform
 from importlib import metadata
 
@@ -29,17 +28,20 @@ def check(exercise: str, function, backend: str | None = None, *, seed: int = 0,
     that the exercise has, or ``"triton"`` if the function's module holds Triton kernels. seed: of the random inputs.
     compiler: whether a Triton answer that is right so far is compiled ahead of time for GPUs, too.
     The function is called in this process, on copies of its inputs. The report is true if every case but the
-    distinctions passed. Raises ValueError for an unknown exercise or a backend the exercise does not have.
+    distinctions passed. Raises ValueError for an unknown exercise or a backend the exercise does not have. Where
+    nbgrader itself runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes
+    silence for success.
     """
     record = find(exercise)
     backend = choose_backend(record, backend, function)
-    return judge(record, backend, InProcess(function, record, backend), seed=seed, compiler=compiler)
+    report = judge(record, backend, InProcess(function, record, backend), seed=seed, compiler=compiler)
+    if not report.passed and "NBGRADER_EXECUTION" in os.environ:
+        raise AssertionError(str(report))
+    return report
 
 
 def check_answer(answer: Answer, backend: str, *, seed: int = 0, compiler: bool = True) -> Report:
-    """Checks an answer that is code, not yet a function. An answer that cannot be loaded gets a report that says
-    why.
-    """
+    """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why."""
     record = find(answer.exercise)
     try:
         runner = InProcess(load(answer), record, backend)

@@ -261,3 +261,11 @@ def test_what_the_emulator_cannot_show_is_noted_for_the_operations_a_triton_answ
     plain = check("axpy", axpy, compiler=False)
     assert plain.passed and plain.notes == ()
     assert verdict(right)[0].notes == ()
+
+
+def test_a_failed_check_raises_where_nbgrader_runs_the_notebook(monkeypatch):
+    """`nbgrader validate` calls a notebook right when no cell raises."""
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    with pytest.raises(AssertionError, match="exact zeros"):
+        check("silu_forward", lambda x: right(x).masked_fill(x == 0, 1.0), backend="torch")
+    assert check("silu_forward", right, backend="torch").passed

@@ -204,7 +204,8 @@ def test_what_the_emulator_cannot_show_is_one_line_each():
     notes = ("`tl.exp` is looser there.", f"The sums differ. {NASTY}")
     page = report(case("a"), passed=True, notes=notes, environment={"python": "3.11"})
     shown, html = text.render(page, color=False), notebook.render(page)
-    in_order(shown, "1 case passed", "On a GPU: `tl.exp` is looser there.\n", "On a GPU: The sums differ. ", "Python")
-    in_order(html, '<p class="quiet">On a GPU: <code>tl.exp</code> is looser there.</p>', "On a GPU: The sums", "Python")
+    in_order(shown, "1 case passed", "On a GPU: `tl.exp` is looser there.\n", "On a GPU: The sums differ.", "Python")
+    line = '<p class="quiet">On a GPU: <code>tl.exp</code> is looser there.</p>'
+    in_order(html, line, '<p class="quiet">On a GPU: The sums differ.', "Python")
     assert "<script" not in html and "\x1b" not in shown + html
     assert "On a GPU" not in text.render(report(case("a"))) + notebook.render(report(case("a")))

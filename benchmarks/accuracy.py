@@ -1,0 +1,145 @@
+"""How far from the exact result: our answers in both backends beside PyTorch's own functions, in ulp of the output.
+
+    python benchmarks/accuracy.py             every exercise; writes benchmarks/accuracy.md and prints it
+    python benchmarks/accuracy.py silu_forward gelu_forward        these exercises only; prints, writes nothing
+
+The inputs are the cases of the exercises: all 65,536 values of float16 and bfloat16 for elementwise functions, samples
+of float32, rows and matrices for the others. The exact result, the distance and the tolerance are the check's own.
+Triton kernels run in the emulator, PyTorch's functions on the CPU.
+"""
+
+import dataclasses
+import importlib
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.check import environment
+from graded_kernels.autograder.compare import compare, expect
+from graded_kernels.autograder.exercise import Case, Exercise
+from graded_kernels.autograder.runner import InProcess
+from graded_kernels.course.regions import BACKENDS, find_regions
+
+ROOT = Path(__file__).resolve().parent.parent
+FORMATS = (torch.float16, torch.bfloat16, torch.float32)  # narrowest first: a case belongs to the first that it holds
+AUTHORS = ("PyTorch", "ours, PyTorch", "ours, Triton")
+NOTE = """# Accuracy
+
+The worst error in ulp of the output's dtype, over all cases of a kind. In parentheses the largest share of the
+tolerance that one element takes: where terms cancel, or a result vanishes, an error of many ulp may be as small as
+float32 arithmetic allows (where the exact result is 0, one ulp of float32 is 1.4e-45). The two may be of different
+elements. `inf` stands for a NaN or an infinity where the right result is none, or the reverse. A case belongs to the
+narrowest dtype among its inputs. `-`: no such function or case.
+
+Made by `python benchmarks/accuracy.py` with PyTorch {torch} ({cpu}) and Triton {triton} in the emulator. A GPU's `exp`,
+`sqrt` and `/` are looser than the emulator's.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Distance:
+    """The worst error in ulp, and the largest share of the tolerance that one element takes."""
+
+    ulp: float = 0.0
+    share: float = 0.0
+    trouble: str = ""
+
+    def __or__(self, other: "Distance") -> "Distance":
+        return Distance(max(self.ulp, other.ulp), max(self.share, other.share), self.trouble or other.trouble)
+
+    def __str__(self) -> str:
+        if self.trouble:
+            return self.trouble
+        ulp = f"{self.ulp:.2f}" if self.ulp < 1000 else f"{self.ulp:.1e}"
+        return f"{ulp} ({self.share:.0%})" if self.share <= 10 else f"{ulp} (x {self.share:.2g})"
+
+
+def runners(record: Exercise) -> dict[str, InProcess]:
+    """Who computes this exercise, by `AUTHORS`."""
+    found = {}
+    if record.peer:
+        found["PyTorch"] = InProcess(record.peer, dataclasses.replace(record, refused=frozenset()), "torch")
+    regions = find_regions(ROOT)
+    for (folder, backend), author in zip(BACKENDS.items(), AUTHORS[1:], strict=True):
+        if backend in record.backends:
+            module = importlib.import_module(f"graded_kernels.{folder}.{regions[folder, record.name].path.stem}")
+            found[author] = InProcess(getattr(module, record.name), record, backend)
+    return found
+
+
+def distance(record: Exercise, case: Case, args: tuple, runner: InProcess) -> Distance:
+    """One call, over all outputs."""
+    outcome = runner.call(args)
+    if outcome.trouble:
+        return Distance(math.inf, math.inf, outcome.trouble.error or outcome.trouble.kind)
+    expected, total = expect(record, case, args), Distance()
+    named = dict(zip(record.parameters, args, strict=False))
+    for index, output in enumerate(outcome.outputs):
+        found = compare(expected, index, output, named)
+        if found.complaint:
+            return Distance(math.inf, math.inf, found.complaint)
+        # An exact element takes nothing even of a tolerance of 0, and a stray NaN all of any.
+        shares = (found.error / expected.allowed[index]).masked_fill(found.error == 0, 0.0)
+        shares = shares.masked_fill(found.error.isinf(), math.inf)
+        total |= Distance(found.worst, float(shares.max()) if shares.numel() else 0.0)
+    return total
+
+
+def kind(args: tuple) -> str:
+    dtypes = {a.dtype for a in args if isinstance(a, torch.Tensor)}
+    return next((str(d).removeprefix("torch.") for d in FORMATS if d in dtypes), "")
+
+
+def distances(record: Exercise) -> Iterator[tuple[str, str, Distance]]:
+    """(kind of case or name of distinction, author, distance), with the inputs that the check's seed 0 gives."""
+    judges = runners(record)
+    for number, case in enumerate(record.cases):
+        if case.raises:
+            continue
+        args = case.inputs(torch.Generator().manual_seed(number))
+        for author, runner in judges.items():
+            yield case.name if case.bonus else kind(args), author, distance(record, case, args, runner)
+
+
+def measure(records: list[Exercise]) -> dict[tuple[str, str, str], Distance]:
+    """The worst over all cases of a kind, by (exercise, kind or distinction, author)."""
+    table: dict[tuple[str, str, str], Distance] = {}
+    for number, record in enumerate(records, 1):
+        print(f"{number}/{len(records)} {record.name}", file=sys.stderr, flush=True)
+        for what, author, found in distances(record):
+            key = record.name, what, author
+            table[key] = table.get(key, Distance()) | found
+    return table
+
+
+def row(*cells) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def page(records: list[Exercise], table: dict) -> str:
+    kinds = [str(d).removeprefix("torch.") for d in FORMATS]
+    versions = environment() | {"cpu": torch.backends.cpu.get_cpu_capability()}
+    lines = [NOTE.format(**versions), row("exercise", "computed by", *kinds), "|---|---|---|---|---|"]
+    for record in records:
+        for author in AUTHORS:
+            cells = [table.get((record.name, k, author), "-") for k in kinds]
+            if set(cells) != {"-"}:
+                lines.append(row(record.name, author, *cells))
+    lines += ["", "## Distinctions", "", row("exercise", "case", *AUTHORS), "|---|---|---|---|---|"]
+    for record in records:
+        for case in record.cases:
+            if case.bonus:
+                cells = [table.get((record.name, case.name, author), "-") for author in AUTHORS]
+                lines.append(row(record.name, case.name.replace("distinction: ", ""), *cells))
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    functions = [e for e in EXERCISES.values() if isinstance(e, Exercise) and e.name in (sys.argv[1:] or EXERCISES)]
+    text = page(functions, measure(functions))
+    print(text)
+    if not sys.argv[1:]:
+        Path(__file__).with_suffix(".md").write_text(text, encoding="utf-8")

@@ -1,0 +1,124 @@
+"""What isolation costs, as ratios to a fresh Python with PyTorch and Triton in the same run.
+
+    python benchmarks/sandbox.py [--rung strong|good|weak]     the best rung of this machine by default
+
+Each line is the median of several runs, taken in turns so that a busy machine slows all of them alike. "isolation" is a
+call of an empty function in the worker, less the same call in this process.
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+from graded_kernels.autograder.exercises import EXERCISES
+from graded_kernels.autograder.interpret import choose
+from graded_kernels.autograder.runner import InProcess
+from graded_kernels.autograder.sandbox import Isolated, Worker, probe
+from graded_kernels.autograder.source import Answer, Cell, load
+
+ROUNDS, FRESH_ROUNDS = 15, 3
+EMPTY = "def silu_forward(x):\n    return x.clone()\n"
+KERNEL = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    tl.store(y_ptr + offsets, x * tl.sigmoid(x), mask=mask)
+
+
+def silu_forward(x):
+    y = torch.empty_like(x)
+    silu_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+    return y
+"""
+
+
+def seconds(action: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    action()
+    return time.perf_counter() - begin
+
+
+def fresh() -> None:
+    """What a check would cost without a worker: a new interpreter, and its imports."""
+    subprocess.run([sys.executable, "-c", "import torch, triton, triton.language"], check=True)
+
+
+def start(rung: str) -> None:
+    with Worker(rung) as worker, isolated(EMPTY, "torch", worker) as runner:
+        runner.call((torch.ones(1),))
+
+
+def isolated(source: str, backend: str, worker: Worker) -> Isolated:
+    return Isolated(Answer("silu_forward", (Cell("cell", source),)), EXERCISES["silu_forward"], backend, worker=worker)
+
+
+def in_process(source: str, backend: str, args: tuple) -> None:
+    function = load(Answer("silu_forward", (Cell("cell", source),)))
+    outcome = InProcess(function, EXERCISES["silu_forward"], backend).call(args)
+    assert outcome.trouble is None, outcome.trouble
+
+
+def call(runner: Isolated, args: tuple) -> None:
+    outcome = runner.call(tuple(args))
+    assert outcome.trouble is None, outcome.trouble
+
+
+def replay(runner: Isolated, args: tuple) -> None:
+    outcome = runner.replay(args)
+    assert outcome.trouble is None, outcome.trouble
+
+
+def measure(rung: str) -> dict[str, float]:
+    """Medians in seconds, by what was done."""
+    one, thousand, many = (torch.ones(1),), (torch.randn(1000),), (torch.randn(1 << 20),)
+    with Worker(rung) as worker:
+        empty, kernel = isolated(EMPTY, "torch", worker), isolated(KERNEL, "triton", worker)
+        turns = {
+            "call of nothing, 1 element, in process": lambda: in_process(EMPTY, "torch", one),
+            "call of nothing, 1 element, isolated": lambda: call(empty, [*one]),
+            "call of nothing, 4 MiB, in process": lambda: in_process(EMPTY, "torch", many),
+            "call of nothing, 4 MiB, isolated": lambda: call(empty, [*many]),
+            "Triton kernel, 1000 elements, in process": lambda: in_process(KERNEL, "triton", thousand),
+            "Triton kernel, 1000 elements, isolated": lambda: call(kernel, [*thousand]),
+            "the same, recorded and replayed": lambda: replay(kernel, thousand),
+        }
+        for action in turns.values():
+            action()
+        times = {name: [] for name in turns}
+        for _ in range(ROUNDS):
+            for name, action in turns.items():
+                times[name].append(seconds(action))
+    times["fresh Python with PyTorch and Triton"] = [seconds(fresh) for _ in range(FRESH_ROUNDS)]
+    times["start of a worker, first call"] = [seconds(lambda: start(rung)) for _ in range(FRESH_ROUNDS)]
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rung", choices=("strong", "good", "weak"), default=probe().rung)
+    rung = parser.parse_args().rung
+    choose()
+    print(probe())
+    found = measure(rung)
+    found["isolation: difference of the first two"] = (
+        found["call of nothing, 1 element, isolated"] - found["call of nothing, 1 element, in process"]
+    )
+    whole = found["fresh Python with PyTorch and Triton"]
+    print(f"\nrung {rung}, {ROUNDS} rounds")
+    for name, value in found.items():
+        print(f"{name:42} {value / whole:8.4f} of a fresh Python  ({value * 1e3:7.1f} ms here)")
+
+
+if __name__ == "__main__":
+    main()
