@@ -31,9 +31,7 @@ def interpreted() -> bool:
 def ensure_runnable(backend: str) -> None:
     """Raises RuntimeError where an answer of ``backend`` can run in no way in this process."""
     if backend == "triton" and not interpreted() and not torch.cuda.is_available():
-        raise RuntimeError(
-            "TRITON_INTERPRET turns the interpreter off, and there is no GPU: unset it and restart."
-        )
+        raise RuntimeError("TRITON_INTERPRET turns the interpreter off, and there is no GPU: unset it and restart.")
 
 
 def mode() -> str:
