@@ -2,8 +2,9 @@
 
 from .gelu import gelu
 from .layer_norm import layer_norm
+from .loss import cross_entropy, linear_cross_entropy
 from .rms_norm import rms_norm
 from .silu import silu
 from .swiglu import swiglu
 
-__all__ = ["gelu", "layer_norm", "rms_norm", "silu", "swiglu"]
+__all__ = ["cross_entropy", "gelu", "layer_norm", "linear_cross_entropy", "rms_norm", "silu", "swiglu"]

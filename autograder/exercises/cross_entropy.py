@@ -1,0 +1,274 @@
+"""Cross-entropy over a vocabulary. Cases: Liger-Kernel#177, #588 and #1329; the mean over zero tokens is in
+token_mean.
+"""
+
+import torch
+from torch.nn import functional as F
+
+from ...kernels.wild import cross_entropy as wild
+from ..exercise import Exercise, Output, Tolerance, WildBug
+from ..inputs import gradient, normal
+from ..loss_inputs import SCALE, Case, labelled, losses
+from ..row_inputs import EPS, floors
+
+
+def checked(logits, labels, ignore_index):
+    """(keep, column): which rows count, and each one's label as an index; 0 for the others. Raises IndexError."""
+    keep = labels != ignore_index
+    bad = keep & ((labels < 0) | (labels >= logits.shape[1]))
+    if bad.any():
+        raise IndexError(f"label {labels[bad][0]} in row {bad.nonzero()[0].item()}")
+    return keep, labels.where(keep, 0).unsqueeze(1)
+
+
+def label_logit(logits, labels, ignore_index=-100):
+    keep, column = checked(logits, labels, ignore_index)
+    return logits.gather(1, column).squeeze(1).where(keep, 0.0)
+
+
+def cross_entropy(logits, labels, ignore_index=-100):
+    """(loss, lse), from log(1 + e^(others - own)): the label's own term is left out of the sum, so nothing cancels."""
+    keep, column = checked(logits, labels, ignore_index)
+    own = label_logit(logits, labels, ignore_index)
+    others = logits.scatter(1, column, -torch.inf).logsumexp(1)
+    zero = torch.zeros_like(own)
+    return torch.logaddexp(others - own, zero).where(keep, zero), torch.logaddexp(others, own).where(keep, zero)
+
+
+def cross_entropy_gradient(dloss, logits, labels, lse, ignore_index=-100):
+    """The derivative, with p = e^(x - lse) from the lse that is given."""
+    keep, column = checked(logits, labels, ignore_index)
+    log_p = logits - lse.unsqueeze(1)
+    slope = log_p.exp().scatter(1, column, log_p.gather(1, column).expm1())
+    return (dloss.unsqueeze(1) * slope).where(keep.unsqueeze(1), 0.0)
+
+
+def forward_floor(logits, labels, ignore_index=-100):
+    """lse is a maximum and a logarithm, each rounded; the loss is the difference of lse and a logit."""
+    loss, lse = cross_entropy(logits, labels, ignore_index)
+    own = label_logit(logits, labels, ignore_index).abs()
+    keep = labels != ignore_index
+    lost = EPS * (_largest(logits) + lse.abs() + 8)
+    return floors((lost + EPS * own).where(keep, 0.0))[0], _ignored(lost, keep)
+
+
+def forward_distinction(logits, labels, ignore_index=-100):
+    """Of loss = log(1 + e^z), z = others - own, what the rounding of others and own costs: (1 - p) times theirs."""
+    loss, lse = cross_entropy(logits, labels, ignore_index)
+    own = label_logit(logits, labels, ignore_index)
+    lost = EPS * (_largest(logits) + 8)
+    keep = labels != ignore_index
+    return floors((lost * -(own - lse).expm1()).where(keep, 0.0))[0], _ignored(lost, keep)
+
+
+def backward_floor(dloss, logits, labels, lse, ignore_index=-100, *, at_label=1.0):
+    """e^(x - lse) loses |x - lse| roundings, and may take lse anew; p - 1 is one more rounding of 1."""
+    keep, column = checked(logits, labels, ignore_index)
+    log_p = logits - lse.unsqueeze(1)
+    lost = log_p.exp() * (4 + 2 * log_p.abs().nan_to_num(posinf=0) + 2 * lse.abs().unsqueeze(1) * at_label)
+    own = lost.gather(1, column) + 4 if at_label else 8 * log_p.gather(1, column).expm1().abs()
+    return floors((EPS * dloss.abs().unsqueeze(1) * lost.scatter(1, column, own)).where(keep.unsqueeze(1), 0.0))
+
+
+def _largest(logits):
+    """The largest finite logit of each row, whatever its sign."""
+    return logits.nan_to_num(nan=0, posinf=0, neginf=0).abs().amax(1) if logits.numel() else logits.sum(1)
+
+
+def _ignored(lost, keep):
+    """lse is not judged where the row is ignored: some compute it, and nobody needs it."""
+    return lost.nan_to_num().masked_fill(~keep, torch.inf)
+
+
+def forward_arguments(generator, logits, labels, ignore_index):
+    return (logits, labels) + (() if ignore_index is None else (ignore_index,))
+
+
+def backward_arguments(generator, logits, labels, ignore_index):
+    """dloss and, as forward saves it, lse."""
+    ignore = -100 if ignore_index is None else ignore_index
+    _, lse = cross_entropy(logits.double(), labels, ignore)
+    return (
+        gradient(generator, labels.shape),
+        *forward_arguments(generator, logits, labels, None)[:2],
+        lse.float(),
+        ignore,
+    )
+
+
+def _stride_zero(generator):
+    logits, labels = normal(generator, (29, 67), scale=SCALE), labelled(generator, 29, 67)
+    _, logits, labels, lse, ignore = backward_arguments(generator, logits, labels, None)
+    return torch.tensor(-0.7).expand(29), logits, labels, lse, ignore
+
+
+def torch_forward(logits, labels, ignore_index=-100):
+    """PyTorch's IndexError names the label but not the row."""
+    checked(logits, labels, ignore_index)
+    loss = F.cross_entropy(logits.float(), labels, ignore_index=ignore_index, reduction="none")
+    return loss, torch.logsumexp(logits.float(), 1)
+
+
+def torch_backward(dloss, logits, labels, lse, ignore_index=-100):
+    """In float32, rounded at the end: for half precision PyTorch rounds log p to half, which costs up to 74 ulp."""
+    x = logits.float().requires_grad_()
+    loss = F.cross_entropy(x, labels, ignore_index=ignore_index, reduction="none")
+    return torch.autograd.grad(loss, x, dloss)[0].to(logits.dtype)
+
+
+REASON = (
+    "Float32 sums in any order cost a few ulp; lse and the label's logit are each rounded before one is subtracted "
+    "from the "
+    "other, so the loss is as good as they are large, and p as good as x - lse is."
+)
+ANSWERS = frozenset(
+    "cross_entropy cross_entropy_loss nll_loss nll_loss_nd log_softmax _log_softmax softmax _softmax logsumexp".split()
+)
+
+NEXT_ROW = WildBug(
+    who="Liger-Kernel before 0.5.5",
+    thread="linkedin/Liger-Kernel#588",
+    function=wild.label_logits_next_row,
+    seen_by="a label of V",
+    story=(
+        "The label was added to the row's address unchecked, so label V was the next row's first logit: a finite loss."
+    ),
+)
+GUARD = WildBug(
+    who="Liger-Kernel since 0.5.5",
+    thread="linkedin/Liger-Kernel#588",
+    function=wild.label_logits_liger_guard,
+    seen_by="no rows",
+    story="Its guard asks for the largest label, and an empty batch has none. Before the guard such a batch gave 0.",
+)
+
+label_logits = Exercise(
+    name="label_logits",
+    summary=(
+        "x[i, label_i] for each row, 0 where label_i = ignore_index; IndexError for any other label outside 0 to V - 1"
+    ),
+    oracle=label_logit,
+    outputs=(Output("own", "logits"),),
+    cases=losses(forward_arguments, checked=True, near_certain=False),
+    tolerance=Tolerance(0, 0, "Nothing is computed: the numbers are copied."),
+    hint="Find out first whether a label is one; then, which row is the first where it is not.",
+    backends=("torch",),
+    wild=(NEXT_ROW, GUARD),
+    points=2,
+)
+
+NO_MAX = WildBug(
+    who="the formula without a maximum",
+    thread="accepted by KernelBench, LeetGPU and Tensara",
+    function=wild.cross_entropy_no_max,
+    seen_by="large logits",
+    story="log Σ e^x with nothing subtracted: infinite for logits above 88.7. A normal distribution never draws one.",
+)
+EPSILON = WildBug(
+    who="-log(p + 1e-9), as many tutorials have it,",
+    thread="no thread of its own",
+    function=wild.cross_entropy_epsilon,
+    seen_by="an unlikely label",
+    story="No logarithm of 0 any more, and no loss above 20.7: below p = 1e-9 it neither grows nor has a gradient.",
+)
+PADDED = WildBug(
+    who="verl before 2026-02",
+    thread="volcengine/verl#2899",
+    function=wild.cross_entropy_padded,
+    seen_by="1000 classes",
+    story="Classes that pad the vocabulary to a multiple of 256 had logit 0, and each of them adds e^0 = 1 to the sum.",
+)
+FIRST_BLOCK = WildBug(
+    who="Liger-Kernel up to 0.8.5",
+    thread="Dao-AILab/flash-attention#1930",
+    function=wild.cross_entropy_first_block,
+    seen_by="a first block of -inf",
+    story=(
+        "Its online softmax starts from a maximum of -inf. After a block of -inf that is -inf - -inf, a NaN for good."
+    ),
+)
+MAX_FROM_ZERO = WildBug(
+    who="FlagGems 5.0.2",
+    thread="FlagGems 5.0.2, ops/cross_entropy_loss.py",
+    function=wild.cross_entropy_max_from_zero,
+    seen_by="logits far below zero",
+    story=(
+        "Its running maximum starts at 0. Where all logits are near -200 every e^(x - 0) underflows, and log 0 is -inf."
+    ),
+)
+NEXT_ROW_LOSS = WildBug(
+    who=NEXT_ROW.who,
+    thread=NEXT_ROW.thread,
+    function=wild.cross_entropy_next_row,
+    seen_by=NEXT_ROW.seen_by,
+    story=NEXT_ROW.story,
+)
+
+cross_entropy_forward = Exercise(
+    name="cross_entropy_forward",
+    summary="loss = lse - x[label], lse = log Σ e^x for each row; loss is 0 where label = ignore_index",
+    oracle=cross_entropy,
+    outputs=(Output("loss", torch.float32), Output("lse", torch.float32)),
+    cases=losses(forward_arguments, checked=True, near_certain=True),
+    tolerance=Tolerance(1, 8, REASON, forward_floor, forward_distinction),
+    hint="Subtract the row's largest logit before e^x, and add it back after the logarithm.",
+    refused=ANSWERS,
+    allowed=frozenset({"_local_scalar_dense"}),
+    peer=torch_forward,
+    wild=(MAX_FROM_ZERO, NO_MAX, EPSILON, PADDED, FIRST_BLOCK, NEXT_ROW_LOSS),
+    points=6,
+    least_bytes=lambda logits, labels, ignore_index=-100: (
+        int((labels != ignore_index).sum()) * logits.shape[1] * logits.element_size() + 16 * labels.numel()
+    ),
+    traffic=1.05,
+)
+
+FIRST_DLOSS = WildBug(
+    who="Liger-Kernel before 0.5.9",
+    thread="linkedin/Liger-Kernel#678",
+    function=wild.cross_entropy_backward_first_dloss,
+    seen_by="ordinary values",
+    story="Every row was scaled by the upstream gradient of the first. All of its tests passed a gradient of ones.",
+)
+READ_BACK = WildBug(
+    who="Liger-Kernel in July 2026",
+    thread="linkedin/Liger-Kernel#1329",
+    function=wild.cross_entropy_backward_read_back,
+    seen_by="a nearly certain label, bfloat16",
+    story=(
+        "p was stored in bfloat16 and read back for p - 1. At p = 0.999 that is 0: what is nearly learned is not "
+        "learned."
+    ),
+)
+ALL_ROWS = WildBug(
+    who="a kernel that forgets the ignored rows",
+    thread="no thread of its own",
+    function=wild.cross_entropy_backward_all_rows,
+    seen_by="some rows ignored",
+    story="-100 is no column, so nothing is subtracted in an ignored row, and p is what remains.",
+)
+
+cross_entropy_backward = Exercise(
+    name="cross_entropy_backward",
+    summary="dlogits = dloss · (p - 1 at the label, p elsewhere), p = e^(x - lse); 0 where label = ignore_index",
+    oracle=cross_entropy_gradient,
+    outputs=(Output("dlogits", "logits"),),
+    cases=(
+        *losses(backward_arguments, checked=False, near_certain=True),
+        Case(
+            "dloss of stride 0",
+            _stride_zero,
+            "What .sum() hands back: one number for all rows. dloss.stride() is (0,).",
+        ),
+    ),
+    tolerance=Tolerance(1, 8, REASON, backward_floor, lambda *args: backward_floor(*args, at_label=0.0)),
+    hint="With p = e^(x - lse) there is no sum left to take: every element stands for itself.",
+    refused=ANSWERS | {"autograd"},
+    peer=torch_backward,
+    wild=(FIRST_DLOSS, READ_BACK, ALL_ROWS),
+    points=4,
+    least_bytes=lambda dloss, logits, labels, lse, ignore_index=-100: (
+        (int((labels != ignore_index).sum()) + len(labels)) * logits.shape[1] * logits.element_size() + 16 * len(labels)
+    ),
+    traffic=1.05,
+)

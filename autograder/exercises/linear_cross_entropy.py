@@ -1,0 +1,223 @@
+"""The last layer and its loss in one. Case: Liger-Kernel 0.0.1 to 0.2.1, linkedin/Liger-Kernel#177."""
+
+import torch
+
+from ...kernels.wild import linear_cross_entropy as wild
+from ..exercise import Case, Exercise, Output, Tolerance, WildBug
+from ..inputs import normal
+from ..loss_inputs import CONVERT, HALVES, IGNORE, OUT_OF_RANGE, ignored, labelled, names
+from ..row_inputs import EPS, floors
+from .cross_entropy import ANSWERS, checked, cross_entropy, cross_entropy_gradient
+
+
+def mean_and_gradients(hidden, weight, labels, ignore_index=-100):
+    """(loss, dhidden, dweight) from all logits at once."""
+    _, x, logits, dlogits = _parts(hidden, weight, labels, ignore_index)
+    loss, _ = cross_entropy(logits, labels, ignore_index)
+    return loss.sum() / _items(labels, ignore_index), dlogits @ weight, dlogits.t() @ x
+
+
+def _parts(hidden, weight, labels, ignore_index):
+    """(keep, hidden with 0 in the rows that are ignored, logits, dlogits)."""
+    keep, _ = checked(weight.t(), labels, ignore_index)
+    x = hidden.where(keep.unsqueeze(1), 0.0)
+    logits = x @ weight.t()
+    _, lse = cross_entropy(logits, labels, ignore_index)
+    dloss = torch.full(labels.shape, 1 / _items(labels, ignore_index), dtype=hidden.dtype)
+    return keep, x, logits, cross_entropy_gradient(dloss, logits, labels, lse, ignore_index)
+
+
+def _items(labels, ignore_index):
+    return max(int((labels != ignore_index).sum()), 1)
+
+
+def floor(hidden, weight, labels, ignore_index=-100):
+    """A logit is a float32 sum of D products; what it loses goes through the softmax, and the sums after it lose
+    theirs.
+    """
+    keep, x, logits, dlogits = _parts(hidden, weight, labels, ignore_index)
+    n, columns = _items(labels, ignore_index), labels.where(keep, 0).unsqueeze(1)
+    lost = 4 * EPS * (x.abs() @ weight.abs().t() + 2)
+    _, lse = cross_entropy(logits, labels, ignore_index)
+    p = (logits - lse.unsqueeze(1)).exp()
+    row = (p * lost).sum(1, keepdim=True)  # lost of lse
+    slope = p * (lost + row + EPS * (4 + (logits - lse.unsqueeze(1)).abs()))
+    slope = slope.scatter_add(1, columns, torch.full_like(columns, 1, dtype=p.dtype) * 2 * EPS)
+    slope = slope.where(keep.unsqueeze(1), 0.0) / n + 8 * EPS * dlogits.abs()
+    loss = (row.squeeze(1) + lost.gather(1, columns).squeeze(1) + 2 * EPS * lse.abs()).where(keep, 0.0).sum() / n
+    return floors(loss, slope @ weight.abs(), slope.t() @ x.abs())
+
+
+def half_of_the_logits(hidden, weight, labels, ignore_index=-100):
+    """Half of the logits in float32, and four times all that comes in and goes out."""
+    (M, D), V = hidden.shape, weight.shape[0]
+    return 4 * M * V // 2 + 4 * 4 * (M * D + V * D + 2 * M) + (1 << 14)
+
+
+def _batch(
+    m: int, d: int, v: int, dtype=torch.float32, keep=lambda labels: labels, index=None, view=lambda x: x, scale=1.0
+):
+    """Hidden states and weights whose product has ``scale`` for its standard deviation, about."""
+
+    def inputs(generator):
+        hidden = view(normal(generator, (m, d), dtype, 1.5))
+        weight = view(normal(generator, (v, d), dtype, 2.0 * scale / d**0.5))
+        labels = keep(labelled(generator, hidden.shape[0], weight.shape[0]))
+        return (hidden, weight, labels) + (() if index is None else (index,))
+
+    return inputs
+
+
+def _certain(dtype):
+    """The label's weight is along hidden: p of the label is up to 1 - 1e-6."""
+
+    def inputs(generator):
+        hidden, weight, labels = _batch(6, 24, 40, dtype, scale=0.1)(generator)
+        for row, logit in enumerate((4.0, 7.0, 9.0, 11.0, 14.0, 16.0)):
+            labels[row] = 3 + row
+            x = hidden[row].float()
+            weight[3 + row] = (x * logit / (x @ x)).to(dtype)
+        return hidden, weight, labels
+
+    return inputs
+
+
+def _refused(name: str, row: int, label: int, hint: str) -> Case:
+    def inputs(generator):
+        hidden, weight, labels = _batch(6, 8, 50)(generator)
+        labels[0], labels[row], labels[4] = IGNORE, label, 61
+        return hidden, weight, labels
+
+    more = " Raise an IndexError that names the row of the whole batch."
+    return Case(name, inputs, hint + more, raises=IndexError, says=names(row, label))
+
+
+def _one_nan(generator):
+    hidden, weight, labels = _batch(7, 12, 30)(generator)
+    hidden[4, 3] = torch.nan
+    return hidden, weight, labels
+
+
+def _ignored_nan(generator):
+    hidden, weight, labels = _batch(9, 12, 30, keep=lambda labels: ignored(labels, 1, 6))(generator)
+    hidden[1], hidden[6, 2] = torch.nan, torch.inf
+    return hidden, weight, labels
+
+
+CASES = (
+    Case("ordinary values", _batch(12, 16, 40), "Begin here: 12 rows, 16 features, 40 classes, and every row counts."),
+    Case(
+        "the same shape again", _batch(12, 16, 40), "Other values of a shape seen before. Compute them; keep nothing."
+    ),
+    Case(
+        "some rows ignored",
+        _batch(13, 8, 33, keep=lambda labels: ignored(labels, 0, 3, 4, 12)),
+        "The mean is over the rows that count; the others have a gradient of 0.",
+    ),
+    Case(
+        "all rows ignored",
+        _batch(10, 8, 33, keep=lambda labels: ignored(labels, *range(10))),
+        "No row counts: the loss is 0 and so is every gradient. Where do you divide by their number?",
+    ),
+    Case(
+        "no rows", _batch(0, 8, 33), "An empty batch. How many rows has a chunk of it, and how many chunks are there?"
+    ),
+    Case("one row", _batch(1, 8, 33), "A batch of one row is a batch like any other."),
+    Case(
+        "one row counts",
+        _batch(40, 8, 33, keep=lambda labels: ignored(labels, *range(23), *range(24, 40))),
+        "One of 40.",
+    ),
+    Case(
+        "chunks without tokens",
+        _batch(150, 16, 40, keep=lambda labels: ignored(labels, *range(5, 140))),
+        "The rows that count are the first 5 and the last 10 of 150. A chunk's own mean is not its share of the whole.",
+    ),
+    Case(
+        "ignore_index = 0",
+        _batch(14, 8, 33, keep=lambda labels: ignored(labels, 2, 5, index=0), index=0),
+        "Another ignore_index, and one that is a class.",
+    ),
+    Case("large logits", _batch(9, 16, 40, scale=100.0), "Logits of hundreds: e^x overflows from 88.7 on."),
+    Case("a nearly certain label", _certain(torch.float32), "p of the label is up to 1 - 1e-6."),
+    Case("1 class", _batch(5, 8, 1), "One class: the loss is 0."),
+    Case("17 classes", _batch(20, 8, 17), "17 classes and 20 rows fill no tile of 16 or 32: look at the masks."),
+    Case("1000 classes", _batch(18, 8, 1000), "1000 classes: more than one tile."),
+    Case("one feature", _batch(20, 1, 19), "One feature: the inner dimension of the product is 1."),
+    Case("75 features", _batch(20, 75, 19), "75 features fill no tile of 16, 32 or 64: look at the inner loop's mask."),
+    Case(
+        "every second column", _batch(12, 16, 40, view=lambda x: x[:, ::2]), "The strides of the last dimension are 2."
+    ),
+    Case("float16", _batch(21, 24, 50, torch.float16), CONVERT),
+    Case("bfloat16", _batch(21, 24, 50, torch.bfloat16), CONVERT),
+    *(
+        Case(
+            f"a nearly certain label, {str(dtype).removeprefix('torch.')}",
+            _certain(dtype),
+            "Hold the logits in float32.",
+        )
+        for dtype in HALVES
+    ),
+    Case(
+        "NaN in one row", _one_nan, "NaN in gives NaN out: in the loss, in its own row of dhidden, in all of dweight."
+    ),
+    *(_refused(*row) for row in OUT_OF_RANGE),
+    Case(
+        "160 rows, 700 classes",
+        _batch(160, 8, 700, keep=lambda labels: ignored(labels, *range(60, 100))),
+        "Here the logits are much larger than all the rest: (160, 700). Hold a part of them at a time.",
+    ),
+    Case("distinction: NaN in ignored rows", _ignored_nan, "A row that does not count may hold anything.", bonus=True),
+)
+
+
+REASON = (
+    "Every product is a float32 sum of D, V or n terms and loses a few ulp of the sum of their magnitudes (4 where it"
+    " goes "
+    "through the softmax, 8 after it); the result is rounded once, to the dtype of its tensor."
+)
+RATIO = WildBug(
+    who="Liger-Kernel 0.0.1-0.2.1",
+    thread="linkedin/Liger-Kernel#177",
+    function=wild.linear_cross_entropy_ratio,
+    seen_by="all rows ignored",
+    story="n_non_ignore / total_n_non_ignore, two Python integers, and the second one 0.",
+)
+SILENT = WildBug(
+    who="Liger-Kernel from 2024-09-09 to 2024-09-13",
+    thread="linkedin/Liger-Kernel#237",
+    function=wild.linear_cross_entropy_silent_ratio,
+    seen_by="all rows ignored",
+    story="The same ratio of two tensors. What had been an exception was now a NaN, and nobody was told.",
+)
+NO_ROWS = WildBug(
+    who="Liger-Kernel 0.3.0-0.8.5",
+    thread="linkedin/Liger-Kernel#153",
+    function=wild.linear_cross_entropy_no_rows,
+    seen_by="no rows",
+    story="No label that counts is 0 since the fix. A batch of no rows has chunks of no rows, and cdiv(0, 0) of them.",
+)
+CHUNKS = WildBug(
+    who="the mean of the chunks' means",
+    thread="huggingface/transformers#34191, between chunks",
+    function=wild.linear_cross_entropy_mean_of_chunks,
+    seen_by="chunks without tokens",
+    story="Each chunk's mean has the same weight, whether 16 of its rows count or one.",
+)
+
+linear_cross_entropy = Exercise(
+    name="linear_cross_entropy",
+    summary=(
+        "loss = mean of cross_entropy(hidden @ weightᵀ) over the rows that count, dhidden, dweight; never all logits"
+    ),
+    oracle=mean_and_gradients,
+    outputs=(Output("loss", torch.float32), Output("dhidden", "hidden"), Output("dweight", "weight")),
+    cases=CASES,
+    tolerance=Tolerance(1, 8, REASON, floor, floor),
+    hint="A few rows at a time: their logits, their loss, their dlogits, and what these give to dhidden and dweight.",
+    refused=ANSWERS | {"autograd"},
+    allowed=frozenset("_local_scalar_dense ne nonzero index_select index_copy_ index".split()),
+    wild=(NO_ROWS, RATIO, SILENT, CHUNKS),
+    points=8,
+    most_bytes=half_of_the_logits,
+)

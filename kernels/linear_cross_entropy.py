@@ -1,0 +1,102 @@
+"""The last layer and its loss in one, in Triton: the logits exist for a few rows at a time, never for all.
+
+    loss = Σ_i (lse_i - x_i[label_i]) / n,   x = hidden @ weightᵀ
+    dhidden = dx @ weight,   dweight = dxᵀ @ hidden,   dx_ij = (p_ij - [j = label_i]) / n
+
+hidden: (M, D)   weight: (V, D)   labels: (M,) int64   x: (M, V), of which at most 1/16, or 16 rows, is held at once, in
+float32, and dx beside it. n: the number of rows that count; the others are left out of every product. Products are
+summed in float32 and rounded once. Wijmans et al. 2024, arXiv:2411.09009; Hsu et al. 2024 (Liger Kernel),
+arXiv:2410.10989.
+"""
+
+import torch
+
+from .cross_entropy import check_labels, cross_entropy_backward, losses
+from .language import tl, triton
+
+# %% linear_cross_entropy
+
+
+@triton.jit
+def matmul_kernel(
+    a_ptr, b_ptr, add_ptr, c_ptr, M, N, K, a_row, a_col, b_row, b_col,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):  # fmt: skip
+    """Program (i, j) does tile (i, j) of C = A @ B, or of C = add + A @ B. add and C: (M, N), contiguous."""
+    rows = (tl.program_id(0).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M))[:, None]
+    cols = (tl.program_id(1).to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N))[None, :]
+    inside = (rows < M) & (cols < N)
+    total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    for start in range(0, K, BLOCK_K):
+        k = (start + tl.arange(0, BLOCK_K)).to(tl.int64)
+        a = tl.load(a_ptr + rows * a_row + k[None, :] * a_col, mask=(rows < M) & (k[None, :] < K), other=0.0)
+        b = tl.load(b_ptr + k[:, None] * b_row + cols * b_col, mask=(k[:, None] < K) & (cols < N), other=0.0)
+        if a_ptr.dtype.element_ty != b_ptr.dtype.element_ty:
+            a, b = a.to(tl.float32), b.to(tl.float32)
+        total = tl.dot(a, b, total, input_precision="ieee")  # the default rounds float32 to 11 bits
+    if add_ptr is not None:
+        total += tl.load(add_ptr + rows * N + cols, mask=inside, other=0.0)
+    tl.store(c_ptr + rows * N + cols, total.to(c_ptr.dtype.element_ty), mask=inside)
+
+
+def matmul(a, b, c, add=None):
+    """Writes a @ b into c, or add + a @ b, where add may be c itself. a: (M, K), b: (K, N), any strides."""
+    (M, K), N = a.shape, b.shape[1]
+    depth = 32 if a.dtype == b.dtype != torch.float32 else 16  # what fits into the registers
+    grid = (triton.cdiv(M, 64), triton.cdiv(N, 64))
+    matmul_kernel[grid](
+        a, b, add, c, M, N, K, *a.stride(), *b.stride(), BLOCK_M=64, BLOCK_N=64, BLOCK_K=depth, num_warps=8
+    )
+
+
+@triton.jit
+def mean_kernel(x_ptr, mean_ptr, n, BLOCK: tl.constexpr):
+    """One program: the mean of n numbers; 0 where there are none."""
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, n, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        total += tl.load(x_ptr + at, mask=at < n, other=0.0)
+    tl.store(mean_ptr, tl.sum(total) / tl.maximum(n, 1))
+
+
+def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None):
+    """(loss, dhidden, dweight): the loss of each row in ``kept``, and the gradients for its upstream gradient dloss.
+
+    kept: (n,) int64, the rows that count. Without dloss the gradients are None and nothing is computed for them.
+    """
+    n, (V, D), device = len(kept), weight.shape, weight.device
+    loss = torch.empty(n, dtype=torch.float32, device=device)
+    if dloss is not None:
+        dhidden, dweight = torch.zeros_like(hidden), torch.zeros_like(weight)
+        total = torch.empty(V, D, dtype=torch.float32, device=device)  # dweight so far
+    size = max(16, triton.cdiv(n, 16))
+    for start in range(0, n, size):
+        rows, here = kept[start : start + size], slice(start, start + size)
+        x, y = hidden.index_select(0, rows), labels.index_select(0, rows)
+        logits = torch.empty(len(rows), V, dtype=torch.float32, device=device)
+        matmul(x, weight.t(), logits)
+        losses_here, lse = losses(logits, y, ignore_index)
+        loss[here].copy_(losses_here)
+        if dloss is not None:
+            dlogits = cross_entropy_backward(dloss[here], logits, y, lse, ignore_index)
+            dx = torch.empty_like(x)
+            matmul(dlogits, weight, dx)
+            dhidden.index_copy_(0, rows, dx)
+            matmul(dlogits.t(), x, dweight if start + size >= n else total, add=total if start else None)
+    return loss, dhidden if dloss is not None else None, dweight if dloss is not None else None
+
+
+def linear_cross_entropy(hidden, weight, labels, ignore_index=-100):
+    """(loss, dhidden, dweight): the mean over the rows that count, in float32, and its gradients, like their tensors.
+
+    Where no row counts all three are 0. Raises IndexError for a label out of range.
+    """
+    hidden, weight, labels = hidden.contiguous(), weight.contiguous(), labels.contiguous()
+    check_labels(labels, weight.shape[0], ignore_index)
+    kept = labels.ne(ignore_index).nonzero().view(-1)
+    n = len(kept)
+    dloss = torch.full((n,), 1 / max(n, 1), dtype=torch.float32, device=hidden.device)
+    loss, dhidden, dweight = linear_rows(hidden, weight, labels, kept, ignore_index, dloss)
+    mean = torch.empty((), dtype=torch.float32, device=hidden.device)
+    mean_kernel[(1,)](loss, mean, n, BLOCK=1024)
+    return mean, dhidden, dweight

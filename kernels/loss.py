@@ -1,0 +1,125 @@
+"""Cross-entropy as a training script imports it, from logits or with the last layer: CUDA by Triton, elsewhere PyTorch.
+
+Both give one float32 loss for each label (float64 for float64 input), and a mean, a sum or all of them. Labels are
+checked, which on CUDA makes the host wait for the device once; ``trusted=True`` leaves that out. A label that is out of
+range then gives a loss of NaN and is never an address. The ops are opaque to torch.compile, which cannot trace a check
+of values, and differentiable once.
+"""
+
+import torch
+from torch import Tensor
+
+from ..solutions import cross_entropy as cpu
+from ..solutions import linear_cross_entropy as cpu_linear
+from .cross_entropy import check_labels, cross_entropy_backward, cross_entropy_forward, losses
+from .language import describe, use_triton
+from .linear_cross_entropy import linear_rows
+
+
+def cross_entropy(logits, labels, ignore_index=-100, reduction="mean", num_items=None, *, trusted=False):
+    """Cross-entropy of logits (..., V) with labels (...), int64. As F.cross_entropy, but classes are the last axis.
+
+    reduction: "mean" over the labels that are not ignore_index, "sum", or "none". num_items: the divisor of the mean,
+    where it is not this batch's own: the tokens of all micro-batches and processes. Without a token the mean is 0, its
+    gradient zeros, attached to the graph; F.cross_entropy gives NaN there. Raises IndexError for a label out of range,
+    ValueError for shapes that do not fit, another reduction, or num_items without a mean.
+    """
+    _check(logits, labels, "logits", reduction, num_items)
+    loss, _ = row_losses(logits.reshape(-1, logits.shape[-1]), labels.reshape(-1), ignore_index, trusted)
+    return _reduced(loss, labels, ignore_index, reduction, num_items)
+
+
+def linear_cross_entropy(hidden, weight, labels, ignore_index=-100, reduction="mean", num_items=None, *, trusted=False):
+    """cross_entropy(hidden @ weight.T, labels), of whose logits a few rows at a time exist, and none for ignored
+    labels.
+
+    hidden: (..., D)   weight: (V, D)   labels: (...). Everything else as in `cross_entropy`. Backward makes the logits
+    a second time: a third more arithmetic, and nothing kept between the two. Which rows to leave out the host has to
+    know, so on CUDA it waits for the labels, trusted or not.
+    """
+    _check(hidden, labels, "hidden", reduction, num_items)
+    if weight.dim() != 2 or weight.shape[1] != hidden.shape[-1]:
+        raise ValueError(
+            f"hidden is {describe(hidden)}, so weight must be (V, {hidden.shape[-1]}); it is {describe(weight)}"
+        )
+    loss = linear_losses(hidden.reshape(-1, hidden.shape[-1]), weight, labels.reshape(-1), ignore_index, trusted)
+    return _reduced(loss, labels, ignore_index, reduction, num_items)
+
+
+def _check(x, labels, name, reduction, num_items):
+    if labels.shape != x.shape[:-1] or labels.dtype != torch.int64:
+        wanted = f"{tuple(x.shape[:-1])} int64"
+        raise ValueError(f"{name} is {describe(x)}, so labels must be {wanted}; they are {describe(labels)}")
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"reduction is 'mean', 'sum' or 'none', not {reduction!r}")
+    if num_items is not None and reduction != "mean":
+        raise ValueError(f"num_items is the divisor of a mean; with reduction={reduction!r} nothing is divided")
+
+
+def _reduced(loss, labels, ignore_index, reduction, num_items):
+    if reduction == "none":
+        return loss.reshape(labels.shape)
+    return loss.sum() if reduction == "sum" else cpu.token_mean(loss, labels.reshape(-1), ignore_index, num_items)
+
+
+@torch.library.custom_op("graded_kernels::cross_entropy", mutates_args=())
+def row_losses(logits: Tensor, labels: Tensor, ignore_index: int, trusted: bool) -> tuple[Tensor, Tensor]:
+    """(loss, lse) for each row."""
+    if not use_triton(logits):
+        return cpu.cross_entropy_forward(logits, labels, ignore_index)
+    return (losses if trusted else cross_entropy_forward)(logits, labels, ignore_index)
+
+
+@torch.library.custom_op("graded_kernels::cross_entropy_backward", mutates_args=())
+def row_gradients(dloss: Tensor, logits: Tensor, labels: Tensor, lse: Tensor, ignore_index: int) -> Tensor:
+    backward = cross_entropy_backward if use_triton(logits) else cpu.cross_entropy_backward
+    return backward(dloss, logits, labels, lse, ignore_index)
+
+
+@torch.library.custom_op("graded_kernels::linear_cross_entropy", mutates_args=())
+def linear_losses(hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int, trusted: bool) -> Tensor:
+    """The loss for each row; 0 where it is ignored."""
+    by_triton = use_triton(hidden)
+    if not (trusted and by_triton):
+        (check_labels if by_triton else cpu.check_labels)(labels, weight.shape[0], ignore_index)
+    kept = (labels != ignore_index).nonzero().view(-1)
+    rows = linear_rows if by_triton else cpu_linear.linear_rows
+    loss, _, _ = rows(hidden, weight, labels, kept, ignore_index)
+    return loss.new_zeros(labels.shape).index_copy_(0, kept, loss)
+
+
+@torch.library.custom_op("graded_kernels::linear_cross_entropy_backward", mutates_args=())
+def linear_gradients(
+    dloss: Tensor, hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    rows = linear_rows if use_triton(hidden) else cpu_linear.linear_rows
+    kept = (labels != ignore_index).nonzero().view(-1)
+    _, dhidden, dweight = rows(hidden, weight, labels, kept, ignore_index, dloss.index_select(0, kept))
+    return dhidden, dweight
+
+
+def _loss_like(x, labels):
+    return x.new_empty(labels.shape, dtype=torch.promote_types(x.dtype, torch.float32))
+
+
+row_losses.register_fake(lambda logits, labels, *_: (_loss_like(logits, labels), _loss_like(logits, labels)))
+row_gradients.register_fake(lambda dloss, logits, *_: torch.empty_like(logits))
+linear_losses.register_fake(lambda hidden, weight, labels, *_: _loss_like(hidden, labels))
+linear_gradients.register_fake(lambda dloss, hidden, weight, *_: (torch.empty_like(hidden), torch.empty_like(weight)))
+
+
+def _save(ctx, inputs, output):
+    *tensors, ctx.ignore_index, _ = inputs
+    ctx.save_for_backward(*tensors, *output[1:] if isinstance(output, tuple) else ())
+
+
+def _row_backward(ctx, dloss, _):
+    return row_gradients(dloss, *ctx.saved_tensors, ctx.ignore_index), None, None, None
+
+
+def _linear_backward(ctx, dloss):
+    return *linear_gradients(dloss, *ctx.saved_tensors, ctx.ignore_index), None, None, None
+
+
+row_losses.register_autograd(_row_backward, setup_context=_save)
+linear_losses.register_autograd(_linear_backward, setup_context=_save)

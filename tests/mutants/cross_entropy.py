@@ -1,0 +1,273 @@
+"""Cross-entropy, its mean and the fused last layer, broken: (why, old, new, the case that must see it)."""
+
+ORDINARY, NONE, EMPTY, SOME = "ordinary values", "all rows ignored", "no rows", "some rows ignored"
+NEXT_ROW, NEGATIVE, FAR = "a label of V", "a negative label", "a label far out of range"
+CERTAIN, CERTAIN_HALF = "a nearly certain label", "a nearly certain label, bfloat16"
+FIRST_BLOCK, STEP = "a first block of -inf", "num_items of the whole step"
+
+MUTANTS = {
+    ("label_logits", "torch"): (
+        ("lets V pass", "(labels >= V)", "(labels > V)", NEXT_ROW),
+        ("lets negative labels pass", "((labels < 0) | (labels >= V))", "(labels >= V)", NEGATIVE),
+        ("asks for the largest label", "if bad.any():", "if labels.max() >= V or bad.any():", EMPTY),
+        ("names the last bad row", "bad.int().argmax()", "bad.nonzero()[-1]", NEXT_ROW),
+        ("does not name the row", "labels[{row}] is", "a label is", NEXT_ROW),
+        ("raises a ValueError", "raise IndexError", "raise ValueError", FAR),
+        ("takes ignored labels for bad ones", "(labels != ignore_index) & ((", "(labels == labels) & ((", SOME),
+        (
+            "believes that -100 is the only one",
+            "return own.where(keep, 0)",
+            "return own.where(labels >= 0, 0)",
+            "ignore_index = 0",
+        ),
+    ),
+    ("cross_entropy_forward", "torch"): (
+        ("subtracts no maximum", "top = x.amax(1, keepdim=True)", "top = x.amax(1, keepdim=True) * 0", "large logits"),
+        ("subtracts the maximum of the batch", "x.amax(1, keepdim=True)", "x.amax().expand(len(x), 1)", "large logits"),
+        (
+            "starts the maximum at 0",
+            "x.amax(1, keepdim=True)",
+            "x.amax(1, keepdim=True).clamp(min=0)",
+            "logits far below zero",
+        ),
+        (
+            "-inf - -inf",
+            "    top = top.masked_fill(top == -torch.inf, 0)  # -inf - -inf is NaN\n",
+            "",
+            "masked classes",
+        ),
+        (
+            "computes in the dtype of logits",
+            "logits.to(torch.promote_types(logits.dtype, torch.float32))",
+            "logits",
+            "float16",
+        ),
+        ("counts ignored rows", "return loss.where(keep, 0),", "return loss,", SOME),
+        ("leaves the label out of lse", "torch.logaddexp(others, own).where", "others.where", ORDINARY),
+        (
+            "does not check the labels",
+            "own = label_logits(x, labels, ignore_index)",
+            "own = x.gather(1, labels.where(keep, 0).clamp(0, x.shape[1] - 1).unsqueeze(1)).squeeze(1)",
+            NEXT_ROW,
+        ),
+    ),
+    ("cross_entropy_backward", "torch"): (
+        ("ignores dloss", "own) * dloss.unsqueeze(1)", "own)", ORDINARY),
+        ("scales every row by the first", "own) * dloss.unsqueeze(1)", "own) * dloss[:1].unsqueeze(1)", ORDINARY),
+        ("forgets the label", ".scatter(1, column, own)", "", ORDINARY),
+        ("counts ignored rows", "return dlogits.where(keep, 0)", "return dlogits", SOME),
+        ("1 - p", "own = log_p.gather(1, column).expm1()", "own = -log_p.gather(1, column).expm1()", ORDINARY),
+        (
+            "reads p back in half precision",
+            "log_p.gather(1, column).expm1()",
+            "log_p.exp().to(logits.dtype).float().gather(1, column) - 1",
+            CERTAIN_HALF,
+        ),
+        (
+            "computes in the dtype of logits",
+            "logits.to(torch.promote_types(logits.dtype, torch.float32)) - lse.unsqueeze(1)",
+            "logits - lse.unsqueeze(1).to(logits.dtype)",
+            "bfloat16",
+        ),
+        ("returns float32", ".to(logits.dtype)", ".float()", "float16"),
+        (
+            "takes the mean itself",
+            "own) * dloss.unsqueeze(1)",
+            "own) * dloss.unsqueeze(1) / max(len(dloss), 1)",
+            ORDINARY,
+        ),
+    ),
+    ("token_mean", "torch"): (
+        ("divides by all rows", "items = keep.sum() if", "items = keep.new_tensor(len(loss)).long() if", SOME),
+        ("divides 0 by 0", "torch.where(items > 0, total / items.clamp(min=1), 0)", "total / items", "no token"),
+        ("asks for falsy numbers", "if num_items is None else", "if not num_items else", "num_items = 0 and tokens"),
+        (
+            "ignores num_items",
+            "keep.sum() if num_items is None else torch.as_tensor(num_items, device=loss.device)",
+            "keep.sum()",
+            STEP,
+        ),
+        (
+            "divides by 0 where it is not looked at",
+            "total / items.clamp(min=1)",
+            "total / items",
+            "num_items = 0 and tokens",
+        ),
+        ("adds an epsilon", "total / items.clamp(min=1)", "total / (items + 1e-3)", ORDINARY),
+        (
+            "is a constant without tokens",
+            "    return torch.where",
+            "    if items == 0:\n        return torch.zeros(())\n    return torch.where",
+            "no token",
+        ),
+        (
+            "is no function of loss",
+            "total = loss.where(keep, 0).sum()",
+            "total = loss.detach().where(keep, 0).sum()",
+            ORDINARY,
+        ),
+        ("hides NaN", "loss.where(keep, 0)", "loss.nan_to_num().where(keep, 0)", "NaN in one row"),
+        (
+            "clamps alone",
+            "torch.where(items > 0, total / items.clamp(min=1), 0)",
+            "total / items.clamp(min=1)",
+            "num_items = 0 and tokens",
+        ),
+    ),
+    ("cross_entropy_witness", "torch"): (
+        ("one label counts", "[-100, -100]", "[-100, 1]", "Liger-Kernel 0.0.1-0.2.1 is wrong on it"),
+        ("a label out of range", "[-100, -100]", "[-100, 3]", "a valid input"),
+        (
+            "no rows",
+            "torch.tensor([[0.5, -1.0, 2.0], [1.0, 0.0, -3.0]]), torch.tensor([-100, -100])",
+            "torch.zeros(0, 3), torch.zeros(0, dtype=torch.int64)",
+            "a valid input",
+        ),
+        ("labels for another batch", "[-100, -100]", "[-100]", "a valid input"),
+        ("an infinite logit", "2.0]", "float('inf')]", "a valid input"),
+    ),
+    ("linear_cross_entropy", "torch"): (
+        ("divides by all rows", "items = max(len(kept), 1)", "items = max(len(labels), 1)", SOME),
+        ("divides by 0 items", "items = max(len(kept), 1)", "items = len(kept)", "all rows ignored"),
+        ("holds all logits", "size = max(16, -(-len(kept) // 32))", "size = max(1, len(kept))", "peak memory"),
+        (
+            "keeps only the last chunk of dweight",
+            "dweight += dlogits.t() @ x",
+            "dweight = dlogits.t() @ x",
+            "17 classes",
+        ),
+        (
+            "rounds the logits to the dtype of weight",
+            "logits = x @ w.t()",
+            "logits = (x @ w.t()).to(weight.dtype).to(wide)",
+            "bfloat16",
+        ),
+        (
+            "does not check the labels of the whole",
+            "    check_labels(labels, weight.shape[0], ignore_index)\n",
+            "",
+            FAR,
+        ),
+        (
+            "leaves ignored rows in the sum",
+            "kept = (labels != ignore_index)",
+            "kept = (labels != -100)",
+            "ignore_index = 0",
+        ),
+        (
+            "dweight is transposed into place",
+            "dweight += dlogits.t() @ x",
+            "dweight += (x.t() @ dlogits).reshape(dweight.shape)",
+            ORDINARY,
+        ),
+    ),
+    ("cross_entropy_forward", "triton"): (
+        ("starts the maximum at 0", 'top = float("-inf")', "top = 0.0", "logits far below zero"),
+        (
+            "pads the row with zeros",
+            '(cols != label), other=float("-inf"))',
+            "(cols != label), other=0.0)",
+            "17 classes",
+        ),
+        ("-inf - -inf", 'tl.where(new_top == float("-inf"), 0.0, new_top)', "new_top", FIRST_BLOCK),
+        ("does not rescale what it has", "total = total * tl.exp(top - shift) + ", "total = total + ", "20011 classes"),
+        (
+            "one block only",
+            "for start in range(0, V, BLOCK):\n        cols = start + tl.arange(0, BLOCK)\n        x",
+            "for start in range(0, BLOCK, BLOCK):\n        cols = start + tl.arange(0, BLOCK)\n        x",
+            "20011 classes",
+        ),
+        (
+            "does not check the labels",
+            "    check_labels(labels.contiguous(), logits.shape[1], ignore_index)\n",
+            "",
+            NEXT_ROW,
+        ),
+        (
+            "checks the first block of labels",
+            "    for start in range(0, M, BLOCK):\n        rows",
+            "    for start in range(0, M - M, BLOCK):\n        rows",
+            NEXT_ROW,
+        ),
+        (
+            "reads logits twice",
+            "    others = top + tl.log(total)\n",
+            "    for start in range(0, V, BLOCK):\n"
+            "        cols = start + tl.arange(0, BLOCK)\n"
+            "        total += 0.0 * tl.sum(tl.load(logits_ptr + cols, mask=cols < V, other=0.0).to(tl.float32))\n"
+            "    others = top + tl.log(total)\n",
+            "memory traffic",
+        ),
+        (
+            "reads labels as if they lay side by side",
+            "logits, labels = logits.contiguous(), labels.contiguous()",
+            "logits = logits.contiguous()",
+            "every second label",
+        ),
+        (
+            "takes an ignored row for class 0",
+            "    if label == ignore_index:\n        tl.store(loss_ptr + row, 0.0)",
+            "    if label == ignore_index:\n        tl.store(loss_ptr + row, 1.0)",
+            NONE,
+        ),
+    ),
+    ("cross_entropy_backward", "triton"): (
+        ("scales every row by the first", "tl.load(dloss_ptr + row)", "tl.load(dloss_ptr)", ORDINARY),
+        (
+            "forgets the label",
+            "tl.where(cols == label, expm1(own - lse), tl.exp(x - lse))",
+            "tl.exp(x - lse)",
+            ORDINARY,
+        ),
+        (
+            "leaves ignored rows unwritten",
+            "    row = tl.program_id(0).to(tl.int64)\n",
+            "    row = tl.program_id(0).to(tl.int64)\n"
+            "    if tl.load(labels_ptr + row) == ignore_index:\n"
+            "        return\n",
+            SOME,
+        ),
+        ("counts ignored rows", "tl.where(keep, dloss * slope, 0.0)", "dloss * slope", SOME),
+        (
+            "no mask on the store",
+            "dlogits.to(dlogits_ptr.dtype.element_ty), mask=mask)",
+            "dlogits.to(dlogits_ptr.dtype.element_ty))",
+            "17 classes",
+        ),
+        (
+            "reads dloss past its end",
+            "dloss, logits, labels, lse = dloss.contiguous(), logits",
+            "logits, labels, lse = logits",
+            "dloss of stride 0",
+        ),
+        ("one block of columns", "(M, triton.cdiv(V, block))", "(M, 1)", "20011 classes"),
+        (
+            "p - 1 in half precision",
+            "expm1(own - lse)",
+            "(tl.exp(own - lse).to(dlogits_ptr.dtype.element_ty).to(tl.float32) - 1.0)",
+            CERTAIN_HALF,
+        ),
+        ("works in place", "dlogits = torch.empty_like(logits)", "dlogits = logits", ORDINARY),
+    ),
+    ("linear_cross_entropy", "triton"): (
+        ("divides by 0 items", "1 / max(n, 1)", "1 / n", "all rows ignored"),
+        ("divides by all rows", "n = len(kept)\n    dloss", "n = max(len(labels), len(kept))\n    dloss", SOME),
+        ("holds all logits", "size = max(16, triton.cdiv(n, 16))", "size = max(16, n)", "peak memory"),
+        ("does not add up dweight", "add=total if start else None)", "add=None)", "17 classes"),
+        ("forgets the mask of the inner loop", "& (k[None, :] < K), other=0.0)", ", other=0.0)", "75 features"),
+        ("checks no labels", "    check_labels(labels, weight.shape[0], ignore_index)\n", "", FAR),
+        (
+            "multiplies in half precision",
+            "a, b = a.to(tl.float32), b.to(tl.float32)",
+            "a, b = a.to(tl.float16), b.to(tl.float16)",
+            "bfloat16",
+        ),
+        (
+            "reads weight by another's strides",
+            "hidden, weight, labels = hidden.contiguous(), weight.contiguous(), labels.contiguous()",
+            "hidden, labels = hidden.contiguous(), labels.contiguous()\n"
+            "    weight = weight.as_strided(weight.shape, (weight.shape[1], 1))",
+            "every second column",
+        ),
+    ),
+}

@@ -1,0 +1,195 @@
+"""Cross-entropy as a training script imports it, over one process and two."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import torch
+from graded_kernels.kernels.loss import cross_entropy, linear_cross_entropy
+from torch.nn import functional as F
+
+REDUCTIONS = ("mean", "sum", "none")
+
+
+def random(*shape, dtype=torch.float32, seed: int = 3) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+def batch(dtype=torch.float32):
+    """hidden (3, 4, 5), weight (7, 5) and labels (3, 4), two of them ignored."""
+    labels = torch.randint(0, 7, (3, 4), generator=torch.Generator().manual_seed(2))
+    labels[0, 1] = labels[2, 3] = -100
+    return random(3, 4, 5, dtype=dtype).requires_grad_(), random(7, 5, dtype=dtype, seed=4).requires_grad_(), labels
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_gradcheck(reduction):
+    hidden, weight, labels = batch(torch.float64)
+    logits = (hidden @ weight.t()).detach().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: cross_entropy(x, labels, reduction=reduction), (logits,))
+    fused = lambda h, w: linear_cross_entropy(h, w, labels, reduction=reduction)  # noqa: E731
+    assert torch.autograd.gradcheck(fused, (hidden, weight))
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_like_pytorchs_own_where_tokens_count(reduction):
+    hidden, weight, labels = batch()
+    logits = hidden @ weight.t()
+    theirs = F.cross_entropy(logits.permute(0, 2, 1), labels, reduction=reduction)
+    upstream = random(*theirs.shape, seed=6)
+    wanted = torch.autograd.grad(theirs, (hidden, weight), upstream, retain_graph=True)
+    fused = linear_cross_entropy(hidden, weight, labels, reduction=reduction)
+    for mine in (cross_entropy(logits, labels, reduction=reduction), fused):
+        torch.testing.assert_close(mine, theirs)
+        got = torch.autograd.grad(mine, (hidden, weight), upstream, retain_graph=True)
+        for g, w in zip(got, wanted, strict=True):
+            torch.testing.assert_close(g, w, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [0, 4])
+@pytest.mark.parametrize(
+    "more", [{}, {"num_items": 0}, {"num_items": 9}, {"num_items": torch.tensor(0)}, {"reduction": "sum"}]
+)
+def test_no_token_gives_zero_with_gradients_of_zero(rows, more):
+    hidden, weight = random(rows, 5).requires_grad_(), random(7, 5, seed=4).requires_grad_()
+    labels = torch.full((rows,), -100)
+    for loss in (
+        cross_entropy(hidden @ weight.t(), labels, **more),
+        linear_cross_entropy(hidden, weight, labels, **more),
+    ):
+        assert (loss.item(), loss.requires_grad, loss.dtype) == (0.0, True, torch.float32)
+        for gradient in torch.autograd.grad(loss, (hidden, weight)):
+            assert gradient.eq(0).all()
+
+
+def test_zero_items_gives_zero_even_where_labels_count():
+    logits = random(4, 7).requires_grad_()
+    loss = cross_entropy(logits, torch.arange(4), num_items=0)
+    loss.backward()
+    assert loss.item() == 0 and logits.grad.eq(0).all()
+
+
+def test_micro_batches_add_up_to_the_whole_batch():
+    hidden, weight, labels = batch()
+    whole = torch.autograd.grad(cross_entropy(hidden @ weight.t(), labels), weight)[0]
+    items = (labels != -100).sum()
+    parts = [linear_cross_entropy(h, weight, y, num_items=items) for h, y in zip(hidden, labels, strict=True)]
+    torch.testing.assert_close(torch.autograd.grad(sum(parts), weight)[0], whole)
+    means = [cross_entropy(h @ weight.t(), y) for h, y in zip(hidden, labels, strict=True)]
+    mean_of_means = torch.autograd.grad(sum(means) / 3, weight)[0]
+    assert not torch.allclose(mean_of_means, whole, rtol=1e-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_has_a_float32_loss_and_gradients_of_its_own_dtype(dtype):
+    hidden, weight, labels = batch(dtype)
+    loss = linear_cross_entropy(hidden, weight, labels)
+    loss.backward()
+    assert (loss.dtype, hidden.grad.dtype, weight.grad.dtype) == (torch.float32, dtype, dtype)
+    logits = random(6, 9, dtype=dtype).requires_grad_()
+    loss = cross_entropy(logits, torch.arange(6), reduction="none")
+    loss.sum().backward()  # hands back a gradient of stride 0
+    assert (loss.dtype, logits.grad.dtype) == (torch.float32, dtype)
+
+
+def test_inputs_are_left_as_they_are():
+    hidden, weight, labels = batch()
+    logits = (hidden @ weight.t()).detach()
+    before = [t.clone() for t in (hidden, weight, labels, logits)]
+    leaf = logits.requires_grad_()
+    cross_entropy(leaf, labels, reduction="sum").backward()
+    linear_cross_entropy(hidden, weight, labels).backward()
+    for now, then in zip((hidden, weight, labels, logits), before, strict=True):
+        assert torch.equal(now.detach(), then.detach())
+
+
+def test_compiles_without_a_graph_break():
+    hidden, weight, labels = batch()
+    for function in (
+        lambda h, w: cross_entropy(h @ w.t(), labels, num_items=5),
+        lambda h, w: linear_cross_entropy(h, w, labels, reduction="sum"),
+    ):
+        eager = function(hidden, weight)
+        compiled = torch.compile(function, fullgraph=True, backend="aot_eager")(hidden, weight)
+        torch.testing.assert_close(compiled, eager)
+        pairs = [torch.autograd.grad(loss, (hidden, weight)) for loss in (compiled, eager)]
+        for one, other in zip(*pairs, strict=True):
+            torch.testing.assert_close(one, other)
+
+
+def test_ops_are_what_pytorch_wants_of_ops():
+    hidden, weight, labels = batch()
+    rows, y = hidden.reshape(-1, 5), labels.reshape(-1)
+    ops = torch.ops.graded_kernels
+    torch.library.opcheck(ops.cross_entropy.default, ((rows @ weight.t()).detach().requires_grad_(), y, -100, False))
+    torch.library.opcheck(ops.linear_cross_entropy.default, (rows, weight, y, -100, False))
+
+
+def test_a_second_derivative_says_that_it_is_not_there():
+    logits, dloss = random(3, 5).requires_grad_(), torch.tensor(0.7, requires_grad=True)
+    (g,) = torch.autograd.grad(cross_entropy(logits, torch.tensor([0, 1, 2])), logits, dloss, create_graph=True)
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        g.sum().backward()
+
+
+def test_errors_name_what_to_mend():
+    logits, labels = random(3, 5), torch.tensor([0, -100, 5])
+    with pytest.raises(IndexError, match=r"labels\[2\] is 5: no class, 0 to 4"):
+        cross_entropy(logits, labels)
+    with pytest.raises(IndexError, match=r"labels\[2\] is 5"):
+        linear_cross_entropy(random(3, 2), random(5, 2), labels)
+    with pytest.raises(ValueError, match=r"logits is \(3, 5\) .* labels must be \(3,\) int64; they are \(4,\) int64"):
+        cross_entropy(logits, torch.zeros(4, dtype=torch.int64))
+    with pytest.raises(ValueError, match="they are .* int32"):
+        cross_entropy(logits, labels.int())
+    with pytest.raises(ValueError, match="reduction is 'mean', 'sum' or 'none', not 'average'"):
+        cross_entropy(logits, labels, reduction="average")
+    with pytest.raises(ValueError, match="num_items is the divisor of a mean"):
+        cross_entropy(logits, labels, reduction="sum", num_items=3)
+    with pytest.raises(ValueError, match=r"weight must be \(V, 2\); it is \(5, 3\)"):
+        linear_cross_entropy(random(3, 2), random(5, 3), labels)
+
+
+PROCESS = """
+    import sys
+    import torch
+    import torch.distributed as dist
+    from graded_kernels.kernels.loss import cross_entropy
+
+    rank, store = int(sys.argv[1]), sys.argv[2]
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(5, 7)
+    model = torch.nn.parallel.DistributedDataParallel(layer)
+    hidden = torch.randn(2, 6, 5)[rank]
+    labels = torch.arange(6) if rank == 0 else torch.full((6,), -100)
+    items = (labels != -100).sum()
+    dist.all_reduce(items)
+    (cross_entropy(model(hidden), labels, num_items=items) * 2).backward()  # DDP divides by the number of processes
+    print(layer.weight.grad.tolist())
+    dist.destroy_process_group()
+"""
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="not run: this PyTorch has no torch.distributed")
+def test_two_processes_of_which_one_has_no_token(tmp_path):
+    """They end, with one gradient: that of the only process that has tokens."""
+    script = tmp_path / "process.py"
+    script.write_text(textwrap.dedent(PROCESS))
+    command = [sys.executable, str(script)]
+    processes = [
+        subprocess.Popen([*command, str(rank), str(tmp_path / "store")], stdout=subprocess.PIPE, text=True)
+        for rank in (0, 1)
+    ]
+    try:
+        said = [p.communicate(timeout=120)[0] for p in processes]
+    finally:
+        for p in processes:
+            p.kill()
+    assert [p.returncode for p in processes] == [0, 0]
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(5, 7)
+    F.cross_entropy(layer(torch.randn(2, 6, 5)[0]), torch.arange(6)).backward()
+    for one in said:
+        torch.testing.assert_close(torch.tensor(eval(one)), layer.weight.grad)
