@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Errors and the address, not a page of extensions; as root (in a container) Jupyter asks to be told that this is meant.
 LAB_FLAGS := --log-level=ERROR $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab teach test planted matrix test-all lint build grade-demo bench doctor clean
+.PHONY: help lab teach attacks test planted matrix test-all lint build grade-demo bench doctor clean
 
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -44,6 +44,9 @@ grade-demo: .venv/.ready  ## grade three submissions through nbgrader and print 
 
 doctor: .venv/.ready ## what this machine can run
 	@python -P autograder/doctor.py
+
+attacks: .venv/.ready ## submissions that cheat, on every rung of isolation this machine has
+	@python tests/attacks
 
 planted: .venv/.ready ## planted bugs: what the plain interpreter says of each, and what the emulator says
 	@cd tests && TRITON_INTERPRET=1 python -m planted

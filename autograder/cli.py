@@ -91,7 +91,7 @@ def run_check(options: argparse.Namespace) -> int:
 
     answer, backend = wanted(options)
     stdout = keep_stdout()
-    report = report_on(answer, backend)
+    report = report_on(answer, backend, options.in_process)
     if options.json:
         shown = json.dumps(report.to_dict(), indent=2, allow_nan=False)
     else:
@@ -135,7 +135,26 @@ def likely_backend(backends: tuple[str, ...], source: str) -> str:
     return backend
 
 
-def report_on(answer: "Answer", backend: str) -> "Report":
+def report_on(answer: "Answer", backend: str, in_process: bool) -> "Report":
+    """The report on an answer that runs in a worker of its own, or here where that is asked for or cannot be had."""
+    from .check import find, judge
+    from .sandbox import Isolated, SandboxError
+
+    if in_process:
+        return report_on_here(answer, backend)
+    record = find(answer.exercise)
+    try:
+        with Isolated(answer, record, backend) as runner:
+            report = judge(record, backend, runner)
+    except SandboxError as reason:
+        print(f"not isolated, because {reason}", file=sys.stderr)
+        return report_on_here(answer, backend)
+    if runner.printed:
+        print(runner.printed, file=sys.stderr)
+    return report
+
+
+def report_on_here(answer: "Answer", backend: str) -> "Report":
     from .check import check_answer, find, judge
     from .runner import Trouble, Unloadable
 

@@ -96,7 +96,7 @@ def test_a_right_answer_passes_and_a_wrong_one_does_not(answer):
 
 def test_json_is_one_object_whatever_the_answer_prints(answer):
     noisy = NOISE + CANDLE.replace("    s =", "    print(x)\n    s =")
-    done = run("check", "silu_backward", answer(noisy), "--json")
+    done = run("check", "silu_backward", answer(noisy), "--json", "--in-process")
     data = json.loads(done.stdout, parse_constant=pytest.fail)
     assert done.returncode == 1
     assert data["passed"] is False and 0 <= data["score"] < 1
@@ -120,7 +120,7 @@ def test_json_is_one_object_whatever_the_answer_prints(answer):
     ids=["syntax", "exit while loading", "exit", "raises while loading", "no function", "raises", "refused"],
 )
 def test_a_file_that_cannot_be_graded_fails_with_a_sentence(source, message, answer):
-    done = run("check", "silu_backward", answer(source), "--backend", "torch")
+    done = run("check", "silu_backward", answer(source), "--backend", "torch", "--in-process")
     assert done.returncode == 1, done.stderr
     assert message in done.stdout
     assert "not passed, 0 % of the points" in done.stdout
@@ -143,3 +143,31 @@ def test_the_backend_follows_the_imports(capsys):
     assert "does not import triton" in capsys.readouterr().err
     assert cli.likely_backend(("torch",), "import triton") == "torch"
     assert not capsys.readouterr().err
+
+
+ESCAPE = """
+import os, pathlib, torch
+print("loaded")
+pathlib.Path({trace!r}).write_text("out")
+
+def silu_backward(dy, x):
+    os._exit(0)
+"""
+
+
+def test_answers_are_isolated_unless_asked(answer, tmp_path):
+    """What an answer writes stays in its worker, and an answer that ends its process ends nobody else's."""
+    trace = tmp_path / "trace"
+    path = answer(ESCAPE.format(trace=str(trace)))
+    done = run("check", "silu_backward", path, "--json")
+    data = json.loads(done.stdout)
+    if "not isolated" in done.stderr:
+        pytest.skip(f"not run: {done.stderr.strip()}")
+    assert (done.returncode, data["passed"], data["score"]) == (1, False, 0)
+    assert not trace.exists()
+
+
+def test_an_isolated_candle_is_named(answer):
+    done = run("check", "silu_backward", answer(CANDLE), "--backend", "torch", "--json")
+    data = json.loads(done.stdout)
+    assert done.returncode == 1 and "candle 0.4.1-0.5.0" in data["fingerprint"]

@@ -151,3 +151,9 @@ def test_what_only_the_interpreter_runs_fails_at_the_learners_line(interpreted_o
     assert PYTHON_IN_A_KERNEL[line] in row["message"]
     assert row["registers"] is row["load_bits"] is None
     assert reason.startswith("kernel does not compile for sm_90 at line ") and "append" in reason
+
+
+def test_a_source_too_deep_to_read_is_not_run():
+    deep = "DEEP = " + " + ".join(["1"] * 5000) + "\n"
+    report = compile_report([described(HEADER + deep + BODY.format("y = x + DEEP"))], SM_90)
+    assert row_of(report)["status"] == "not-run", report

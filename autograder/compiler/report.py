@@ -85,6 +85,9 @@ def _prepare(launch: KernelLaunch, target: Target, version: str) -> _Job:
     except Refused as refused:
         job.refused = refused
         return job
+    except RecursionError:
+        job.refused = Refused("not-run", "the source is nested too deeply to be read")
+        return job
     job.key = cache.key_of({"triton": version, "code": job.extract.content(), "job": _request(job)})
     job.result = cache.read(job.key)
     job.cached = job.result is not None

@@ -1,0 +1,91 @@
+"""Tries, inside, what each layer is to prevent: a layer that is merely installed protects nobody. Prints what happened
+as JSON.
+"""
+
+import contextlib
+import json
+import mmap
+import os
+import socket
+import traceback
+
+from . import confine, landlock
+
+_MEMORY = 256 << 20
+
+
+def run(settings: dict) -> None:
+    """settings: ``canary`` (a file outside), ``port`` (a listening one), ``layers`` to try, each in a process of its
+    own.
+    """
+    print(json.dumps({layer: _tried(_LAYERS[layer], settings) for layer in settings["layers"]}))
+
+
+def _tried(layer, settings: dict) -> str:
+    """What ``layer`` let through, "" if nothing, or why it cannot be used."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            said = layer(settings)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+        except BaseException:
+            said = traceback.format_exc()
+        os.write(writer, said.encode()[:1000])
+        os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as file:
+        said = file.read().decode()
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return said if status == 0 else f"{said} (ended with {status})".strip()
+
+
+def _bubblewrap(settings: dict) -> str:
+    return _got_through(read=settings["canary"], connect=settings["port"], signal=settings["pid"])
+
+
+def _landlock(settings: dict) -> str:
+    confine.give_up_rights(confine.Layers(landlock.rules(*settings["rules"]), seccomp=False))
+    return _got_through(read=settings["canary"], write=settings["canary"])
+
+
+def _seccomp(settings: dict) -> str:
+    confine.give_up_rights(confine.Layers(None, seccomp=True))
+    return _got_through(connect=settings["port"], signal=os.getppid(), fork=True)
+
+
+def _limits(settings: dict) -> str:
+    confine.limit(5, _MEMORY, 0)
+    with contextlib.suppress(OSError, MemoryError):
+        mmap.mmap(-1, 4 * _MEMORY).close()
+        return "more memory than allowed"
+    return ""
+
+
+_LAYERS = {"bubblewrap": _bubblewrap, "landlock": _landlock, "seccomp": _seccomp, "limits": _limits}
+
+
+def _got_through(read=None, write=None, connect=None, signal=None, fork=False) -> str:
+    """Which of these worked, in words."""
+    attempts = {
+        "a file outside was read": read and (lambda: open(read).close()),
+        "a file outside was written": write and (lambda: open(write, "a").close()),
+        "a connection was made": connect and (lambda: socket.create_connection(("127.0.0.1", connect), 1).close()),
+        "a process outside was reached": signal and (lambda: os.kill(signal, 0)),
+        "a process was started": fork and _fork,
+    }
+    worked = []
+    for words, attempt in attempts.items():
+        if attempt:
+            with contextlib.suppress(OSError):
+                attempt()
+                worked.append(words)
+    return "; ".join(worked)
+
+
+def _fork() -> None:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)

@@ -1,0 +1,42 @@
+"""The command line of bubblewrap: a file system with nothing on it but what a worker needs, no network, no other
+processes.
+"""
+
+import functools
+import os
+import shutil
+import subprocess
+
+from .paths import View
+
+_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
+
+
+def command(view: View, executable: str, environment: dict[str, str]) -> list[str]:
+    """Arguments to put before a Python command. Raises FileNotFoundError where bubblewrap is not installed."""
+    program = shutil.which("bwrap")
+    if program is None:
+        raise FileNotFoundError("bubblewrap (bwrap) is not installed")
+    words = [program, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
+    words += ["--unshare-cgroup-try", "--new-session", "--cap-drop", "ALL", "--clearenv", "--hostname", "grader"]
+    words += ["--disable-userns"] if "--disable-userns" in _help(program) else []
+    words += ["--tmpfs", "/tmp"]  # before the binds: a virtual environment may live under /tmp
+    for link in _LINKS:
+        if os.path.islink(link):
+            words += ["--symlink", os.readlink(link), link]
+    words += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache", "--ro-bind", executable, executable]
+    for path in sorted(view.readable, key=len):  # outer folders first: a later bind would cover what lies beneath it
+        words += ["--ro-bind", path, path]
+    for path in view.hidden:
+        words += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
+    words += ["--proc", "/proc", "--dev", "/dev", "--chdir", "/"]
+    for path in ("/dev", "/tmp", "/"):  # nothing to write on: what one answer left there another one would find
+        words += ["--remount-ro", path]
+    for name, value in environment.items():
+        words += ["--setenv", name, value]
+    return words
+
+
+@functools.cache
+def _help(program: str) -> str:
+    return subprocess.run([program, "--help"], capture_output=True, text=True).stdout

@@ -1,0 +1,59 @@
+"""What a process does to itself before it runs an answer: limits, and rights given up for good."""
+
+import contextlib
+import os
+import resource
+import signal
+from dataclasses import dataclass
+
+from . import landlock, linux, seccomp
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+_FILES = 64  # open files
+_SLACK = 64 << 20
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Which of the kernel's means to use. rules: of `landlock.rules`, or None to do without."""
+
+    rules: int | None
+    seccomp: bool
+
+
+def limit(seconds: float, memory: int, shared: int) -> None:
+    """No more than this beyond what the process has already: processor seconds, bytes of its own, bytes shared with
+    the parent.
+
+    Works for root too, but for the number of processes, which `seccomp` holds at none.
+    """
+    with open("/proc/self/statm") as file:
+        pages = [int(word) for word in file.read().split()]
+    _lower(resource.RLIMIT_AS, pages[0] * PAGE + memory + 4 * shared + _SLACK)
+    _lower(resource.RLIMIT_DATA, pages[5] * PAGE + memory + _SLACK)
+    _lower(resource.RLIMIT_CPU, int(seconds) + 2)
+    _lower(resource.RLIMIT_FSIZE, max(memory, shared))  # of what it may create in memory: there is no file to write
+    _lower(resource.RLIMIT_NOFILE, _FILES)
+    _lower(resource.RLIMIT_NPROC, 0)
+    _lower(resource.RLIMIT_CORE, 0)
+
+
+def give_up_rights(layers: Layers) -> None:
+    """After this the process reads what `paths` lists, writes nothing, starts nothing and reaches nobody."""
+    linux.prctl(linux.SET_PDEATHSIG, signal.SIGKILL)
+    linux.prctl(linux.SET_DUMPABLE, 0)
+    linux.prctl(linux.SET_NO_NEW_PRIVS, 1)
+    with contextlib.suppress(OSError):
+        os.setsid()
+    linux.drop_capabilities()
+    if layers.rules is not None:
+        landlock.restrict(layers.rules)
+        os.close(layers.rules)
+    if layers.seccomp:
+        seccomp.apply()
+
+
+def _lower(kind: int, value: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (value, value))

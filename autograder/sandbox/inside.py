@@ -1,0 +1,48 @@
+"""The worker: a process that has imported PyTorch and Triton and forks a child for every call. Run as a script,
+isolated.
+
+It never reads what a child is to do, so it remembers nothing of anybody: descriptors go in, and a process that has
+them comes out.
+
+    python -I -S -B inside.py SETTINGS      SETTINGS: JSON, see `main`
+
+Over the socket, one datagram each: to the worker ``{"seconds", "memory", "shared"}`` with the descriptors `FILES`; back
+``{"started": pid}`` with a pidfd; then ``{"ended": exit status}``, negative for a signal.
+"""
+
+import json
+import os
+import sys
+import types
+
+FILES = ("job", "inputs", "outputs", "prints", "status")
+
+
+def make_packages(machine: str) -> None:
+    """The grader's packages without what they import on their own: its machine is here, its exercises are not."""
+    names = ("graded_kernels", "graded_kernels.autograder", "graded_kernels.autograder.sandbox")
+    for name, path in zip(names, ([], [machine], [os.path.join(machine, "sandbox")]), strict=True):
+        package = sys.modules[name] = types.ModuleType(name)
+        package.__path__ = path
+        outer, _, own = name.rpartition(".")
+        if outer:
+            setattr(sys.modules[outer], own, package)
+
+
+def main(settings: dict) -> None:
+    """settings: ``machine`` and ``site`` (folders to import from), ``socket`` (descriptor), ``rules``, ``seccomp``,
+    ``probe``.
+    """
+    sys.path += settings["site"]
+    make_packages(settings["machine"])
+    if settings.get("probe"):
+        from graded_kernels.autograder.sandbox import attempts
+
+        return attempts.run(settings)
+    from graded_kernels.autograder.sandbox import zygote
+
+    zygote.serve(settings)
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

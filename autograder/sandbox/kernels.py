@@ -1,0 +1,96 @@
+"""The kernels of an answer without the answer: its ``@triton.jit`` functions and their constants, cut out of the text.
+
+The interpreter runs a kernel as Python, and Python can do anything. What is cut out here can do what a kernel can:
+arithmetic, loops, and the public names of Triton's language (`compiler.extract` and `compiler.language` see to the
+names).
+"""
+
+import ast
+import builtins
+from dataclasses import asdict
+
+from ..compiler import KernelLaunch
+from ..compiler.bindings import Refused
+from ..compiler.extract import extract
+from ..source import OURS, Answer, AnswerError, without_imports_of
+from .plan import BUILTINS, BadPlan
+
+_STATEMENTS = (
+    ast.Assign,
+    ast.AugAssign,
+    ast.AnnAssign,
+    ast.Expr,
+    ast.Return,
+    ast.Pass,
+    ast.Break,
+    ast.Continue,
+    ast.Assert,
+) + (ast.For, ast.While, ast.If, ast.arguments, ast.arg, ast.keyword)
+_EXPRESSIONS = (
+    (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Attribute, ast.Subscript, ast.Slice)
+    + (ast.Name, ast.Constant, ast.Tuple, ast.List, ast.Starred, ast.JoinedStr, ast.FormattedValue)
+    + (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
+)
+_PYTHON = frozenset(dir(builtins)) - {function.__name__ for function in BUILTINS}
+_WORDS = {ast.ListComp: "list comprehension", ast.Import: "import", ast.ImportFrom: "import", ast.Try: "try"}
+
+
+def text_of(answer: Answer) -> str:
+    """The module that the answer's kernels are read from: the course's setup, then the answer's cells."""
+    try:
+        setup = without_imports_of(OURS, answer.setup)
+    except AnswerError:
+        setup = ""
+    return f"{setup}\n\n{answer.text}" if setup else answer.text
+
+
+def cut_out(text: str, plan: dict) -> dict:
+    """What a checked plan launches, for `replay`: functions, and the values they name. Raises BadPlan."""
+    launched = [step for step in plan["steps"] if "launch" in step]
+    if not launched:
+        return {"functions": {}, "values": {}}
+    passed = [v["function"] for step in launched for v in step["arguments"].values() if _is_function(v)]
+    first, *others = dict.fromkeys([step["launch"] for step in launched] + passed)
+    # The numbers of the kernels' module as they were, in place of the expressions that computed them.
+    numbers = {name: value for name, value in plan["globals"].items() if name not in _MODULES}
+    source = text + "\n" + "".join(f"\n{name} = {_literal(value)}" for name, value in numbers.items())
+    constants = {f"function_{i}": {"function": name} for i, name in enumerate(others)}
+    try:
+        found = extract(KernelLaunch(first, source, {}, constants, modules=_MODULES))
+    except Refused as refused:
+        where = f", line {refused.line}" if refused.line else ""
+        raise BadPlan(f"{first}{where}: {refused.message}") from None
+    except (ValueError, RecursionError) as error:
+        raise BadPlan(f"{first}: {error}") from None
+    for name, function in found.functions.items():
+        _check(name, function.text, function.line)
+    return {"functions": {k: asdict(f) for k, f in found.functions.items()}, "values": found.values}
+
+
+_MODULES = {"tl": "triton.language", "triton": "triton"}
+
+
+def _is_function(value) -> bool:
+    return isinstance(value, dict) and "function" in value
+
+
+def _literal(value) -> str:
+    if isinstance(value, dict):
+        [(kind, inner)] = value.items()
+        return f"tl.{inner}" if kind == "type" else f"tl.constexpr({_literal(inner)})"
+    return f'float("{value}")' if isinstance(value, float) else repr(value)
+
+
+def _check(name: str, text: str, line: int) -> None:
+    """Raises BadPlan where a kernel holds what is Python and not Triton."""
+    function = ast.parse(text).body[0]
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    own |= {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    python = {node for node in names if node.id in _PYTHON and node.id not in own}
+    for node in ast.walk(function):
+        if node is function or (isinstance(node, _STATEMENTS + _EXPRESSIONS) and node not in python):
+            continue
+        what = node.id if node in python else _WORDS.get(type(node), type(node).__name__)
+        at = line + getattr(node, "lineno", 1) - 1
+        raise BadPlan(f"{name}, line {at}: {what} is Python, not Triton; a GPU does not compile it")

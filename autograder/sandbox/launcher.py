@@ -1,0 +1,34 @@
+"""How the worker is started: which Python, which paths, which environment."""
+
+import json
+import os
+
+from . import paths
+
+_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside.py")
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+def environment() -> dict[str, str]:
+    """All that the worker's environment holds: nothing of the grader's own, which may name secrets."""
+    kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    return kept | {
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/nonexistent",
+        "LANG": "C.UTF-8",
+        "TRITON_INTERPRET": "1",
+        "TORCHDYNAMO_DISABLE": "1",  # torch.compile would start a compiler; undecorated, the function is the same
+        "TORCHINDUCTOR_CACHE_DIR": "/tmp",  # which is there: nothing is made, in particular not in the user's own
+        "CUDA_VISIBLE_DEVICES": "",
+        **dict.fromkeys(_THREADS, "1"),
+    }
+
+
+def locations() -> dict:
+    """Where the worker imports from."""
+    return {"machine": str(paths.MACHINE), "site": paths.site_folders()}
+
+
+def python(settings: dict) -> list[str]:
+    """The worker's command: no user's folders, no .pth files, no writing of bytecode."""
+    return [paths.interpreter(), "-I", "-S", "-B", _SCRIPT, json.dumps(settings)]

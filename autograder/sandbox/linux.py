@@ -1,0 +1,55 @@
+"""The few calls of the C library that Python's own modules do not offer."""
+
+import ctypes
+import os
+
+SET_PDEATHSIG, SET_DUMPABLE, SET_SECCOMP, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS = 1, 4, 22, 36, 38
+CAPBSET_DROP = 24
+_CAPABILITY_VERSION_3 = 0x20080522
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+
+
+def checked(result: int) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result
+
+
+def syscall(number: int, *arguments) -> int:
+    """Raises OSError, as `prctl` and `drop_capabilities` do."""
+    return checked(_libc.syscall(ctypes.c_long(number), *arguments))
+
+
+def prctl(option: int, argument: int = 0, second: int = 0) -> None:
+    zero = ctypes.c_ulong(0)
+    checked(_libc.prctl(ctypes.c_int(option), ctypes.c_ulong(argument), ctypes.c_ulong(second), zero, zero))
+
+
+def drop_capabilities() -> None:
+    """What root may do beyond any other user: all of it is given up, in every set."""
+    for capability in range(64):
+        try:
+            prctl(CAPBSET_DROP, capability)
+        except OSError:  # above the last one, or no right to drop any: then there is none
+            break
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    checked(_libc.capset(header, (ctypes.c_uint32 * 6)()))
+
+
+def pid_of(handle: int) -> int:
+    """The number of the process behind a pidfd, as this process would call it."""
+    with open(f"/proc/self/fdinfo/{handle}") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Pid:"))
+
+
+def resident(pid: int) -> int | None:
+    """Bytes of memory that a process occupies; None where it has just ended. Raises OSError without a /proc."""
+    try:
+        with open(f"/proc/{pid}/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (FileNotFoundError, ProcessLookupError, IndexError):
+        os.stat("/proc/self/statm")
+        return None

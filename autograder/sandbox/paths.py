@@ -1,0 +1,79 @@
+"""What a worker sees of the file system: Python, PyTorch, Triton and the grader's machine; not the answers, not the
+exercises.
+"""
+
+import importlib.util
+import os
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[2]
+MACHINE = PACKAGE / "autograder"
+SECRET = MACHINE / "exercises"
+LIBRARIES = ("torch", "triton", "numpy")
+SYSTEM = ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
+
+
+@dataclass(frozen=True)
+class View:
+    """readable: files and folders to see, whole but for what ``hidden`` cuts out of them again."""
+
+    readable: tuple[str, ...]
+    hidden: tuple[str, ...]
+
+    def rules(self) -> tuple[list[str], list[str]]:
+        """(readable, listable) with nothing hidden beneath any readable path: permissions cannot be taken back further
+        down.
+        """
+        readable, listable, queue = [], [], list(self.readable)
+        while queue:
+            path = queue.pop()
+            if any(_within(path, hidden) for hidden in self.hidden):
+                continue
+            if any(_within(hidden, path) for hidden in self.hidden):
+                listable.append(path)
+                queue += [entry.path for entry in os.scandir(path)]
+            else:
+                readable.append(path)
+        return readable + list(DEVICES), listable
+
+
+def interpreter() -> str:
+    """The Python that runs here, without the virtual environment around it: the worker is told its paths."""
+    return os.path.realpath(sys.executable)
+
+
+def site_folders() -> list[str]:
+    """Where the libraries an answer may import are installed."""
+    folders = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    for name in LIBRARIES:
+        spec = importlib.util.find_spec(name)
+        if spec and spec.origin:
+            folders.append(str(Path(spec.origin).parents[1]))
+    return list(dict.fromkeys(os.path.realpath(folder) for folder in folders if os.path.isdir(folder)))
+
+
+def view() -> View:
+    """For this interpreter, as it is installed."""
+    standard = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.join(sys.base_prefix, "lib")]
+    shared = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(folder)]
+    folders = [*SYSTEM, *standard, *site_folders(), *shared]
+    folders = list(dict.fromkeys(os.path.realpath(folder) for folder in folders if os.path.isdir(folder)))
+    outer = [f for f in folders if not any(f != other and _within(f, other) for other in folders)]
+    machine = [entry.path for entry in os.scandir(MACHINE) if Path(entry.path) != SECRET]
+    return View((*outer, *machine), _secrets(machine, outer))
+
+
+def _secrets(machine: list[str], folders: list[str]) -> tuple[str, ...]:
+    """The package's entries that an installation among the libraries would show, but for the machine."""
+    if not any(_within(str(PACKAGE), folder) for folder in folders):
+        return ()
+    entries = [entry.path for folder in (PACKAGE, MACHINE) for entry in os.scandir(folder)]
+    return tuple(path for path in entries if path not in machine and Path(path) != MACHINE)
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

@@ -1,0 +1,126 @@
+"""Which means of isolation work on this machine: each is tried, and the rung of the ladder follows from what held."""
+
+import functools
+import json
+import os
+import socket
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+from . import bubblewrap, launcher, linux, paths, syscalls
+
+RUNGS = ("weak", "good", "strong")
+MEANING = {
+    "strong": "bubblewrap, Landlock, seccomp, limits, memory watch, wall clock",
+    "good": "Landlock or bubblewrap, seccomp, limits, memory watch, wall clock",
+    "weak": "limits and wall clock only: for your own code, not for a class",
+}
+
+
+class SandboxError(Exception):
+    """The isolation that was asked for is not to be had here. The message says what to do."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One means: whether it held when it was tried, and why not."""
+
+    name: str
+    works: bool
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {'works' if self.works else f'no ({self.reason})'}"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """All layers, and the best rung they make: ``strong``, ``good`` or ``weak``; None where answers cannot be isolated
+    at all.
+    """
+
+    layers: tuple[Layer, ...]
+    rung: str | None
+
+    def has(self, name: str) -> bool:
+        return any(layer.works for layer in self.layers if layer.name == name)
+
+    def __str__(self) -> str:
+        means = MEANING[self.rung] if self.rung else "answers run in this process only"
+        return "\n".join([f"isolation: {self.rung or 'none'} ({means})", *(f"  {layer}" for layer in self.layers)])
+
+
+@functools.cache
+def probe() -> Probe:
+    """Tries every layer, once in this process; a fraction of a second."""
+    if not hasattr(os, "memfd_create") or not hasattr(os, "pidfd_open"):
+        return Probe((Layer("Linux", False, "isolation needs Linux 5.3 or later"),), None)
+    names = ("bubblewrap", "landlock", "seccomp", "limits")
+    with (
+        tempfile.TemporaryDirectory(prefix="graded-kernels-") as folder,
+        socket.create_server(("127.0.0.1", 0)) as server,
+    ):
+        canary = os.path.join(folder, "canary")
+        with open(canary, "w") as file:
+            file.write("not for you")
+        settings = {"canary": canary, "port": server.getsockname()[1], "pid": os.getpid()}
+        found = {**_tried(settings, names[1:], walled=False), **_tried(settings, names[:1], walled=True)}
+    if not syscalls.known():
+        found["seccomp"] = "no table of system calls for this processor"
+    found["memory watch"] = _memory_watch()
+    layers = tuple(Layer(name, not found[name], found[name]) for name in (*names, "memory watch"))
+    works = {layer.name for layer in layers if layer.works}
+    kept_in = {"seccomp", "limits", "memory watch"} <= works
+    if kept_in and {"bubblewrap", "landlock"} <= works:
+        rung = "strong"
+    else:
+        rung = "good" if kept_in and works & {"bubblewrap", "landlock"} else "weak"
+    return Probe(layers, rung)
+
+
+def require(rung: str) -> Probe:
+    """The probe, if it reaches ``rung`` at least. Raises SandboxError, and ValueError for an unknown rung."""
+    if rung not in RUNGS:
+        raise ValueError(f"there is no rung {rung!r}; there are {', '.join(RUNGS)}")
+    found = probe()
+    if found.rung is None or RUNGS.index(found.rung) < RUNGS.index(rung):
+        missing = "; ".join(str(layer) for layer in found.layers if not layer.works)
+        raise SandboxError(
+            f"answers would be isolated as {found.rung or 'nothing'}, and {rung} is asked for. {missing}. "
+            "Install bubblewrap, use Linux 5.13 or later, or grade in a virtual machine."
+        )
+    return found
+
+
+def _memory_watch() -> str:
+    """Whether another process's memory could be watched: this one's, found in the way that a child is found."""
+    handle = os.pidfd_open(os.getpid())
+    try:
+        return "" if linux.resident(linux.pid_of(handle)) else "no memory is reported"
+    except (OSError, StopIteration) as error:
+        return str(error)
+    finally:
+        os.close(handle)
+
+
+def _tried(settings: dict, layers: tuple[str, ...], walled: bool) -> dict[str, str]:
+    """For each layer "" if it held, else what went wrong."""
+    view = paths.view()
+    settings = settings | {"probe": True, "layers": layers, "rules": view.rules(), **launcher.locations()}
+    try:
+        wall = bubblewrap.command(view, paths.interpreter(), launcher.environment()) if walled else []
+        ran = subprocess.run(
+            wall + launcher.python(settings),
+            capture_output=True,
+            text=True,
+            timeout=30,
+            env=launcher.environment(),
+            cwd="/",
+        )
+        return json.loads(ran.stdout)
+    except ValueError:
+        reason = (ran.stderr.strip().splitlines() or [f"exit status {ran.returncode}"])[-1]
+    except (OSError, subprocess.TimeoutExpired) as error:
+        reason = str(error)
+    return dict.fromkeys(layers, reason[:300])

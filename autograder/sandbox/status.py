@@ -1,0 +1,171 @@
+"""What a child says of itself, read as data of a known form. It was written by whoever runs there: none of it is
+believed.
+
+Text loses its control characters and what is beyond a length; a field of another type than it should be makes all of
+it void.
+"""
+
+import json
+import math
+import re
+import unicodedata
+from dataclasses import dataclass, field
+
+import torch
+
+from ..compiler import KernelLaunch
+from ..runner import Trouble
+from .buffers import DTYPES
+
+KINDS = frozenset({"stub", "refused", "unloadable", "finding", "raised"})
+SENTENCE, DETAILS = 2_000, 8_000  # characters
+MANY = 64
+_NAME = re.compile(r"[A-Za-z_]\w{0,99}")
+_VALUE_LENGTH = 100
+
+
+class Garbled(Exception):
+    """A status that no child of ours writes."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """An output as the child describes it: a tensor's dtype and shape, or a number or text in ``value``."""
+
+    dtype: torch.dtype | None
+    shape: tuple[int, ...] = ()
+    value: object = None
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize if self.dtype else 0
+
+
+@dataclass(frozen=True)
+class Status:
+    trouble: Trouble | None = None
+    outputs: tuple[Described, ...] | None = None
+    aliased: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    traffic: dict[str, dict[str, int]] = field(default_factory=dict)
+    launches: tuple[KernelLaunch | str, ...] = ()
+    plan: object = None
+    peak: int = 0
+
+
+def read(raw: bytes, source: str) -> Status:
+    """Raises Garbled. ``source``: the text that the launches' kernels were defined in."""
+    try:
+        said = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise Garbled(str(error)) from None
+    if not isinstance(said, dict):
+        raise Garbled("not an object")
+    try:
+        return Status(
+            trouble=_trouble(said.get("trouble")),
+            outputs=_outputs(said.get("outputs")),
+            aliased=_texts(said.get("aliased", []), 100),
+            findings=_texts(said.get("findings", []), SENTENCE),
+            hints=_texts(said.get("hints", []), SENTENCE),
+            traffic=_traffic(said.get("traffic", {})),
+            launches=_launches(said.get("launches", []), source),
+            plan=said.get("plan"),
+            peak=_peak(said.get("peak", 0)),
+        )
+    except (TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise Garbled(f"{type(error).__name__}: {error}") from None
+
+
+def clean(text: str, limit: int = SENTENCE) -> str:
+    """Without control characters, direction marks and lone surrogates, but for line breaks and tabs; shortened in the
+    middle.
+    """
+    kept = "".join(c for c in text[: 4 * limit] if c in "\n\t" or unicodedata.category(c)[0] != "C")
+    if len(kept) > limit:
+        kept = f"{kept[: limit // 2]}\n... {len(kept) - limit:,} characters left out ...\n{kept[-limit // 2 :]}"
+    return kept
+
+
+def _text(value, limit: int) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not text")
+    return clean(value, limit)
+
+
+def _texts(values, limit: int) -> tuple[str, ...]:
+    return tuple(_text(value, limit) for value in _list(values)[:MANY])
+
+
+def _list(values) -> list:
+    if not isinstance(values, list):
+        raise TypeError("not a list")
+    return values
+
+
+def _trouble(said) -> Trouble | None:
+    if said is None:
+        return None
+    kind = said["kind"]
+    if kind not in KINDS:
+        raise TypeError("unknown trouble")
+    return Trouble(kind, _text(said["message"], SENTENCE), _text(said["details"], DETAILS), _text(said["error"], 100))
+
+
+def _peak(said) -> int:
+    if isinstance(said, bool) or not isinstance(said, int) or said < 0:
+        raise TypeError("not a number of bytes")
+    return said
+
+
+def _outputs(said) -> tuple[Described, ...] | None:
+    return None if said is None else tuple(_output(one) for one in _list(said)[:MANY])
+
+
+def _output(said) -> Described:
+    if "value" in said:
+        value = said["value"]
+        if isinstance(value, str):
+            return Described(None, value=clean(value, _VALUE_LENGTH))
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or (isinstance(value, int) and abs(value) >= 2**63)
+        ):
+            raise TypeError("not a number")
+        return Described(None, value=value)
+    shape = tuple(_count(size) for size in _list(said["shape"]))
+    if len(shape) > 64:
+        raise TypeError("too many dimensions")
+    return Described(DTYPES[said["dtype"]], shape)
+
+
+def _count(value) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise TypeError("not a count")
+    return value
+
+
+def _traffic(said) -> dict[str, dict[str, int]]:
+    rows = list(said.items())[:MANY]
+    return {_name(name): {key: _count(moved[key]) for key in ("loaded", "stored")} for name, moved in rows}
+
+
+def _name(text) -> str:
+    if not isinstance(text, str) or not _NAME.match(text):
+        raise TypeError("not a name")
+    return clean(text, 100)
+
+
+def _launches(said, source: str) -> tuple[KernelLaunch | str, ...]:
+    return tuple(_launch(one, source) for one in _list(said)[:MANY])
+
+
+def _launch(said, source: str) -> KernelLaunch | str:
+    if isinstance(said, str):
+        return clean(said)
+    try:
+        return KernelLaunch(**(said | {"source": source}))
+    except ValueError as error:
+        raise TypeError(str(error)) from None

@@ -1,0 +1,39 @@
+"""A first call of everything a call uses, so that no child pays for an import."""
+
+import torch
+
+from ..exercise import Exercise, Output
+from ..runner import InProcess
+from ..source import Answer, Cell, load
+from .recorder import Recorder
+from .replay import remember_homes
+
+_KERNEL = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    tl.store(y_ptr + offsets, tl.exp(x) / tl.sum(tl.where(x > 0, x, 1.0)), mask=mask)
+
+
+def double(x):
+    y = torch.empty_like(x)
+    double_kernel[(2,)](x, y, x.numel(), BLOCK=64)
+    return y
+"""
+
+
+def up() -> None:
+    """Raises RuntimeError where the machine cannot run the simplest kernel: no answer would work either."""
+    remember_homes()
+    record = Exercise("double", "", lambda x: x, (Output("y"),), (), None, "")
+    function = Recorder(load(Answer("double", (Cell("warm", _KERNEL),))))
+    outcome = InProcess(function, record, "triton").call((torch.ones(100),), shuffle=1)
+    if outcome.trouble or outcome.findings or function.plan is None:
+        raise RuntimeError(f"a first kernel does not run: {outcome.trouble or outcome.findings or function.reason}")

@@ -1,0 +1,113 @@
+"""What the worker does after its imports: it waits, forks, and reports how each child ended."""
+
+import contextlib
+import faulthandler
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import time
+import traceback
+
+import torch
+import torch._dynamo  # noqa: F401  the first operator that is watched would import it, in every child
+
+from . import child, confine, landlock, linux, warm
+from .inside import FILES
+
+_FIRST = 3  # a child's descriptors, in the order of FILES
+_FAR = 100  # above any that the worker has open
+
+
+def serve(settings: dict) -> None:
+    torch.set_num_threads(1)  # a child hangs on its first operator if a pool of threads was left behind in its parent
+    control = socket.socket(fileno=settings["socket"])
+    linux.prctl(linux.SET_CHILD_SUBREAPER, 1)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")  # where memory runs out, this process and its children go first
+    linux.prctl(linux.SET_DUMPABLE, 0)
+    rules = landlock.rules(*settings["rules"]) if settings["rules"] else None
+    layers = confine.Layers(rules, settings["seccomp"])
+    warm.up()
+    gc.collect()
+    gc.freeze()  # pages of what is here already are not touched, so not copied, in a child
+    control.send(json.dumps({"ready": os.getpid()}).encode())
+    while True:
+        message, files, _, _ = socket.recv_fds(control, 1 << 16, len(FILES))
+        if not message:
+            os._exit(0)
+        _one_call(control, json.loads(message), files, layers)
+
+
+def _one_call(control: socket.socket, limits: dict, files: list[int], layers: confine.Layers) -> None:
+    pid = os.fork()
+    if pid == 0:
+        control.close()
+        _become(limits, files, layers)
+    for file in files:
+        os.close(file)
+    handle = os.pidfd_open(pid)
+    socket.send_fds(control, [json.dumps({"started": pid}).encode()], [handle])
+    ready, _, _ = select.select([handle, control], [], [])
+    if control in ready:  # the parent is gone, or speaks out of turn: either way nobody waits for this child
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    os.close(handle)
+    sweep()
+    if control in ready:
+        os._exit(0)
+    control.send(json.dumps({"ended": os.waitstatus_to_exitcode(status)}).encode())
+
+
+def sweep() -> None:
+    """Ends what a child left behind. Orphans become this process's children; where `seccomp` works there are none."""
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        left = _children()
+        if not left:
+            return
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _children() -> list[int]:
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
+def _become(limits: dict, files: list[int], layers: confine.Layers) -> None:
+    """The child: its descriptors and nothing else, its limits, then its job. Never returns."""
+    code = 1
+    try:
+        wanted = [*files, *([] if layers.rules is None else [layers.rules])]
+        for number, file in enumerate(wanted):  # first out of the way of their final numbers
+            os.dup2(file, _FAR + number)
+        for number in range(len(wanted)):
+            os.dup2(_FAR + number, _FIRST + number, inheritable=False)
+        os.closerange(_FIRST + len(wanted), _FAR + len(wanted))
+        job, inputs, outputs, prints, status = range(_FIRST, _FIRST + len(FILES))
+        rules = None if layers.rules is None else _FIRST + len(FILES)
+        os.dup2(prints, 1)
+        os.dup2(prints, 2)
+        os.close(prints)
+        faulthandler.enable(2)  # a crash in native code says at which line of the answer
+        confine.limit(limits["seconds"], limits["memory"], limits["shared"])
+        confine.give_up_rights(confine.Layers(rules, layers.seccomp))
+        with open(job, "rb") as file:
+            said = json.loads(file.read())
+        child.run(said, inputs, outputs, status)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        child.flush()
+        os._exit(code)

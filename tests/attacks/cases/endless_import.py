@@ -1,0 +1,9 @@
+# exercise: silu_backward
+# backend: torch
+# expect: nothing
+# trouble: timeout
+# limits: seconds=1.5, total_seconds=2
+"""Never finishes loading."""
+
+while True:
+    pass

@@ -1,0 +1,20 @@
+# exercise: silu_forward
+# backend: triton
+# expect: nothing
+# ruff: noqa: F821, F401
+"""A kernel that reaches Python through a module that Triton's language happens to import."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0).to(tl.float32)
+    tl.core.inspect.os.getpid()
+    tl.store(y_ptr + offsets, (x * tl.sigmoid(x)).to(y_ptr.dtype.element_ty), mask=offsets < n)
+
+
+# include: launch

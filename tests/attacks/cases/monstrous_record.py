@@ -1,0 +1,28 @@
+# exercise: silu_forward
+# backend: triton
+# expect: nothing
+# ruff: noqa: F821, F401
+"""A record of launches that reaches out of memory, names no kernel, and is larger than any machine."""
+
+import sys
+
+import torch
+import triton
+import triton.language as tl
+
+# include: silu_kernel
+
+for name, module in list(sys.modules.items()):
+    if name.endswith("sandbox.recorder"):
+
+        def finish(self, result):
+            ref = {"buffer": 1, "dtype": "float32", "shape": [2**40], "stride": [2**40], "offset": 2**50}
+            grid = [2**40, 2**40, 2**40]
+            step = {"launch": "__import__('os').system", "grid": grid, "arguments": {"x": {"ref": ref}}, "options": {}}
+            buffers = [{"input": 7}, {"dtype": "float32", "elements": 2**60}]
+            self.plan = {"buffers": buffers, "steps": [step], "outputs": [ref], "globals": {"tl": "os"}}
+
+        module.Recorder._finish = finish
+
+
+# include: launch

@@ -1,0 +1,9 @@
+# exercise: silu_backward
+# backend: torch
+# expect: nothing
+# trouble: unloadable
+# weak: full: files are not hidden on this rung
+"""Reads the course's own answer from the disk and runs it."""
+
+source = open("@ROOT@/solutions/silu.py").read().replace("from .", "# from .")
+exec(compile(source, "<stolen>", "exec"), globals())

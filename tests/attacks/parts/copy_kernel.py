@@ -1,0 +1,6 @@
+# ruff: noqa: F821
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0).to(tl.float32)
+    tl.store(y_ptr + offsets, x.to(y_ptr.dtype.element_ty), mask=offsets < n)

@@ -1,0 +1,82 @@
+"""Every attack gets what its file says it gets and harms nothing; every honest submission gets full marks."""
+
+import os
+
+import pytest
+from attacks.scene import Scene
+from attacks.table import ATTACKS, HONEST, grade, run, run_as_user, submissions
+from graded_kernels.autograder.sandbox import Worker, probe
+from graded_kernels.autograder.sandbox.probe import RUNGS
+
+QUICK = ("ordinary values", "transposed")
+SLOW = {"print_without_end", "deep_recursion", "huge_message", "late_thread", "endless_import", "ignore_signals"}
+SLOW |= {
+    "memory_of_lists",
+    "memory_of_tensors",
+    "memory_files",
+    "flood_status",
+    "install",
+    "sleep",
+    "numbers_as_arguments",
+}
+BEST = probe().rung
+
+pytestmark = pytest.mark.skipif(BEST in (None, "weak"), reason=f"not run: this machine isolates nothing. {probe()}")
+
+
+@pytest.fixture(scope="module")
+def stage():
+    with Scene() as scene, Worker() as worker:
+        yield scene, worker
+
+
+def test_there_are_as_many_as_promised():
+    assert len(submissions(ATTACKS)) >= 60 and len(submissions(HONEST)) >= 15
+
+
+@pytest.mark.parametrize(
+    "attack", [s for s in submissions(ATTACKS) if s.name not in SLOW], ids=lambda submission: submission.name
+)
+def test_attack(attack, stage):
+    scene, worker = stage
+    row = grade(attack, worker, scene, QUICK)
+    assert not row.wrong, row
+
+
+@pytest.mark.parametrize("submission", submissions(HONEST), ids=lambda submission: submission.name)
+def test_honest_submission_gets_full_marks(submission, stage):
+    scene, worker = stage
+    row = grade(submission, worker, scene, QUICK)
+    assert not row.wrong, row
+
+
+def test_a_scene_sees_what_is_done_to_it():
+    with Scene() as scene:
+        assert scene.harm("") == []
+        assert scene.harm(f"{scene.token} and ESCAPED") == ["a secret was read", "it says: ESCAPED"]
+        (scene.folder / "gradebook.db").write_bytes(b"100%")
+        with open("/tmp/graded_kernels_attack", "w"):
+            pass
+        assert scene.harm("") == ["files changed", "/tmp/graded_kernels_attack was written"]
+        import socket
+
+        socket.create_connection(("127.0.0.1", scene.port)).close()
+        assert "TCP was reached" in scene.harm("")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("rung", [rung for rung in RUNGS if BEST and RUNGS.index(rung) <= RUNGS.index(BEST)])
+def test_every_submission_on_every_rung(rung):
+    rows = run(rung, [], print)
+    assert not [str(row) for row in rows if row.wrong]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(os.getuid() != 0, reason="not run: only root can become an unprivileged user")
+@pytest.mark.parametrize("rung", [rung for rung in RUNGS if BEST and RUNGS.index(rung) <= RUNGS.index(BEST)])
+def test_every_submission_as_an_unprivileged_user(rung):
+    rows = run_as_user(rung, [])
+    if isinstance(rows, str):
+        pytest.skip(rows)
+    print(*rows, sep="\n")
+    assert not [str(row) for row in rows if row.wrong]

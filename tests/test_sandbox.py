@@ -1,0 +1,267 @@
+"""The worker and its layers: what holds, how one finds out that something does not, and that nothing is left behind."""
+
+import inspect
+import os
+import re
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from answers import answer
+from graded_kernels.autograder import EXERCISES, sandbox
+from graded_kernels.autograder.check import judge
+from graded_kernels.autograder.runner import InProcess
+from graded_kernels.autograder.sandbox import Isolated, Limits, SandboxError, Worker, attempts, paths, probe, syscalls
+from graded_kernels.autograder.source import Answer, Cell, load
+from graded_kernels.kernels.wild import silu as wild
+
+pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+
+HEADERS = {"x86_64": "/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "aarch64": "/usr/include/asm-generic/unistd.h"}
+PROBE = sys.modules[probe.__module__]  # the package shows the function under the module's name
+X = torch.tensor([0.0, -0.5, 3.0])
+RIGHT = "import torch\n\n\ndef silu_forward(x):\n    return x * torch.sigmoid(x)\n"
+
+
+@pytest.fixture(scope="module")
+def worker():
+    with Worker() as shared:
+        yield shared
+
+
+def isolated(source: str, worker, exercise="silu_forward", backend="torch", **limits) -> Isolated:
+    code = Answer(exercise, (Cell("cell", source),))
+    return Isolated(code, EXERCISES[exercise], backend, limits=Limits(**limits), worker=worker)
+
+
+# Layers
+
+
+@pytest.mark.parametrize("machine", HEADERS)
+def test_numbers_of_system_calls_are_the_kernels_own(machine):
+    if not os.path.exists(HEADERS[machine]):
+        pytest.skip(f"not run: {HEADERS[machine]} is not installed")
+    text = Path(HEADERS[machine]).read_text()
+    theirs = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", text))
+    column = list(HEADERS).index(machine)
+    pairs = {**syscalls.NUMBERS, "prlimit64": syscalls.PRLIMIT, "fcntl": syscalls.FCNTL}
+    if "fchmodat2" not in theirs:  # newer than these headers
+        del pairs["fchmodat2"]
+    ours = {name: pair[column] for name, pair in pairs.items()}
+    assert ours == {name: int(theirs[name]) if name in theirs else None for name in pairs}
+
+
+def test_an_attempt_that_nothing_stops_is_noticed(tmp_path):
+    canary = tmp_path / "canary"
+    canary.write_text("x")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        through = attempts._got_through(read=canary, write=canary, connect=port, signal=os.getpid(), fork=True)
+    assert through == (
+        "a file outside was read; a file outside was written; a connection was made; a process outside was reached; "
+        "a process was started"
+    )
+
+
+def test_a_layer_that_lets_something_through_does_not_count(monkeypatch):
+    held = {"landlock": "", "seccomp": "a process was started", "limits": "", "bubblewrap": ""}
+    monkeypatch.setattr(PROBE, "_tried", lambda *a, **k: dict(held))
+    PROBE.probe.cache_clear()
+    try:
+        found = PROBE.probe()
+        assert found.rung == "weak" and "seccomp: no (a process was started)" in str(found)
+        with pytest.raises(SandboxError, match="isolated as weak, and good is asked for. seccomp: no"):
+            PROBE.require("good")
+        held.update(seccomp="", bubblewrap="not installed")
+        PROBE.probe.cache_clear()
+        assert PROBE.probe().rung == "good"
+    finally:
+        PROBE.probe.cache_clear()
+
+
+def test_an_unknown_rung_is_refused():
+    with pytest.raises(ValueError, match="no rung 'iron'; there are weak, good, strong"):
+        sandbox.require("iron")
+
+
+def test_what_is_hidden_lies_beneath_no_readable_path(tmp_path):
+    for name in ("lib/torch/a.py", "lib/course/autograder/exercises/b.py", "lib/course/solutions/c.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    lib = f"{tmp_path}/lib"
+    hidden = (f"{lib}/course/solutions", f"{lib}/course/autograder/exercises")
+    readable, listable = paths.View((lib,), hidden).rules()
+    assert f"{lib}/torch" in readable and not any(h.startswith(r + "/") or h == r for h in hidden for r in readable)
+    assert set(listable) == {lib, f"{lib}/course", f"{lib}/course/autograder"}
+
+
+def test_an_installed_course_shows_its_machine_only(tmp_path, monkeypatch):
+    package = tmp_path / "site-packages/graded_kernels"
+    for folder in ("autograder/exercises", "autograder/sandbox", "solutions", "kernels"):
+        (package / folder).mkdir(parents=True)
+    monkeypatch.setattr(paths, "PACKAGE", package)
+    monkeypatch.setattr(paths, "MACHINE", package / "autograder")
+    monkeypatch.setattr(paths, "SECRET", package / "autograder/exercises")
+    monkeypatch.setattr(paths, "site_folders", lambda: [str(tmp_path / "site-packages")])
+    readable, _ = paths.view().rules()
+    inside = {Path(p).relative_to(package).as_posix() for p in readable if p.startswith(str(package))}
+    assert inside == {"autograder/sandbox"}
+
+
+# Calls
+
+
+def test_a_call_gives_what_the_function_gives(worker):
+    with isolated(RIGHT, worker) as runner:
+        outcome = runner.call((X,))
+    assert outcome.trouble is None and outcome.mutated == outcome.aliased == ()
+    assert outcome.outputs[0].equal(X * torch.sigmoid(X))
+
+
+@pytest.mark.parametrize(
+    ("exercise", "backend"), [("silu_backward", "torch"), ("silu_witness", "torch"), ("axpy", "triton")]
+)
+def test_isolated_and_in_process_reports_agree(exercise, backend, worker):
+    ours, record = answer(exercise, backend), EXERCISES[exercise]
+    here = judge(record, backend, InProcess(load(ours), record, backend), compiler=False)
+    with Isolated(ours, record, backend, worker=worker) as runner:
+        there = judge(record, backend, runner, compiler=False)
+    assert there.passed and there.score == here.score == 1.0
+    assert [(c.name, c.status) for c in there.cases] == [(c.name, c.status) for c in here.cases]
+    assert there.traffic == here.traffic
+
+
+def test_a_wild_bug_is_named_through_the_wall(worker):
+    source = f"import torch\n\n\n{inspect.getsource(wild.silu_backward_divide_back)}"
+    source += "\n\nsilu_backward = silu_backward_divide_back\n"
+    with isolated(source, worker, "silu_backward") as runner:
+        report = judge(EXERCISES["silu_backward"], "torch", runner)
+    assert not report.passed and "candle" in report.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "words"),
+    [
+        ("def silu_forward(x):\n    return None\n", "stub", "not implemented yet"),
+        ("def silu_forward(x):\n    return x.missing\n", "raised", "AttributeError"),
+        ("x = 1 /\n", "unloadable", "not Python, line 1"),
+        (
+            "import torch\n\n\ndef silu_forward(x):\n    return torch.nn.functional.silu(x)\n",
+            "refused",
+            "You called silu",
+        ),
+        ("import os\n\n\ndef silu_forward(x):\n    os._exit(3)\n", "crashed", "ended its process with status 3"),
+        ("import ctypes\n\n\ndef silu_forward(x):\n    ctypes.string_at(0)\n", "crashed", "SIGSEGV"),
+        ("def silu_forward(x):\n    while True:\n        pass\n", "timeout", "did not end within 1 s"),
+    ],
+)
+def test_troubles_are_told_apart(source, kind, words, worker):
+    with isolated(source, worker, seconds=1.0) as runner:
+        trouble = runner.call((X,)).trouble
+    assert trouble.kind == kind and words in trouble.message
+
+
+def test_a_crash_names_the_line(worker):
+    source = "import ctypes\n\n\ndef silu_forward(x):\n    ctypes.string_at(0)\n"
+    with isolated(source, worker) as runner:
+        assert 'File "<cell>", line 5 in silu_forward' in runner.call((X,)).trouble.details
+
+
+def test_all_calls_together_are_limited(worker):
+    source = "import time\n\n\ndef silu_forward(x):\n    time.sleep(0.6)\n    return x * x.sigmoid()\n"
+    with isolated(source, worker, seconds=5.0, total_seconds=1.0) as runner:
+        assert runner.call((X,)).trouble is None
+        assert runner.call((X.clone(),)).trouble.kind == "timeout"
+        assert "which is the most they may take" in runner.call((X.clone(),)).trouble.message
+
+
+def test_a_changed_input_is_seen_from_outside(worker):
+    source = "def silu_forward(x):\n    y = x * x.sigmoid()\n    x[1] = -0.0\n    return y\n"
+    with isolated(source, worker) as runner:
+        assert runner.call((torch.zeros(3),)).mutated == ("x",)
+
+
+def test_a_second_call_is_made_after_another(worker):
+    source = (
+        "calls = []\n\n\ndef silu_forward(x):\n    calls.append(x)\n    return x * x.sigmoid() + (len(calls) - 1)\n"
+    )
+    with isolated(source, worker) as runner:
+        args = (X,)
+        first, second = runner.call(args), runner.call(args)
+    assert second.outputs[0].equal(first.outputs[0] + 1)
+
+
+def test_the_next_answer_finds_nothing_of_the_last_one(worker):
+    marker = "ask me " + os.urandom(8).hex()
+    with isolated(f'SECRET = "{marker}"\n{RIGHT}', worker) as runner:
+        assert runner.call((X,)).trouble is None
+    search = (
+        "import gc, linecache\n\n\ndef silu_forward(x):\n"
+        "    seen = [s for o in gc.get_objects() for s in (o.values() if type(o) is dict else ()) if type(s) is str]\n"
+        "    seen += [line for entry in linecache.cache.values() if len(entry) > 2 for line in entry[2]]\n"
+        f"    print(sum({marker[:8]!r} + {marker[8:]!r} in s for s in seen))\n    return x * x.sigmoid()\n"
+    )
+    with isolated(search, worker) as runner:
+        assert runner.call((X,)).trouble is None
+        assert runner.printed.strip() == "0"
+
+
+def test_a_worker_that_is_killed_costs_one_call():
+    with Worker() as worker, isolated(RIGHT, worker) as runner:
+        assert runner.call((X,)).trouble is None
+        worker._process.send_signal(signal.SIGKILL)
+        worker._process.wait()
+        assert runner.call((X.clone(),)).trouble is None  # started again
+        assert worker._process.poll() is None
+
+
+def test_nothing_is_left_open_or_running(worker):
+    with isolated(RIGHT, worker) as runner:
+        runner.call((X,))
+        before = sorted(os.listdir("/proc/self/fd"))
+        for _ in range(5):
+            runner.call((X.clone(),))
+        assert sorted(os.listdir("/proc/self/fd")) == before
+    with Worker() as own:
+        with isolated(RIGHT, own) as runner:
+            runner.call((X,))
+        pid = own._process.pid
+    assert not os.path.exists(f"/proc/{pid}")
+
+
+@pytest.mark.parametrize("rung", ["weak", "good", "strong"])
+def test_no_process_is_left_on_any_rung(rung):
+    if _above(rung):
+        pytest.skip(f"not run: this machine reaches {probe().rung}")
+    source = (
+        "import os, time\n\n\ndef silu_forward(x):\n    try:\n        if os.fork() == 0:\n            os.setsid()\n"
+    )
+    source += "            time.sleep(60)\n    except OSError:\n        pass\n    return x * x.sigmoid()\n"
+    with Worker(rung) as worker, isolated(source, worker) as runner:
+        assert runner.call((X,)).trouble is None
+        group = Path("/proc").glob("[0-9]*/stat")
+        sleeping = [p for p in group if _parent(p) == worker._process.pid and rung == "weak"]
+    assert sleeping == []
+
+
+def _above(rung: str) -> bool:
+    order = ("weak", "good", "strong")
+    return order.index(rung) > order.index(probe().rung)
+
+
+def _parent(stat: Path) -> int:
+    try:
+        return int(stat.read_text().rsplit(")", 1)[1].split()[1])
+    except (OSError, ValueError):
+        return -1
+
+
+def test_a_weak_sandbox_is_used_only_when_asked_for(monkeypatch):
+    weak = sandbox.Probe((sandbox.Layer("seccomp", False, "no"),), "weak")
+    monkeypatch.setattr(PROBE, "probe", lambda: weak)
+    with pytest.raises(SandboxError, match="good is asked for"):
+        PROBE.require("good")
+    assert PROBE.require("weak") is weak

@@ -1,0 +1,306 @@
+"""What crosses the wall: tensors as raw memory, a status and a plan that are checked, kernels cut out of a text."""
+
+import json
+import math
+
+import pytest
+import torch
+from graded_kernels.autograder.compiler import KernelLaunch
+from graded_kernels.autograder.sandbox import buffers, kernels, plan, status
+from graded_kernels.autograder.sandbox.buffers import DTYPES, Layout, Shared
+from graded_kernels.autograder.source import Answer, Cell
+
+VIEWS = {
+    "contiguous": lambda t: t,
+    "transposed": lambda t: t.t(),
+    "every second column": lambda t: t[:, ::2],
+    "a slice": lambda t: t[1:, 1:],
+    "expanded": lambda t: t[:1].expand(7, 6),
+    "no dimensions": lambda t: t[0, 0],
+    "no elements": lambda t: t[:0],
+    "overlapping rows": lambda t: t.reshape(-1).unfold(0, 4, 1),
+}
+
+
+def bytes_of(shared: Shared) -> bytes:
+    return bytes(shared.memory)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("dtype", [d for d in DTYPES.values() if not d.is_complex])
+def test_a_tensor_arrives_as_it_left(view, dtype):
+    tensor = VIEWS[view](torch.randint(0, 2 if dtype == torch.bool else 100, (5, 6)).to(dtype))
+    [layout] = buffers.lay_out([tensor])
+    with Shared(layout.nbytes) as shared:
+        buffers.put(shared, layout, tensor)
+        arrived = shared.tensor(Layout.of(json.loads(json.dumps(layout.data()))))
+        assert (arrived.dtype, arrived.shape) == (tensor.dtype, tensor.shape) and arrived.equal(tensor)
+        assert 0 in tensor.shape or arrived.stride() == tensor.stride()
+        assert buffers.same(shared, layout, tensor)
+
+
+def test_what_lies_between_the_elements_stays_at_home():
+    whole = torch.full((4, 6), 7.0)
+    tensor = whole[:, ::2]
+    [layout] = buffers.lay_out([tensor])
+    with Shared(layout.nbytes) as shared:
+        buffers.put(shared, layout, tensor)
+        there = torch.frombuffer(shared.memory, dtype=torch.float32)[: layout.nbytes // 4]
+        assert int((there == 7.0).sum()) == tensor.numel()
+
+
+@pytest.mark.parametrize(("before", "after"), [(0.0, -0.0), (1.0, math.nan), (1.0, 1.0000001)])
+def test_a_changed_bit_is_seen(before, after):
+    tensor = torch.tensor([2.0, before, 3.0])
+    [layout] = buffers.lay_out([tensor])
+    with Shared(layout.nbytes) as shared:
+        buffers.put(shared, layout, tensor)
+        shared.tensor(layout)[1] = after
+        assert not buffers.same(shared, layout, tensor)
+
+
+def test_the_same_nan_is_no_change():
+    tensor = torch.tensor([math.nan, math.inf, -0.0])
+    [layout] = buffers.lay_out([tensor])
+    with Shared(layout.nbytes) as shared:
+        buffers.put(shared, layout, tensor)
+        assert buffers.same(shared, layout, tensor)
+
+
+@pytest.mark.parametrize("layout", [Layout("float32", (2000,), (1,), 0), Layout("float32", (2,), (5000,), 0)])
+def test_no_tensor_reaches_out_of_its_memory(layout):
+    with Shared(100) as shared, pytest.raises(ValueError, match="outside"):
+        shared.tensor(layout)
+
+
+def test_memory_cannot_be_shrunk_under_its_reader():
+    import os
+
+    with Shared(100) as shared:
+        for size in (0, 1 << 20):
+            with pytest.raises(PermissionError):
+                os.ftruncate(shared.file, size)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_other_numbers_have_the_same_layout(view):
+    chance = torch.Generator().manual_seed(3)
+    for tensor in (VIEWS[view](torch.full((5, 6), 7.0)), VIEWS[view](torch.arange(30).reshape(5, 6))):
+        other = buffers.decoy(tensor, chance)
+        assert (other.dtype, other.shape, other.stride()) == (tensor.dtype, tensor.shape, tensor.stride())
+        if tensor.is_floating_point():
+            assert not (other == 7.0).any()
+        else:
+            assert sorted(other.unique().tolist()) == sorted(tensor.unique().tolist())  # labels stay labels
+
+
+# Status
+
+
+def said(**more) -> bytes:
+    return json.dumps({"trouble": None, "outputs": [{"dtype": "float32", "shape": [2]}], **more}).encode()
+
+
+def test_a_good_status_is_read():
+    read = status.read(said(findings=["one"], traffic={"x_ptr": {"loaded": 8, "stored": 0}}, peak=12), "")
+    assert read.outputs[0].shape == (2,) and read.outputs[0].nbytes == 8
+    assert read.findings == ("one",) and read.traffic == {"x_ptr": {"loaded": 8, "stored": 0}} and read.peak == 12
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"[]",
+        b"\x80\x04\x95",
+        b"{" * 100_000,
+        b'{"outputs":' * 50_000,
+        said(outputs=3),
+        said(outputs=[{"dtype": "object", "shape": [1]}]),
+        said(outputs=[{"dtype": "float32", "shape": [-1]}]),
+        said(outputs=[{"dtype": "float32", "shape": [True]}]),
+        said(outputs=[{"dtype": "float32", "shape": [2**70]}]),
+        said(outputs=[{"dtype": "float32", "shape": [1] * 100}]),
+        said(outputs=[{"dtype": "float32"}]),
+        said(outputs=[{"value": [1]}]),
+        said(outputs=[{"value": True}]),
+        said(outputs=[{"value": 10**100}]),
+        said(outputs=[[]]),
+        said(trouble="full marks"),
+        said(trouble={"kind": "passed", "message": "", "details": "", "error": ""}),
+        said(trouble={"kind": "raised", "message": 3, "details": "", "error": ""}),
+        said(traffic=[1]),
+        said(traffic={"x": {"loaded": -1, "stored": 0}}),
+        said(traffic={"x": {"loaded": 1.5, "stored": 0}}),
+        said(traffic={"\x1b[2J": {"loaded": 1, "stored": 0}}),
+        said(findings="one"),
+        said(findings=[1]),
+        said(launches=[{"kernel": "import os"}]),
+        said(launches=[{"kernel": "k", "signature": {"x": "*fp32"}, "unknown": 1}]),
+        said(launches=[3]),
+    ],
+)
+def test_a_status_of_another_form_is_void(raw):
+    with pytest.raises(status.Garbled):
+        status.read(raw, "")
+
+
+def test_the_source_of_a_launch_is_the_parents():
+    launch = {"kernel": "k", "signature": {"x_ptr": "*fp32"}, "source": "import os"}
+    assert status.read(said(launches=[launch]), "the text").launches == (
+        KernelLaunch("k", "the text", {"x_ptr": "*fp32"}),
+    )
+
+
+def test_text_is_cleaned_and_shortened():
+    assert status.clean("a\x1b[31m\x07\u202eb\ud800\tc\nd\0") == "a[31mb\tc\nd"
+    assert len(status.clean("x" * 10_000_000, 100)) < 200
+
+
+# Plans
+
+REF = {"buffer": 0, "dtype": "float32", "shape": [3], "stride": [1], "offset": 0}
+OUT = REF | {"buffer": 1}
+LAUNCH = {
+    "launch": "kernel",
+    "grid": [1, 1, 1],
+    "arguments": {"x_ptr": {"ref": REF}, "y_ptr": {"ref": OUT}, "n": 3, "dtype": {"type": "float32"}},
+    "options": {"num_warps": 4},
+}
+OP = {"op": "fill_", "overload": "Scalar", "args": [{"ref": OUT}, 0.0], "kwargs": {"device": "cpu"}, "out": [None]}
+PLAN = {
+    "buffers": [{"input": 0}, {"dtype": "float32", "elements": 3}, {"dtype": "float32", "bytes": "00000000"}],
+    "steps": [OP, LAUNCH],
+    "outputs": [OUT],
+    "globals": {"BLOCK": 128, "WIDE": {"type": "float32"}},
+}
+
+
+def checked(given):
+    return plan.check(given, 1, {"fill_", "sum"}, 1 << 20)
+
+
+def test_a_good_plan_is_kept():
+    found = checked(json.loads(json.dumps(PLAN)))
+    assert found["steps"][1] == LAUNCH and found["outputs"] == [OUT] and found["steps"][0]["kwargs"] == {}
+
+
+def changed(where: list, value) -> dict:
+    copy = json.loads(json.dumps(PLAN))
+    inner = copy
+    for key in where[:-1]:
+        inner = inner[key]
+    inner[where[-1]] = value
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (["buffers", 0], {"input": 1}),
+        (["buffers", 0], {"input": -1}),
+        (["buffers", 1, "elements"], 2),  # the output reaches out of it
+        (["buffers", 1, "elements"], 2**40),
+        (["buffers", 1, "elements"], -3),
+        (["buffers", 1, "dtype"], "object"),
+        (["buffers", 2, "bytes"], "00" * 257),
+        (["buffers", 2, "bytes"], "zz"),
+        (["buffers"], 5),
+        (["steps"], [OP] * 5000),
+        (["steps", 0, "op"], "silu"),
+        (["steps", 0, "op"], "__class__"),
+        (["steps", 0, "overload"], "a.b"),
+        (["steps", 0, "args"], [{"call": "os.system"}]),
+        (["steps", 1, "launch"], "os.system"),
+        (["steps", 1, "grid"], [1]),
+        (["steps", 1, "grid"], [1, 1, -1]),
+        (["steps", 1, "grid"], [1, 1, 1.5]),
+        (["steps", 1, "arguments"], {"x ptr": 1}),
+        (["steps", 1, "arguments"], {"x": 2**100}),
+        (["steps", 1, "arguments"], {"x": {"type": "core"}}),
+        (["steps", 1, "options"], {"num_warps": "4"}),
+        (["outputs", 0, "buffer"], 3),
+        (["outputs", 0, "buffer"], None),
+        (["outputs", 0, "offset"], 1),
+        (["outputs", 0, "offset"], -1),
+        (["outputs", 0, "stride"], [2]),
+        (["outputs", 0, "shape"], [3, 1]),
+        (["outputs", 0, "dtype"], "float64"),
+        (["globals"], {"a-b": 1}),
+    ],
+)
+def test_a_plan_that_cannot_be_followed_is_refused(where, value):
+    with pytest.raises(plan.BadPlan):
+        checked(changed(where, value))
+
+
+@pytest.mark.parametrize("given", [None, 3, [], "plan", {}, {"buffers": [{}], "steps": []}])
+def test_what_is_no_plan_is_refused(given):
+    with pytest.raises(plan.BadPlan):
+        checked(given)
+
+
+# Kernels
+
+TEXT = """import os
+import math
+import triton
+import triton.language as tl
+from somewhere import helper
+
+SIZE = compute()
+DEEP = 1{deep}
+
+
+@triton.jit
+def square(x):
+    return x * x
+
+
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0.0)
+    {line}
+    tl.store(y_ptr + at, square(x), mask=at < n)
+""".replace("{deep}", " + 1" * 500)
+
+
+def cut(line: str, **constants) -> dict:
+    steps = [{"launch": "kernel", "grid": [1, 1, 1], "arguments": {}, "options": {}}]
+    return kernels.cut_out(TEXT.replace("{line}", line), {"steps": steps, "globals": constants})
+
+
+def test_a_kernel_takes_its_helpers_along_and_nothing_else():
+    found = cut("x = x * SIZE", SIZE=128)
+    assert set(found["functions"]) == {"kernel", "square"} and "os" not in found["values"]
+    assert found["values"]["SIZE"] == 128 and found["functions"]["kernel"]["line"] == 17
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "os.system('x')",
+        "import os",
+        "helper(x)",
+        "x.__class__",
+        "x = [i for i in range(3)]",
+        "x = (lambda y: y)(x)",
+        "exec('x')",
+        "getattr(x, 'handle')",
+        "global os",
+        "x = {}",
+        "x = SIZE",
+        "x = DEEP",
+        "with x: pass",
+        "unknown(x)",
+    ],
+)
+def test_what_is_no_kernel_is_refused(line):
+    with pytest.raises(plan.BadPlan):
+        cut(line)
+
+
+def test_the_text_of_a_notebook_has_its_setup_without_the_course():
+    setup = "import triton\nfrom graded_kernels.autograder import check\n"
+    assert kernels.text_of(Answer("x", (Cell("a", "y = 1"),), setup)) == "import triton\n\ny = 1"
