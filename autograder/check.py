@@ -15,6 +15,7 @@ from .exercises import EXERCISES
 from .fingerprint import fingerprint
 from .report import CaseResult, Report
 from .runner import InProcess, Runner, Trouble, Unloadable
+from .sandbox import Isolated, Limits, Worker
 from .source import Answer, AnswerError, AnswerRefused, load
 from .witness import judge_witness
 
@@ -40,9 +41,23 @@ def check(exercise: str, function, backend: str | None = None, *, seed: int = 0,
     return report
 
 
-def check_answer(answer: Answer, backend: str, *, seed: int = 0, compiler: bool = True) -> Report:
-    """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why."""
+def check_answer(
+    answer: Answer,
+    backend: str,
+    *,
+    seed: int = 0,
+    compiler: bool = True,
+    worker: Worker | None = None,
+    limits: Limits | None = None,
+) -> Report:
+    """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
+
+    worker: runs the answer apart from this process, within ``limits``; without one it runs here.
+    """
     record = find(answer.exercise)
+    if worker:
+        with Isolated(answer, record, backend, worker=worker, limits=limits or Limits()) as runner:
+            return judge(record, backend, runner, seed=seed, compiler=compiler)
     try:
         runner = InProcess(load(answer), record, backend)
     except AnswerError as error:

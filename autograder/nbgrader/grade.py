@@ -4,6 +4,7 @@ No cell of the notebook is executed, least of all a check cell. nbgrader takes a
 counts one that it cannot read as full marks; so those outputs are written here and nowhere else.
 """
 
+import atexit
 import html
 import math
 import os
@@ -13,16 +14,20 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import is_grade, is_locked
-from traitlets import Integer
+from traitlets import Bool, Float, Integer
 
 from ..check import check_answer
 from ..report import Report
+from ..sandbox import Limits, Worker, require
 from ..source import Answer, Cell
 from .notebook_code import is_python, plain_python, without_course
 from .rebuild import RECORD, exercise_of, grade_id, is_added, is_answer
 
 REPORT = "application/vnd.graded-kernels.report+json"  # the report as data, for what counts a class's mistakes
 LONGEST = 1_000_000  # characters of a report's HTML; an answer may raise an error with a message of any length
+
+
+_shared: Worker | None = None
 
 
 class NotGradable(Exception):
@@ -33,6 +38,10 @@ class Grade(NbGraderPreprocessor):
     """Takes the place of nbgrader's ``Execute``. A check that crashes is left to a person; the others are graded."""
 
     seed = Integer(0, help="Seed of the random inputs. The same one for a whole class.").tag(config=True)
+    seconds = Float(20.0, help="What one call of an answer may take.").tag(config=True)
+    allow_weak_sandbox = Bool(False, help="Grade even where answers cannot be kept from files and network.").tag(
+        config=True
+    )
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         started, earned, possible, failed = time.monotonic(), 0.0, 0.0, 0
@@ -60,12 +69,24 @@ class Grade(NbGraderPreprocessor):
             sentence = nb.metadata[RECORD]["unreadable"]
             return 0.0, [shown(sentence, f"<p>{html.escape(sentence)}</p>"), result(0.0, points)]
         answer, backend = answer_to(nb, learners, index)
-        report = check_answer(answer, backend, seed=self.seed)
+        report = check_answer(
+            answer, backend, seed=self.seed, worker=self._worker(), limits=Limits(seconds=self.seconds)
+        )
         if not (math.isfinite(report.score) and 0 <= report.score <= 1):
             raise NotGradable(f"its report gave a score of {report.score}")
         score = min(round(points * report.score, 2), points)
         own = next(c for c in nb.cells[:index] if grade_id(c) == f"{answer.exercise}-{backend}")
         return score, [*remarks(own), shown_report(report), result(score, points)]
+
+    def _worker(self) -> Worker:
+        """The process in which all answers of this run are called, each call in a fresh child. Raises SandboxError."""
+        global _shared
+        if _shared is None:
+            if not self.allow_weak_sandbox:
+                require("good")
+            _shared = Worker()
+            atexit.register(_shared.close)
+        return _shared
 
     def _progress(self, where: dict) -> str:
         """``[3/30] ``: which submission of this run it is."""
