@@ -20,21 +20,26 @@ def plain_launches(launches: tuple) -> tuple[KernelLaunch | str, ...]:
 
 
 def source_of(kernel) -> str:
-    """The text that a kernel lives in: in a notebook the cells run so far, its own and its callees' last; else its
+    """The text that a kernel lives in. In a notebook all cells run so far, its own and its callees' last; else its
     file.
     """
-    names, queue, seen = {}, [kernel], set()
-    while queue:
-        function = queue.pop()
-        if function in seen:
-            continue
-        seen.add(function)
-        names.setdefault(function.__code__.co_filename)
-        callees = (getattr(function.__globals__.get(name), "fn", None) for name in function.__code__.co_names)
-        queue += [c for c in callees if inspect.isfunction(c) and c.__globals__ is function.__globals__]
-    own = ["".join(linecache.getlines(name)) for name in names]
+    own = own_texts(kernel)
     earlier = [cell for cell in kernel.__globals__.get("In", ()) if isinstance(cell, str) and _is_python(cell)]
     return "\n\n".join(dict.fromkeys([*(cell for cell in earlier if cell not in own), *own]))
+
+
+def own_texts(function) -> list[str]:
+    """The files, or notebook cells, of a function and of the kernels it names, its own first."""
+    names, queue, seen = {}, [function], set()
+    while queue:
+        current = queue.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        names.setdefault(current.__code__.co_filename)
+        callees = (getattr(current.__globals__.get(name), "fn", None) for name in current.__code__.co_names)
+        queue += [c for c in callees if inspect.isfunction(c) and c.__globals__ is current.__globals__]
+    return ["".join(linecache.getlines(name)) for name in names]
 
 
 def _is_python(cell: str) -> bool:

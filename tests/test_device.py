@@ -1,12 +1,17 @@
-"""Watching a real GPU: what can be proven without one (the pads), and the same checks on the device where there is
-one.
-"""
+"""Watching a real GPU: what can be proven without one, and the same checks on the device where there is one."""
+
+import dataclasses
+import importlib.util
 
 import pytest
 import torch
+import triton
+import triton.language as tl
 from answers import PAIRS, answer
-from graded_kernels.autograder import check
+from graded_kernels.autograder import EXERCISES, Report, check
+from graded_kernels.autograder.check import judge
 from graded_kernels.autograder.device import Device
+from graded_kernels.autograder.side_by_side import answer_of, beside, emulated
 from graded_kernels.solutions.silu import silu_forward
 
 
@@ -65,3 +70,50 @@ def test_a_process_that_can_neither_interpret_nor_launch_says_so(monkeypatch):
     with pytest.raises(RuntimeError, match="unset it and restart"):
         check("silu_forward", lambda x: x, backend="triton")
     assert check("silu_forward", silu_forward, backend="torch").passed
+
+
+@triton.jit
+def plain_silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+    tl.store(y_ptr + offsets, (x / (1 + tl.exp(-x))).to(y_ptr.dtype.element_ty), mask=mask)
+
+
+def silu_in_triton(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    plain_silu_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+    return y
+
+
+def device_report(passed: bool) -> Report:
+    """A report as the device would give it: the words come from the emulator here, where there is no GPU."""
+    report = check("silu_forward", silu_in_triton, backend="triton", compiler=False)
+    return dataclasses.replace(report, passed=passed, cases=report.cases[:2])
+
+
+def test_the_emulators_cases_stand_beside_the_devices():
+    assert "def plain_silu_kernel" in answer_of(silu_in_triton, "silu_forward").text
+    again = check("silu_forward", silu_in_triton, backend="triton", compiler=False)
+    both = beside(device_report(True), again)
+    assert both.passed and [c.name for c in both.cases][2] == "in the emulator: ordinary values"
+    assert not beside(device_report(False), again).passed
+    assert not beside(device_report(True), dataclasses.replace(again, passed=False)).passed
+    alone = beside(device_report(True), "there is no worker")
+    assert (alone.cases[-1].status, alone.cases[-1].message) == ("not-run", "there is no worker")
+
+
+def test_the_emulator_runs_in_a_worker_on_the_functions_text(tmp_path):
+    path = tmp_path / "mine.py"
+    whole = answer("silu_forward", "triton")
+    path.write_text(whole.setup + "\n\n".join(cell.source for cell in whole.cells))
+    spec = importlib.util.spec_from_file_location("mine", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    record = EXERCISES["silu_forward"]
+    report = emulated(module.silu_forward, record, lambda runner: judge(record, "triton", runner, compiler=False))
+    if isinstance(report, str) and "isolat" in report:
+        pytest.skip(f"not run: {report}")
+    assert not isinstance(report, str), report
+    assert report.passed and report.traffic["ratio"] == 1.0
