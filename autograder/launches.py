@@ -1,6 +1,7 @@
 """Launches that the emulator noted, as plain data that can leave the process and be compiled elsewhere."""
 
 import ast
+import functools
 import inspect
 import linecache
 
@@ -42,6 +43,7 @@ def own_texts(function) -> list[str]:
     return ["".join(linecache.getlines(name)) for name in names]
 
 
+@functools.cache  # asked of every cell at every launch
 def _is_python(cell: str) -> bool:
     try:
         ast.parse(cell)
