@@ -9,6 +9,9 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Errors and the address, not a page of extensions; as root (in a container) Jupyter asks to be told that this is meant.
 LAB_FLAGS := --log-level=ERROR $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
+# Every core runs a test process already; threads that wait for each other on top make small tensors slow.
+ONE_THREAD := OMP_NUM_THREADS=1
+
 .PHONY: help lab teach attacks test planted matrix test-all lint build grade-demo bench doctor clean
 
 help:           ## what there is to make
@@ -30,10 +33,10 @@ teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrade
 
 test: .venv/.ready   ## the whole suite
 	@ruff check . && ruff format --check .
-	@python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
+	@$(ONE_THREAD) python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
 
 test-all: .venv/.ready  ## the slow, exhaustive runs too
-	@python -m pytest -n auto --dist loadfile --exhaustive $(PYTEST_ARGS)
+	@$(ONE_THREAD) python -m pytest -n auto --dist loadfile --exhaustive $(PYTEST_ARGS)
 
 build: .venv/.ready  ## course/source from chapters and answers, and the tests' submissions from it
 	@python -m graded_kernels.course.build
