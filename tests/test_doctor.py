@@ -1,19 +1,23 @@
 """The doctor: says what runs, and for every problem the fix. Asked about machines that this one is not."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 from graded_kernels.autograder import doctor
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture
 def machine(monkeypatch):
     """A healthy machine without a GPU, on which nothing is really run; ``machine(...)`` breaks it."""
-    healthy = {"torch": "2.13.0+cpu", "triton": "3.7.1", "numpy": "2.4.6", "matplotlib": "3.11.2"}
-    healthy |= {"jupyterlab": "4.6.6", "nbgrader": "0.9.6", "jupytext": "1.19.6"}
+    pins = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    healthy = dict(re.findall(r"^([\w-]+)==([\w.]+)", pins, flags=re.MULTILINE))
     commands = []
 
     def broken(versions=None, run=lambda command: ("", ""), **platform):
