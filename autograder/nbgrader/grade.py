@@ -14,13 +14,14 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import is_grade, is_locked
-from traitlets import Bool, Float, Integer
+from traitlets import Bool, Enum, Float, Integer
 
 from ..check import check_answer
 from ..report import Report
-from ..sandbox import Limits, Worker, require
+from ..sandbox import RUNGS, Limits, SandboxError, Worker, require
 from ..source import Answer, Cell
 from .notebook_code import is_python, plain_python, without_course
+from .reading import MEGABYTE
 from .rebuild import RECORD, exercise_of, grade_id, is_added, is_answer
 
 REPORT = "application/vnd.graded-kernels.report+json"  # the report as data, for what counts a class's mistakes
@@ -39,6 +40,12 @@ class Grade(NbGraderPreprocessor):
 
     seed = Integer(0, help="Seed of the random inputs. The same one for a whole class.").tag(config=True)
     seconds = Float(20.0, help="What one call of an answer may take.").tag(config=True)
+    total_seconds = Float(120.0, help="What all calls for one exercise may take together.").tag(config=True)
+    memory_megabytes = Float(2048.0, help="What an answer may hold beside its inputs and outputs.").tag(config=True)
+    printed_megabytes = Float(1.0, help="What one call of an answer may print.").tag(config=True)
+    isolation = Enum(("", *reversed(RUNGS)), "", help="strong, good or weak; left empty, the best there is here.").tag(
+        config=True
+    )
     allow_weak_sandbox = Bool(False, help="Grade even where answers cannot be kept from files and network.").tag(
         config=True
     )
@@ -69,9 +76,7 @@ class Grade(NbGraderPreprocessor):
             sentence = nb.metadata[RECORD]["unreadable"]
             return 0.0, [shown(sentence, f"<p>{html.escape(sentence)}</p>"), result(0.0, points)]
         answer, backend = answer_to(nb, learners, index)
-        report = check_answer(
-            answer, backend, seed=self.seed, worker=self._worker(), limits=Limits(seconds=self.seconds)
-        )
+        report = check_answer(answer, backend, seed=self.seed, worker=self._worker(), limits=self._limits())
         if not (math.isfinite(report.score) and 0 <= report.score <= 1):
             raise NotGradable(f"its report gave a score of {report.score}")
         score = min(round(points * report.score, 2), points)
@@ -84,9 +89,15 @@ class Grade(NbGraderPreprocessor):
         if _shared is None:
             if not self.allow_weak_sandbox:
                 require("good")
-            _shared = Worker()
+                if self.isolation == "weak":
+                    raise SandboxError("c.Grade.isolation is weak, and c.Grade.allow_weak_sandbox is not set")
+            _shared = Worker(self.isolation or None)
             atexit.register(_shared.close)
         return _shared
+
+    def _limits(self) -> Limits:
+        memory, printed = (int(megabytes * MEGABYTE) for megabytes in (self.memory_megabytes, self.printed_megabytes))
+        return Limits(self.seconds, self.total_seconds, memory, printed)
 
     def _progress(self, where: dict) -> str:
         """``[3/30] ``: which submission of this run it is."""

@@ -12,7 +12,7 @@ has to expect those grades each class in a virtual machine or a container of its
 """
 
 from .isolated import Isolated
-from .probe import Layer, Probe, SandboxError, probe, require
+from .probe import RUNGS, Layer, Probe, SandboxError, probe, require
 from .worker import Limits, Worker
 
-__all__ = ["Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe", "require"]
+__all__ = ["RUNGS", "Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe", "require"]
