@@ -1,6 +1,5 @@
 """The check: one engine for the notebook cell, the grader and pytest. A runner gives outputs; they are judged here."""
 
-import difflib
 import os
 import platform
 from importlib import metadata
@@ -10,9 +9,10 @@ import torch
 from .case import Judged, judge_case
 from .cost import judge_compile, judge_memory, judge_traffic
 from .emulator import CANNOT_SHOW
-from .exercise import Exercise, Witness
-from .exercises import EXERCISES
+from .exercise import Case, Exercise, Witness
+from .exercises import find
 from .fingerprint import fingerprint
+from .hidden import veiled, with_cases
 from .report import CaseResult, Report
 from .runner import InProcess, Runner, Trouble, Unloadable
 from .sandbox import Isolated, Limits, Worker
@@ -53,12 +53,15 @@ def check_answer(
     compiler: bool = True,
     worker: Worker | None = None,
     limits: Limits | None = None,
+    cases: tuple[Case, ...] = (),
 ) -> Report:
     """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
 
-    worker: runs the answer apart from this process, within ``limits``; without one it runs here.
+    worker: runs the answer apart from this process, within ``limits``; without one it runs here. cases: an instructor's
+    own (`hidden`), after those of the exercise.
     """
     record = find(answer.exercise)
+    record = with_cases(record, cases) if cases else record
     if worker:
         with Isolated(answer, record, backend, worker=worker, limits=limits or Limits()) as runner:
             return judge(record, backend, runner, seed=seed, compiler=compiler)
@@ -68,15 +71,6 @@ def check_answer(
         kind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
         runner = Unloadable(Trouble(kind, str(error), error.details))
     return judge(record, backend, runner, seed=seed, compiler=compiler)
-
-
-def find(exercise: str) -> Exercise | Witness:
-    """The record of this name. Raises ValueError that names the closest ones."""
-    if exercise not in EXERCISES:
-        close = difflib.get_close_matches(exercise, EXERCISES, n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else "graded-kernels list shows them all."
-        raise ValueError(f"there is no exercise {exercise!r}; {hint}")
-    return EXERCISES[exercise]
 
 
 def choose_backend(record: Exercise | Witness, backend: str | None, function) -> str:
@@ -107,6 +101,7 @@ def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int
         compiled, more = judge_compile(_launches(judged))
         cases += more
     needed = [c for c in cases if not c.bonus and c.status != "not-run"]
+    unreached = [j.result for j in judged if j.result.status == "not-run" and not j.result.bonus]
     passed = not stopped and bool(needed) and _all_right(cases)
     bug = None
     if isinstance(record, Exercise) and not stopped:
@@ -116,7 +111,7 @@ def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int
         exercise=record.name,
         backend=backend,
         passed=passed,
-        score=0.0 if stopped else _score(record, needed),
+        score=0.0 if stopped else _score(record, needed, unreached),
         cases=tuple(cases),
         summary=_summary(stopped, needed),
         fingerprint=f"this is what {bug.who} computed ({bug.thread})" if bug else None,
@@ -129,18 +124,24 @@ def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int
 
 
 def _judge_cases(record: Exercise, backend: str, runner: Runner, seed: int) -> list[Judged]:
-    """Every case in order; after a stub or a refusal, which no other case can mend, the rest is not run."""
+    """Every case in order; after a trouble that no other case can mend, or that takes its time, the rest is not run."""
     judged: list[Judged] = []
     for number, case in enumerate(record.cases):
         generator = torch.Generator().manual_seed(seed * 1000 + number)
-        judged.append(judge_case(record, case, backend, runner, generator))
-        if judged[-1].trouble and judged[-1].trouble.kind in FINAL:
+        one = judge_case(record, case, backend, runner, generator)
+        judged.append(veiled(record, one) if case.hidden else one)
+        if one.trouble and _is_last(case, one.trouble):
             rest = [
                 CaseResult(c.name, "not-run", c.bonus, "The answer was not called again.", "")
                 for c in record.cases[number + 1 :]
             ]
             return judged + [Judged(r) for r in rest]
     return judged
+
+
+def _is_last(case: Case, trouble: Trouble) -> bool:
+    """Whether the answer is not called again. What it earned before a time-out it keeps."""
+    return trouble.kind in FINAL or (trouble.kind == "timeout" and not case.bonus)
 
 
 def _all_right(cases: list[CaseResult]) -> bool:
@@ -157,12 +158,13 @@ def _notes(judged: list[Judged]) -> tuple[str, ...]:
     return tuple(sentence for operation, sentence in CANNOT_SHOW if operation in used)
 
 
-def _score(record: Exercise | Witness, needed: list[CaseResult]) -> float:
+def _score(record: Exercise | Witness, needed: list[CaseResult], unreached: list[CaseResult]) -> float:
     """The share of cases passed; nothing where the first one fails, which any attempt at the formula passes."""
     if not needed or needed[0].status != "pass":
         return 0.0
     passed = sum(c.status == "pass" for c in needed)
-    return passed / len(needed) if isinstance(record, Exercise) else float(passed == len(needed))
+    total = len(needed) + len(unreached)
+    return passed / total if isinstance(record, Exercise) else float(passed == total)
 
 
 def _summary(stopped, needed: list[CaseResult]) -> str:

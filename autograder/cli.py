@@ -1,4 +1,4 @@
-"""The command line: ``graded-kernels list | check | doctor``. Exit status: 0 passed, 1 not passed, 2 wrong usage."""
+"""The command line: ``graded-kernels list | check | cases | doctor``. Exit status: 0 passed, 1 not, 2 wrong usage."""
 
 import argparse
 import json
@@ -54,6 +54,10 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--in-process", action="store_true", help="call the answer in this process, for a debugger")
     check.set_defaults(run=run_check)
 
+    cases = commands.add_parser("cases", help="try an instructor's own cases on the course's answers")
+    cases.add_argument("file", metavar="FILE.toml", type=Path, help="as graded_kernels.autograder.hidden describes it")
+    cases.set_defaults(run=run_cases)
+
     doctor = commands.add_parser("doctor", help="say what will run on this machine and what will not")
     doctor.set_defaults(run=run_doctor)
     return top
@@ -100,6 +104,23 @@ def run_check(options: argparse.Namespace) -> int:
     return PASSED if report.passed else NOT_PASSED
 
 
+def run_cases(options: argparse.Namespace) -> int:
+    from .hidden import HiddenCasesError
+    from .try_cases import try_cases
+
+    status = PASSED
+    try:
+        for tried in try_cases(options.file):
+            verdict = "pass" if tried.passed else "FAIL"
+            print(f"{verdict}  {tried.exercise} ({tried.backend}), {tried.case}: {tried.said}")
+            if not tried.passed:
+                print(f"      {tried.inputs}")
+                status = NOT_PASSED
+    except HiddenCasesError as error:
+        raise UsageError(str(error)) from None
+    return status
+
+
 def run_doctor(options: argparse.Namespace) -> int:
     from . import doctor
 
@@ -108,7 +129,8 @@ def run_doctor(options: argparse.Namespace) -> int:
 
 def wanted(options: argparse.Namespace) -> tuple["Answer", str]:
     """The answer and the backend that the command line names. Raises UsageError."""
-    from .check import choose_backend, find
+    from .check import choose_backend
+    from .exercises import find
     from .source import AnswerError, read_file
 
     if not options.file.is_file():
@@ -137,7 +159,8 @@ def likely_backend(backends: tuple[str, ...], source: str) -> str:
 
 def report_on(answer: "Answer", backend: str, in_process: bool) -> "Report":
     """The report on an answer that runs in a worker of its own, or here where that is asked for or cannot be had."""
-    from .check import find, judge
+    from .check import judge
+    from .exercises import find
     from .sandbox import Isolated, SandboxError
 
     if in_process:
@@ -155,7 +178,8 @@ def report_on(answer: "Answer", backend: str, in_process: bool) -> "Report":
 
 
 def report_on_here(answer: "Answer", backend: str) -> "Report":
-    from .check import check_answer, find, judge
+    from .check import check_answer, judge
+    from .exercises import find
     from .runner import Trouble, Unloadable
 
     try:

@@ -20,8 +20,10 @@ from packaging.requirements import Requirement
 PYTHON = (3, 11)
 PROBE = Path(__file__).with_name("probe.py")
 TORCH = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"
+SANDBOX = "from graded_kernels.autograder.sandbox import probe; print(probe())"
 SECONDS = 120  # a cold import of torch on a busy machine takes many
 AFRESH = "install PyTorch and Triton afresh: remove .venv, then run `make lab`"
+STRONGER = "install bubblewrap (apt install bubblewrap), use Linux 5.13 or later, or grade in a virtual machine"
 ELSEWHERE = "Triton is made for Linux alone: use Linux, WSL2 or a Linux container. The PyTorch half works here."
 
 
@@ -58,7 +60,8 @@ ABILITIES = {
     "check Triton answers": ("Python", "torch", "numpy", "triton", "interpreter"),
     "report what the compiler makes of a kernel": ("Python", "torch", "triton", "compiler"),
     "check Triton answers on a GPU": ("Python", "torch", "triton", "GPU"),
-    "grade a class with nbgrader": ("Python", "torch", "triton", "interpreter", "jupyterlab", "nbgrader", "jupytext"),
+    "grade a class with nbgrader": ("Python", "torch", "triton", "interpreter", "jupyterlab", "nbgrader", "jupytext")
+    + ("isolation",),
 }
 NEEDED = tuple(ABILITIES)[:3]
 
@@ -79,7 +82,7 @@ def examine() -> Iterator[Finding]:
         yield tried("compiler", "compile", "Triton compiles ahead of time, no GPU needed", {})
     yield gpu()
     yield extension()
-    yield bubblewrap()
+    yield isolation()
 
 
 def python() -> Finding:
@@ -146,15 +149,16 @@ def extension() -> Finding:
     return Finding("extension", "absent", "nbgrader's JupyterLab extension: only instructors use it")
 
 
-def bubblewrap() -> Finding:
-    command = shutil.which("bwrap")
-    if not command:
-        said = "bubblewrap: install it with the system's packages (apt install bubblewrap) to grade other people's code"
-        return Finding("bubblewrap", "absent", said)
-    error = run([command, "--ro-bind", "/", "/", "--unshare-all", "true"], {})[1]
+def isolation() -> Finding:
+    """How answers are kept from the rest of the machine: each means is tried, as grading itself tries it."""
+    found, error = run([sys.executable, "-c", SANDBOX], {})
     if error:
-        return Finding("bubblewrap", "absent", f"bubblewrap is installed but may not make namespaces here ({error})")
-    return Finding("bubblewrap", "ok", "bubblewrap makes a sandbox")
+        return Finding("isolation", "problem", f"isolation of answers: could not be tried ({error})", AFRESH)
+    head, *layers = (line.strip() for line in found.splitlines())
+    missing = "".join(f"; {layer}" for layer in layers if not layer.endswith(": works"))
+    if head.startswith(("isolation: strong", "isolation: good")):
+        return Finding("isolation", "ok", head + missing)
+    return Finding("isolation", "problem", head + missing, STRONGER)
 
 
 def run(command: list[str], environment: dict[str, str]) -> tuple[str, str]:

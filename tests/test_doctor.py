@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from graded_kernels.autograder import doctor
 
+STRONG = "isolation: strong (bubblewrap, Landlock, seccomp)\n  bubblewrap: works\n  landlock: works"
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -29,7 +30,12 @@ def machine(monkeypatch):
             return installed[name]
 
         monkeypatch.setattr(doctor.metadata, "version", version)
-        monkeypatch.setattr(doctor, "run", lambda command, environment: commands.append(command) or run(command))
+        monkeypatch.setattr(doctor, "run", lambda command, environment: commands.append(command) or answer(command))
+
+        def answer(command):
+            found, error = run(command)
+            return (found or STRONG, error) if command[-1] == doctor.SANDBOX else (found, error)
+
         for name, value in platform.items():
             monkeypatch.setattr(doctor.platform, name, lambda value=value: value)
 
@@ -93,6 +99,31 @@ def test_a_platform_without_triton(machine, capsys, system):
     assert "Linux, WSL2 or a Linux container" in page
     assert "yes      check PyTorch answers\n" in page
     assert not [command for command in machine.commands if "interpret" in command]
+
+
+def test_a_machine_that_cannot_isolate(machine, capsys):
+    weak = "isolation: weak (limits and wall clock only)\n  bubblewrap: no (not installed)\n  limits: works"
+    machine(run=lambda command: (weak, "") if command[-1] == doctor.SANDBOX else ("", ""))
+    page = said(capsys, 0)
+    assert "problem  isolation: weak (limits and wall clock only); bubblewrap: no (not installed)\n" in page
+    assert "fix: install bubblewrap" in page
+    assert "no       grade a class with nbgrader: needs isolation" in page
+    assert "yes      check Triton answers\n" in page
+
+
+def test_isolation_without_bubblewrap(machine, capsys):
+    good = "isolation: good (Landlock or bubblewrap)\n  bubblewrap: no (not installed)\n  landlock: works"
+    machine(run=lambda command: (good, "") if command[-1] == doctor.SANDBOX else ("", ""))
+    page = said(capsys, 0)
+    assert "ok       isolation: good (Landlock or bubblewrap); bubblewrap: no (not installed)\n" in page
+    assert "yes      grade a class with nbgrader" in page
+
+
+def test_the_isolation_of_this_machine():
+    from graded_kernels.autograder.sandbox import probe
+
+    finding = doctor.isolation()
+    assert finding.said.startswith(f"isolation: {probe().rung}") and (finding.state == "ok") == (probe().rung != "weak")
 
 
 def test_a_gpu(machine, capsys, monkeypatch):

@@ -2,6 +2,7 @@
 registration.
 """
 
+import difflib
 import importlib
 import pkgutil
 
@@ -14,3 +15,12 @@ for _module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
         if isinstance(_record, Exercise | Witness):
             if EXERCISES.setdefault(_record.name, _record) is not _record:
                 raise ValueError(f"two exercises are named {_record.name!r}; the second is in {_module}.py")
+
+
+def find(exercise: str) -> Exercise | Witness:
+    """The record of this name. Raises ValueError that names the closest ones."""
+    if exercise not in EXERCISES:
+        close = difflib.get_close_matches(exercise, EXERCISES, n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "graded-kernels list shows them all."
+        raise ValueError(f"there is no exercise {exercise!r}; {hint}")
+    return EXERCISES[exercise]

@@ -17,7 +17,9 @@ def cumulative(x, approximate):
     """F(x): the normal distribution, or the sigmoid that approximates it."""
     if approximate == "none":
         return torch.special.erfc(-x / math.sqrt(2)) / 2
-    return torch.sigmoid(A * x + B * x**3)
+    if approximate == "tanh":
+        return torch.sigmoid(A * x + B * x**3)
+    raise ValueError(f"approximate is 'none' or 'tanh', not {approximate!r}")
 
 
 def density(x, approximate):
