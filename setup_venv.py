@@ -41,7 +41,10 @@ def main():
     pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
     if not sys.stdout.isatty():  # a person sees pip's progress bars, a log only what went wrong
         pip.append("--quiet")
-    fix = "Is there a network? Behind a proxy set https_proxy; for a mirror PIP_INDEX_URL. Then run make again."
+    fix = (
+        "Is there a network? Behind a proxy set https_proxy; for a mirror PIP_INDEX_URL. Then run make again.\n"
+        f"  Has Python {platform.python_version()} no packages yet? Then: make clean, make PYTHON=python3.12 ..."
+    )
     run([*pip, "-r", str(ROOT / "requirements.txt")], "pip could not install the pins (its message is above).", fix)
     run([*pip, "--no-deps", "--editable", str(ROOT)], "pip could not install this package (its message is above).", fix)
 

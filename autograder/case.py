@@ -1,7 +1,7 @@
 """One case of an exercise: call the answer twice, compare with the oracle, and say in one sentence what is wrong."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -48,7 +48,12 @@ def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, gen
 
     outcome = runner.call(args)
     if outcome.trouble:
-        return _trouble(case, outcome.trouble, result, args, outcome)
+        judged = _trouble(case, outcome.trouble, result, args, outcome)
+        if (
+            case is exercise.cases[0]
+        ):  # its hint is about the formula, which an answer without a result has not got wrong
+            judged.result = replace(judged.result, hint="")
+        return judged
     if case.raises:
         everything = [
             (o, torch.ones(o.shape, dtype=torch.bool), torch.full(o.shape, math.inf)) for o in outcome.outputs

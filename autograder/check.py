@@ -30,9 +30,9 @@ def check(exercise: str, function, backend: str | None = None, *, seed: int = 0,
     that the exercise has, or ``"triton"`` if the function's module holds Triton kernels. seed: of the random inputs.
     compiler: whether a Triton answer that is right so far is compiled ahead of time for GPUs, too.
     The function is called in this process, on copies of its inputs. The report is true if every case but the
-    distinctions passed. Raises ValueError for an unknown exercise or a backend the exercise does not have. Where
-    nbgrader itself runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes
-    silence for success.
+    distinctions passed. Raises ValueError for an unknown exercise or a backend the exercise does not have, and
+    RuntimeError where Triton kernels can run in no way. Where nbgrader itself runs the notebook
+    (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for success.
     """
     record = find(exercise)
     backend = choose_backend(record, backend, function)
@@ -106,7 +106,8 @@ def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int
     bug = None
     if isinstance(record, Exercise) and not stopped:
         # Distinctions are left out: there an answer may fail by rounding alone, and no bug explains rounding.
-        bug = fingerprint(record, [(j.args, j.evidence) for j in judged if j.evidence and not j.result.bonus])
+        telling = [(j.args, j.evidence) for j in judged if j.evidence and not j.result.bonus]
+        bug = fingerprint(record, telling, frozenset(c.name for c in cases if c.status in ("fail", "error")))
     return Report(
         exercise=record.name,
         backend=backend,
@@ -118,7 +119,7 @@ def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int
         fingerprint_story=bug.story if bug else "",
         traffic=traffic,
         compile=compiled,
-        environment=environment(),
+        environment=environment(runner),
         notes=_notes(judged) if backend == "triton" else (),
     )
 
@@ -176,8 +177,8 @@ def _summary(stopped, needed: list[CaseResult]) -> str:
     return f"{len(wrong)} of {len(needed)} cases fail, the first is “{wrong[0].name}”"
 
 
-def environment() -> dict[str, str]:
-    """What the check ran on: versions, device, and how Triton kernels were run."""
+def environment(runner: Runner) -> dict[str, str]:
+    """What the check ran on: versions, device, and how Triton kernels were run. In the sandbox there is no GPU."""
     from .interpret import mode
 
     def version(package: str) -> str:
@@ -192,5 +193,5 @@ def environment() -> dict[str, str]:
         "torch": torch.__version__,
         "triton": version("triton"),
         "device": device,
-        "mode": mode(),
+        "mode": "emulator" if isinstance(runner, Isolated) else mode(),
     }

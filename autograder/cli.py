@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     about = "Check PyTorch and Triton answers to the exercises of the course."
     top = argparse.ArgumentParser(prog="graded-kernels", description=about)
+    top.add_argument("--version", action="version", version=f"graded-kernels {version()}")
     commands = top.add_subparsers(required=True, metavar="command")
 
     listing = commands.add_parser("list", help="show the exercises")
@@ -61,6 +63,13 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="say what will run on this machine and what will not")
     doctor.set_defaults(run=run_doctor)
     return top
+
+
+def version() -> str:
+    try:
+        return metadata.version("graded-kernels")
+    except metadata.PackageNotFoundError:  # a checkout on the path
+        return "of a checkout that is not installed"
 
 
 # Every command imports what it needs: --help waits for none of it.

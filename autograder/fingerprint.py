@@ -9,12 +9,16 @@ from .ulp import ulp_error
 
 SHARED, EACH = 0.9, 0.5  # of the wrong elements: on average over the failing calls, and in each of them
 GROSS = 64.0  # ulp; an error below may be mere rounding, which no two programs do alike
-CLOSE, NEAR = 4.0, 1 / 16  # an answer shares a bug's value within 4 ulp, or within a sixteenth of its error
+CLOSE, NEAR = 4.0, 1 / 16  # an answer shares a bug's value within 4 ulp, or within a sixteenth of its error,
+LIKE = 1 / 4  # and never where it is hardly nearer to the bug's value than to the right one
 
 
-def fingerprint(exercise: Exercise, failures: list[tuple[tuple, list | str]]) -> WildBug | None:
+def fingerprint(
+    exercise: Exercise, failures: list[tuple[tuple, list | str]], failing: frozenset[str]
+) -> WildBug | None:
     """The wild bug that explains every failing call, or None.
 
+    failing: the names of the cases that failed; a bug that is here fails the one that was made to see it.
     failures: for each failing call its arguments and, for each output, (actual, mask of wrong elements, error in ulp),
     or the name of the error that the answer raised.
     A bug explains a call where it gives the same values on the wrong elements, computed in the dtype of the inputs as
@@ -24,6 +28,8 @@ def fingerprint(exercise: Exercise, failures: list[tuple[tuple, list | str]]) ->
     failures = _telling(failures)
     shares = {}
     for bug in exercise.wild:
+        if bug.seen_by not in failing:
+            continue
         found = [_share(exercise, bug, args, evidence) for args, evidence in failures]
         shares[bug] = [share for share in found if share is not None]
     likely = [b for b, share in shares.items() if share and min(share) >= EACH and sum(share) >= SHARED * len(share)]
@@ -68,7 +74,8 @@ def _share(exercise: Exercise, bug: WildBug, args: tuple, evidence: list | str) 
         for (actual, mask, error), their in zip(evidence, theirs, strict=True):
             if mask.any():
                 apart = ulp_error(actual, their.double(), actual.dtype)[mask]
-                close = (apart <= CLOSE) | (apart <= NEAR * error[mask]) & apart.isfinite()
+                off = error[mask]
+                close = ((apart <= CLOSE) | (apart <= NEAR * off)) & (apart <= LIKE * off) & apart.isfinite()
                 wrong, same = wrong + int(mask.sum()), same + int(close.sum())
         best = max(best, same / wrong if wrong else 0.0)
     return best

@@ -148,8 +148,8 @@ def rest(report: Report) -> str:
         parts.append(f'<p class="quiet">Memory traffic: {escape(words.traffic(report.traffic))}.</p>')
     if report.compile and report.compile["status"] != "not-run":
         lines = (
-            f'<li class="{escape(row["status"])}">{escape(words.target(row))}</li>'
-            for row in report.compile.get("targets", ())
+            f'<li class="{escape(status)}">{escape(said)}</li>'
+            for status, said in words.targets(report.compile.get("targets", ()))
         )
         parts.append(folded(escape(words.compiled(report.compile)), f"<ul class='cases'>{''.join(lines)}</ul>"))
     parts += [f'<p class="quiet">On a GPU: {prose(note)}</p>' for note in report.notes]

@@ -5,7 +5,7 @@ import functools
 import inspect
 import linecache
 
-from .compiler import KernelLaunch, recorded
+from .compiler import SEAM, KernelLaunch, recorded
 
 
 def plain_launches(launches: tuple) -> tuple[KernelLaunch | str, ...]:
@@ -26,7 +26,7 @@ def source_of(kernel) -> str:
     """
     own = own_texts(kernel)
     earlier = [cell for cell in kernel.__globals__.get("In", ()) if isinstance(cell, str) and _is_python(cell)]
-    return "\n\n".join(dict.fromkeys([*(cell for cell in earlier if cell not in own), *own]))
+    return SEAM.join(dict.fromkeys([*(cell for cell in earlier if cell not in own), *own]))
 
 
 def own_texts(function) -> list[str]:

@@ -7,8 +7,10 @@ others.
 
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+from triton.runtime.interpreter import GridExecutor
 
 from .device import Device
+from .dynamo import lazily
 from .emulator import Emulator
 from .peak import Peak
 
@@ -28,6 +30,7 @@ class Refused(BaseException):
     """
 
 
+@lazily
 class Watch(TorchDispatchMode):
     """Refuses operators while an answer of ``backend`` runs, and has ``emulator`` poison what ``empty`` returns.
 
@@ -96,3 +99,23 @@ class WatchFunctions(TorchFunctionMode):
     def _refuse(self, why: str):
         self.verdict = why
         raise Refused(why)
+
+
+class NoLaunches:
+    """Refuses a launch where kernels are interpreted and ``name`` is to be answered in PyTorch."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.verdict: str | None = None
+
+    def __enter__(self) -> "NoLaunches":
+        self.original = GridExecutor.__call__
+        GridExecutor.__call__ = self._refuse
+        return self
+
+    def __exit__(self, *error) -> None:
+        GridExecutor.__call__ = self.original
+
+    def _refuse(self, *args, **options):
+        self.verdict = f"This `{self.name}` launches a Triton kernel; run the PyTorch answer's cell again."
+        raise Refused(self.verdict)

@@ -11,6 +11,8 @@ import types
 from dataclasses import dataclass
 from pathlib import Path
 
+from .compiler import SEAM
+
 OURS = "graded_kernels"
 
 
@@ -48,7 +50,7 @@ class Answer:
     @property
     def text(self) -> str:
         """All of the learner's code, to read kernels back from."""
-        return "\n\n".join(cell.source for cell in self.cells)
+        return SEAM.join(cell.source for cell in self.cells)
 
 
 def read_file(path: str | Path, exercise: str) -> Answer:

@@ -93,9 +93,8 @@ def what_else(page: "Page", report: Report) -> None:
         page.line(f"Memory traffic: {words.traffic(report.traffic)}.")
     if report.compile and report.compile["status"] != "not-run":
         page.line(words.compiled(report.compile))
-        for target in report.compile.get("targets", ()):
-            color = {"pass": GREEN, "fail": RED}.get(target["status"], DIM)
-            page.item(target["status"], words.target(target), "", color)
+        for status, said in words.targets(report.compile.get("targets", ())):
+            page.item(status, said, "", {"pass": GREEN, "fail": RED}.get(status, DIM))
     for note in report.notes:
         page.line(f"On a GPU: {note}", DIM)
     for reason, names in words.not_run(report).items():

@@ -162,6 +162,9 @@ def traffic(figures: dict) -> str:
 
 
 def compiled(figures: dict) -> str:
+    """One line above `targets`. Why a kernel does not compile is said by its case, and below by target."""
+    if figures["status"] == "fail":
+        return "Compiler: a kernel does not compile."
     return f"Compiler: {figures.get('reason') or 'compiled ahead of time, no GPU needed.'}"
 
 
@@ -177,6 +180,14 @@ def size(number_of_bytes: float) -> str:
             return f"{number_of_bytes:,.4g} {unit}"
         number_of_bytes /= 1024
     return f"{number_of_bytes:,.4g} GiB"
+
+
+def targets(rows: Iterable[dict]) -> list[tuple[str, str]]:
+    """Status and line of each target; those of which the same is to be said share a line."""
+    together = {}
+    for row in rows:
+        together.setdefault((row["status"], target(row | {"target": ""})), []).append(row["target"])
+    return [(status, f"{', '.join(names)} {said}") for (status, said), names in together.items()]
 
 
 def target(row: dict) -> str:

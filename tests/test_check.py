@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import subprocess
 import sys
 import warnings
 
@@ -202,6 +203,13 @@ def test_the_score_is_the_share_of_cases_and_nothing_without_the_first():
     assert report.score == 0.0
 
 
+def test_the_first_hint_is_about_the_formula_and_not_told_of_an_answer_that_gives_no_result():
+    assert verdict(lambda x: 2 * right(x))[1].hint
+    report, first = verdict(lambda x: x.no_such_thing)
+    assert "no_such_thing" in first.message and not first.hint
+    assert all(case.hint for case in report.cases[1:] if case.status == "error")
+
+
 def test_the_failing_value_is_told():
     from graded_kernels.kernels.wild.silu import silu_backward_divide_back as candle
 
@@ -269,3 +277,22 @@ def test_a_failed_check_raises_where_nbgrader_runs_the_notebook(monkeypatch):
     with pytest.raises(AssertionError, match="exact zeros"):
         check("silu_forward", lambda x: right(x).masked_fill(x == 0, 1.0), backend="torch")
     assert check("silu_forward", right, backend="torch").passed
+
+
+def test_a_check_imports_no_compiler_of_pytorchs_and_hides_from_one_that_is_there():
+    code = """if True:
+        import sys
+        import torch
+        from graded_kernels.autograder import check
+
+        def silu_forward(x):
+            v = x.float()
+            return (v / (1 + torch.exp(-v))).to(x.dtype)
+
+        plain = check("silu_forward", silu_forward, "torch").passed
+        alone = "torch._dynamo" not in sys.modules
+        compiled = check("silu_forward", torch.compile(silu_forward, backend="eager"), "torch").passed
+        print(plain, alone, compiled, "torch._dynamo" in sys.modules)
+    """
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert child.stdout.split() == ["True"] * 4, child.stdout + child.stderr

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -52,6 +53,12 @@ def test_list_shows_every_exercise_aligned(capsys):
     assert [line.split()[0] for line in lines] == list(EXERCISES)
     column = head.index("signature")
     assert all(line[column:] == EXERCISES[line.split()[0]].signature for line in lines)
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0 and re.fullmatch(r"graded-kernels \d+\.\d+\.\d+\n", capsys.readouterr().out)
 
 
 def test_list_as_data(capsys):

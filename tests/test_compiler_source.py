@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 from compiler_kernels import BODY, HEADER, SM_90, cache, described, load, no_worker, row_of  # noqa: F401
-from graded_kernels.autograder.compiler import compile_report, launch_of, process
+from graded_kernels.autograder.compiler import SEAM, compile_report, launch_of, process
 
 
 def test_nothing_of_the_learners_file_runs(tmp_path):
@@ -99,6 +99,15 @@ def test_an_error_in_a_helper_is_told_at_the_helpers_line():
     assert row["status"] == "fail" and row["line_text"] == "return w[0]" and row["line"] == 6, row
 
 
+def test_a_line_is_counted_in_the_file_or_cell_it_stands_in():
+    first = HEADER + "@triton.jit\ndef pick(v):\n    return v[0]\n"
+    both = SEAM.join(["import math", first, BODY.format("y = pick(x)")])
+    report = compile_report([described(both)], SM_90)
+    row = row_of(report)
+    assert row["line_text"] == "return v[0]" and first.split("\n")[row["line"] - 1].strip() == "return v[0]", row
+    assert f"does not compile for sm_90, line {row['line']}, `return v[0]`: " in report["reason"]
+
+
 def test_helpers_of_other_modules_and_reexported_triton(monkeypatch):
     common = load(HEADER + "@triton.jit\ndef doubled(v):\n    return v * 2.0\n")
     monkeypatch.setitem(sys.modules, "common", common)
@@ -150,7 +159,7 @@ def test_what_only_the_interpreter_runs_fails_at_the_learners_line(interpreted_o
     assert row["line_text"] == line and source.split("\n")[row["line"] - 1].strip() == line
     assert PYTHON_IN_A_KERNEL[line] in row["message"]
     assert row["registers"] is row["load_bits"] is None
-    assert reason.startswith("kernel does not compile for sm_90 at line ") and "append" in reason
+    assert reason.startswith("kernel does not compile for sm_90, line ") and "append" in reason
 
 
 def test_a_source_too_deep_to_read_is_not_run():

@@ -97,8 +97,9 @@ def test_text_never_counts_what_did_not_run_as_passed():
 
 
 def test_text_tells_distinctions_from_failures():
-    page = text.render(report(case("a"), case("tails", "fail", bonus=True, message="-0.0"), passed=True))
-    in_order(page, "silu_backward (torch): passed", "1 case passed", "never needed to pass: 0 of 1", "tails")
+    bonus = case("range", bonus=True), case("tails", "fail", bonus=True, message="-0.0")
+    page = text.render(report(case("a"), *bonus, passed=True))
+    in_order(page, "silu_backward (torch): passed", "1 case passed", "never needed to pass: 1 of 2", "tails")
 
 
 def test_text_lets_no_control_character_through():
@@ -182,6 +183,15 @@ def test_traffic_and_compiler_are_told_in_words():
         assert "gfx942 f: no such op, line 3: y = g(x)" in shown
 
 
+def test_targets_of_which_the_same_is_to_be_said_share_a_line():
+    bad = {"kernel": "f", "status": "fail", "message": "no such op"}
+    rows = [bad | {"target": "sm_80"}, {"target": "sm_90", "kernel": "f", "status": "pass"}, bad | {"target": "gfx942"}]
+    page = report(case("a", "fail"), compile={"status": "fail", "reason": "f does not compile.", "targets": rows})
+    for shown in (text.render(page, color=False), notebook.render(page)):
+        assert "sm_80, gfx942 f: no such op" in shown and "sm_90 f: pass" in shown
+        assert shown.count("no such op") == 1 and "f does not compile." not in shown, "its case says so"
+
+
 def test_a_compiler_report_that_was_not_made_says_why():
     page = report(
         case("a"), passed=True, compile={"status": "not-run", "reason": "Triton is not installed", "targets": []}
@@ -190,7 +200,9 @@ def test_a_compiler_report_that_was_not_made_says_why():
         assert "Not run (compiler report): Triton is not installed" in shown
 
 
-@pytest.mark.parametrize("size, shown", [(0, "0 B"), (1000, "1,000 B"), (393216, "384 KiB"), (3 << 40, "3,072 GiB")])
+@pytest.mark.parametrize(
+    "size, shown", [(0, "0 B"), (1000, "1,000 B"), (1023, "1,023 B"), (393216, "384 KiB"), (3 << 40, "3,072 GiB")]
+)
 def test_sizes(size, shown):
     assert words.size(size) == shown
 

@@ -20,7 +20,7 @@ sm_100 (B200) and gfx942 (MI300). It takes no GPU and no driver: ptxas, cuobjdum
         launch                    "x: *fp16, n: i32, BLOCK=1024, not divisible by 16: n"
         aligned                   whether every pointer and integer argument is divisible by 16, as wide loads need
         status                    "pass", "fail" or "not-run"
-        message, line, line_text  the compiler's words, and the line of the launch's source, from 1, that they are about
+        message, line, line_text  the compiler's words, and the line they are about, counted from 1 in its file or cell
         registers                 32-bit registers a thread (vector registers on gfx942)
         scalar_registers          gfx942 only, else None
         spills                    bytes a thread stores to memory because registers ran out; 0 is what one wants
@@ -37,9 +37,9 @@ them for every target (`worker`, `language`, `process`); what it answers is JSON
 user's cache folder (`cache`): a report whose results are all there starts no process.
 """
 
-from .launch import KernelLaunch
+from .launch import SEAM, KernelLaunch
 from .recording import launch_of, recorded
 from .report import LIMIT, compile_report
 from .targets import TARGETS, Target
 
-__all__ = ["LIMIT", "TARGETS", "KernelLaunch", "Target", "compile_report", "launch_of", "recorded"]
+__all__ = ["LIMIT", "SEAM", "TARGETS", "KernelLaunch", "Target", "compile_report", "launch_of", "recorded"]

@@ -43,6 +43,8 @@ def in_language(found):
         return MODULES.fullmatch(found.__name__) is not None
     import triton.language as tl
 
+    if type(found).__module__.startswith("triton.runtime."):  # a kernel of Triton's own; the interpreter's has no home
+        found = getattr(found, "fn", found)
     home = getattr(found, "__module__", None) or type(found).__module__
     return not callable(found) or found is tl.PropagateNan or MODULES.fullmatch(home) is not None
 

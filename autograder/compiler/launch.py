@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 _TYPE = re.compile(r"\*?k?(u1|[iu](8|16|32|64)|bf16|fp(16|32|64)|fp8\w{2,6})")
 _SOURCE_LIMIT = 1 << 20
+SEAM = "\n\n# the next file or cell\n"  # between texts joined to one source; lines are counted from the last one
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,7 @@ class KernelLaunch:
     """What was recorded of a launch. `asdict` makes JSON of it, ``KernelLaunch(**loaded)`` reads and checks it again.
 
     kernel: name of the ``@triton.jit`` function.
-    source: text of the module where it lives: a file, or the cells of a notebook joined.
+    source: text of the module where it lives: a file, or the cells of a notebook joined by `SEAM`.
     signature: parameter -> "*fp32", "*bf16", "i32", "i64", "fp32", "u1", ...; parameters in ``constants`` are absent.
     constants: values of constexpr parameters, and of parameters that are 1 or None, which Triton makes constants.
         A dtype is ``{"dtype": "fp32"}``, another kernel ``{"function": name}``, a tuple ``{"tuple": [...]}``.

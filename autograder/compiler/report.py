@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from . import cache, machine_code
 from .bindings import Refused
 from .extract import Extract, extract, source_lines
-from .launch import KernelLaunch
+from .launch import SEAM, KernelLaunch
 from .process import CannotCompile, run_jobs
 from .targets import TARGETS, Target
 
@@ -157,6 +157,7 @@ def _row(job: _Job) -> dict:
     }
     lines = source_lines(launch.source)
     row["line_text"] = lines[row["line"] - 1].strip() if row["line"] else ""
+    row["line"] = row["line"] and _in_its_text(lines, row["line"])
     return row | {name: result[name] for name in (*_NUMBERS, "seconds")} | {"cached": job.cached}
 
 
@@ -165,12 +166,18 @@ def _line(extract: Extract, result: dict) -> int | None:
     return function.line + result["line"] if function and result["line"] is not None else None
 
 
+def _in_its_text(lines: list[str], line: int) -> int:
+    """A line of the joined source, counted in the file or cell it comes from."""
+    seam = SEAM.strip()
+    return line - max((number for number, text in enumerate(lines[:line], 1) if text == seam), default=0)
+
+
 def _verdict(rows: list[dict]) -> tuple[str, str]:
     for status in ("fail", "not-run"):
         found = [row for row in rows if row["status"] == status]
         if found:
-            where = f" at line {found[0]['line']}" if found[0]["line"] else ""
-            names = " ".join(dict.fromkeys(row["target"] for row in found))
+            where = f", line {found[0]['line']}, `{found[0]['line_text']}`" if found[0]["line"] else ""
+            names = ", ".join(dict.fromkeys(row["target"] for row in found))
             verb = "does not compile for" if status == "fail" else "was not judged for"
             return status, f"{found[0]['kernel']} {verb} {names}{where}: {found[0]['message']}"
     return "pass", ""

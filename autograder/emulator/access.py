@@ -1,11 +1,13 @@
 """Loads, stores and atomics of one launch: checked, remembered and counted before they touch memory."""
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
+import torch
 
 from . import messages
-from .findings import EmulatorError, here
+from .findings import EmulatorError, Place, here
 from .memory import AddressSpace, Outside, Region
 from .shadow import Clash, Shadow
 
@@ -27,12 +29,15 @@ class Access:
         self.space = AddressSpace()
         self._shadow, self._report, self._hint, self._poisoned = shadow, report, hint, poisoned
         self._locks: dict[int, set[int]] = {}
+        self.started = -1
         self.start(0)
 
     def start(self, program: int) -> None:
         """Begin a program, by its number in row-major order of the grid."""
         self.program = self.first + 1 + program
+        self.started += 1  # how many programs have begun
         self._acquired: list[set[int]] = []
+        self._suspects: list[tuple[Region, Place]] = []  # masked loads without `other` that have shown nowhere so far
 
     def index(self, number: int) -> tuple[int, int, int] | None:
         """Grid index of a program number; None for "several programs"."""
@@ -51,9 +56,10 @@ class Access:
         ordered: the load is volatile or atomic, and waits for other programs on purpose.
         """
         dtype, shape = filler.dtype, addresses.shape
+        masked = mask is not None
         active, mask = _active(addresses, mask)
         if mask is None:
-            return self._gather(active, dtype, ordered, masked=False).reshape(shape)
+            return self._gather(active, dtype, ordered, masked).reshape(shape)
         if other is None:
             result = np.full(mask.shape, filler[0], dtype)
         else:
@@ -62,11 +68,9 @@ class Access:
             result[mask] = self._gather(active, dtype, ordered, masked=True)
             region = self.space.find(int(active[0]))
             if other is None and region is not None:
-                self._hint(
-                    "masked-load",
-                    region.name,
-                    lambda place: messages.masked_load(self.kernel, region, self.index(self.program), place),
-                )
+                self._suspects.append((region, here()))
+                if not region.tensor.dtype.is_floating_point:
+                    self._accuse()
         return result.reshape(shape)
 
     def _gather(self, addresses, dtype, ordered, masked):
@@ -106,16 +110,18 @@ class Access:
                 )
 
     def store(self, addresses: np.ndarray, values: np.ndarray, mask) -> None:
+        masked = mask is not None
         active, mask = _active(addresses, mask)
         if not active.size:
             return
         values = np.broadcast_to(values, addresses.shape).ravel()
         if mask is not None:
             values = values[mask]
-        for region, offsets, lanes in self._resolve("store", active, values.itemsize, mask is not None):
+        for region, offsets, lanes in self._resolve("store", active, values.itemsize, masked):
             self._scatter(region, offsets, values if lanes is ... else values[lanes])
 
     def _scatter(self, region: Region, offsets, values):
+        self._suspect(region, values)
         words = region.words(values.dtype)
         before = words.take(offsets)
         words[offsets] = values
@@ -138,6 +144,17 @@ class Access:
                 ),
             )
 
+    def _suspect(self, region: Region, values: np.ndarray) -> None:
+        """Where a NaN is stored, what the program loaded without `other` may be its source."""
+        if self._suspects and _may_be_poison(region, values):
+            self._accuse()
+
+    def _accuse(self) -> None:
+        for region, place in self._suspects:
+            make = functools.partial(messages.masked_load, self.kernel, region, self.index(self.program))
+            self._hint("masked-load", region.name, make, place)
+        self._suspects.clear()
+
     def atomic(self, addresses: np.ndarray, mask, itemsize: int, orders: bool, perform: Callable) -> np.ndarray:
         """An atomic on a block: ``perform(real addresses, mask)`` does it and returns the old values.
         ``orders``: its memory semantics order other accesses, as a lock does."""
@@ -155,7 +172,9 @@ class Access:
         for (region, offsets, _), old in zip(parts, before, strict=True):
             region.loaded += old.nbytes
             region.stored += old.nbytes
-            self._remember("atomic", region, offsets, old, region.words(word).take(offsets))
+            new = region.words(word).take(offsets)
+            self._suspect(region, new)
+            self._remember("atomic", region, offsets, old, new)
         if orders and active.size == 1:
             self._synchronise(int(real[lanes_on[0]]))
         return result
@@ -207,6 +226,15 @@ def _active(addresses: np.ndarray, mask) -> tuple[np.ndarray, np.ndarray | None]
         return flat, None
     mask = np.broadcast_to(np.asarray(mask, dtype=bool), addresses.shape).ravel()
     return (flat, None) if mask.all() else (flat[mask], mask)
+
+
+def _may_be_poison(region: Region, values: np.ndarray) -> bool:
+    """Some value is NaN, or not of a floating-point type that numpy knows."""
+    if values.dtype.kind == "f":
+        return bool(np.isnan(values).any())
+    if region.tensor.dtype == torch.bfloat16 and values.itemsize == 2:
+        return bool((values.view(np.uint16) & 0x7FFF > 0x7F80).any())
+    return True
 
 
 def _differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:

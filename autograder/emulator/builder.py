@@ -8,7 +8,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
-from . import arithmetic, assembly, libdevice, poison
+from . import arithmetic, assembly, float8, libdevice, poison
 
 _original_numpy_type = interpreter._get_np_dtype
 _numpy_types: dict[str, np.dtype] = {}
@@ -25,7 +25,10 @@ def numpy_type(dtype: tl.dtype) -> np.dtype:
 
 def _wide(handle: TensorHandle) -> np.ndarray:
     """The handle's values in a type numpy can compute with."""
-    return arithmetic.from_bf16(handle.data) if handle.dtype.scalar == tl.bfloat16 else handle.data
+    dtype = handle.dtype.scalar
+    if dtype == tl.bfloat16:
+        return arithmetic.from_bf16(handle.data)
+    return float8.to_float32(handle.data, dtype) if dtype in float8.FORMATS else handle.data
 
 
 def _handle(values: np.ndarray, dtype: tl.dtype) -> TensorHandle:
@@ -43,6 +46,8 @@ def _cast(values: np.ndarray, target: tl.dtype, to_zero: bool) -> np.ndarray:
         if values.dtype == np.float64:
             values = values.astype(np.float32) if to_zero else arithmetic.narrow(values)
         return arithmetic.to_bf16(values.astype(np.float32), to_zero)
+    if target in float8.FORMATS:
+        return float8.from_floats(values, target)
     dtype = numpy_type(target)
     if values.dtype.kind == "f" and dtype.kind in "iu":
         return arithmetic.to_integer(values, dtype)
@@ -111,22 +116,22 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     # conversions
 
     def cast_impl(self, src, dst_type):
-        if self._is_float8(src, dst_type):
+        if self._is_foreign(src.dtype, dst_type):
             return super().cast_impl(src, dst_type)
         return TensorHandle(_cast(_wide(src), dst_type.scalar, False), dst_type.scalar)
 
     def create_fp_to_fp(self, src, dst_type, rounding_mode):
-        if self._is_float8(src, dst_type):
+        if self._is_foreign(src.dtype, dst_type):
             return super().create_fp_to_fp(src, dst_type, rounding_mode)
         to_zero = rounding_mode == interpreter._ir.ROUNDING_MODE.RTZ
         return TensorHandle(_cast(_wide(src), dst_type.scalar, to_zero), dst_type.scalar)
 
-    def _is_float8(self, src, dst_type):
-        """float8 conversions stay the interpreter's."""
-        float8 = src.dtype.scalar.is_fp8() or dst_type.scalar.is_fp8()
-        if float8:
+    def _is_foreign(self, *types):
+        """A float8 that only AMD has: its conversions stay the interpreter's."""
+        foreign = any(dtype.scalar.is_fp8() and dtype.scalar not in float8.FORMATS for dtype in types)
+        if foreign:
             self.emulator.loose("float8")
-        return float8
+        return foreign
 
     def get_bf16(self, value):
         return self.create_fp_trunc(self.get_fp32(value), tl.bfloat16)
@@ -150,6 +155,11 @@ class StrictBuilder(interpreter.InterpreterBuilder):
                 lane = int((exact != product.data).argmax())
                 self.emulator.hint_wrapped(int(exact.ravel()[lane]), int(product.data.ravel()[lane]))
         return product
+
+    def create_umulhi(self, lhs, rhs):
+        """Unsigned, whatever the type says."""
+        a, b = (TensorHandle(arg.data.view(f"u{arg.data.itemsize}"), arg.dtype) for arg in (lhs, rhs))
+        return TensorHandle(super().create_umulhi(a, b).data.view(lhs.data.dtype), lhs.dtype)
 
     # tl.minimum and tl.maximum drop NaN unless asked to keep it.
     def create_minnumf(self, lhs, rhs):
@@ -209,14 +219,25 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         return self._function(arg, libdevice.erf)
 
     def create_dot(self, a, b, d, input_precision, max_num_imprecise_acc):
-        if a.dtype.scalar.is_fp8() or b.dtype.scalar.is_fp8():
-            self.emulator.loose("float8")
+        if self._is_foreign(a.dtype, b.dtype):
             return super().create_dot(a, b, d, input_precision, max_num_imprecise_acc)
         if a.dtype.scalar == tl.float32 and input_precision != interpreter._ir.INPUT_PRECISION.IEEE:
             self.emulator.loose("dot")
         accumulate = np.float64 if d.data.dtype == np.float64 else np.float32 if d.data.dtype.kind == "f" else np.int32
         product = np.matmul(_wide(a).astype(accumulate), _wide(b).astype(accumulate))
         return _handle(product + d.data, d.dtype.scalar)
+
+    def create_gather(self, src, indices, axis):
+        """The interpreter's, but an index outside the block is no error of numpy's and does not count from the end."""
+        size = src.data.shape[axis]
+        outside = (indices.data < 0) | (indices.data >= size)
+        if not outside.any():
+            return super().create_gather(src, indices, axis)
+        self.emulator.hint_gathered(int(indices.data[outside][0]), size)
+        inside = TensorHandle(np.where(outside, 0, indices.data), indices.dtype)
+        taken = super().create_gather(src, inside, axis)
+        filler = poison.of_triton(src.dtype.scalar, numpy_type(src.dtype))
+        return TensorHandle(np.where(outside, filler[0], taken.data), taken.dtype)
 
     # functions from elsewhere
 

@@ -57,6 +57,12 @@ class StrictTransformer(interpreter.ASTTransformer):
         node = self.generic_visit(node)
         return ast.copy_location(_call("logical_not", node.operand), node) if isinstance(node.op, ast.Not) else node
 
+    def visit_Assert(self, node):
+        """The compiler reads ``assert`` as `tl.device_assert`: on a block it asks every lane."""
+        node = self.generic_visit(node)
+        call = _call("asserted", node.test, node.msg or ast.Constant(ast.unparse(node.test)))
+        return ast.copy_location(ast.Expr(ast.copy_location(call, node)), node)
+
     def visit_List(self, node):
         """The compiler reads a list as a tuple: it has no ``append``."""
         node = self.generic_visit(node)
@@ -81,12 +87,29 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
 
 
 def _refusal(node: ast.AST, why: str) -> ast.Call:
-    return ast.copy_location(_call("refuse", ast.Constant(why)), node)
+    call = ast.copy_location(_call("refuse", ast.Constant(why)), node)
+    call.end_lineno = call.lineno  # a call of several lines counts as made on its last
+    return call
 
 
 def refuse(why: str) -> None:
     place = here()
     text = f"The kernel does not compile for a GPU, {place}: {why}"
+    raise EmulatorError(Finding("unsupported", text, line=place.line, source=place.source, file=place.file))
+
+
+def asserted(test: object, message: str) -> None:
+    holds = bool(test.handle.data.all()) if isinstance(test, tl.tensor) else bool(test)
+    if not holds:
+        raise AssertionError(message)
+
+
+def dot_scaled(*_args, **_named) -> None:
+    place = here()
+    text = (
+        f"The emulator cannot run `tl.dot_scaled`, {place}, and neither can Triton's interpreter. Scale the factors "
+        "and use `tl.dot`."
+    )
     raise EmulatorError(Finding("unsupported", text, line=place.line, source=place.source, file=place.file))
 
 

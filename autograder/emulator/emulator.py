@@ -6,9 +6,9 @@ from types import TracebackType
 import numpy as np
 import torch
 
-from . import poison
+from . import messages, poison
 from .access import Access
-from .findings import EmulatorError, Finding, count, here
+from .findings import EmulatorError, Finding, Place, count, here
 from .launch import Launch
 from .memory import Region
 from .patches import Patches
@@ -27,8 +27,9 @@ class Emulator:
     A launch stops with `EmulatorError`, before the access is performed, at the first access out of bounds, grid a GPU
     refuses, operation the emulator does not know, or exception in the kernel. Races, and stores of different values to
     one element, are recorded, once for each kernel, tensor and line, and the launch goes on. `findings` holds both
-    kinds, in order. `hints` holds what is suspicious but may be right: masked loads without ``other``, reads of memory
-    nobody wrote, integers that wrapped. They explain a wrong result; alone they are no fault.
+    kinds, in order. `hints` holds what is suspicious but may be right: masked loads without ``other`` before a NaN was
+    stored, reads of memory nobody wrote, integers that wrapped, indices outside a block. They explain a wrong result;
+    alone they are no fault.
     """
 
     def __init__(self, shuffle: int | None = None):
@@ -179,6 +180,10 @@ class Emulator:
 
         self._hint("wrapped-integer", "", make)
 
+    def hint_gathered(self, index: int, size: int) -> None:
+        """`tl.gather` was given an index outside its block."""
+        self._hint("gathered-outside", "", lambda place: messages.gathered(index, size, place))
+
     def _shadow(self, region: Region) -> Shadow:
         storage = region.tensor.untyped_storage()
         address, nbytes = storage.data_ptr(), storage.nbytes()
@@ -195,11 +200,11 @@ class Emulator:
     def _report(self, kind: str, tensor: str, make) -> None:
         self._note(self._findings, kind, tensor, make)
 
-    def _hint(self, kind: str, tensor: str, make) -> None:
-        self._note(self._hints, kind, tensor, make)
+    def _hint(self, kind: str, tensor: str, make, place: Place | None = None) -> None:
+        self._note(self._hints, kind, tensor, make, place)
 
-    def _note(self, notes: list[Finding], kind: str, tensor: str, make) -> None:
-        place = here()
+    def _note(self, notes: list[Finding], kind: str, tensor: str, make, place: Place | None = None) -> None:
+        place = place or here()
         key = (kind, tensor, place)
         if key not in self._said:
             self._said.add(key)

@@ -5,9 +5,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import torch
 import triton
 
-_NOT_THE_LEARNERS = (str(Path(triton.__file__).parent), str(Path(__file__).parent))
+_NOT_THE_LEARNERS = tuple(str(Path(file).parent) for file in (triton.__file__, __file__, np.__file__, torch.__file__))
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class Finding:
     """Something a GPU would have done wrong, said in full sentences.
 
     kind: ``out-of-bounds | store-conflict | race-read | race-write | unwritten | grid | unsupported | kernel-error``;
-        in `Emulator.hints`: ``masked-load | uninitialised-read | wrapped-integer``.
+        in `Emulator.hints`: ``masked-load | uninitialised-read | wrapped-integer | gathered-outside``.
     kernel: name of the kernel, "" where no kernel ran.
     tensor: name of the kernel's parameter, "" where the finding is not about memory.
     offset: element offset from the tensor's first element, or None.
@@ -69,6 +71,17 @@ def here() -> Place:
             return Place(name, frame.f_lineno)
         frame = frame.f_back
     return Place()
+
+
+def way() -> str:
+    """How the access under way reached memory: ``descriptor``, ``block pointer``, or ``""`` for plain pointers."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_name
+        if name.startswith(("create_descriptor", "create_tensor_pointer")):
+            return "descriptor" if "descriptor" in name else "block pointer"
+        frame = frame.f_back
+    return ""
 
 
 def place_of(error: BaseException) -> Place:

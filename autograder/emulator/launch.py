@@ -14,8 +14,9 @@ from triton.runtime import interpreter
 from triton.runtime.jit import TensorWrapper, _normalize_ty, mangle_type
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from . import advice
 from .access import Access
-from .findings import EmulatorError, Finding, place_of
+from .findings import EmulatorError, Finding, here, place_of
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,26 @@ def check_options(options: set[str], kernel: str) -> None:
         raise EmulatorError(Finding("unsupported", text, kernel))
 
 
+def check_arguments(arguments: dict[str, Any], constexprs: list[str], kernel: str) -> None:
+    """Refuse an argument of a type that Triton's launcher refuses; the interpreter fails where it is used."""
+    for name, value in arguments.items():
+        if name not in constexprs and isinstance(value, np.ndarray | list | dict | set | torch.dtype):
+            text = (
+                f"`{name}` of `{kernel}` is of type {type(value).__name__}: a kernel takes tensors, numbers, tuples of "
+                "them, and parameters declared `tl.constexpr`."
+            )
+            raise EmulatorError(Finding("unsupported", text, kernel, name))
+
+
+def not_launched(kernel: str) -> EmulatorError:
+    place = here()
+    text = (
+        f"`{kernel}` is a kernel, and {place} calls it like a function. Launch it on a grid: "
+        f"`{kernel}[(triton.cdiv(n, BLOCK),)](...)`."
+    )
+    return EmulatorError(Finding("unsupported", text, kernel, line=place.line, source=place.source, file=place.file))
+
+
 def annotations(fn) -> dict[str, str]:
     return {name: _normalize_ty(ty) for name, ty in getattr(fn, "__annotations__", {}).items()}
 
@@ -165,6 +186,7 @@ def execute(emulator, executor, args: tuple, options: dict[str, Any]) -> None:
     check_options(set(options) - set(names), kernel)
     bound = inspect.getcallargs(fn, *args, **kwargs)
     types = annotations(fn)
+    check_arguments(bound, executor.constexprs, kernel)
     grid = normal_grid(executor.grid, bound, kernel)
     record = Launch(
         fn.interpreted.fn,
@@ -213,7 +235,10 @@ def _unwrap(error: BaseException, kernel: str, access: Access) -> EmulatorError:
             return cause
         error, cause = cause, cause.__cause__
     program = access.index(access.program)
-    text = f"`{kernel}` fails in program {program}, {place}: {type(error).__name__}: {error}"
+    said = advice.shorten(f"{type(error).__name__}: {error}").rstrip(": ")
+    text = f"`{kernel}` fails in program {program}, {place}: {said}"
+    more = advice.on(error, place.source)
+    text = f"{text}{'' if text.endswith('.') else '.'} {more}" if more else text
     return EmulatorError(
         Finding("kernel-error", text, kernel, program=program, line=place.line, source=place.source, file=place.file)
     )

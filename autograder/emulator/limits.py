@@ -1,45 +1,48 @@
-"""Where a GPU may differ from the emulator and still be right: shown with the result, never held against an answer."""
+"""Where a GPU may differ from the emulator and still be right: shown with the result, never held against an answer.
+
+The sentences follow the words "On a GPU:".
+"""
 
 CANNOT_SHOW: tuple[tuple[str, str], ...] = (
     (
         "exp",
-        "`tl.exp` on a GPU is `ex2.approx(x * log2(e))`: its error grows with |x|, to tens of ulp near overflow.",
+        "`tl.exp` is `ex2.approx(x * log2(e))`: its error grows with |x|, to tens of ulp near overflow.",
     ),
     (
         "exp2",
-        "`tl.exp2` on a GPU is `ex2.approx.ftz`: up to 2 ulp off, and subnormal arguments and results become zero.",
+        "`tl.exp2` is `ex2.approx.ftz`: up to 2 ulp off, and subnormal arguments and results become zero.",
     ),
     (
         "sqrt",
-        "`tl.sqrt` on a GPU is `sqrt.approx.ftz`: up to 1 ulp off, and 0 for a subnormal; `tl.sqrt_rn` is exact.",
+        "`tl.sqrt` is `sqrt.approx.ftz`: up to 1 ulp off, and 0 for a subnormal; `tl.sqrt_rn` is exact.",
     ),
     (
         "rsqrt",
-        "`tl.rsqrt` on a GPU is `rsqrt.approx.ftz`: up to 2 ulp off, and infinite for a subnormal.",
+        "`tl.rsqrt` is `rsqrt.approx.ftz`: up to 2 ulp off, and infinite for a subnormal.",
     ),
     (
         "/",
-        "float32 `/` on a GPU is `div.full`: up to 2 ulp off; `tl.div_rn` is exact.",
+        "float32 `/` is `div.full`: up to 2 ulp off; `tl.div_rn` is exact.",
     ),
     (
         "dot",
-        '`tl.dot` on float32 rounds its inputs to TF32, 10 bits, on a GPU unless you pass `input_precision="ieee"`.',
+        '`tl.dot` on float32 rounds its inputs to TF32, 10 bits, unless you pass `input_precision="ieee"`.',
     ),
     (
         "atomic",
-        "Atomics of several programs happen in any order on a GPU: float sums differ in the last bits from run to run.",
+        "Atomics of several programs happen in any order: float sums differ in the last bits from run to run.",
     ),
     (
         "fast",
-        "Approximate functions (`fast_*`, inline assembly) are rounded correctly here and are not on a GPU.",
+        "Approximate functions (`fast_*`, inline assembly) are not rounded correctly, as they are here.",
     ),
     (
         "float8",
-        "float8 conversions are those of Triton's interpreter, which does not round to nearest even.",
+        "AMD's float8 formats are rounded to nearest even; here they are as Triton's interpreter rounds them.",
     ),
     (
         "fusion",
-        "A GPU compiler fuses a multiply and an add where it can, which rounds once instead of twice.",
+        "The compiler fuses a multiply and an add where it can, which rounds once instead of twice.",
     ),
     (
         "speed",

@@ -2,7 +2,7 @@
 
 import math
 
-from .findings import Finding, Place, count
+from .findings import Finding, Place, count, way
 from .memory import Outside, Region
 from .shadow import Clash
 
@@ -61,6 +61,11 @@ def _advice(verb: str, miss: Outside, masked: bool) -> str:
             f"The offset wrapped around at 2^31: {miss.offset + 2**32:,} does not fit in 32 bits. Make one factor "
             "64-bit before multiplying, as in `row.to(tl.int64) * stride`."
         )
+    how = way()
+    if how == "descriptor":
+        return "Make the descriptor with the tensor's own shape and strides: what is beyond the shape is never touched."
+    if how == "block pointer":
+        return f"Name the dimensions to check, as in `tl.{verb}(pointer, ..., boundary_check=(0, 1))`."
     contiguous = math.prod(region.shape) == region.layout.span
     if 0 <= miss.offset < math.prod(region.shape) and not contiguous:
         return "Pass the tensor's strides to the kernel and use them, or call `.contiguous()` first."
@@ -114,12 +119,22 @@ def lanes_differ(kernel: str, region: Region, offset: int, values, program: Prog
 
 
 def masked_load(kernel: str, region: Region, program: Program, place: Place) -> Finding:
+    what, add = "a mask and no `other`", "other="
+    if "boundary_check" in place.source:
+        what, add = "`boundary_check` and no padding", 'padding_option="zero"'
     text = (
-        f"`{kernel}` loads {region.name} with a mask and no `other`, {place}. A GPU promises nothing about the "
-        "masked-off lanes; the emulator fills them with NaN, or a large odd integer. If they reach a reduction, add "
-        "`other=`."
+        f"`{kernel}` loads {region.name} with {what}, {place}. A GPU promises nothing about the masked-off lanes; the "
+        f"emulator fills them with NaN, or a large odd integer. If they reach a reduction, add `{add}`."
     )
     return Finding("masked-load", text, kernel, region.name, None, program, place.line, place.source, place.file)
+
+
+def gathered(index: int, size: int, place: Place) -> Finding:
+    text = (
+        f"`tl.gather` takes index {index:,} of a block of {size:,}, {place}. A GPU promises nothing about such lanes; "
+        "the emulator fills them with NaN, or a large odd integer."
+    )
+    return Finding("gathered-outside", text, line=place.line, source=place.source, file=place.file)
 
 
 def uninitialised(kernel: str, verb: str, region: Region, offset: int, program: Program, place: Place) -> Finding:

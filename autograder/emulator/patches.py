@@ -6,12 +6,15 @@ What is changed, for the length of an `Emulator` block:
   sizes that CUDA asks for;
 - `GridExecutor.__call__` runs `launch.execute`;
 - `tl.reduce` and `tl.associative_scan` use `StrictReduce` and `StrictScan`;
-- kernels are rewritten by `StrictTransformer`, and a tensor's truth value is `dialect.truth`;
+- kernels are rewritten by `StrictTransformer` and `rewrite.function`, and a tensor's truth value is `dialect.truth`;
+- a kernel called without a grid says so;
+- what the language works out anew for each operation is remembered (`shortcuts`);
 - the language is patched once for the block, not once for each call of a device function;
 - libdevice's functions, empty outside a compiler, call their CUDA twins;
 - the autotuner picks a configuration without timing any.
 """
 
+import functools
 import types
 from typing import Any
 
@@ -24,7 +27,7 @@ from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import autotuner, interpreter
 
 from . import builder as builder_module
-from . import dialect, launch
+from . import dialect, launch, rewrite, shortcuts
 from .builder import StrictBuilder
 from .findings import EmulatorError
 from .reduction import StrictReduce, StrictScan
@@ -47,7 +50,7 @@ _NEEDED = {
     ),
     interpreter.GridExecutor: ("__call__", "_init_args_hst", "_restore_args_dev"),
     interpreter.InterpretedFunction: ("rewrite", "rewritten_fn", "__call__"),
-    interpreter.FunctionRewriter: ("ast_transformer", "rewrite_ast"),
+    interpreter.FunctionRewriter: ("ast_transformer", "rewrite_ast", "_compile_and_exec"),
     interpreter.ReduceOps: ("apply_impl", "to_tensor", "sum"),
     interpreter.ScanOps: ("apply_impl", "to_tensor"),
     autotuner.Autotuner: ("run", "_bench"),
@@ -117,12 +120,18 @@ class Patches:
         self._undo.append(lambda: setattr(builder, "__class__", interpreter.InterpreterBuilder))
         builder.__class__ = StrictBuilder
         self._set(builder, "emulator", emulator)
-        # Triton guards each integer operation by redoing it in 64 bits, for a device assertion that is off.
-        self._set(builder, "options", interpreter.InterpreterOptions(sanitize_overflow=False))
+        # debug: device assertions hold. sanitize_overflow would redo each integer operation in 64 bits.
+        self._set(builder, "options", interpreter.InterpreterOptions(debug=True, sanitize_overflow=False))
         smallest = {"min_dot_size": min_dot_size(GPUTarget("cuda", 80, 32))}
         self._set(builder, "codegen_fns", builder.codegen_fns | smallest)
         # Asked several times for each operation; Triton builds a table of all types to answer.
         self._set(interpreter, "_get_np_dtype", builder_module.numpy_type)
+        for owner, name, quicker in (
+            (tl.block_type, "__init__", shortcuts.block_type),
+            (tl.tensor, "__init__", shortcuts.tensor),
+            (interpreter.interpreter_semantic, "broadcast_impl_value", shortcuts.broadcast),
+        ):
+            self._set(owner, name, quicker(getattr(owner, name)))
         self._set(interpreter, "ReduceOps", StrictReduce)
         self._set(interpreter, "ScanOps", StrictScan)
 
@@ -146,33 +155,53 @@ class Patches:
             interpreter._patch_builtin(lang.tensor, builder, scope)
             interpreter._patch_lang_tensor(lang.tensor, scope)
             interpreter._patch_lang_core(lang, scope)
+            scope.set_attr(lang, "static_print", self._print_once)
         interpreter._patch_builtin(tl.math, builder, scope)
         interpreter._patch_builtin(tl.core.tensor_descriptor_base, builder, scope)
         scope.set_attr(tl.tensor, "__bool__", dialect.truth)
         # Triton 3.6 asks numpy for the integer of a one-element array, which numpy 2.4 refuses.
         scope.set_attr(tl.tensor, "__index__", lambda tensor: int(tensor.handle.data.item()))
         self._set(interpreter, "_patch_lang", lambda fn: interpreter._LangPatchScope())
-        for name, twin in vars(cuda_libdevice).items():
-            if tl.core.is_builtin(twin):
-                self._set(cuda_libdevice, name, _inject(twin))
-                if hasattr(any_libdevice, name):
-                    self._set(any_libdevice, name, _inject(twin))
+        for name, function in _libdevice().items():
+            self._set(cuda_libdevice, name, function)
+            if hasattr(any_libdevice, name):
+                self._set(any_libdevice, name, function)
+
+    def _print_once(self, *values, **options) -> None:
+        """A compiler prints when it compiles: once, and not in every program."""
+        if self.emulator.access.started == 1:
+            print(*values, **options)
 
     def _kernels(self) -> None:
         semantic = interpreter.interpreter_semantic
         self._set(semantic, "logical", dialect.logical)
         self._set(semantic, "logical_not", dialect.logical_not)
+        self._set(semantic, "asserted", dialect.asserted)
         self._set(semantic, "refuse", dialect.refuse)
+        self._set(semantic, "dot_scaled", dialect.dot_scaled)
         self._set(interpreter.FunctionRewriter, "ast_transformer", dialect.StrictTransformer())
-        original = interpreter.InterpretedFunction.rewrite
+        self._set(interpreter.FunctionRewriter, "_compile_and_exec", rewrite.function)
+        original, call = interpreter.InterpretedFunction.rewrite, interpreter.InterpretedFunction.__call__
+        emulator = self.emulator
 
-        def rewrite(function):
+        def called(function, *args, **named):
+            if not emulator.launching:
+                error = launch.not_launched(function.fn.__name__)
+                emulator.record(error)
+                raise error
+            return call(function, *args, **named)
+
+        self._set(interpreter.InterpretedFunction, "__call__", called)
+
+        def rewritten(function):
             self._module(function.fn.__globals__)
-            rewritten = original(function)
-            rewritten.interpreted = function
-            return rewritten
+            if function.fn not in _rewritten:
+                rewrite.readable(function.rewriter)
+            result = original(function)
+            result.interpreted = function
+            return result
 
-        self._set(interpreter.InterpretedFunction, "rewrite", rewrite)
+        self._set(interpreter.InterpretedFunction, "rewrite", rewritten)
         self._set(interpreter.InterpretedFunction, "rewritten_fn", _rewritten)
 
     def _module(self, names: dict[str, Any]) -> None:
@@ -201,6 +230,11 @@ class Patches:
 
         self._set(autotuner.Autotuner, "run", run)
         self._set(autotuner.Autotuner, "_bench", lambda tuner, *args, config, **meta: [emulator.next_time()] * 3)
+
+
+@functools.cache
+def _libdevice() -> dict[str, Any]:
+    return {name: _inject(twin) for name, twin in vars(cuda_libdevice).items() if tl.core.is_builtin(twin)}
 
 
 def _inject(builtin):

@@ -86,7 +86,7 @@ def seen(bug: Bug, verdict: Verdict) -> bool:
         return verdict.right is False
     if bug.kind == "order":
         return any(not same(emulate(bug, shuffle=seed).output, verdict.output) for seed in range(4))
-    if bug.kind in ("masked-load", "uninitialised-read") and verdict.right is not False:
+    if bug.kind in ("masked-load", "uninitialised-read", "gathered-outside") and verdict.right is not False:
         return False
     return verdict.kinds[:1] == (bug.kind,) and re.search(bug.says, verdict.sentence) is not None
 

@@ -1,0 +1,25 @@
+"""A mode that does not import `torch._dynamo` before an answer does: the import takes longer than a whole check."""
+
+import sys
+
+
+def lazily(mode: type) -> type:
+    """Decorates a `TorchDispatchMode`. Its ``__torch_dispatch__`` still hides from the compiler, once there is one.
+
+    PyTorch wraps that method in ``torch._dynamo.disable`` and imports the compiler for it at the first operator, unless
+    the wrapped function carries what it would have made in its attribute ``__dynamo_disable``.
+    """
+    method = getattr(mode.__torch_dispatch__, "__wrapped__", None)
+    if method is None:  # a PyTorch that does not wrap it
+        return mode
+
+    def dispatch(*args, **kwargs):
+        dynamo = sys.modules.get("torch._dynamo")
+        if not hasattr(dynamo, "disable"):  # absent, or on its way in
+            return method(*args, **kwargs)
+        hidden = dynamo.disable(method, True, wrapping=False)
+        setattr(method, "__dynamo_disable", hidden)
+        return hidden(*args, **kwargs)
+
+    setattr(method, "__dynamo_disable", dispatch)
+    return mode

@@ -1,0 +1,80 @@
+"""A rewritten kernel made into a function again: it sees the names the original sees, and none of the interpreter's.
+
+Triton's own interpreter copies its module's names (``np``, ``tl``, ``inspect``, ...) into the learner's module, so that
+a forgotten import goes unseen, and it loses the variables of an enclosing function.
+"""
+
+import ast
+import inspect
+import types
+
+import triton.language as tl
+from triton.runtime import interpreter
+
+from .findings import EmulatorError, Finding
+
+
+def function(rewriter, tree: ast.Module) -> types.FunctionType:
+    """The function of a transformed tree, with the original's globals, enclosing variables and defaults."""
+    fn = rewriter.fn
+    free = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+    ours = {name: value for name, value in _OURS.items() if name not in free and name not in fn.__globals__}
+    added = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - _names(fn.__code__)
+    ours |= {name: vars(interpreter)[name] for name in sorted(added & vars(interpreter).keys())}
+    names = [*free, *ours]
+    (definition,) = tree.body
+    _strip(definition.args)
+    definition.returns = None
+    module = ast.parse(f"def enclosing({', '.join(names)}): pass")
+    module.body[0].body = [definition, ast.Return(ast.Name(fn.__name__, ast.Load()))]
+    space: dict = {}
+    exec(compile(ast.fix_missing_locations(module), rewriter.filename, "exec"), fn.__globals__, space)
+    inner = space["enclosing"](*[None] * len(free), *ours.values())
+    cells = dict(zip(inner.__code__.co_freevars, inner.__closure__ or (), strict=True)) | free
+    closure = tuple(cells[name] for name in inner.__code__.co_freevars)
+    result = types.FunctionType(inner.__code__, fn.__globals__, fn.__name__, fn.__defaults__, closure)
+    result.__kwdefaults__ = fn.__kwdefaults__
+    result.__annotations__ = {name: _annotation(kind) for name, kind in fn.__annotations__.items()}
+    return result
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """Every name that a function's code, and the code inside it, refers to."""
+    inner = (_names(part) for part in code.co_consts if isinstance(part, types.CodeType))
+    return {*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars}.union(*inner)
+
+
+def readable(rewriter) -> None:
+    """Refuses a function without source, as the compiler does; the interpreter would run it unchanged."""
+    try:
+        inspect.getsourcelines(rewriter.fn)
+    except (OSError, TypeError):
+        text = (
+            f"Triton compiles a kernel from its source, and finds none for `{rewriter.fn.__name__}`: write it in a "
+            "file or a notebook cell, not in a string."
+        )
+        raise EmulatorError(Finding("unsupported", text, rewriter.fn.__name__)) from None
+
+
+def _strip(arguments: ast.arguments) -> None:
+    """Defaults and annotations are the original's, already evaluated."""
+    arguments.defaults, arguments.kw_defaults = [], [None] * len(arguments.kwonlyargs)
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        argument.annotation = None
+
+
+def _annotation(kind):
+    """``from __future__ import annotations`` leaves strings; Triton looks for the word in them."""
+    return tl.constexpr if isinstance(kind, str) and "constexpr" in kind else kind
+
+
+def _extreme(builtin, block):
+    """Python's ``min`` and ``max``, which the compiler reads as `tl.minimum` and `tl.maximum` on tensors."""
+
+    def choose(*values):
+        return getattr(tl, block)(*values) if any(isinstance(v, tl.tensor) for v in values) else builtin(*values)
+
+    return choose
+
+
+_OURS = {"min": _extreme(min, "minimum"), "max": _extreme(max, "maximum")}

@@ -1,0 +1,52 @@
+"""What Triton's language works out anew for every operation and never changes: remembered. No result depends on it."""
+
+import triton.language as tl
+
+_blocks: dict[tuple, dict] = {}  # attributes of a block type, by the name of its element type and its shape
+_shapes: dict[str, tuple] = {}  # shape and number of elements of a tensor, by the name of its type
+_ATTRIBUTES = {"handle", "type", "dtype", "shape", "numel"}
+
+
+def block_type(original):
+    """A quicker ``block_type.__init__``."""
+
+    def init(self, element_ty, shape):
+        sizes = [size.value if isinstance(size, tl.constexpr) else size for size in shape]
+        key = (element_ty.name, *sizes)
+        known = _blocks.get(key)
+        if known is None:
+            original(self, element_ty, shape)
+            _blocks[key] = dict(vars(self))
+        else:
+            vars(self).update(known)
+            self.element_ty = element_ty
+
+    return init
+
+
+def tensor(original):
+    """A quicker ``tensor.__init__``."""
+
+    def init(self, handle, type):
+        known = _shapes.get(type.name)
+        if known is None:
+            original(self, handle, type)
+            if vars(self).keys() == _ATTRIBUTES:
+                _shapes[type.name] = self.shape, self.numel
+            return
+        self.handle, self.type, self.dtype = handle, type, type.scalar
+        self.shape, self.numel = known
+
+    return init
+
+
+def broadcast(original):
+    """A quicker ``broadcast_impl_value``: two blocks of one shape are what they were."""
+
+    def broadcast_impl_value(lhs, rhs):
+        one, other = lhs.type, rhs.type
+        if one.is_block() and other.is_block() and list(one.shape) == list(other.shape):
+            return lhs, rhs
+        return original(lhs, rhs)
+
+    return broadcast_impl_value

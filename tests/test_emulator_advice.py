@@ -1,0 +1,156 @@
+"""What a learner is told: the line, the error in a line of its own, and what to do about it; nothing that misleads."""
+
+import importlib
+import math
+
+import numpy as np
+import pytest
+import torch
+import triton
+import triton.language as tl
+from graded_kernels.autograder.emulator import Emulator, EmulatorError
+from graded_kernels.autograder.emulator.float8 import from_floats, to_float32
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def mistake_kernel(x_ptr, y_ptr, n, KIND: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    if KIND == "block of 100":
+        x = tl.zeros([100], tl.float32) + tl.arange(0, 100)
+    elif KIND == "runtime size":
+        x = tl.arange(0, n)
+    elif KIND == "append":
+        parts = []
+        parts.append(x)
+    elif KIND == "numpy":
+        x = np.tanh(x)
+    elif KIND == "torch":
+        x = torch.sigmoid(x)
+    elif KIND == "math":
+        x = math.exp(x)
+    elif KIND == "index":
+        x = x_ptr[n]
+    elif KIND == "assign":
+        y_ptr[n] = x
+    elif KIND == "offsets":
+        x = tl.load(i)
+    elif KIND == "pointer":
+        x = x_ptr * 2
+    elif KIND == "half":
+        x = tl.exp(x.to(tl.float16))
+    elif KIND == "half libdevice":
+        x = libdevice.tanh(x.to(tl.bfloat16))
+    elif KIND == "unbound":
+        for _ in range(n):
+            total += x  # noqa: F821, F841  the mistake
+    elif KIND == "tanh":
+        x = tl.tanh(x)
+    elif KIND == "array":
+        x = tl.join(x, x).handle.data
+    tl.store(y_ptr + i, x)
+
+
+ADVICE = {
+    "block of 100": r"Take `triton\.next_power_of_2\(n\)` and mask",
+    "runtime size": r"declare the parameter `BLOCK: tl\.constexpr`",
+    "append": "Triton reads a list as a tuple of fixed length",
+    "numpy": "numpy does not run on a GPU",
+    "torch": "PyTorch does not run in a kernel",
+    "math": "Python's math takes single numbers",
+    "index": r"reached with `tl\.load\(ptr \+ offset\)`",
+    "assign": r"reached with `tl\.load\(ptr \+ offset\)`",
+    "offsets": r"pointer plus offsets, as in `x_ptr \+ offsets`",
+    "pointer": r"reaches the kernel as a pointer: load from it with `tl\.load`",
+    "half": r"convert first, as in `x\.to\(tl\.float32\)`",
+    "half libdevice": r"convert first, as in `x\.to\(tl\.float32\)`",
+    "unbound": r"Give it a value before the loop",
+    "tanh": r"then `libdevice\.tanh\(x\)`",
+    "array": r"TypeError: cannot convert \[\[1\. .* \.\.\.$",
+}
+
+
+@pytest.mark.parametrize("kind", ADVICE)
+def test_a_common_mistake_is_told_with_its_line_and_its_cure(kind):
+    with Emulator() as emulator, pytest.raises(EmulatorError, match=ADVICE[kind]) as caught:
+        mistake_kernel[(1,)](torch.ones(64), torch.zeros(64), 3, KIND=kind, N=64)
+    (finding,) = emulator.findings
+    assert finding.kind == "kernel-error" and finding.file == __file__ and finding.line
+    assert f"line {finding.line}, `{finding.source}`" in str(caught.value)
+    assert "\n" not in finding.message and len(finding.message) < 600
+
+
+@triton.jit
+def masked_kernel(x_ptr, y_ptr, n, WRONG: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    if WRONG:
+        x = x * 0 + tl.sum(x)
+    tl.store(y_ptr + i, x, mask=i < n)
+
+
+def test_a_masked_load_is_suspected_only_where_a_nan_came_out():
+    for wrong, kinds in ((False, []), (True, ["masked-load"])):
+        with Emulator() as emulator:
+            masked_kernel[(1,)](torch.ones(50), torch.zeros(50), 50, WRONG=wrong, BLOCK=64)
+        assert [hint.kind for hint in emulator.hints] == kinds
+
+
+@triton.jit
+def try_kernel(x_ptr, y_ptr):
+    try:
+        x = tl.load(x_ptr)
+    except Exception:
+        x = 0.0
+    tl.store(y_ptr, x)
+
+
+def test_a_refused_statement_of_several_lines_is_shown_where_it_begins():
+    with Emulator() as emulator, pytest.raises(EmulatorError, match="`try:`: Try is Python that Triton cannot compile"):
+        try_kernel[(1,)](torch.ones(1), torch.zeros(1))
+    assert emulator.findings[0].line == try_kernel.fn.__code__.co_firstlineno + 2
+
+
+def test_a_kernel_without_source_is_refused_as_the_compiler_refuses_it():
+    names = {"tl": tl, "__name__": "nowhere"}
+    exec("def hidden_kernel(y_ptr):\n    tl.store(y_ptr, 1.0)\n", names)
+    with Emulator(), pytest.raises(EmulatorError, match="from its source, and finds none for `hidden_kernel`"):
+        triton.jit(names["hidden_kernel"])[(1,)](torch.zeros(1))
+
+
+def test_the_interpreters_names_do_not_enter_the_learners_module(tmp_path, monkeypatch):
+    text = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef one(y_ptr):\n    tl.store(y_ptr, 1.0)\n"
+    (tmp_path / "learners_own.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("learners_own")
+    before = set(vars(module))
+    with Emulator():
+        module.one[(1,)](torch.zeros(1))
+    assert set(vars(module)) == before
+
+
+@triton.jit
+def static_kernel(y_ptr, N: tl.constexpr):
+    tl.static_print("compiled for", N)
+    tl.store(y_ptr + tl.program_id(0), 1.0)
+
+
+def test_what_a_compiler_prints_is_printed_once(capsys):
+    with Emulator():
+        static_kernel[(8,)](torch.zeros(8), N=8)
+    assert capsys.readouterr().out == "compiled for 8\n"
+
+
+@pytest.mark.parametrize("ours, theirs", [(tl.float8e4nv, torch.float8_e4m3fn), (tl.float8e5, torch.float8_e5m2)])
+def test_float8_is_exact_one_way_and_to_nearest_even_the_other(ours, theirs):
+    words = torch.arange(256, dtype=torch.uint8)
+    wide = words.view(theirs).float()
+    assert np.array_equal(to_float32(words.numpy(), ours), wide.numpy(), equal_nan=True)
+    largest = torch.finfo(theirs).max
+    halves = torch.arange(2**16, dtype=torch.int32).to(torch.int16).view(torch.float16).float()
+    inside = halves[halves.abs() <= largest]
+    assert np.array_equal(from_floats(inside.numpy(), ours), inside.to(theirs).view(torch.uint8).numpy())
+    beyond = np.array([2 * largest, -2 * largest, math.inf, -math.inf, math.nan], dtype=np.float32)
+    saturated = to_float32(from_floats(beyond, ours), ours)
+    assert np.array_equal(saturated, np.array([1, -1, 1, -1, math.nan]) * largest, equal_nan=True)
