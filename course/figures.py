@@ -77,7 +77,14 @@ def ulp(ax: Axes, x, error, label: str, color: str, *, at: float, above: bool = 
     drawn = np.where(finite, np.maximum(error, 0.5), BEYOND)
     ax.plot(x[finite], drawn[finite], ".", color=color, markersize=3)
     ax.plot(x[~finite], drawn[~finite], "x", color=color, markersize=6, markeredgewidth=1.8)
-    _label(ax, x, drawn, label, color, at, above)
+    _label(ax, x, _envelope(drawn) if above else drawn, label, color, at, above)
+
+
+def _envelope(y: np.ndarray) -> np.ndarray:
+    """The largest of the dots around each dot, so that a label stands above them all."""
+    reach = len(y) // 50
+    padded = np.pad(y, reach, mode="edge")
+    return np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1).max(axis=1)
 
 
 def tiles(n: int, block: int) -> None:

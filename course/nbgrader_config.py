@@ -33,5 +33,8 @@ c.GenerateFeedback.preprocessors = [
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
 
+# Markdown of a learner, in feedback and in formgrader: HTML that only formats, no scripts.
+c.HTMLExporter.filters = {"markdown2html": "graded_kernels.autograder.nbgrader.markdown.safe_markdown"}
+
 # For `nbgrader validate` and `generate_solution`, which run every cell.
 c.Execute.timeout = 120

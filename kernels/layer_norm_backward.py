@@ -18,6 +18,12 @@ WHOLE = 8192  # the longest row of which a program keeps x, dy and its share of 
 
 
 @triton.jit
+def part_of_row(ptr, row, cols, N):
+    """Columns ``cols`` of a row of an (M, N) matrix, in float32; 0 beyond its end."""
+    return tl.load(ptr + row * N + cols, mask=cols < N, other=0.0).to(tl.float32)
+
+
+@triton.jit
 def backward_means(d_sum, g_sum, gd_sum, rstd, N):
     """(rest, mean(g), mean(g · x̂)), from the sums of d = x - mean, g and g · d. rest = mean(d) is mean's rounding."""
     rest = d_sum / N
@@ -35,11 +41,8 @@ def layer_norm_means_kernel(dy_ptr, x_ptr, weight_ptr, mean_ptr, rstd_ptr, means
     gd_sum = tl.zeros([BLOCK], tl.float32)
     for start in range(0, N, BLOCK):
         cols = start + tl.arange(0, BLOCK)
-        mask = cols < N
-        dy = tl.load(dy_ptr + row * N + cols, mask=mask, other=0.0).to(tl.float32)
-        x = tl.load(x_ptr + row * N + cols, mask=mask, other=0.0).to(tl.float32)
-        g = dy * tl.load(weight_ptr + cols, mask=mask, other=0.0).to(tl.float32)
-        d = tl.where(mask, x - mean, 0.0)
+        g = part_of_row(dy_ptr, row, cols, N) * part_of_row(weight_ptr, 0, cols, N)
+        d = tl.where(cols < N, part_of_row(x_ptr, row, cols, N) - mean, 0.0)
         d_sum += d
         g_sum += g
         gd_sum += g * d
@@ -58,13 +61,13 @@ def layer_norm_backward_kernel(
     first = tl.program_id(0).to(tl.int64) * rows
     cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     mask = cols < N
-    weight = tl.load(weight_ptr + cols, mask=mask, other=0.0).to(tl.float32)
+    weight = part_of_row(weight_ptr, 0, cols, N)
     dweight = tl.zeros([BLOCK], tl.float32)
     dbias = tl.zeros([BLOCK], tl.float32)
     for i in range(tl.minimum(M - first, rows).to(tl.int32)):
         row = first + i
-        dy = tl.load(dy_ptr + row * N + cols, mask=mask, other=0.0).to(tl.float32)
-        x = tl.load(x_ptr + row * N + cols, mask=mask, other=0.0).to(tl.float32)
+        dy = part_of_row(dy_ptr, row, cols, N)
+        x = part_of_row(x_ptr, row, cols, N)
         rstd = tl.load(rstd_ptr + row)
 
         g = dy * weight

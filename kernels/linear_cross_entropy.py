@@ -19,18 +19,25 @@ from .language import tl, triton
 
 @triton.jit
 def matmul_kernel(
-    a_ptr, b_ptr, add_ptr, c_ptr, M, N, K, a_row, a_col, b_row, b_col,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+    a_ptr, b_ptr, add_ptr, c_ptr, count_ptr, M, N, K, a_row, a_col, b_row, b_col,
+    INNER: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
 ):  # fmt: skip
-    """Program (i, j) does tile (i, j) of C = A @ B, or of C = add + A @ B. add and C: (M, N), contiguous."""
+    """Program (i, j) does tile (i, j) of C = A @ B, or of C = add + A @ B. add and C: (M, N), contiguous.
+
+    count_ptr: None, or how many rows of A (if INNER, of B) count. A tile without one is 0, and nothing is read for it.
+    """
     rows = (tl.program_id(0).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M))[:, None]
     cols = (tl.program_id(1).to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N))[None, :]
     inside = (rows < M) & (cols < N)
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-    for start in range(0, K, BLOCK_K):
+    depth = K
+    if count_ptr is not None:
+        count = tl.load(count_ptr).to(tl.int32)
+        depth = tl.minimum(K, count) if INNER else tl.where(tl.program_id(0) * BLOCK_M < count, K, 0)
+    for start in range(0, depth, BLOCK_K):
         k = (start + tl.arange(0, BLOCK_K)).to(tl.int64)
-        a = tl.load(a_ptr + rows * a_row + k[None, :] * a_col, mask=(rows < M) & (k[None, :] < K), other=0.0)
-        b = tl.load(b_ptr + k[:, None] * b_row + cols * b_col, mask=(k[:, None] < K) & (cols < N), other=0.0)
+        a = tl.load(a_ptr + rows * a_row + k[None, :] * a_col, mask=(rows < M) & (k[None, :] < depth), other=0.0)
+        b = tl.load(b_ptr + k[:, None] * b_row + cols * b_col, mask=(k[:, None] < depth) & (cols < N), other=0.0)
         if a_ptr.dtype.element_ty != b_ptr.dtype.element_ty:
             a, b = a.to(tl.float32), b.to(tl.float32)
         total = tl.dot(a, b, total, input_precision="ieee")  # the default rounds float32 to 11 bits
@@ -39,14 +46,18 @@ def matmul_kernel(
     tl.store(c_ptr + rows * N + cols, total.to(c_ptr.dtype.element_ty), mask=inside)
 
 
-def matmul(a, b, c, add=None):
-    """Writes a @ b into c, or add + a @ b, where add may be c itself. a: (M, K), b: (K, N), any strides."""
+def matmul(a, b, c, add=None, count=None, inner=False):
+    """Writes a @ b into c, or add + a @ b, where add may be c itself. a: (M, K), b: (K, N), any strides.
+
+    count: how many rows of a, or (inner) of b, count: a scalar on the device. The others come last.
+    """
     (M, K), N = a.shape, b.shape[1]
     depth = 32 if a.dtype == b.dtype != torch.float32 else 16  # what fits into the registers
     grid = (triton.cdiv(M, 64), triton.cdiv(N, 64))
     matmul_kernel[grid](
-        a, b, add, c, M, N, K, *a.stride(), *b.stride(), BLOCK_M=64, BLOCK_N=64, BLOCK_K=depth, num_warps=8
-    )
+        a, b, add, c, count, M, N, K, *a.stride(), *b.stride(),
+        INNER=inner, BLOCK_M=64, BLOCK_N=64, BLOCK_K=depth, num_warps=8,
+    )  # fmt: skip
 
 
 @triton.jit
@@ -59,10 +70,11 @@ def mean_kernel(x_ptr, mean_ptr, n, BLOCK: tl.constexpr):
     tl.store(mean_ptr, tl.sum(total) / tl.maximum(n, 1))
 
 
-def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None):
+def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None, count=None):
     """(loss, dhidden, dweight): the loss of each row in ``kept``, and the gradients for its upstream gradient dloss.
 
-    kept: (n,) int64, the rows that count. Without dloss the gradients are None and nothing is computed for them.
+    kept: (n,) int64, the rows that count; or all rows, those that count first, and count says how many: a scalar on
+    the device, for which the host need not wait. Without dloss the gradients are None, and not computed.
     """
     n, (V, D), device = len(kept), weight.shape, weight.device
     loss = torch.empty(n, dtype=torch.float32, device=device)
@@ -72,17 +84,19 @@ def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None):
     size = max(16, triton.cdiv(n, 16))
     for start in range(0, n, size):
         rows, here = kept[start : start + size], slice(start, start + size)
+        left = None if count is None else count - start
         x, y = hidden.index_select(0, rows), labels.index_select(0, rows)
         logits = torch.empty(len(rows), V, dtype=torch.float32, device=device)
-        matmul(x, weight.t(), logits)
+        matmul(x, weight.t(), logits, count=left)
         losses_here, lse = losses(logits, y, ignore_index)
         loss[here].copy_(losses_here)
         if dloss is not None:
             dlogits = cross_entropy_backward(dloss[here], logits, y, lse, ignore_index)
             dx = torch.empty_like(x)
-            matmul(dlogits, weight, dx)
+            matmul(dlogits, weight, dx, count=left)
             dhidden.index_copy_(0, rows, dx)
-            matmul(dlogits.t(), x, dweight if start + size >= n else total, add=total if start else None)
+            out, add = dweight if start + size >= n else total, total if start else None
+            matmul(dlogits.t(), x, out, add, left, inner=True)
     return loss, dhidden if dloss is not None else None, dweight if dloss is not None else None
 
 

@@ -25,7 +25,8 @@ def cross_entropy(logits, labels, ignore_index=-100, reduction="mean", num_items
     ValueError for shapes that do not fit, another reduction, or num_items without a mean.
     """
     _check(logits, labels, "logits", reduction, num_items)
-    loss, _ = row_losses(logits.reshape(-1, logits.shape[-1]), labels.reshape(-1), ignore_index, trusted)
+    rows = logits.reshape(-1, logits.shape[-1]).contiguous()
+    loss, _ = row_losses(rows, labels.reshape(-1).contiguous(), ignore_index, trusted)
     return _reduced(loss, labels, ignore_index, reduction, num_items)
 
 
@@ -34,15 +35,16 @@ def linear_cross_entropy(hidden, weight, labels, ignore_index=-100, reduction="m
     labels.
 
     hidden: (..., D)   weight: (V, D)   labels: (...). Everything else as in `cross_entropy`. Backward makes the logits
-    a second time: a third more arithmetic, and nothing kept between the two. Which rows to leave out the host has to
-    know, so on CUDA it waits for the labels, trusted or not.
+    a second time: a third more arithmetic, and nothing kept between the two. With ``trusted`` the host does not wait
+    for the number of labels that count either: it starts as many programs as if all did, and the rest end at once.
     """
     _check(hidden, labels, "hidden", reduction, num_items)
     if weight.dim() != 2 or weight.shape[1] != hidden.shape[-1]:
         raise ValueError(
             f"hidden is {describe(hidden)}, so weight must be (V, {hidden.shape[-1]}); it is {describe(weight)}"
         )
-    loss = linear_losses(hidden.reshape(-1, hidden.shape[-1]), weight, labels.reshape(-1), ignore_index, trusted)
+    rows = hidden.reshape(-1, hidden.shape[-1]).contiguous()
+    loss = linear_losses(rows, weight.contiguous(), labels.reshape(-1).contiguous(), ignore_index, trusted)
     return _reduced(loss, labels, ignore_index, reduction, num_items)
 
 
@@ -59,7 +61,11 @@ def _check(x, labels, name, reduction, num_items):
 def _reduced(loss, labels, ignore_index, reduction, num_items):
     if reduction == "none":
         return loss.reshape(labels.shape)
-    return loss.sum() if reduction == "sum" else cpu.token_mean(loss, labels.reshape(-1), ignore_index, num_items)
+    if reduction == "sum":
+        return loss.sum()
+    if isinstance(num_items, int | float):  # filled in on the device: for a copy the host would wait
+        num_items = torch.full((), num_items, device=loss.device)
+    return cpu.token_mean(loss, labels.reshape(-1), ignore_index, num_items)
 
 
 @torch.library.custom_op("graded_kernels::cross_entropy", mutates_args=())
@@ -79,23 +85,31 @@ def row_gradients(dloss: Tensor, logits: Tensor, labels: Tensor, lse: Tensor, ig
 @torch.library.custom_op("graded_kernels::linear_cross_entropy", mutates_args=())
 def linear_losses(hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int, trusted: bool) -> Tensor:
     """The loss for each row; 0 where it is ignored."""
-    by_triton = use_triton(hidden)
-    if not (trusted and by_triton):
-        (check_labels if by_triton else cpu.check_labels)(labels, weight.shape[0], ignore_index)
-    kept = (labels != ignore_index).nonzero().view(-1)
-    rows = linear_rows if by_triton else cpu_linear.linear_rows
-    loss, _, _ = rows(hidden, weight, labels, kept, ignore_index)
+    if not (trusted and use_triton(hidden)):
+        (check_labels if use_triton(hidden) else cpu.check_labels)(labels, weight.shape[0], ignore_index)
+    kept, loss, _, _ = _by_rows(hidden, weight, labels, ignore_index, trusted)
     return loss.new_zeros(labels.shape).index_copy_(0, kept, loss)
 
 
 @torch.library.custom_op("graded_kernels::linear_cross_entropy_backward", mutates_args=())
 def linear_gradients(
-    dloss: Tensor, hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int
+    dloss: Tensor, hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int, trusted: bool
 ) -> tuple[Tensor, Tensor]:
+    return _by_rows(hidden, weight, labels, ignore_index, trusted, dloss)[2:]
+
+
+def _by_rows(hidden, weight, labels, ignore_index, trusted, dloss=None):
+    """(kept, loss, dhidden, dweight): a few rows at a time; kept says which rows the losses belong to."""
+    more = {}
+    if trusted and use_triton(hidden):  # nonzero would make the host wait: all rows, those that count first
+        kept = (labels == ignore_index).byte().argsort(stable=True)
+        more["count"] = (labels != ignore_index).sum()
+    else:
+        kept = (labels != ignore_index).nonzero().view(-1)
     rows = linear_rows if use_triton(hidden) else cpu_linear.linear_rows
-    kept = (labels != ignore_index).nonzero().view(-1)
-    _, dhidden, dweight = rows(hidden, weight, labels, kept, ignore_index, dloss.index_select(0, kept))
-    return dhidden, dweight
+    if dloss is not None:
+        dloss = dloss.index_select(0, kept)
+    return kept, *rows(hidden, weight, labels, kept, ignore_index, dloss, **more)
 
 
 def _loss_like(x, labels):
@@ -109,7 +123,7 @@ linear_gradients.register_fake(lambda dloss, hidden, weight, *_: (torch.empty_li
 
 
 def _save(ctx, inputs, output):
-    *tensors, ctx.ignore_index, _ = inputs
+    *tensors, ctx.ignore_index, ctx.trusted = inputs
     ctx.save_for_backward(*tensors, *output[1:] if isinstance(output, tuple) else ())
 
 
@@ -118,7 +132,7 @@ def _row_backward(ctx, dloss, _):
 
 
 def _linear_backward(ctx, dloss):
-    return *linear_gradients(dloss, *ctx.saved_tensors, ctx.ignore_index), None, None, None
+    return *linear_gradients(dloss, *ctx.saved_tensors, ctx.ignore_index, ctx.trusted), None, None, None
 
 
 row_losses.register_autograd(_row_backward, setup_context=_save)

@@ -10,7 +10,7 @@ Float32 inside, rounded once at the store. A row that fits in a block is read on
 import torch
 
 from .language import tl, triton
-from .layer_norm_backward import GROUPS, WHOLE, column_sums
+from .layer_norm_backward import GROUPS, WHOLE, column_sums, part_of_row
 
 
 # %% rms_norm_backward
@@ -22,11 +22,8 @@ def rms_norm_means_kernel(dy_ptr, x_ptr, weight_ptr, rstd_ptr, means_ptr, N, BLO
     total = tl.zeros([BLOCK], tl.float32)
     for start in range(0, N, BLOCK):
         cols = start + tl.arange(0, BLOCK)
-        mask = cols < N
-        dy = tl.load(dy_ptr + row * N + cols, mask=mask, other=0.0).to(tl.float32)
-        x = tl.load(x_ptr + row * N + cols, mask=mask, other=0.0).to(tl.float32)
-        weight = tl.load(weight_ptr + cols, mask=mask, other=0.0).to(tl.float32)
-        total += dy * weight * (x * rstd)
+        g = part_of_row(dy_ptr, row, cols, N) * part_of_row(weight_ptr, 0, cols, N)
+        total += g * (part_of_row(x_ptr, row, cols, N) * rstd)
     tl.store(means_ptr + row, tl.sum(total) / N)
 
 
@@ -38,12 +35,12 @@ def rms_norm_backward_kernel(
     first = tl.program_id(0).to(tl.int64) * rows
     cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     mask = cols < N
-    weight = tl.load(weight_ptr + cols, mask=mask, other=0.0).to(tl.float32)
+    weight = part_of_row(weight_ptr, 0, cols, N)
     dweight = tl.zeros([BLOCK], tl.float32)
     for i in range(tl.minimum(M - first, rows).to(tl.int32)):
         row = first + i
-        dy = tl.load(dy_ptr + row * N + cols, mask=mask, other=0.0).to(tl.float32)
-        x = tl.load(x_ptr + row * N + cols, mask=mask, other=0.0).to(tl.float32)
+        dy = part_of_row(dy_ptr, row, cols, N)
+        x = part_of_row(x_ptr, row, cols, N)
         rstd = tl.load(rstd_ptr + row)
 
         g = dy * weight

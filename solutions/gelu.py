@@ -73,5 +73,5 @@ def gelu_backward(dy, x, approximate="none"):
 
 # %% gelu_witness
 def gelu_witness():
-    """An x on which the cubic term counts: near 0 it vanishes, and far out tanh is ±1 with any constant."""
-    return torch.tensor([-2.0, -1.0, 1.0, 2.0]), "tanh"
+    """(x, "tanh"), finite, on which tanh-GELU with 0.44715 is wrong and the right one is not."""
+    return torch.tensor([-2.0, -1.0, 1.0, 2.0]), "tanh"  # near 0 x³ vanishes, and far out tanh is ±1 with any constant

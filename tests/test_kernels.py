@@ -1,11 +1,17 @@
 """The op library as a training script meets it: autograd, shapes, strides, compile, clear errors."""
 
+import importlib
 import subprocess
 import sys
 
 import pytest
 import torch
 from graded_kernels import kernels
+from graded_kernels.autograder.emulator import Emulator, EmulatorError
+
+floats, silu, swiglu, gelu = (
+    importlib.import_module(f"graded_kernels.kernels.{name}") for name in ("floats", "silu", "swiglu", "gelu")
+)
 
 OPS = {"silu": (kernels.silu, 1), "swiglu": (kernels.swiglu, 2)}
 
@@ -63,6 +69,56 @@ def test_compiles_without_a_graph_break(op):
     function(*eager).backward(dy)
     for one, other in zip(eager, compiled, strict=True):
         torch.testing.assert_close(one.grad, other.grad, rtol=0, atol=0)
+
+
+PARAMETERS = {"silu": 0, "gelu": 0, "swiglu": 0, "layer_norm": 2, "rms_norm": 1}  # besides what has the shape of x
+
+
+@pytest.mark.parametrize("op", PARAMETERS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(0, 5), (1, 1), (2, 3, 17)])
+def test_as_on_a_gpu_the_kernels_give_what_pytorch_gives(op, dtype, shape, monkeypatch):
+    """Through autograd, with strides, in the emulator."""
+    module = importlib.import_module(f"graded_kernels.kernels.{op}")
+    x, dy, *more = (t.detach() for t in inputs(2 + (op == "swiglu"), shape, torch.float32))
+    x, dy = x.to(dtype).transpose(0, 1).contiguous().transpose(0, 1), dy[..., :1].to(dtype).expand(shape)
+    more = [t.to(dtype) for t in more] + inputs(PARAMETERS[op], shape[-1:], torch.float32)
+    results = []
+    for by_triton in (False, True):
+        monkeypatch.setattr(module, "use_triton", lambda x, by_triton=by_triton: by_triton)
+        leaves = [t.detach().requires_grad_() for t in (x, *more)]
+        with Emulator() as emulator:
+            y = getattr(module, op)(*leaves)
+            results.append((y, *torch.autograd.grad(y, leaves, dy)))
+        assert emulator.findings == () and (bool(emulator.launches) == by_triton or not y.numel())
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-2 if dtype == torch.bfloat16 else 1e-4, atol=1e-5)
+
+
+ELEMENTWISE = {
+    "axpy": (floats.axpy_kernel, (2.0,), 3, {}),
+    "silu_forward": (silu.silu_forward_kernel, (), 2, {}),
+    "silu_backward": (silu.silu_backward_kernel, (), 3, {}),
+    "swiglu_forward": (swiglu.swiglu_forward_kernel, (), 3, {}),
+    "swiglu_backward": (swiglu.swiglu_backward_kernel, (), 5, {}),
+    "gelu_forward": (gelu.gelu_forward_kernel, (), 2, {"TANH": False}),
+    "gelu_backward": (gelu.gelu_backward_kernel, (), 3, {"TANH": True}),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_offsets_past_two_billion_elements(name):
+    """Program p begins at p · BLOCK, also where that is more than 2^31. The tensors need not be so large: the emulator
+    names the offset at which a program left them.
+    """
+    kernel, scalars, count, constants = ELEMENTWISE[name]
+    block, programs, seen = 1 << 20, 4096, []
+    for seed in range(8):
+        tensors = [torch.zeros(16) for _ in range(count)]
+        with pytest.raises(EmulatorError) as error, Emulator(shuffle=seed):
+            kernel[(programs,)](*scalars, *tensors, programs * block, **constants, BLOCK=block)
+        seen.append(error.value.finding.offset)
+    assert all(0 < offset < programs * block and offset % block == 0 for offset in seen) and max(seen) > 2**31
 
 
 def test_zero_has_a_gradient():

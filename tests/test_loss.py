@@ -6,6 +6,8 @@ import textwrap
 
 import pytest
 import torch
+from graded_kernels.autograder.emulator import Emulator
+from graded_kernels.kernels import loss as library
 from graded_kernels.kernels.loss import cross_entropy, linear_cross_entropy
 from torch.nn import functional as F
 
@@ -131,6 +133,56 @@ def test_a_second_derivative_says_that_it_is_not_there():
     (g,) = torch.autograd.grad(cross_entropy(logits, torch.tensor([0, 1, 2])), logits, dloss, create_graph=True)
     with pytest.raises(RuntimeError, match="no autograd formula was registered"):
         g.sum().backward()
+
+
+WAITS = {"aten::item", "aten::nonzero"}  # on CUDA, for the device
+
+
+@pytest.mark.parametrize("keep", [slice(0), slice(3, 4), slice(2, 37), slice(40)], ids=["none", "one", "some", "all"])
+@pytest.mark.parametrize("trusted", [True, False])
+def test_kernels_agree_and_with_trusted_labels_the_host_never_waits(keep, trusted, monkeypatch):
+    """As on CUDA, with the kernels in the emulator. Rows that do not count hold NaN."""
+    hidden, weight = random(40, 5), random(7, 5, seed=4)
+    labels = torch.full((40,), -100)
+    labels[keep] = torch.arange(40)[keep] % 7
+    hidden[labels == -100] = torch.nan
+    tensors = [t.requires_grad_() for t in (hidden, weight)]
+
+    def losses_and_gradients(plain):
+        fused = linear_cross_entropy(*tensors, labels, num_items=50, trusted=trusted)
+        mean = cross_entropy(plain, labels, num_items=50, trusted=trusted)
+        return fused, *torch.autograd.grad(fused, tensors), mean, *torch.autograd.grad(mean, plain)
+
+    plain = (hidden @ weight.t()).detach().requires_grad_()
+    wanted = losses_and_gradients(plain)
+    monkeypatch.setattr(library, "use_triton", lambda x: True)
+    with Emulator() as emulator, torch.autograd.profiler.profile() as profile:
+        got = losses_and_gradients(plain)
+    assert emulator.findings == ()
+    waits = {event.name for event in profile.function_events} & WAITS
+    assert waits == (set() if trusted else WAITS)
+    for one, other in zip(got, wanted, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("by_triton", [False, True])
+def test_strides_make_no_difference(by_triton, monkeypatch):
+    dense = random(20, 5), random(7, 5, seed=4), torch.arange(20) % 7, random(20, 7, seed=5)
+    views = dense[0].repeat_interleave(2, 1)[:, ::2], dense[1].t().contiguous().t(), dense[2].repeat_interleave(2)[::2]
+    views = *views, dense[3].t().contiguous().t()
+    assert not any(view.is_contiguous() for view in views)
+    monkeypatch.setattr(library, "use_triton", lambda x: by_triton)
+    results = []
+    for hidden, weight, labels, logits in (dense, views):
+        leaves = [t.detach().requires_grad_() for t in (hidden, weight, logits)]
+        with Emulator() as emulator:
+            fused = linear_cross_entropy(*leaves[:2], labels)
+            each = cross_entropy(leaves[2], labels, reduction="none")
+            gradients = torch.autograd.grad(fused + each.sum(), leaves)
+        assert emulator.findings == ()
+        results.append((fused, each, *gradients))
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_errors_name_what_to_mend():

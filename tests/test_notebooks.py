@@ -60,7 +60,8 @@ def execute(path: Path, tmp_path: Path) -> tuple[list[dict], list[str]]:
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     noise = [output.text for output in outputs if output.output_type == "stream" and output.name == "stderr"]
-    return json.loads(outputs[-1].text), [text for text in noise if "IPKernelApp" not in text]
+    said = "".join(output.text for output in notebook.cells[-1].outputs if output.get("name") == "stdout")  # in parts
+    return json.loads(said), [text for text in noise if "IPKernelApp" not in text]
 
 
 # What is committed is what the chapters say.

@@ -122,8 +122,15 @@ WILD = (
     in_tanh_form(
         wild.gelu_tanh_by_exponentials,
         "tanh by exponentials, (e^2u - 1) / (e^2u + 1),",
-        "pytorch/executorch#22323, pytorch/pytorch#186278",
+        "intel/llm-scaler#484, pytorch/pytorch#186278",
         "e^2u overflows beyond x = 10, and inf / inf is NaN. A sigmoid needs no such exponential.",
+        "tanh: large values",
+    ),
+    in_tanh_form(
+        wild.gelu_tanh_by_both_exponentials,
+        "tanh by exponentials, (e^u - e^-u) / (e^u + e^-u),",
+        "pytorch/executorch#22323",
+        "e^|u| overflows from |x| = 13 on, on both sides, and inf / inf is NaN. A sigmoid needs no such exponential.",
         "tanh: large values",
     ),
     WildBug(

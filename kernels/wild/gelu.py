@@ -81,13 +81,25 @@ def gelu_always_erf(x, approximate="none"):
 def gelu_tanh_by_exponentials(x, approximate="none"):
     """tanh(u) as (e^2u - 1) / (e^2u + 1), which is inf / inf beyond x = 10 in float32, in the tanh form.
 
-    github.com/pytorch/pytorch/issues/186278 (2026-06, on MPS); github.com/pytorch/executorch/issues/22323 (2026-08):
-    all outputs of Whisper NaN; github.com/triton-lang/triton/pull/8551 (2025-10).
+    github.com/intel/llm-scaler/pull/484 (2026-06-16): DiffusionGemma gave empty answers. The same in
+    github.com/pytorch/pytorch/issues/186278 (2026-06, on MPS) and github.com/triton-lang/triton/pull/8551 (2025-10).
     """
     if approximate == "none":
         return erf_form(x)
     e = torch.exp(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))
     return 0.5 * x * (1 + (e - 1) / (e + 1))
+
+
+def gelu_tanh_by_both_exponentials(x, approximate="none"):
+    """tanh(u) as (e^u - e^-u) / (e^u + e^-u), which lasts to |x| = 13 in float32 and fails on both sides of 0.
+
+    github.com/pytorch/executorch/issues/22323 (2026-08-30): a graphics driver's tanh; all outputs of Whisper were NaN.
+    """
+    if approximate == "none":
+        return erf_form(x)
+    u = math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
+    up, down = torch.exp(u), torch.exp(-u)
+    return 0.5 * x * (1 + (up - down) / (up + down))
 
 
 def gelu_backward_in_half(dy, x, approximate="none"):

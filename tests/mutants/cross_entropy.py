@@ -253,8 +253,13 @@ MUTANTS = {
         ("divides by 0 items", "1 / max(n, 1)", "1 / n", "all rows ignored"),
         ("divides by all rows", "n = len(kept)\n    dloss", "n = max(len(labels), len(kept))\n    dloss", SOME),
         ("holds all logits", "size = max(16, triton.cdiv(n, 16))", "size = max(16, n)", "peak memory"),
-        ("does not add up dweight", "add=total if start else None)", "add=None)", "17 classes"),
-        ("forgets the mask of the inner loop", "& (k[None, :] < K), other=0.0)", ", other=0.0)", "75 features"),
+        ("does not add up dweight", "total if start else None\n", "None\n", "17 classes"),
+        (
+            "forgets the mask of the inner loop",
+            "(rows < M) & (k[None, :] < depth), other=0.0)",
+            "(rows < M), other=0.0)",
+            "75 features",
+        ),
         ("checks no labels", "    check_labels(labels, weight.shape[0], ignore_index)\n", "", FAR),
         (
             "multiplies in half precision",

@@ -32,7 +32,7 @@ MUTANTS = {
         ("too small to see the cubic", "-2.0, -1.0, 1.0, 2.0", "1e-5, -1e-5", "tanh-GELU with 0.44715 is wrong on it"),
         ("too large: tanh is 1", "-2.0, -1.0, 1.0, 2.0", "10.0, 20.0", "tanh-GELU with 0.44715 is wrong on it"),
         ("infinity is no witness", "-2.0, -1.0", "float('inf'), 1.0", "a valid input"),
-        ("the erf form has no such constant", '"tanh"', '"none"', "a valid input"),
+        ("the erf form has no such constant", '2.0]), "tanh"', '2.0]), "none"', "a valid input"),
         ("an empty tensor", "[-2.0, -1.0, 1.0, 2.0]", "[]", "a valid input"),
     ),
     ("gelu_forward", "triton"): (

@@ -53,7 +53,7 @@ MUTANTS = {
         ("divides by the block", "tl.sum(g * normal) / N", "tl.sum(g * normal) / BLOCK", PADDED),
         ("keeps only the last row of a group", "dweight += dy * normal", "dweight = dy * normal", "301 rows"),
         ("gives every program all its rows", "tl.minimum(M - first, rows).to(tl.int32)", "rows", "301 rows"),
-        ("keeps the last block of a long row", "total += dy", "total = dy", LONG),
+        ("keeps the last block of a long row", "total += g", "total = g", LONG),
         ("forgets the mean", "g - normal * gx_mean", "g", ORDINARY),
         (
             "forgets the strides of dy",
