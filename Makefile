@@ -48,8 +48,9 @@ grade-demo: .venv/.ready  ## grade three submissions through nbgrader and print 
 doctor: .venv/.ready ## what this machine can run
 	@python -P autograder/doctor.py
 
-attacks: .venv/.ready ## submissions that cheat, on every rung of isolation this machine has
+attacks: .venv/.ready ## files and notebooks that cheat, on every rung of isolation this machine has
 	@python tests/attacks
+	@$(ONE_THREAD) python tests/attack_notebooks
 
 planted: .venv/.ready ## planted bugs: what the plain interpreter says of each, and what the emulator says
 	@cd tests && TRITON_INTERPRET=1 python -m planted

@@ -39,17 +39,15 @@ class Comparison:
 
 def expect(exercise: Exercise, case: Case, args: tuple) -> Expected:
     """The oracle in float64 on the inputs as they were rounded to their dtype, and the tolerance at every element."""
-    named = dict(zip(exercise.parameters, args, strict=False))
-    widen = [exercise.upcast and isinstance(a, torch.Tensor) and a.is_floating_point() for a in args]
-    wide = tuple(a.double() if up else a for a, up in zip(args, widen, strict=True))
+    wide, dtypes = widened(exercise, args), output_dtypes(exercise, args)
     values = as_tuple(exercise.oracle(*wide))
     floor = exercise.tolerance.distinction if case.bonus else exercise.tolerance.floor
     floors = floor(*wide) if floor else (0.0,) * len(values)
-    dtypes = tuple(o.like if isinstance(o.like, torch.dtype) else named[o.like].dtype for o in exercise.outputs)
     allowed = []
     for value, floor, dtype in zip(values, floors, dtypes, strict=True):
         size = ulp_size(value, dtype)
-        ulp = exercise.tolerance.ulp(dtype) + torch.as_tensor(floor, dtype=torch.float64) / size
+        floor = torch.as_tensor(floor, dtype=torch.float64).nan_to_num(0, torch.inf)  # NaN where the input has one
+        ulp = exercise.tolerance.ulp(dtype) + floor / size
         allowed.append(ulp.expand(value.shape).clone())
     tensors = [a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point()]
     infinite = None
@@ -60,6 +58,17 @@ def expect(exercise: Exercise, case: Case, args: tuple) -> Expected:
             allowed = [a.masked_fill(outside, math.inf) for a in allowed]
     peers = as_tuple(exercise.peer(*args)) if exercise.peer and infinite is not None and infinite.any() else None
     return Expected(tuple(o.name for o in exercise.outputs), dtypes, values, tuple(allowed), peers, infinite)
+
+
+def widened(exercise: Exercise, args: tuple) -> tuple:
+    """``args`` as the oracle takes them: floating-point tensors in float64."""
+    floats = [exercise.upcast and isinstance(a, torch.Tensor) and a.is_floating_point() for a in args]
+    return tuple(a.double() if up else a for a, up in zip(args, floats, strict=True))
+
+
+def output_dtypes(exercise: Exercise, args: tuple) -> tuple[torch.dtype, ...]:
+    named = dict(zip(exercise.parameters, args, strict=False))
+    return tuple(o.like if isinstance(o.like, torch.dtype) else named[o.like].dtype for o in exercise.outputs)
 
 
 def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[str, torch.Tensor]) -> Comparison:

@@ -40,6 +40,8 @@ class Finding:
 def main() -> int:
     findings = {finding.name: finding for finding in examine()}
     for finding in findings.values():
+        if finding.state == "ok" and not any(finding.name in needs for needs in ABILITIES.values()):
+            continue  # all of it fits one screen
         print(f"{finding.state:8} {finding.said}")
         if finding.fix:
             print(f"{'':8} fix: {finding.fix}")
@@ -60,7 +62,7 @@ ABILITIES = {
     "check Triton answers": ("Python", "torch", "numpy", "triton", "interpreter"),
     "report what the compiler makes of a kernel": ("Python", "torch", "triton", "compiler"),
     "check Triton answers on a GPU": ("Python", "torch", "triton", "GPU"),
-    "grade a class with nbgrader": ("Python", "torch", "triton", "interpreter", "jupyterlab", "nbgrader", "jupytext")
+    "grade a class with nbgrader": ("torch", "triton", "interpreter", "jupyterlab", "nbgrader", "jupytext", "bleach")
     + ("isolation",),
 }
 NEEDED = tuple(ABILITIES)[:3]

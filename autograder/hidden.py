@@ -76,7 +76,7 @@ def veiled(exercise: Exercise, judged: Judged) -> Judged:
     elif trouble:
         trouble = replace(trouble, message=message, details="", error="")
     told = replace(result, message=message, inputs=_kinds(exercise, judged.args), details="")
-    return Judged(replace(told, failure=None, worst_ulp=None, curve=None), trouble)
+    return Judged(replace(told, failure=None, worst_ulp=None, curve=None, hidden=True), trouble)
 
 
 def _kinds(exercise: Exercise, args: tuple) -> str:

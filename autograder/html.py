@@ -96,7 +96,7 @@ def failure(report: Report) -> str:
     drawn = picture.chosen(failing)
     if drawn:
         parts.append(figure(drawn))
-    others = failing[1:]
+    others = words.hidden_first(failing[1:])
     if others:
         title = f"{words.count(len(others), 'more case')} failed"
         few = len(others) <= OTHERS
@@ -163,7 +163,7 @@ def rest(report: Report) -> str:
 def items(cases: list[CaseResult]) -> str:
     lines = []
     for case in cases:
-        said = f" <span class='quiet'>{prose(words.brief(case.message))}</span>" if case.message else ""
+        said = f" <span class='quiet'>{prose(words.told(case))}</span>" if case.message else ""
         kind = f"{escape(case.status)}{' bonus' if case.bonus else ''}"
         lines.append(f'<li class="{kind}">{escape(words.title(case))}{said}</li>')
     return f"<ul class='cases'>{''.join(lines)}</ul>"

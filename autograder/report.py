@@ -45,7 +45,9 @@ class Curve:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """One case. status: ``pass | fail | error | not-run``. bonus: a distinction, not needed to pass."""
+    """One case. status: ``pass | fail | error | not-run``. bonus: a distinction, not needed to pass. hidden: an
+    instructor's own, of which ``inputs`` are kinds without values.
+    """
 
     name: str
     status: str
@@ -57,6 +59,7 @@ class CaseResult:
     worst_ulp: float | None = None
     details: str = ""
     curve: Curve | None = None
+    hidden: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ debugger).
 """
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -19,14 +20,16 @@ from .exercise import Exercise, Witness
 from .gradient import with_gradient
 from .interpret import ensure_runnable, interpreted
 from .launches import plain_launches
-from .method import Refused, Watch, WatchFunctions
+from .method import NoLaunches, Refused, Watch, WatchFunctions
 from .peak import Peak
 from .source import trace
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why there is no output. kind: ``stub | refused | unloadable | finding | raised | crashed | timeout | memory``."""
+    """Why there is no output. kind: ``stub | refused | unloadable | finding | raised``, and of an isolated
+    answer ``crashed | timeout | memory | output``.
+    """
 
     kind: str
     message: str
@@ -65,11 +68,18 @@ class Unloadable:
         return Outcome(trouble=self.trouble)
 
 
-class InProcess:
-    """Calls a function of this process, on copies of the arguments."""
+def duplicate(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy in memory of its own with the same shape, strides and offset."""
+    copy = torch.empty(0, dtype=tensor.dtype)
+    return copy.set_(tensor.untyped_storage().clone(), tensor.storage_offset(), tensor.shape, tensor.stride())
 
-    def __init__(self, function, exercise: Exercise | Witness, backend: str):
+
+class InProcess:
+    """Calls a function of this process, on copies of the arguments: ``copy`` makes them."""
+
+    def __init__(self, function, exercise: Exercise | Witness, backend: str, copy: Callable = duplicate):
         ensure_runnable(backend)
+        self.copy = copy
         self.function, self.exercise, self.backend = function, exercise, backend
         if isinstance(exercise, Exercise):
             self.function = with_gradient(exercise, function)
@@ -80,7 +90,7 @@ class InProcess:
         on_device = self.backend == "triton" and not interpreted()
         emulator = Emulator(shuffle=shuffle) if interpreted() else Device()
         tensors = {name: a for name, a in zip(self._parameters(), args, strict=False) if isinstance(a, torch.Tensor)}
-        copies = {name: emulator.put(name, a) if on_device else duplicate(a) for name, a in tensors.items()}
+        copies = {name: emulator.put(name, a) if on_device else self.copy(a) for name, a in tensors.items()}
         mine = [copies.get(name, a) for name, a in zip(self._parameters(), args, strict=False)]
         peak = Peak()
         for copy in copies.values():
@@ -113,8 +123,11 @@ class InProcess:
         allowed = getattr(self.exercise, "allowed", frozenset())
         watch = Watch(self.backend, refused, allowed, emulator, peak)
         functions = WatchFunctions(refused)
+        launches = NoLaunches(self.exercise.name)
+        # The emulator changes Triton in a hundred places. A PyTorch answer needs none of them.
+        around = launches if self.backend == "torch" and interpreted() else emulator
         result = trouble = None
-        with emulator, np.errstate(all="ignore"), warnings.catch_warnings():
+        with around, np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 with watch, functions:
@@ -125,7 +138,7 @@ class InProcess:
                 trouble = Trouble("finding", str(error), trace(error))
             except (Exception, SystemExit) as error:
                 trouble = Trouble("raised", f"{type(error).__name__}: {error}", trace(error), type(error).__name__)
-        verdict = watch.verdict or functions.verdict
+        verdict = launches.verdict or watch.verdict or functions.verdict
         if verdict:  # also where the answer caught the refusal and went on
             trouble = Trouble("refused", verdict)
             if self.backend == "triton" and not emulator.launches:
@@ -165,12 +178,6 @@ class InProcess:
 
 def as_tuple(result) -> tuple:
     return tuple(result) if isinstance(result, tuple | list) else (result,)
-
-
-def duplicate(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy in memory of its own with the same shape, strides and offset."""
-    copy = torch.empty(0, dtype=tensor.dtype)
-    return copy.set_(tensor.untyped_storage().clone(), tensor.storage_offset(), tensor.shape, tensor.stride())
 
 
 def unchanged(original: torch.Tensor, copy: torch.Tensor) -> bool:

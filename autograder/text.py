@@ -34,7 +34,7 @@ def render(report: Report, color: bool | None = None) -> str:
         page.blank()
         page.line(words.sentence(report.fingerprint), BOLD, YELLOW)
         page.line(report.fingerprint_story)
-    others = failing[1:]
+    others = words.hidden_first(failing[1:])
     if others:
         page.blank()
         page.line(f"{words.count(len(others), 'more case')} failed", BOLD)
@@ -86,9 +86,7 @@ def what_else(page: "Page", report: Report) -> None:
     if bonus:
         page.line(words.distinctions_earned(bonus))
         for case in bonus:
-            page.item(
-                case.status, words.title(case), words.brief(case.message), GREEN if case.status == "pass" else DIM
-            )
+            page.item(case.status, words.title(case), words.told(case), GREEN if case.status == "pass" else DIM)
     if report.traffic:
         page.line(f"Memory traffic: {words.traffic(report.traffic)}.")
     if report.compile and report.compile["status"] != "not-run":

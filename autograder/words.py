@@ -97,9 +97,21 @@ def failing(cases: Iterable[CaseResult]) -> list[CaseResult]:
     return [case for case in cases if not case.bonus and case.status in ("fail", "error")]
 
 
+def hidden_first(cases: list[CaseResult]) -> list[CaseResult]:
+    """An instructor's own before the others: where there are many, only of the first ones more than a name is told."""
+    return sorted(cases, key=lambda case: not case.hidden)
+
+
 def brief(message: str) -> str:
     """The first sentence, cut where it is long: the first failing case is told in full, the others are not."""
     return textwrap.shorten(message.split(". ")[0], 100, placeholder=" ...")
+
+
+def told(case: CaseResult) -> str:
+    """What a line of a list says of a case. Of a hidden one that failed all there is: no other place has it."""
+    if case.hidden and case.status in ("fail", "error"):
+        return " ".join(filter(None, (case.message, f"Its kind: {case.inputs}.", case.hint)))
+    return brief(case.message)
 
 
 def details(case: CaseResult) -> list[str]:
@@ -113,7 +125,7 @@ def alike(cases: Iterable[CaseResult]) -> list[tuple[tuple[str, str], list[str]]
     """The names of the cases of one status and one brief message, by these two."""
     groups = {}
     for case in cases:
-        groups.setdefault((case.status, brief(case.message)), []).append(case.name)
+        groups.setdefault((case.status, told(case)), []).append(case.name)
     return list(groups.items())
 
 

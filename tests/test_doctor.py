@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def machine(monkeypatch):
     """A healthy machine without a GPU, on which nothing is really run; ``machine(...)`` breaks it."""
     pins = (ROOT / "requirements.txt").read_text(encoding="utf-8")
-    healthy = dict(re.findall(r"^([\w-]+)==([\w.]+)", pins, flags=re.MULTILINE))
+    healthy = dict(re.findall(r"^([\w-]+)(?:\[\w+\])?==([\w.]+)", pins, flags=re.MULTILINE))
     commands = []
 
     def broken(versions=None, run=lambda command: ("", ""), **platform):

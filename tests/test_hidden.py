@@ -1,5 +1,6 @@
 """An instructor's own cases: what a file may say and must not, and that those who are graded see no value of it."""
 
+import html
 import json
 import re
 from pathlib import Path
@@ -82,6 +83,14 @@ def test_no_value_gets_out(mine, line):
     assert "two zeros" in shown
     for value in ("0.731", "0.7310", "73095", "73105"):
         assert value not in shown, value
+
+
+def test_every_hidden_case_that_failed_is_told_with_its_kind_and_hint(mine):
+    """Also where another case failed before it, and is told in full."""
+    report = check_answer(answer("silu_backward", "torch", "(1 + v * other)", "(1 - v * other)"), "torch", cases=mine)
+    shown = (" ".join(str(report).split()), html.unescape(re.sub(r"<[^>]*>", "", report._repr_html_())))
+    for text in shown:
+        assert "not shown. Its kind: dy: float16 (3,); x: float16 (3,). What is divided by what?" in text
 
 
 def test_how_close_a_right_answer_came_is_not_shown(mine):

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from answers import answer
 from graded_kernels.autograder import EXERCISES, sandbox
 from graded_kernels.autograder.check import judge
-from graded_kernels.autograder.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, Limits, SandboxError, Worker, attempts, paths, probe, syscalls
-from graded_kernels.autograder.source import Answer, Cell, load
+from graded_kernels.autograder.source import Answer, Cell
 from graded_kernels.kernels.wild import silu as wild
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
@@ -121,25 +119,21 @@ def test_a_call_gives_what_the_function_gives(worker):
     assert outcome.outputs[0].equal(X * torch.sigmoid(X))
 
 
-@pytest.mark.parametrize(
-    ("exercise", "backend"), [("silu_backward", "torch"), ("silu_witness", "torch"), ("axpy", "triton")]
-)
-def test_isolated_and_in_process_reports_agree(exercise, backend, worker):
-    ours, record = answer(exercise, backend), EXERCISES[exercise]
-    here = judge(record, backend, InProcess(load(ours), record, backend), compiler=False)
-    with Isolated(ours, record, backend, worker=worker) as runner:
-        there = judge(record, backend, runner, compiler=False)
-    assert there.passed and there.score == here.score == 1.0
-    assert [(c.name, c.status) for c in there.cases] == [(c.name, c.status) for c in here.cases]
-    assert there.traffic == here.traffic
-
-
 def test_a_wild_bug_is_named_through_the_wall(worker):
     source = f"import torch\n\n\n{inspect.getsource(wild.silu_backward_divide_back)}"
     source += "\n\nsilu_backward = silu_backward_divide_back\n"
     with isolated(source, worker, "silu_backward") as runner:
         report = judge(EXERCISES["silu_backward"], "torch", runner)
     assert not report.passed and "candle" in report.fingerprint
+
+
+@pytest.mark.parametrize("line", ["import matplotlib.pyplot as plt", "from matplotlib import pyplot as plt"])
+def test_what_draws_is_imported_and_does_nothing(line, worker):
+    """A chapter's own imports name it. A cell that draws fails alone, as it does in a notebook."""
+    cells = Cell("picture", "plt.plot([1, 2])\n"), Cell("cell", f"{line}\n{RIGHT}")
+    code = Answer("silu_forward", cells, setup=f"{line}\nimport torch\n")
+    with Isolated(code, EXERCISES["silu_forward"], "torch", worker=worker) as runner:
+        assert runner.call((X,)).trouble is None
 
 
 @pytest.mark.parametrize(
@@ -170,14 +164,6 @@ def test_a_crash_names_the_line(worker):
         assert 'File "<cell>", line 5 in silu_forward' in runner.call((X,)).trouble.details
 
 
-def test_all_calls_together_are_limited(worker):
-    source = "import time\n\n\ndef silu_forward(x):\n    time.sleep(0.6)\n    return x * x.sigmoid()\n"
-    with isolated(source, worker, seconds=5.0, total_seconds=1.0) as runner:
-        assert runner.call((X,)).trouble is None
-        assert runner.call((X.clone(),)).trouble.kind == "timeout"
-        assert "which is the most they may take" in runner.call((X.clone(),)).trouble.message
-
-
 def test_a_changed_input_is_seen_from_outside(worker):
     source = "def silu_forward(x):\n    y = x * x.sigmoid()\n    x[1] = -0.0\n    return y\n"
     with isolated(source, worker) as runner:
@@ -191,7 +177,7 @@ def test_a_second_call_is_made_after_another(worker):
     with isolated(source, worker) as runner:
         args = (X,)
         first, second = runner.call(args), runner.call(args)
-    assert second.outputs[0].equal(first.outputs[0] + 1)
+    assert second.outputs[0].equal(first.outputs[0] + 1)  # another one came first
 
 
 def test_the_next_answer_finds_nothing_of_the_last_one(worker):

@@ -1,4 +1,4 @@
-"""What crosses the wall: tensors as raw memory, a status and a plan that are checked, kernels cut out of a text."""
+"""What crosses the wall: tensors as raw memory, and a status that is checked."""
 
 import json
 import math
@@ -6,9 +6,8 @@ import math
 import pytest
 import torch
 from graded_kernels.autograder.compiler import KernelLaunch
-from graded_kernels.autograder.sandbox import buffers, kernels, plan, status
+from graded_kernels.autograder.sandbox import buffers, status
 from graded_kernels.autograder.sandbox.buffers import DTYPES, Layout, Shared
-from graded_kernels.autograder.source import Answer, Cell
 
 VIEWS = {
     "contiguous": lambda t: t,
@@ -102,9 +101,16 @@ def said(**more) -> bytes:
 
 
 def test_a_good_status_is_read():
-    read = status.read(said(findings=["one"], traffic={"x_ptr": {"loaded": 8, "stored": 0}}, peak=12), "")
+    read = status.read(
+        said(findings=["one"], looser=["exp"], traffic={"x_ptr": {"loaded": 8, "stored": 0}}, peak=12), ""
+    )
     assert read.outputs[0].shape == (2,) and read.outputs[0].nbytes == 8
-    assert read.findings == ("one",) and read.traffic == {"x_ptr": {"loaded": 8, "stored": 0}} and read.peak == 12
+    assert (
+        read.findings == ("one",)
+        and read.looser == ("exp",)
+        and read.traffic == {"x_ptr": {"loaded": 8, "stored": 0}}
+        and read.peak == 12
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,6 +141,8 @@ def test_a_good_status_is_read():
         said(traffic={"\x1b[2J": {"loaded": 1, "stored": 0}}),
         said(findings="one"),
         said(findings=[1]),
+        said(looser="exp"),
+        said(looser=[["exp"]]),
         said(launches=[{"kernel": "import os"}]),
         said(launches=[{"kernel": "k", "signature": {"x": "*fp32"}, "unknown": 1}]),
         said(launches=[3]),
@@ -155,152 +163,3 @@ def test_the_source_of_a_launch_is_the_parents():
 def test_text_is_cleaned_and_shortened():
     assert status.clean("a\x1b[31m\x07\u202eb\ud800\tc\nd\0") == "a[31mb\tc\nd"
     assert len(status.clean("x" * 10_000_000, 100)) < 200
-
-
-# Plans
-
-REF = {"buffer": 0, "dtype": "float32", "shape": [3], "stride": [1], "offset": 0}
-OUT = REF | {"buffer": 1}
-LAUNCH = {
-    "launch": "kernel",
-    "grid": [1, 1, 1],
-    "arguments": {"x_ptr": {"ref": REF}, "y_ptr": {"ref": OUT}, "n": 3, "dtype": {"type": "float32"}},
-    "options": {"num_warps": 4},
-}
-OP = {"op": "fill_", "overload": "Scalar", "args": [{"ref": OUT}, 0.0], "kwargs": {"device": "cpu"}, "out": [None]}
-PLAN = {
-    "buffers": [{"input": 0}, {"dtype": "float32", "elements": 3}, {"dtype": "float32", "bytes": "00000000"}],
-    "steps": [OP, LAUNCH],
-    "outputs": [OUT],
-    "globals": {"BLOCK": 128, "WIDE": {"type": "float32"}},
-}
-
-
-def checked(given):
-    return plan.check(given, 1, {"fill_", "sum"}, 1 << 20)
-
-
-def test_a_good_plan_is_kept():
-    found = checked(json.loads(json.dumps(PLAN)))
-    assert found["steps"][1] == LAUNCH and found["outputs"] == [OUT] and found["steps"][0]["kwargs"] == {}
-
-
-def changed(where: list, value) -> dict:
-    copy = json.loads(json.dumps(PLAN))
-    inner = copy
-    for key in where[:-1]:
-        inner = inner[key]
-    inner[where[-1]] = value
-    return copy
-
-
-@pytest.mark.parametrize(
-    ("where", "value"),
-    [
-        (["buffers", 0], {"input": 1}),
-        (["buffers", 0], {"input": -1}),
-        (["buffers", 1, "elements"], 2),  # the output reaches out of it
-        (["buffers", 1, "elements"], 2**40),
-        (["buffers", 1, "elements"], -3),
-        (["buffers", 1, "dtype"], "object"),
-        (["buffers", 2, "bytes"], "00" * 257),
-        (["buffers", 2, "bytes"], "zz"),
-        (["buffers"], 5),
-        (["steps"], [OP] * 5000),
-        (["steps", 0, "op"], "silu"),
-        (["steps", 0, "op"], "__class__"),
-        (["steps", 0, "overload"], "a.b"),
-        (["steps", 0, "args"], [{"call": "os.system"}]),
-        (["steps", 1, "launch"], "os.system"),
-        (["steps", 1, "grid"], [1]),
-        (["steps", 1, "grid"], [1, 1, -1]),
-        (["steps", 1, "grid"], [1, 1, 1.5]),
-        (["steps", 1, "arguments"], {"x ptr": 1}),
-        (["steps", 1, "arguments"], {"x": 2**100}),
-        (["steps", 1, "arguments"], {"x": {"type": "core"}}),
-        (["steps", 1, "options"], {"num_warps": "4"}),
-        (["outputs", 0, "buffer"], 3),
-        (["outputs", 0, "buffer"], None),
-        (["outputs", 0, "offset"], 1),
-        (["outputs", 0, "offset"], -1),
-        (["outputs", 0, "stride"], [2]),
-        (["outputs", 0, "shape"], [3, 1]),
-        (["outputs", 0, "dtype"], "float64"),
-        (["globals"], {"a-b": 1}),
-    ],
-)
-def test_a_plan_that_cannot_be_followed_is_refused(where, value):
-    with pytest.raises(plan.BadPlan):
-        checked(changed(where, value))
-
-
-@pytest.mark.parametrize("given", [None, 3, [], "plan", {}, {"buffers": [{}], "steps": []}])
-def test_what_is_no_plan_is_refused(given):
-    with pytest.raises(plan.BadPlan):
-        checked(given)
-
-
-# Kernels
-
-TEXT = """import os
-import math
-import triton
-import triton.language as tl
-from somewhere import helper
-
-SIZE = compute()
-DEEP = 1{deep}
-
-
-@triton.jit
-def square(x):
-    return x * x
-
-
-@triton.jit
-def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + at, mask=at < n, other=0.0)
-    {line}
-    tl.store(y_ptr + at, square(x), mask=at < n)
-""".replace("{deep}", " + 1" * 500)
-
-
-def cut(line: str, **constants) -> dict:
-    steps = [{"launch": "kernel", "grid": [1, 1, 1], "arguments": {}, "options": {}}]
-    return kernels.cut_out(TEXT.replace("{line}", line), {"steps": steps, "globals": constants})
-
-
-def test_a_kernel_takes_its_helpers_along_and_nothing_else():
-    found = cut("x = x * SIZE", SIZE=128)
-    assert set(found["functions"]) == {"kernel", "square"} and "os" not in found["values"]
-    assert found["values"]["SIZE"] == 128 and found["functions"]["kernel"]["line"] == 17
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "os.system('x')",
-        "import os",
-        "helper(x)",
-        "x.__class__",
-        "x = [i for i in range(3)]",
-        "x = (lambda y: y)(x)",
-        "exec('x')",
-        "getattr(x, 'handle')",
-        "global os",
-        "x = {}",
-        "x = SIZE",
-        "x = DEEP",
-        "with x: pass",
-        "unknown(x)",
-    ],
-)
-def test_what_is_no_kernel_is_refused(line):
-    with pytest.raises(plan.BadPlan):
-        cut(line)
-
-
-def test_the_text_of_a_notebook_has_its_setup_without_the_course():
-    setup = "import triton\nfrom graded_kernels.autograder import check\n"
-    assert kernels.text_of(Answer("x", (Cell("a", "y = 1"),), setup)) == "import triton\n\ny = 1"

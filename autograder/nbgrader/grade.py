@@ -5,18 +5,22 @@ counts one that it cannot read as full marks; so those outputs are written here 
 """
 
 import atexit
+import functools
 import html
 import math
 import os
 import time
+from pathlib import Path
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import is_grade, is_locked
-from traitlets import Bool, Enum, Float, Integer
+from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from ..check import check_answer
+from ..exercise import Case
+from ..hidden import read_cases
 from ..report import Report
 from ..sandbox import RUNGS, Limits, SandboxError, Worker, require
 from ..source import Answer, Cell
@@ -43,6 +47,9 @@ class Grade(NbGraderPreprocessor):
     total_seconds = Float(120.0, help="What all calls for one exercise may take together.").tag(config=True)
     memory_megabytes = Float(2048.0, help="What an answer may hold beside its inputs and outputs.").tag(config=True)
     printed_megabytes = Float(1.0, help="What one call of an answer may print.").tag(config=True)
+    hidden_cases = Unicode("hidden_cases.toml", help="File in the course root: your own inputs, never released.").tag(
+        config=True
+    )
     isolation = Enum(("", *reversed(RUNGS)), "", help="strong, good or weak; left empty, the best there is here.").tag(
         config=True
     )
@@ -76,7 +83,8 @@ class Grade(NbGraderPreprocessor):
             sentence = nb.metadata[RECORD]["unreadable"]
             return 0.0, [shown(sentence, f"<p>{html.escape(sentence)}</p>"), result(0.0, points)]
         answer, backend = answer_to(nb, learners, index)
-        report = check_answer(answer, backend, seed=self.seed, worker=self._worker(), limits=self._limits())
+        own = self._cases().get(answer.exercise, ())
+        report = check_answer(answer, backend, seed=self.seed, worker=self._worker(), limits=self._limits(), cases=own)
         if not (math.isfinite(report.score) and 0 <= report.score <= 1):
             raise NotGradable(f"its report gave a score of {report.score}")
         score = min(round(points * report.score, 2), points)
@@ -95,17 +103,29 @@ class Grade(NbGraderPreprocessor):
             atexit.register(_shared.close)
         return _shared
 
+    def ready(self) -> None:
+        """Tries what every notebook of a run will need. Raises SandboxError, HiddenCasesError."""
+        self._cases()
+        self._worker()
+
+    def _cases(self) -> dict[str, tuple[Case, ...]]:
+        path = Path(self.parent.parent.coursedir.root) / self.hidden_cases
+        return _read(path, path.stat().st_mtime_ns) if path.exists() else {}
+
     def _limits(self) -> Limits:
         memory, printed = (int(megabytes * MEGABYTE) for megabytes in (self.memory_megabytes, self.printed_megabytes))
         return Limits(self.seconds, self.total_seconds, memory, printed)
 
     def _progress(self, where: dict) -> str:
-        """``[3/30] ``: which submission of this run it is."""
-        converter = self.parent.parent
+        """``[3/30, about 40 s left] ``: which submission of this run it is, and how long the rest will take."""
+        run, converter = self.parent, self.parent.parent
         courses = converter.coursedir
         mine = courses.format_path(courses.submitted_directory, where["student"], where["assignment"])
         folders = [os.path.normpath(folder) for folder in sorted(converter.assignments)]
-        return f"[{folders.index(os.path.normpath(mine)) + 1}/{len(folders)}] "
+        number = folders.index(os.path.normpath(mine)) + 1
+        run.graded += 1
+        left = (len(folders) - number) * (time.monotonic() - run.begun) / run.graded
+        return f"[{number}/{len(folders)}{f', about {duration(left)} left' if left else ''}] "
 
 
 class SaveScores(SaveAutoGrades):
@@ -118,6 +138,16 @@ class SaveScores(SaveAutoGrades):
             grade.auto_score = None
             grade.needs_manual_grade = True
             self.gradebook.db.commit()
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+@functools.lru_cache(maxsize=1)
+def _read(path: Path, changed: int) -> dict[str, tuple[Case, ...]]:
+    """The file's cases, read once for all notebooks of a run unless it has ``changed``."""
+    return read_cases(path)
 
 
 def is_check(cell: NotebookNode) -> bool:

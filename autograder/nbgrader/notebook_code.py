@@ -1,6 +1,7 @@
 """Notebook code as Python: what only IPython understands is left out, line by line, and named."""
 
 import ast
+import re
 import warnings
 from collections.abc import Callable
 
@@ -9,6 +10,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from ..source import OURS, imported
 
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
+_IPYTHONS = re.compile(r"^\s*[%!?/,;]|=\s*[%!]|\?\s*$")  # a line that IPython might want to translate
 
 
 def plain_python(source: str) -> tuple[str, list[str]]:
@@ -53,11 +55,23 @@ def is_blank(source: str) -> bool:
     return is_python(source) and not _parse(source).body
 
 
-def defines(source: str, name: str) -> bool:
-    """Whether ``source``, magics aside, has a function ``name`` at its top level."""
+def defined(source: str) -> set[str]:
+    """The functions that ``source``, magics aside, has at its top level."""
     code, _ = plain_python(source)
     body = _parse(code).body if is_python(code) else []
-    return any(isinstance(node, ast.FunctionDef) and node.name == name for node in body)
+    return {node.name for node in body if isinstance(node, ast.FunctionDef)}
+
+
+def effort(source: str) -> int:
+    """What it takes to leave the magics out of ``source``, in characters read.
+
+    IPython reads the whole cell again for each magic, and tries to find a question mark's word from every character of
+    its line.
+    """
+    if is_python(source):
+        return 0
+    lines = [line for line in source.split("\n") if _IPYTHONS.search(line)]
+    return sum(len(source) + len(line) ** 2 for line in lines)
 
 
 def _first(lines: list[str]) -> int:

@@ -8,7 +8,11 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .notebook_code import effort
+
 MEGABYTE = 1_000_000
+CELLS = 5_000  # a chapter has some fifty
+EFFORT = 5_000_000  # of leaving out magics, in characters read: some ten seconds
 PICTURE = re.compile(r"attachment:([^\s)\]>\"']+)")
 
 
@@ -51,10 +55,16 @@ def read(path: str | Path, megabytes: float, code_megabytes: float) -> list[Piec
         raise Unreadable("is a notebook without any cell.")
     if sum(len(piece.source) for piece in pieces) > code_megabytes * MEGABYTE:
         raise Unreadable(f"holds more than {code_megabytes:g} MB of code and text.")
+    if len(pieces) > CELLS:
+        raise Unreadable(f"has {len(pieces)} cells, of at most {CELLS}.")
+    if sum(effort(piece.source) for piece in pieces if piece.type == "code") > EFFORT:
+        raise Unreadable("holds too many magics and shell escapes. Delete those that no answer needs.")
     return pieces
 
 
 def _bytes(path: str | Path, megabytes: float) -> bytes:
+    if Path(path).parent.is_symlink():  # to another learner's folder, say
+        raise Unreadable("lies in a folder that is a symbolic link.")
     try:
         with open(path, "rb", opener=_open_file) as file:
             facts = os.fstat(file.fileno())

@@ -7,18 +7,22 @@ by its cell id, or by the function it defines. What cannot be told is said in a 
 import copy
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from .notebook_code import defines, is_blank
+from .notebook_code import defined, is_blank
 from .reading import Piece
 
 RECORD = "graded_kernels"  # our key in the metadata of a notebook and of a cell
 
 
-def rebuild(released: NotebookNode, pieces: list[Piece]) -> NotebookNode:
-    """The released notebook with the submitted ``pieces`` in it, and notes on what was wrong with the submission."""
+def rebuild(released: NotebookNode, pieces: list[Piece], beside: Sequence[str] = ()) -> NotebookNode:
+    """The released notebook with the submitted ``pieces`` in it, and notes on what was wrong with the submission.
+
+    beside: notes on what lay beside the submitted file.
+    """
     pieces, general = _without_other_version(released, pieces)
     places = _places(released.cells, pieces)
     notes = _recognise(released.cells, pieces, places)
@@ -33,15 +37,16 @@ def rebuild(released: NotebookNode, pieces: list[Piece]) -> NotebookNode:
         notebook.cells += [cell, *_added(between[index])]
     for number, cell in enumerate((c for c in notebook.cells if is_added(c)), start=1):
         cell.id = f"added-{number}"
-    return _tell(notebook, general + [sentence for index in sorted(notes) for sentence in notes[index]])
+    return _tell(notebook, [*beside, *general] + [sentence for index in sorted(notes) for sentence in notes[index]])
 
 
-def without_submission(released: NotebookNode, reason: str) -> NotebookNode:
+def without_submission(released: NotebookNode, reason: str, beside: Sequence[str] = ()) -> NotebookNode:
     """The released notebook, for a submission that cannot be read because it ``reason``."""
     notebook = copy.deepcopy(released)
     sentence = f"The submitted file {reason}"
     notebook.metadata.setdefault(RECORD, {})["unreadable"] = sentence
-    return _tell(notebook, [sentence, "Nothing in it could be graded, and every check counts 0 points."])
+    nothing = "Nothing in it could be graded, and every check counts 0 points."
+    return _tell(notebook, [sentence, nothing, *beside])
 
 
 def grade_id(cell: NotebookNode) -> str:
@@ -78,22 +83,27 @@ def _places(released: list[NotebookNode], pieces: list[Piece]) -> list[int | Non
     by_id = {cell.get("id"): index for index, cell in enumerate(released)}
     by_source = {cell.source.strip(): index for index, cell in enumerate(released) if not is_answer(cell)}
     places: list[int | None] = []
+    taken: set[int | None] = set()
     for piece in pieces:
         place = by_grade_id.get(piece.grade_id, by_id.get(piece.id, by_source.get(piece.source.strip())))
-        if place is not None and place in places and not is_answer(released[place]):
+        if place is not None and place in taken and not is_answer(released[place]):
             # A copied cell takes its grade id along. Here the learner may have written something of their own into it.
             place = place if piece.source.strip() == released[place].source.strip() else None
         places.append(place)
+        taken.add(place)
     return places
 
 
 def _recognise(released: list[NotebookNode], pieces: list[Piece], places: list[int | None]) -> dict[int, list[str]]:
     """Finds missing answers among the added cells by the function they define. Returns notes by released cell."""
     notes: dict[int, list[str]] = defaultdict(list)
-    for index in (i for i, cell in enumerate(released) if is_answer(cell) and i not in places):
+    lost = [index for index, cell in enumerate(released) if is_answer(cell) and index not in places]
+    added = [number for number, place in enumerate(places) if place is None] if lost else []
+    functions = {number: defined(pieces[number].source) for number in added}
+    for index in lost:
         name, backend = exercise_of(grade_id(released[index]))
-        added = [number for number, place in enumerate(places) if place is None]
-        alike = [number for number in added if _answers(pieces[number], name, backend)]
+        alike = [number for number in added if places[number] is None and name in functions[number]]
+        alike = [number for number in alike if ("triton.jit" in pieces[number].source) == (backend == "triton")]
         missing = f"The cell `{grade_id(released[index])}` is missing"
         if len(alike) == 1:
             places[alike[0]] = index
@@ -107,21 +117,17 @@ def _recognise(released: list[NotebookNode], pieces: list[Piece], places: list[i
     return notes
 
 
-def _answers(piece: Piece, name: str, backend: str) -> bool:
-    """Whether an added cell looks like the answer to this exercise in this backend."""
-    return defines(piece.source, name) and ("triton.jit" in piece.source) == (backend == "triton")
-
-
 def _between(pieces: list[Piece], places: list[int | None]) -> dict[int, list[Piece]]:
     """The cells the learner added, by the released cell that they follow; -1 for those that come first."""
     between: dict[int, list[Piece]] = defaultdict(list)
-    last = -1
-    for number, (piece, place) in enumerate(zip(pieces, places, strict=True)):
+    last, passed = -1, set()
+    for piece, place in zip(pieces, places, strict=True):
         if place is None:
             if piece.type != "raw" and piece.source.strip():
                 between[last].append(piece)
-        elif place not in places[:number]:
+        elif place not in passed:
             last = place
+            passed.add(place)
     return between
 
 

@@ -13,6 +13,7 @@ has to expect those grades each class in a virtual machine or a container of its
 
 from .isolated import Isolated
 from .probe import RUNGS, Layer, Probe, SandboxError, probe, require
-from .worker import Limits, Worker
+from .watch import Limits
+from .worker import Worker
 
 __all__ = ["RUNGS", "Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe", "require"]

@@ -1,4 +1,4 @@
-"""One call of an answer, in a process of its own that ends with it. Nothing here is believed by anybody."""
+"""Calls of an answer, in a process of its own that ends with them. Nothing here is believed by anybody."""
 
 import contextlib
 import ctypes
@@ -6,12 +6,13 @@ import json
 import mmap
 import os
 import sys
+import types
 import warnings
+from collections.abc import Iterator
 from dataclasses import asdict
 
 import torch
 
-from .. import runner
 from ..compiler import KernelLaunch
 from ..exercise import Exercise, Output, Witness
 from ..runner import InProcess, Outcome, Trouble, as_tuple, shares_memory
@@ -24,49 +25,81 @@ _TEXT = 50_000  # characters
 _LIMIT = 3 << 20  # bytes of a status; the parent reads a little more than this
 
 
-def run(job: dict, inputs: int, outputs: int, status: int) -> None:
-    """Does what ``job`` says. inputs, outputs, status: descriptors of shared memory, of shared memory and of a pipe.
+def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
+    """Does what ``job`` says. inputs, outputs, status, go: descriptors of shared memory, of shared memory, and of pipes
+    to write to and to read from.
 
-    job: ``mode`` (``call | record | replay``), ``record`` (see `policy`), ``backend``, ``args``, ``before`` (arguments
-    of a call to make first, or null), ``shuffle``, ``room`` (bytes for outputs), and ``answer`` or, to replay,
-    ``plan`` and ``kernels``.
+    job: ``mode`` (``answer | replay``), ``record`` (see `policy`), ``backend``, ``answer`` or, to replay, ``plan`` and
+    ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``plan`` (whether to record one) and ``room`` (where
+    in ``outputs`` its own go, or null). A line is written after each call, and one is waited for before the next.
     """
-    write = os.write  # before an answer can put something else in its place
+    write, read = os.write, os.read  # before an answer can put something else in its place
     dump = json.dumps
-    said = _done(job, inputs, outputs)
-    text = dump(said).encode()
-    if len(text) > _LIMIT:
-        text = dump(_said(Outcome(trouble=Trouble("raised", "The call has more to report than can be read.")))).encode()
-    while text:
-        text = text[write(status, text) :]
+    for number, said in enumerate(_calls(job, inputs, outputs), 1):
+        text = dump(said).encode()
+        if len(text) > _LIMIT:
+            much = Trouble("raised", "The call has more to report than can be read.")
+            text = dump(_said(Outcome(trouble=much))).encode()
+        flush()
+        text += b"\n"
+        while text:
+            text = text[write(status, text) :]
+        if number < len(job["calls"]) and not read(go, 1):
+            return
 
 
-def _done(job: dict, inputs: int, outputs: int) -> dict:
+def _calls(job: dict, inputs: int, outputs: int) -> Iterator[dict]:
     record = policy(job["record"])
-    memory = opened(inputs, os.fstat(inputs).st_size)
-    args = _arguments(job["args"], memory)
-    recorder = None
-    _settle()
+    memory, room = opened(inputs, os.fstat(inputs).st_size), opened(outputs, os.fstat(outputs).st_size)
+    torch.set_num_threads = lambda count: None  # there are no threads to have
+    _leave_out_drawing()
     try:
-        function = _function(job)
-        if job["mode"] == "record":
-            function = recorder = Recorder(function)
-        if job["before"] is not None:
-            function = Again(function, _arguments(job["before"], memory))
-        _forbid(record)
-        outcome = InProcess(function, record, job["backend"]).call(args, shuffle=job["shuffle"])
+        function = Repeated(_function(job))
+    except BaseException as error:
+        for _ in job["calls"]:
+            yield _said(Outcome(trouble=_trouble(error)))
+        return
+    _forbid(record)
+    for call in job["calls"]:
+        yield _one(call, function, record, job["backend"], memory, room)
+
+
+class _Absent(types.ModuleType):
+    def __getattr__(self, name: str):
+        raise AttributeError(f"{self.__name__} draws nothing while an answer is graded")
+
+
+def _leave_out_drawing() -> None:
+    """matplotlib can be imported, and no more: nobody sees what an answer draws. The real one wants a folder to write
+    to, and takes longer than the call.
+    """
+    whole, part = _Absent("matplotlib"), _Absent("matplotlib.pyplot")
+    whole.pyplot = part
+    sys.modules |= {module.__name__: module for module in (whole, part)}
+
+
+def _one(call: dict, function, record: Exercise | Witness, backend: str, inputs: mmap.mmap, outputs: mmap.mmap) -> dict:
+    recorder = Recorder(function) if call["plan"] else None
+    try:
+        args = _arguments(call["args"], inputs)
+        kind = Recorded if recorder else InProcess
+        runner = kind(recorder or function, record, backend, copy=lambda tensor: tensor)  # they are its own
+        outcome = runner.call(args, shuffle=call["shuffle"])
         said = _said(outcome)
-        if outcome.outputs is not None:
-            said["outputs"] = _deliver(outcome.outputs, outputs, job["room"])
-    except AnswerError as error:
-        kind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
-        said = _said(Outcome(trouble=Trouble(kind, str(error), error.details)))
+        if outcome.outputs is not None and call["room"]:
+            said["outputs"] = _deliver(outcome.outputs, outputs, *call["room"])
     except BaseException as error:  # SystemExit, KeyboardInterrupt, and what a tensor of a strange kind does to a copy
-        name = type(error).__name__
-        said = _said(Outcome(trouble=Trouble("raised", f"{name}: {error}", trace(error), name)))
+        said = _said(Outcome(trouble=_trouble(error)))
     if recorder is not None:
         said["plan"] = recorder.plan if recorder.plan is not None else {"reason": recorder.reason}
     return said
+
+
+def _trouble(error: BaseException) -> Trouble:
+    if isinstance(error, AnswerError):
+        return Trouble("refused" if isinstance(error, AnswerRefused) else "unloadable", str(error), error.details)
+    name = type(error).__name__
+    return Trouble("raised", f"{name}: {error}", trace(error), name)
 
 
 def policy(data: dict) -> Exercise | Witness:
@@ -109,31 +142,28 @@ def _arguments(specs: list, memory: mmap.mmap) -> tuple:
     return tuple(tensor_in(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
 
 
-def _settle() -> None:
-    """What is otherwise here than in a process of one's own."""
-    runner.duplicate = lambda tensor: tensor  # the arguments are this process's own
-    torch.set_num_threads = lambda count: None  # there are no threads to have
+class Recorded(InProcess):
+    """A call for the record: a result is not looked at, for no kernel ran."""
+
+    def _complaint(self, result, args: tuple, emulator) -> Trouble | None:
+        return None
 
 
-class Again:
-    """The answer, called on other numbers of the same layout first: a call must not depend on an earlier one."""
+class Repeated:
+    """An answer that is called more than once: no result may lie in the memory of an earlier one."""
 
-    def __init__(self, function, before: tuple):
-        self.function, self.before = function, before
+    def __init__(self, function):
+        self.function = function
+        self.held: list[torch.Tensor] = []
 
     def __call__(self, *args):
-        try:
-            held = as_tuple(self.function(*self.before))
-        except Exception:
-            held = ()
         result = self.function(*args)
-        for one in as_tuple(result):
-            if isinstance(one, torch.Tensor) and any(
-                isinstance(h, torch.Tensor) and shares_memory(h, one) for h in held
-            ):
-                raise RuntimeError(
-                    "the result lies in the memory of an earlier result, which is lost; return a new tensor"
-                )
+        given = [a for a in args if isinstance(a, torch.Tensor)]
+        made = [one for one in as_tuple(result) if isinstance(one, torch.Tensor)]
+        made = [one for one in made if not any(shares_memory(a, one) for a in given)]  # which is another complaint
+        if any(shares_memory(h, one) for one in made for h in self.held):
+            raise RuntimeError("the result lies in the memory of an earlier result, which is lost; return a new tensor")
+        self.held += made
         return result
 
 
@@ -170,9 +200,9 @@ def _refusal(name: str):
     return refuse
 
 
-def _deliver(outputs: tuple, file: int, room: int) -> list[dict]:
+def _deliver(outputs: tuple, memory: mmap.mmap, begin: int, end: int) -> list[dict]:
     """Copies the outputs' bytes to where the parent expects them, one after the other, and describes them."""
-    described, offset, memory = [], 0, opened(file, room)
+    described, offset = [], begin
     for output in outputs:
         if not isinstance(output, torch.Tensor):
             described.append({"value": output})
@@ -180,7 +210,7 @@ def _deliver(outputs: tuple, file: int, room: int) -> list[dict]:
         layout = contiguous(output.dtype, tuple(output.shape), offset)
         described.append({"dtype": layout.dtype, "shape": list(layout.shape)})
         size = output.numel() * output.element_size()
-        if offset + size <= room and output.numel():
+        if offset + size <= end and output.numel():
             _copy(memory, layout, output)
         offset += rounded(size)
     return described
@@ -210,6 +240,7 @@ def _said(outcome: Outcome) -> dict:
         "aliased": list(outcome.aliased),
         "findings": list(outcome.findings),
         "hints": list(outcome.hints),
+        "looser": list(outcome.looser),
         "traffic": outcome.traffic,
         "peak": outcome.peak,
         "launches": [_plain(launch) for launch in outcome.launches],

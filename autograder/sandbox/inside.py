@@ -15,7 +15,7 @@ import os
 import sys
 import types
 
-FILES = ("job", "inputs", "outputs", "prints", "status")
+FILES = ("job", "inputs", "outputs", "prints", "status", "go")
 
 
 def make_packages(machine: str) -> None:

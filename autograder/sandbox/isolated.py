@@ -10,8 +10,7 @@ process is dead.
 import json
 import os
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -23,12 +22,36 @@ from ..source import Answer
 from . import buffers, kernels, plan, results
 from .buffers import Layout, Shared
 from .status import Status, clean
-from .worker import Ended, Limits, Worker, WorkerLost
+from .watch import SHOWN, Between, Ended, Limits
+from .worker import Worker, WorkerLost
 
 _ALONE = "Your kernels, run again without the rest of the code,"
 _ELSEWHERE = "something is computed outside of them, or what is launched depends on the numbers that came in."
 _UNKNOWN = "It is not shown that your kernels compute the result"
 _ROOM = 1 << 20  # bytes for outputs of a size nobody expects, so that a wrong shape can be named
+_LOST = "The process that runs the answers ended during the call."
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One of the calls that a child makes. room: which memory takes the outputs, if they are of interest. plan: whether
+    what is done with the tensors is recorded.
+    """
+
+    args: tuple
+    room: int | None = None
+    shuffle: int | None = None
+    plan: bool = False
+
+
+@dataclass
+class _Known:
+    """What is known of an answer for some arguments, after calls on them and on others."""
+
+    args: tuple
+    first: Outcome
+    second: Outcome | None = None  # of another call in the same process, until somebody asks for it
+    before: tuple[Outcome, Status] | None = None  # of the call on other numbers
 
 
 class Isolated:
@@ -55,7 +78,8 @@ class Isolated:
         self._text = kernels.text_of(answer)
         self._spent = 0.0
         self._shapes: dict[str, list[Layout]] = {}
-        self._last: tuple[tuple, Outcome] | None = None  # arguments and what they gave
+        self._last: _Known | None = None
+        self._new = True
         self.printed = ""  # by the last call
 
     def __enter__(self) -> "Isolated":
@@ -66,20 +90,22 @@ class Isolated:
             self._own.close()
 
     def call(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
-        """See `Runner.call`. Troubles beside an answer's own: ``timeout``, ``memory``, ``crashed``.
+        """See `Runner.call`. Troubles beside an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
 
-        A second call with the same arguments is a proof. A PyTorch answer is called on other numbers first, in the same
-        process. Of a Triton answer the kernels alone are called (see `replay`), and must give what the answer gave.
+        Calls are made in a process that has called the answer on other numbers of the same layout, but for the very
+        first one. A second call with the same arguments is a proof: of a Triton answer the kernels alone are called
+        (see `replay`), and must give what the answer gave.
         """
-        code = {"mode": "call", "answer": self._code(), "shuffle": shuffle}
-        first = self._last[1] if self._last and self._last[0] is args else None
-        if first is None:
-            outcome = self._ask(code, args)[0]
-            self._last = args, outcome
-            return outcome
-        if self.backend == "triton" and shuffle is not None and first.outputs is not None:
-            return self._proof(args, first, shuffle)
-        return self._ask(code, args, before=_other_numbers(args))[0]
+        known = self._last
+        if known is None or known.args is not args:
+            self._last = self._called(args, shuffle)
+            return self._last.first
+        if self.backend == "triton" and shuffle is not None and known.first.outputs is not None:
+            return self._proof(known, shuffle)
+        if known.second is None:
+            return self._called(args, shuffle).first
+        again, known.second = known.second, None
+        return again
 
     def replay(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
         """What the answer's kernels alone give for ``args``, for a Triton answer.
@@ -88,39 +114,51 @@ class Isolated:
         that is done with ``args``, in a process that holds the kernels and nothing else of it: what was computed
         elsewhere is not there.
         """
-        recorded = self._recorded(args)
+        recorded = self._recorded(self._called(args, None))
         return recorded if isinstance(recorded, Outcome) else self._replayed(recorded, args, shuffle)
 
-    def _proof(self, args: tuple, first: Outcome, shuffle: int) -> Outcome:
-        recorded = self._recorded(args)
+    def _called(self, args: tuple, shuffle: int | None) -> _Known:
+        """Calls the answer in a fresh process: on other numbers, in Triton for the record, then on ``args``."""
+        job, triton = {"mode": "answer", "answer": self._code()}, self.backend == "triton"
+        alone, self._new = self._new and not triton, False
+        if alone or isinstance(self.record, Witness):
+            return _Known(args, self._ask(job, [_Call(args, room=0)])[0][0])
+        calls = [_Call(_other_numbers(args), plan=triton), _Call(args, room=0, shuffle=shuffle)]
+        calls += [] if triton else [_Call(args, room=1)]
+        before, *rest = self._ask(job, calls)
+        return _Known(args, *(outcome for outcome, _ in rest or [before]), before=before)
+
+    def _proof(self, known: _Known, shuffle: int) -> Outcome:
+        recorded, first = self._recorded(known), known.first
         if isinstance(recorded, Outcome):
             return recorded
-        shuffled = self._replayed(recorded, args, shuffle)
+        shuffled = self._replayed(recorded, known.args, shuffle)
         if shuffled.trouble:
             return shuffled
         # Where the order of the programs makes a difference, it takes a run in order to tell that from a cheat.
-        alike = _same_bits(first, shuffled) or _same_bits(first, self._replayed(recorded, args, None))
+        alike = _same_bits(first, shuffled) or _same_bits(first, self._replayed(recorded, known.args, None))
         if not alike:
             return Outcome(trouble=Trouble("refused", f"{_ALONE} give another result: {_ELSEWHERE}"))
         if first.traffic != shuffled.traffic or _signatures(first) != _signatures(shuffled):
             return Outcome(trouble=Trouble("refused", f"{_ALONE} are launched otherwise, or move other bytes."))
         return shuffled
 
-    def _recorded(self, args: tuple) -> tuple[dict, dict] | Outcome:
+    def _recorded(self, known: _Known) -> tuple[dict, dict] | Outcome:
         """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
-        job = {"mode": "record", "answer": self._code(), "shuffle": None}
-        outcome, said = self._ask(job, _other_numbers(args))
+        outcome, said = known.before
         if outcome.trouble:
             return outcome
         try:
-            steps = self._checked(said.plan, args)
+            steps = self._checked(said.plan, known.args)
             return steps, kernels.cut_out(self._text, steps)
         except plan.BadPlan as error:
             return Outcome(trouble=Trouble("refused", f"{_UNKNOWN}: {error}."))
 
     def _replayed(self, recorded: tuple[dict, dict], args: tuple, shuffle: int | None) -> Outcome:
         steps, cut_out = recorded
-        outcome = self._ask({"mode": "replay", "plan": steps, "kernels": cut_out, "shuffle": shuffle}, args)[0]
+        outcome = self._ask(
+            {"mode": "replay", "plan": steps, "kernels": cut_out}, [_Call(args, room=0, shuffle=shuffle)]
+        )[0][0]
         if outcome.trouble and outcome.trouble.kind in ("raised", "refused", "stub"):
             message = f"{_ALONE} give no result: {outcome.trouble.message}"
             outcome.trouble = replace(outcome.trouble, kind="refused", message=message)
@@ -150,32 +188,51 @@ class Isolated:
             "gradient_of": getattr(self.record, "gradient_of", ""),
         }
 
-    def _ask(self, job: dict, args: tuple, before: tuple | None = None) -> tuple[Outcome, Status]:
-        """One child. Its outcome, and what it said."""
+    def _ask(self, job: dict, calls: list[_Call]) -> list[tuple[Outcome, Status]]:
+        """One child, and for each call that was begun in it the outcome and what the child said.
+
+        A call's arguments are in memory when it begins, and not before: what was recorded on the numbers that were
+        there earlier owes nothing to them.
+        """
         if self._spent >= self.limits.total_seconds:
-            most = f"All calls together took {self.limits.total_seconds:g} s, which is the most they may take."
-            return Outcome(trouble=Trouble("timeout", most)), Status()
-        given = [a for a in (*args, *(before or ())) if isinstance(a, torch.Tensor)]
-        layouts = buffers.lay_out(given)
-        places = iter(layouts)
-        job = job | {"record": self._policy(), "backend": self.backend, "args": _specs(args, places)}
-        job["before"] = None if before is None else _specs(before, places)
-        expected = buffers.size_of(self._expected(args))
-        with Shared(buffers.size_of(layouts)) as inputs, Shared(expected + _ROOM) as outputs:
-            for layout, tensor in zip(layouts, given, strict=True):
-                buffers.put(inputs, layout, tensor)
-            outputs.memory[:expected] = bytes([buffers.POISON]) * expected
+            return [(Outcome(trouble=Trouble("timeout", results.too_long(self.limits))), Status())]
+        held = calls[0].args
+        layouts = buffers.lay_out(_tensors(held))
+        expected = buffers.size_of(self._expected(calls[-1].args))
+        room = expected + _ROOM
+        rooms = [None if call.room is None else (call.room * room, call.room * room + room) for call in calls]
+        job |= {"record": self._policy(), "backend": self.backend}
+        job["calls"] = [
+            {"args": _specs(call.args, layouts), "shuffle": call.shuffle, "plan": call.plan, "room": where}
+            for call, where in zip(calls, rooms, strict=True)
+        ]
+        with Shared(buffers.size_of(layouts)) as inputs, Shared(room * sum(map(bool, rooms))) as outputs:
+            _put(inputs, layouts, held)
+            for begin, _ in filter(None, rooms):
+                outputs.memory[begin : begin + expected] = bytes([buffers.POISON]) * expected
+
+            def between(made: int, said: bytes) -> bool:
+                """Whether to go on after so many calls; if so, the next one's arguments are put in their place."""
+                last, following = calls[made - 1 : made + 1]
+                if last.room is not None and results.failed(said, made):
+                    return False
+                if following.args is not last.args:
+                    _put(inputs, layouts, following.args)
+                return True
+
             try:
-                ended = self._run(job | {"room": outputs.nbytes}, inputs, outputs)
+                ended = self._run(job, inputs, outputs, len(calls), between)
             except WorkerLost:
-                lost = "The process that runs the answers ended during the call."
-                return Outcome(trouble=Trouble("crashed", lost)), Status()
-            outcome, said = results.of(ended, outputs, self.record, self.limits, self._text)
-            # With the parameters' names in order, the tensors of ``args`` come first among the layouts.
-            tensors = [(p, a) for p, a in zip(self._parameters(), args, strict=False) if isinstance(a, torch.Tensor)]
-            pairs = zip(tensors, layouts, strict=False)
-            outcome.mutated = tuple(name for (name, a), place in pairs if not buffers.same(inputs, place, a))
-        return outcome, said
+                return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
+            found = results.of(ended, rooms, outputs, self.record, self.limits, self._text)
+            for call, (outcome, _) in zip(calls, found, strict=False):
+                outcome.mutated = self._mutated(inputs, layouts, call.args)
+        return found
+
+    def _mutated(self, inputs: Shared, layouts: list[Layout], args: tuple) -> tuple[str, ...]:
+        tensors = [(p, a) for p, a in zip(self._parameters(), args, strict=False) if isinstance(a, torch.Tensor)]
+        pairs = zip(tensors, layouts, strict=False)
+        return tuple(name for (name, a), layout in pairs if not buffers.same(inputs, layout, a))
 
     def _parameters(self) -> tuple[str, ...]:
         return () if isinstance(self.record, Witness) else self.record.parameters
@@ -189,19 +246,19 @@ class Isolated:
             self._shapes[key] = results.expected(self.record, args)
         return self._shapes[key]
 
-    def _run(self, job: dict, inputs: Shared, outputs: Shared) -> Ended:
+    def _run(self, job: dict, inputs: Shared, outputs: Shared, calls: int, between: Between) -> Ended:
         with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as file:
             file.write(json.dumps(job).encode())
             file.seek(0)
             files = {"job": file.fileno(), "inputs": inputs.file, "outputs": outputs.file}
-            left = self.limits.total_seconds - self._spent
-            limits = replace(self.limits, seconds=min(self.limits.seconds, left))
+            limits = replace(self.limits, total_seconds=self.limits.total_seconds - self._spent)
+            self._worker.ready()  # its start is nobody's time
             begin = time.monotonic()
             try:
-                ended = self._worker.run(files, limits, inputs.nbytes + outputs.nbytes)
+                ended = self._worker.run(files, limits, inputs.nbytes + outputs.nbytes, calls, between)
             finally:
                 self._spent += time.monotonic() - begin
-        self.printed = clean(ended.printed, self.limits.printed)
+        self.printed = clean(ended.printed, SHOWN)
         return ended
 
 
@@ -225,5 +282,15 @@ def _other_numbers(args: tuple) -> tuple:
     return tuple(buffers.decoy(a, chance) if isinstance(a, torch.Tensor) else a for a in args)
 
 
-def _specs(args: tuple, places: Iterator[Layout]) -> list[dict]:
-    return [{"tensor": next(places).data()} if isinstance(a, torch.Tensor) else {"value": a} for a in args]
+def _tensors(args: tuple) -> list[torch.Tensor]:
+    return [a for a in args if isinstance(a, torch.Tensor)]
+
+
+def _put(shared: Shared, layouts: list[Layout], args: tuple) -> None:
+    for layout, tensor in zip(layouts, _tensors(args), strict=True):
+        buffers.put(shared, layout, tensor)
+
+
+def _specs(args: tuple, layouts: list[Layout]) -> list[dict]:
+    rest = iter(layouts)
+    return [{"tensor": next(rest).data()} if isinstance(a, torch.Tensor) else {"value": a} for a in args]

@@ -5,6 +5,7 @@ import os
 
 SET_PDEATHSIG, SET_DUMPABLE, SET_SECCOMP, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS = 1, 4, 22, 36, 38
 CAPBSET_DROP = 24
+_MADV_COLLAPSE, _HUGE = 25, 2 << 20
 _CAPABILITY_VERSION_3 = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -37,6 +38,19 @@ def drop_capabilities() -> None:
             break
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     checked(_libc.capset(header, (ctypes.c_uint32 * 6)()))
+
+
+def use_huge_pages() -> None:
+    """Puts this process's own memory on large pages, where the kernel can (Linux 6.1): a fork copies one entry for
+    each, and one for each of 512 small ones. A page that is written to afterwards is copied by itself, as ever.
+    """
+    with open("/proc/self/maps") as file:
+        fields = [line.split(maxsplit=5) for line in file]
+    for place, rights, _, _, inode, *_ in fields:
+        begin, end = (int(address, 16) for address in place.split("-"))
+        if rights == "rw-p" and inode == "0":
+            for page in range(-(-begin // _HUGE) * _HUGE, end - _HUGE + 1, _HUGE):
+                _libc.madvise(ctypes.c_void_p(page), ctypes.c_size_t(_HUGE), ctypes.c_int(_MADV_COLLAPSE))
 
 
 def pid_of(handle: int) -> int:

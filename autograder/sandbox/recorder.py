@@ -23,8 +23,8 @@ class Unrecordable(Exception):
 
 
 class Recorder(TorchDispatchMode):
-    """Records one call of ``function``; call it in its place. Afterwards ``plan`` holds the plan, or ``reason`` why
-    there is none.
+    """Records one call of ``function``, in which no kernel runs; call it in its place. Afterwards ``plan`` holds the
+    plan, or ``reason`` why there is none.
     """
 
     def __init__(self, function):
@@ -32,7 +32,6 @@ class Recorder(TorchDispatchMode):
         self.function = function
         self.plan: dict | None = None
         self.reason = ""
-        self.launching = False
         self.buffers: list[dict] = []
         self.steps: list[dict] = []
         self.globals: dict[str, object] = {}
@@ -46,7 +45,7 @@ class Recorder(TorchDispatchMode):
             else:
                 self.buffers.append({"input": i})
         original = interpreter.GridExecutor.__call__
-        interpreter.GridExecutor.__call__ = lambda executor, *a, **k: self._launched(original, executor, a, k)
+        interpreter.GridExecutor.__call__ = lambda executor, *a, **k: self._launched(executor, a, k)
         try:
             with self:
                 result = self.function(*args)
@@ -70,7 +69,7 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self.launching or self.reason:
+        if self.reason:
             return func(*args, **kwargs)
         try:
             step = self._step(func, args, kwargs)
@@ -103,39 +102,25 @@ class Recorder(TorchDispatchMode):
 
     # Triton's launches
 
-    def _launched(self, original, executor, args, kwargs):
+    def _launched(self, executor, args, kwargs) -> None:
+        """Notes a launch, and leaves it at that: what a kernel would compute must not decide about the next one."""
         if self.reason:
-            return original(executor, *args, **kwargs)
-        grid = executor.grid
+            return
         try:
-            step = self._launch(executor, args, kwargs)
-            # The grid may be a function of the arguments; it is called once, by whoever runs the launch.
-            executor.grid = lambda given: self._seen(step, grid(given) if callable(grid) else grid)
+            self.steps.append(self._launch(executor, args, kwargs))
         except Unrecordable as error:
             self.reason = str(error)
-        self.launching = True
-        try:
-            result = original(executor, *args, **kwargs)
-        finally:
-            self.launching = False
-            executor.grid = grid
-        if not self.reason:
-            self.steps.append(step)
-        return result
-
-    @staticmethod
-    def _seen(step: dict, grid):
-        sizes = [operator.index(getattr(size, "value", size)) for size in grid]
-        step["grid"] = sizes + [1] * (3 - len(sizes))
-        return grid
 
     def _launch(self, executor, args, kwargs) -> dict:
         names = list(inspect.signature(executor.fn).parameters)
         given = inspect.getcallargs(executor.fn, *args, **{k: v for k, v in kwargs.items() if k in names})
         arguments = {name: self._value(given[name]) for name in names}
         options = {k: v for k, v in kwargs.items() if k not in names and isinstance(v, int)}
+        grid = executor.grid(given) if callable(executor.grid) else executor.grid
+        sizes = [operator.index(getattr(size, "value", size)) for size in grid]
+        sizes += [1] * (3 - len(sizes))
         self._surroundings(executor.fn, set())
-        return {"launch": executor.fn.__name__, "arguments": arguments, "options": options}
+        return {"launch": executor.fn.__name__, "grid": sizes, "arguments": arguments, "options": options}
 
     def _surroundings(self, function, seen: set) -> None:
         """The numbers of its module that a kernel and the kernels it calls refer to by name."""

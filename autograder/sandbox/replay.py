@@ -8,8 +8,6 @@ import linecache
 import torch
 import triton
 import triton.language as tl
-from triton.language import math, random, standard
-from triton.runtime.interpreter import InterpretedFunction
 
 from ..compiler.language import check_names
 from ..compiler.worker import decode
@@ -17,14 +15,6 @@ from .buffers import DTYPES
 from .plan import BUILTINS
 
 _FILE = "<kernels>"
-
-
-def remember_homes() -> None:
-    """The interpreter's stand-ins for Triton's own kernels forget their module, which `check_names` goes by."""
-    for module in (tl, math, random, standard):
-        for function in vars(module).values():
-            if isinstance(function, InterpretedFunction):
-                function.__module__ = function.fn.__module__
 
 
 class Kernels:

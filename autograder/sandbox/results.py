@@ -1,46 +1,76 @@
-"""What a child left when it died, turned into an outcome; and what was to be expected of it."""
+"""What a child left when it died, turned into outcomes; and what was to be expected of it."""
 
 import signal
 from collections.abc import Iterable
 
-import torch
-
+from ..compare import output_dtypes, widened
 from ..exercise import Exercise, Witness
 from ..runner import Outcome, Trouble, as_tuple
 from . import status
 from .buffers import Layout, Shared, contiguous, rounded
 from .status import Described, Garbled, Status, clean
-from .worker import Ended, Limits
+from .watch import Ended, Limits
 
+_NO_MEMORY = "can't allocate memory"  # PyTorch's words, in a RuntimeError
 _LEFT = "The answer ended its process before it returned, or wrote into the grader's channel."
 
 
 def expected(record: Exercise, args: tuple) -> list[Layout]:
     """The outputs' places, from the oracle's shapes; none where these arguments are bad input, for an answer too."""
-    floats = [record.upcast and isinstance(a, torch.Tensor) and a.is_floating_point() for a in args]
     try:
-        values = as_tuple(record.oracle(*(a.double() if up else a for a, up in zip(args, floats, strict=True))))
+        values = as_tuple(record.oracle(*widened(record, args)))
     except (IndexError, ValueError):
         return []
-    named = dict(zip(record.parameters, args, strict=False))
     layouts, offset = [], 0
-    for output, value in zip(record.outputs, values, strict=True):
-        dtype = output.like if isinstance(output.like, torch.dtype) else named[output.like].dtype
+    for dtype, value in zip(output_dtypes(record, args), values, strict=True):
         layouts.append(contiguous(dtype, tuple(value.shape), offset))
         offset += rounded(layouts[-1].nbytes)
     return layouts
 
 
 def of(
-    ended: Ended, outputs: Shared, record: Exercise | Witness, limits: Limits, source: str
-) -> tuple[Outcome, Status]:
-    """The outcome, and the status it was read from. ``source``: the text that the answer's kernels were defined in."""
+    ended: Ended,
+    rooms: list[tuple[int, int] | None],
+    outputs: Shared,
+    record: Exercise | Witness,
+    limits: Limits,
+    source: str,
+) -> list[tuple[Outcome, Status]]:
+    """For each call that was begun the outcome, and the status it was read from.
+
+    rooms: for each call where in ``outputs`` its own are. A child that was killed or ended badly did so in the last
+    call. source: the text that the answer's kernels were defined in.
+    """
+    found = [_one(line, room, outputs, record, limits, source) for line, room in zip(ended.said, rooms, strict=False)]
     if ended.killed or ended.status:
-        return Outcome(trouble=_end_of(ended, limits)), Status()
+        return [*found[: ended.begun - 1], (Outcome(trouble=_end_of(ended, limits)), Status())]
+    if len(found) < ended.begun:
+        found.append((Outcome(trouble=Trouble("crashed", _LEFT, clean(ended.printed, status.DETAILS))), Status()))
+    return found
+
+
+def failed(said: bytes, made: int) -> bool:
+    """Whether the last of so many calls is known to have failed."""
     try:
-        said = status.read(ended.said, source)
+        return status.read(said.split(b"\n")[made - 1], "").trouble is not None
     except Garbled:
-        return Outcome(trouble=Trouble("crashed", _LEFT, clean(ended.printed, status.DETAILS))), Status()
+        return True
+
+
+def _one(
+    line: bytes,
+    room: tuple[int, int] | None,
+    outputs: Shared,
+    record: Exercise | Witness,
+    limits: Limits,
+    source: str,
+) -> tuple[Outcome, Status]:
+    try:
+        said = status.read(line, source)
+    except Garbled:
+        return Outcome(trouble=Trouble("crashed", _LEFT)), Status()
+    if said.trouble and (said.trouble.error == "MemoryError" or _NO_MEMORY in said.trouble.message):
+        return Outcome(trouble=Trouble("memory", _too_much(limits), said.trouble.details)), said
     parameters = () if isinstance(record, Witness) else record.parameters
     outcome = Outcome(
         trouble=said.trouble,
@@ -49,27 +79,41 @@ def of(
         traffic=said.traffic,
         findings=said.findings,
         hints=said.hints,
+        looser=said.looser,
         peak=said.peak,
     )
-    if outcome.trouble is None:
+    if outcome.trouble is None and room:
         outcome.trouble = _wrong_number(said.outputs, record)
-    if outcome.trouble is None:
-        try:
-            outcome.outputs = tuple(_taken(said.outputs, outputs))
-        except ValueError as error:
-            outcome.trouble = Trouble("raised", str(error))
+        if outcome.trouble is None:
+            try:
+                outcome.outputs = tuple(_taken(said.outputs, outputs, *room))
+            except ValueError as error:
+                outcome.trouble = Trouble("raised", str(error))
     return outcome, said
 
 
 def _end_of(ended: Ended, limits: Limits) -> Trouble:
     printed = clean(ended.printed, status.DETAILS)
-    if ended.killed == "timeout" or ended.status == -signal.SIGXCPU:
+    if ended.killed == "total_seconds":
+        return Trouble("timeout", too_long(limits), printed)
+    if ended.killed == "seconds" or ended.status == -signal.SIGXCPU:
         return Trouble("timeout", f"The call did not end within {limits.seconds:g} s.", printed)
     if ended.killed == "memory":
-        return Trouble("memory", f"The call took more than {limits.memory >> 20:,} MiB of memory.", printed)
+        return Trouble("memory", _too_much(limits), printed)
+    if ended.killed == "printed":
+        most = f"The call printed more than {limits.printed:,} bytes, which is the most it may print."
+        return Trouble("output", f"{most} Take out what prints in a loop.", printed)
     if ended.status < 0:
         return Trouble("crashed", f"The call crashed: {signal.Signals(-ended.status).name}.", printed)
     return Trouble("crashed", f"The call ended its process with status {ended.status}.", printed)
+
+
+def _too_much(limits: Limits) -> str:
+    return f"The call took more than {limits.memory >> 20:,} MiB of memory."
+
+
+def too_long(limits: Limits) -> str:
+    return f"All calls together took {limits.total_seconds:g} s, which is the most they may take."
 
 
 def _wrong_number(described: tuple[Described, ...] | None, record: Exercise | Witness) -> Trouble | None:
@@ -83,14 +127,14 @@ def _wrong_number(described: tuple[Described, ...] | None, record: Exercise | Wi
     return None
 
 
-def _taken(described: tuple[Described, ...], outputs: Shared) -> Iterable:
+def _taken(described: tuple[Described, ...], outputs: Shared, begin: int, end: int) -> Iterable:
     """Copies of the outputs, by their description. Raises ValueError where there is no room for what is described."""
-    offset = 0
+    offset = begin
     for one in described:
         if one.dtype is None:
             yield one.value
             continue
-        if offset + one.nbytes > outputs.nbytes:
+        if offset + one.nbytes > end:
             raise ValueError(f"An output of shape {one.shape} and {one.dtype} is larger than any that is right.")
         yield outputs.tensor(contiguous(one.dtype, one.shape, offset)).clone()
         offset += rounded(one.nbytes)

@@ -48,6 +48,7 @@ class Status:
     aliased: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
+    looser: tuple[str, ...] = ()
     traffic: dict[str, dict[str, int]] = field(default_factory=dict)
     launches: tuple[KernelLaunch | str, ...] = ()
     plan: object = None
@@ -69,6 +70,7 @@ def read(raw: bytes, source: str) -> Status:
             aliased=_texts(said.get("aliased", []), 100),
             findings=_texts(said.get("findings", []), SENTENCE),
             hints=_texts(said.get("hints", []), SENTENCE),
+            looser=_texts(said.get("looser", []), _VALUE_LENGTH),
             traffic=_traffic(said.get("traffic", {})),
             launches=_launches(said.get("launches", []), source),
             plan=said.get("plan"),

@@ -5,8 +5,8 @@ import torch
 from ..exercise import Exercise, Output
 from ..runner import InProcess
 from ..source import Answer, Cell, load
+from .child import Recorded
 from .recorder import Recorder
-from .replay import remember_homes
 
 _KERNEL = """
 import torch
@@ -31,9 +31,10 @@ def double(x):
 
 def up() -> None:
     """Raises RuntimeError where the machine cannot run the simplest kernel: no answer would work either."""
-    remember_homes()
     record = Exercise("double", "", lambda x: x, (Output("y"),), (), None, "")
-    function = Recorder(load(Answer("double", (Cell("warm", _KERNEL),))))
+    function = load(Answer("double", (Cell("warm", _KERNEL),)))
     outcome = InProcess(function, record, "triton").call((torch.ones(100),), shuffle=1)
-    if outcome.trouble or outcome.findings or function.plan is None:
-        raise RuntimeError(f"a first kernel does not run: {outcome.trouble or outcome.findings or function.reason}")
+    recorder = Recorder(function)
+    Recorded(recorder, record, "triton").call((torch.ones(100),))
+    if outcome.trouble or outcome.findings or recorder.plan is None:
+        raise RuntimeError(f"a first kernel does not run: {outcome.trouble or outcome.findings or recorder.reason}")

@@ -34,6 +34,7 @@ def serve(settings: dict) -> None:
     gc.collect()
     gc.freeze()  # pages of what is here already are not touched, so not copied, in a child
     control.send(json.dumps({"ready": os.getpid()}).encode())
+    linux.use_huge_pages()
     while True:
         message, files, _, _ = socket.recv_fds(control, 1 << 16, len(FILES))
         if not message:
@@ -94,7 +95,7 @@ def _become(limits: dict, files: list[int], layers: confine.Layers) -> None:
         for number in range(len(wanted)):
             os.dup2(_FAR + number, _FIRST + number, inheritable=False)
         os.closerange(_FIRST + len(wanted), _FAR + len(wanted))
-        job, inputs, outputs, prints, status = range(_FIRST, _FIRST + len(FILES))
+        job, inputs, outputs, prints, status, go = range(_FIRST, _FIRST + len(FILES))
         rules = None if layers.rules is None else _FIRST + len(FILES)
         os.dup2(prints, 1)
         os.dup2(prints, 2)
@@ -104,7 +105,7 @@ def _become(limits: dict, files: list[int], layers: confine.Layers) -> None:
         confine.give_up_rights(confine.Layers(rules, layers.seccomp))
         with open(job, "rb") as file:
             said = json.loads(file.read())
-        child.run(said, inputs, outputs, status)
+        child.run(said, inputs, outputs, status, go)
         code = 0
     except BaseException:
         traceback.print_exc()

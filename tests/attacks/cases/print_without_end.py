@@ -1,9 +1,9 @@
 # exercise: silu_backward
 # backend: torch
-# expect: full
-# limits: seconds=20, total_seconds=200
+# expect: nothing
+# trouble: output
 # ruff: noqa: F401
-"""Prints two hundred megabytes, and is right."""
+"""Prints two hundred megabytes in each call."""
 
 import torch
 

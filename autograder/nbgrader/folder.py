@@ -1,0 +1,73 @@
+"""What lies beside a submitted notebook: nbgrader copies all of it, and reads there when it was handed in."""
+
+import os
+import re
+import stat
+from datetime import datetime
+from pathlib import Path
+
+from nbgrader.utils import parse_utc
+
+TIME = "timestamp.txt"
+_SHOWN = 5  # of the files that are left out; a hundred lines would bury what else there is to say
+
+
+class BadTime(Exception):
+    """A time of submission that cannot be read; the message completes "timestamp.txt ..."."""
+
+
+def left_out(folder: Path, megabytes: float) -> dict[str, str]:
+    """The names of the files that must not be copied, and why: each completes "... lies beside the notebook and ...".
+
+    A copy would follow a link to what the learner cannot read, wait for a pipe for ever, or copy a device without end.
+    """
+    found = {}
+    for where, _, names in os.walk(folder):
+        for name in names:
+            reason = _unfit(os.path.join(where, name), megabytes)
+            if reason and not name.endswith(".ipynb"):
+                found[name] = reason
+    try:
+        submission_time(folder)
+    except BadTime as error:
+        found[TIME] = str(error)
+    return found
+
+
+def notes(files: dict[str, str]) -> list[str]:
+    """A sentence for each of the files of `left_out`, to be shown as Markdown."""
+    said = []
+    for name, reason in sorted(files.items()):
+        if name == TIME:
+            said.append(f"The file `{TIME}` {reason}, so it is not known when this was handed in.")
+        else:
+            plain = re.sub(r"[^\w. -]", "?", name)[:60]  # a name may hold Markdown and HTML
+            said.append(f"The file `{plain}` lies beside the notebook and {reason}. It was left out.")
+    more = [f"{len(said) - _SHOWN} more files were left out."] if len(said) > _SHOWN else []
+    return said[:_SHOWN] + more
+
+
+def submission_time(folder: str | Path) -> datetime | None:
+    """When the submission was handed in; None where that is not said. Raises BadTime."""
+    path = os.path.join(folder, TIME)
+    if not os.path.lexists(path):
+        return None
+    if reason := _unfit(path, megabytes=0.001):
+        raise BadTime(reason)
+    try:
+        text = Path(path).read_text().strip()
+        return parse_utc(text) if text else None
+    except (ValueError, OverflowError):
+        raise BadTime("holds no time that can be read") from None
+
+
+def _unfit(path: str, megabytes: float) -> str:
+    """Why nobody should read the file; "" where there is no reason."""
+    facts = os.lstat(path)
+    if stat.S_ISLNK(facts.st_mode):
+        return "is a symbolic link"
+    if not stat.S_ISREG(facts.st_mode):
+        return "is not a file"
+    if not os.access(path, os.R_OK):
+        return "cannot be read"
+    return f"is larger than {megabytes:g} MB" if facts.st_size > megabytes * 1_000_000 else ""

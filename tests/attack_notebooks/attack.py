@@ -1,0 +1,65 @@
+"""A submission that attacks the grader, and what it deserves."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tampered import FULL, TORCH, find
+
+NO_FILES = "not run: nothing on this rung keeps an answer from files and processes"
+
+
+@dataclass(frozen=True)
+class Attack:
+    """act changes a right notebook, or returns the bytes of a file; `beside` changes what lies around the file.
+
+    expect: score by answer. says: a sentence that the graded notebook shows. weak: why it is not run on that rung.
+    """
+
+    act: Callable
+    expect: dict[str, float | None]
+    says: str = ""
+    weak: str = ""
+    beside: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.act.__name__
+
+
+def registry() -> tuple[list[Attack], Callable]:
+    """A list of attacks, and the decorator that adds to it."""
+    attacks: list[Attack] = []
+
+    def attack(expect=None, says: str = "", weak: str = "", beside: bool = False):
+        def register(act):
+            attacks.append(Attack(act, FULL | (expect or {}), says, weak, beside))
+            return act
+
+        return register
+
+    return attacks, attack
+
+
+def before_answer(nb: dict, code: str) -> None:
+    """Puts ``code`` at the top of the answer's own cell: no matter what else there is, it runs at every call."""
+    cell = find(nb, TORCH)
+    cell["source"] = f"{code}\n\n{cell['source']}"
+
+
+def attempts(nb: dict, *expressions: str) -> None:
+    """Tries all of them in front of a right answer. What succeeds raises an error that tells what was got."""
+    tries = ",\n    ".join(f"lambda: {expression}" for expression in expressions)
+    before_answer(
+        nb,
+        f"""import ctypes, glob, os, shutil, signal, socket, sqlite3, subprocess, sys
+loot = []
+for number, attempt in enumerate([
+    {tries},
+]):
+    try:
+        loot.append(f"{{number}}: {{attempt()!r}}"[:200])
+    except BaseException:
+        pass
+if loot:
+    raise RuntimeError("ESC" + "APED " + "; ".join(loot))""",
+    )

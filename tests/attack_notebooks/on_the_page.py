@@ -1,0 +1,105 @@
+"""Attacks on the people who read the graded notebook: feedback in a student's browser, formgrader in the teacher's."""
+
+from tampered import TORCH, WORDS, add, find
+
+from .attack import before_answer, registry
+
+ATTACKS, attack = registry()
+
+EVIL = """<script>alert(1)</script>
+<img src=x onerror=alert(1)><svg onload=alert(1)><script>alert(1)</script></svg>
+<a href="javascript:alert(1)" onclick="alert(1)">here</a> [there](javascript:alert(1)) [file](evil.html)
+<iframe srcdoc="<script>alert(1)</script>"></iframe><object data="data:text/html,<script>alert(1)</script>"></object>
+<form action="/formgrader/api/submission"><input name="score" autofocus onfocus=alert(1)></form>
+<base href="//example.org/"><meta http-equiv="refresh" content="0;url=//example.org"><style>body{display:none}</style>
+<link rel=stylesheet href=//example.org><div class="modal" style="position:fixed;inset:0">You pass.</div>
+<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(1)&gt;">
+<noscript><p title="</noscript><img src=x onerror=alert(1)>"></noscript></textarea></title></div></pre>
+![x](data:text/html;base64,PHNjcmlwdD4=) ![gone](attachment\\:gone.png) ![a](x"onerror="alert(1)) <kbd>kept</kbd>
+"""
+
+
+def text(source: str, **more) -> dict:
+    return {"cell_type": "markdown", "id": f"text-{len(source)}", "metadata": {}, "source": source, **more}
+
+
+@attack()
+def script_in_an_answer(nb):
+    """Scripts and handlers in the written answer, which a person grades."""
+    find(nb, WORDS)["source"] = EVIL
+
+
+@attack()
+def script_in_a_text(nb):
+    """The same in cells of their own, in a table, a list, a heading, a link's title and a formula."""
+    for source in (EVIL, f"|a|b|\n|-|-|\n|{EVIL.splitlines()[1]}|x|", f"# {EVIL.splitlines()[0]}", f"- {EVIL}"):
+        nb["cells"].append(text(source))
+    nb["cells"].append(text('$<img src=x onerror=alert(1)>$ [x](http://a "t\\" onclick=alert(1)")\n\n```html\n' + EVIL))
+
+
+@attack()
+def script_in_a_picture(nb):
+    """Names, types and data of attachments that end the attribute they are put into."""
+    end = '"><script>alert(1)</script>'
+    pictures = {
+        "a.png": {f"image/png{end}": "AAAA"},
+        "b.png": {"image/png": f"AAAA{end}"},
+        "c.png": {"text/html": "PHNjcmlwdD4="},
+        "d.svg": {"image/svg+xml": "PHN2ZyBvbmxvYWQ9YWxlcnQoMSk+"},
+        f"e{end}": {"image/png": "AAAA"},
+    }
+    shown = " ".join(f"![{name}](<attachment:{name}>) ![{name}](attachment:{name})" for name in pictures)
+    nb["cells"].append(text(shown, attachments=pictures))
+    find(nb, WORDS).update(source=shown, attachments=pictures)
+
+
+@attack()
+def endless_text(nb):
+    """Markdown that takes nbconvert time with the square of its length."""
+    nb["cells"].append(text("a|b\n-|-\n" * 20_000))
+    nb["cells"].append(text("<div>" * 30_000))
+    nb["cells"].append(text("> " * 5_000 + "deep"))
+
+
+@attack({TORCH: 0}, "<script>alert(1)</script>")
+def script_in_an_error(nb):
+    """Scripts in an error's message, in its name, and in what is printed before it."""
+    raises = "raise type('<img src=x onerror=alert(1)>', (Exception,), {})"
+    before_answer(nb, f"print({EVIL!r})\n{raises}({EVIL!r})")
+
+
+@attack({TORCH: 0}, "silu_forward")
+def script_in_a_file_name(nb):
+    """A traceback through a file whose name is a script."""
+    body = "def silu_forward(x):\n    raise ValueError('no')"
+    find(nb, TORCH)["source"] = f"exec(compile({body!r}, '<img src=x onerror=alert(1)>', 'exec'))"
+
+
+@attack({TORCH: 0})
+def terminal_codes(nb):
+    """Codes that clear a terminal, set its title, and hide what follows."""
+    before_answer(nb, "raise ValueError('\\033[2J\\033]0;title\\007\\u202egnp.exe\\u0000\\x9b31m')")
+
+
+@attack()
+def script_in_code(nb):
+    """Code that ends the element it is shown in, and a magic, which is quoted in a note."""
+    add(nb, TORCH, "'''</pre></div><script>alert(1)</script><img src=x onerror=alert(1)>'''")
+    add(nb, TORCH, "%time '</li><script>alert(1)</script><img src=x onerror=alert(1)>'")
+    before_answer(nb, "# </pre><script>alert(1)</script>\n%time <script>alert(1)</script>")
+
+
+@attack({TORCH: 0}, "1000")
+def wordy_error(nb):
+    """An error with a message of ten million characters."""
+    before_answer(nb, "raise ValueError('1000' + 'x' * 10_000_000)")
+
+
+@attack()
+def script_in_an_id(nb):
+    """Ids of cells, which pages use as anchors."""
+    cell = find(nb, "setup")
+    copied = {**cell, "id": '"><script>alert(1)</script>', "source": "x = 1"}
+    copied["metadata"] = {"nbgrader": {"grade_id": '"><script>alert(1)</script>', "solution": True, "grade": True}}
+    nb["cells"].append(copied)
+    nb["metadata"].update(title="</title><script>alert(1)</script>", authors=[{"name": "<script>"}])

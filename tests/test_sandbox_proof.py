@@ -1,0 +1,147 @@
+"""What decides about an isolated answer: its outputs' bytes, its inputs' bytes, and what its kernels alone give."""
+
+import dataclasses
+
+import pytest
+import torch
+from answers import answer
+from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.check import judge
+from graded_kernels.autograder.runner import InProcess
+from graded_kernels.autograder.sandbox import Isolated, Worker, buffers, probe
+from graded_kernels.autograder.source import Answer, Cell, load
+
+pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+
+X = torch.linspace(-3.0, 3.0, 1000)
+GRADER = "import sys\n\nimport torch\n\nchild = sys.modules['graded_kernels.autograder.sandbox.child']\n"
+KERNEL = """
+import ctypes
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    tl.store(y_ptr + offsets, x / (1 + tl.exp(-x)), mask=mask)
+
+
+def silu_forward(x):
+    y = torch.empty_like(x)
+    silu_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+    {then}
+    return y
+"""
+
+
+@pytest.fixture(scope="module")
+def worker():
+    with Worker() as shared:
+        yield shared
+
+
+def isolated(source: str, worker: Worker, backend: str = "torch") -> Isolated:
+    code = Answer("silu_forward", (Cell("cell", source),))
+    return Isolated(code, EXERCISES["silu_forward"], backend, worker=worker)
+
+
+def poison(shape: torch.Size) -> torch.Tensor:
+    return torch.full((*shape, 4), buffers.POISON, dtype=torch.uint8).view(torch.float32).squeeze(-1)
+
+
+# Outputs
+
+
+def test_what_an_answer_did_not_write_is_no_number_of_any_call(worker):
+    """An answer that keeps the grader from handing its result over has nothing but poison to show: no zeros, which
+    are right for many an input, and nothing of an earlier call.
+    """
+    right = "\n\ndef silu_forward(x):\n    return x * x.sigmoid()\n"
+    with isolated(GRADER + right, worker) as runner:
+        assert runner.call((X,)).outputs[0].equal(X * X.sigmoid())
+    with isolated(f"{GRADER}child._copy = lambda *rest: None\n{right}", worker) as runner:
+        args = (torch.zeros(1000),)
+        for _ in range(2):  # first alone in its process, then after others
+            assert runner.call(args).outputs[0].equal(poison(X.shape))
+
+
+def test_what_an_answer_wrote_in_part_is_poison_in_the_rest(worker):
+    half = "def half(memory, layout, tensor):\n    torch.frombuffer(memory, dtype=tensor.dtype, count=500, "
+    half += "offset=layout.offset).copy_(tensor[:500])\n\n\nchild._copy = half\n"
+    with isolated(f"{GRADER}\n\n{half}\n\ndef silu_forward(x):\n    return x * x.sigmoid()\n", worker) as runner:
+        for args in ((X,), (X.clone(),)):
+            for outcome in (runner.call(args), runner.call(args)):
+                assert outcome.outputs[0][:500].equal((X * X.sigmoid())[:500])
+                assert outcome.outputs[0][500:].equal(poison(X[500:].shape))
+
+
+# Inputs
+
+
+@pytest.mark.parametrize("when", ["True", "len(calls) > 1"])
+@pytest.mark.parametrize("backend", ["torch", "triton"])
+def test_the_parent_compares_the_inputs_with_its_own(when, backend, worker):
+    """Also where the answer tells the grader in its own process that all inputs are as they were."""
+    hide = f"{GRADER}\nsys.modules['graded_kernels.autograder.runner'].unchanged = lambda *rest: True\ncalls = []\n"
+    change = f"calls.append(1)\n    if {when}:\n        ctypes.memset(x.data_ptr() + 4, 0x80, 1)"
+    body = "def silu_forward(x):\n    y = x * x.sigmoid()\n    {then}\n    return y\n"
+    source = hide + (KERNEL if backend == "triton" else f"import ctypes\n\n\n{body}").replace("{then}", change)
+    with isolated(source, worker, backend) as runner:
+        runner.call((X,))
+        assert runner.call((X.clone(),)).mutated == ("x",)
+
+
+# The kernels alone
+
+
+def test_one_bit_that_no_kernel_computed_is_seen(worker):
+    """Far within the tolerance: what was computed elsewhere may be as good as it likes."""
+    flip = "bits = ctypes.c_uint8.from_address(y.data_ptr() + 4 * 7)\n    bits.value ^= 1"
+    reports = []
+    for then in ("", flip):
+        with isolated(KERNEL.replace("{then}", then), worker, "triton") as runner:
+            args = (X,)
+            first, second = runner.call(args), runner.call(args, shuffle=1)
+            reports.append(second.trouble)
+            assert int((buffers.bits(first.outputs[0]) - buffers.bits(X * X.sigmoid())).abs().max()) < 10
+    assert reports[0] is None
+    assert reports[1].kind == "refused" and "give another result" in reports[1].message
+
+
+def test_the_record_is_made_before_the_numbers_are_there(worker):
+    """An answer that keeps looking at its first argument's memory sees the real numbers when the plan is fixed."""
+    then = "print(float(x.abs().min()))"
+    with isolated(KERNEL.replace("{then}", then), worker, "triton") as runner:
+        assert runner.call((torch.full((1000,), 7.0),)).trouble.kind == "refused"  # abs: PyTorch's arithmetic
+    source = KERNEL.replace("{then}", "print(ctypes.c_float.from_address(x.data_ptr()).value)")
+    with isolated(source, worker, "triton") as runner:
+        assert runner.call((torch.full((1000,), 7.0),)).trouble is None
+        first, second = runner.printed.split()
+        assert float(first) != 7.0 and float(second) == 7.0
+
+
+# The whole report
+
+
+@pytest.mark.parametrize(
+    ("exercise", "backend"),
+    [("silu_backward", "torch"), ("silu_witness", "torch"), ("silu_backward", "triton"), ("axpy", "triton")],
+)
+def test_isolated_and_in_process_reports_are_equal(exercise, backend, worker):
+    ours, record = answer(exercise, backend), EXERCISES[exercise]
+    here = judge(record, backend, InProcess(load(ours), record, backend), compiler=False)
+    with Isolated(ours, record, backend, worker=worker) as runner:
+        there = judge(record, backend, runner, compiler=False)
+    assert here.passed
+    for field in dataclasses.fields(here):
+        one, other = getattr(here, field.name), getattr(there, field.name)
+        if field.name == "cases":
+            one, other = ([dataclasses.replace(case, curve=None) for case in cases] for cases in (one, other))
+        assert one == other, field.name
+    if (exercise, backend) == ("silu_backward", "triton"):
+        assert here.notes  # what only a GPU shows, of the exponential

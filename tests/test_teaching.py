@@ -1,0 +1,190 @@
+"""What a teacher sets: cases of their own, limits, how answers are isolated. Through nbgrader, with real notebooks."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import classroom
+import grade_demo
+import pytest
+from classroom import api, assert_success, grade, place, right_answers, scores, shown
+from graded_kernels.autograder.nbgrader import grade as grading
+from graded_kernels.autograder.nbgrader.submission import Submissions
+from graded_kernels.autograder.sandbox import SandboxError
+from tampered import FULL, NOTHING, TORCH, find
+
+HIDDEN = """
+[[silu_forward]]
+name = "around a secret"
+hint = "Which number is 0 where it should not be?"
+x = { values = [0.0, -0.0, 0.7310585786, 4096.0625], dtype = "float32" }
+"""
+CHECK = f"{TORCH}-check"
+SETTING = re.compile(r"^c\.(\w+)\.(\w+) = (.*?) *(?:#.*)?$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    return classroom.make(tmp_path_factory.mktemp("course"))
+
+
+@pytest.fixture(autouse=True)
+def own_worker():
+    """None of another test's: whether one may be had is what these tests are about."""
+    before, grading._shared = grading._shared, None
+    yield
+    if grading._shared:
+        grading._shared.close()
+    grading._shared = before
+
+
+def with_settings(course, **settings):
+    """nbgrader's API with a teacher's own lines in the configuration."""
+    made = api(course)
+    for name, value in settings.items():
+        made.config.Grade[name] = value
+    return made
+
+
+def hand_in(course, student: str, line: str = "") -> None:
+    """A right notebook, with ``line`` at the beginning of silu_forward."""
+    notebook = right_answers(course)
+    cell = find(notebook, TORCH)
+    cell["source"] = cell["source"].replace("    v = ", f"    {line}\n    v = ", 1)
+    assert line in cell["source"]
+    place(course, student).write_text(json.dumps(notebook))
+
+
+# Cases of a teacher's own
+
+
+@pytest.fixture
+def hidden(course):
+    path = course / "hidden_cases.toml"
+    path.write_text(HIDDEN)
+    yield path
+    path.unlink(missing_ok=True)
+
+
+def test_hidden_cases_count_and_show_no_value(course, hidden):
+    hand_in(course, "hidden_right")
+    hand_in(course, "hidden_wrong", "if x.numel() == 4: raise ValueError(str(x.tolist()))")
+    assert_success(api(course).autograde("tiny", "hidden_*"))
+    assert scores(course, "hidden_right") == FULL
+    assert 0 < scores(course, "hidden_wrong")[TORCH] < FULL[TORCH]
+    assert "hidden: around a secret" in shown(course, "hidden_wrong", CHECK)
+    assert_success(api(course).generate_feedback("tiny", "hidden_wrong"))
+    (page,) = (course / "feedback" / "hidden_wrong").rglob("*.html")
+    assert "around a secret" in page.read_text() and "Which number is 0" in page.read_text()
+    (graded,) = (course / "autograded" / "hidden_wrong").rglob("*.ipynb")
+    for text in (page.read_text(), graded.read_text()):
+        assert not [value for value in ("4096.06", "0.7310", "hidden_cases") if value in text]
+
+
+def test_hidden_cases_are_not_released(course, hidden):
+    assert_success(api(course).generate_assignment("tiny", force=True))
+    files = [path for path in (course / "release").rglob("*") if path.is_file()]
+    assert [path.name for path in files if path.suffix == ".ipynb"]
+    assert not [path for path in files if b"secret" in path.read_bytes() or "hidden" in path.name]
+
+
+def test_an_answer_cannot_read_them(course, hidden):
+    hand_in(course, "hidden_reader", f"open({str(hidden)!r}).read()")
+    assert_success(api(course).autograde("tiny", "hidden_reader"))
+    assert scores(course, "hidden_reader") == FULL | {TORCH: 0}
+    assert "FileNotFoundError" in shown(course, "hidden_reader", CHECK) or "PermissionError" in shown(
+        course, "hidden_reader", CHECK
+    )
+
+
+def test_a_file_with_a_mistake_stops_the_run_before_it_touches_anything(course, hidden):
+    grade(course, "hidden_before", right_answers(course))
+    hidden.write_text(HIDDEN.replace("silu_forward", "silu_foward"))
+    place(course, "hidden_before").write_text(json.dumps(right_answers(course) | {"cells": []}))
+    result = api(course).autograde("tiny", "hidden_before")
+    assert not result["success"]
+    assert "Nothing was graded: " in result["log"] and "did you mean silu_forward" in result["log"]
+    assert scores(course, "hidden_before") == FULL
+    hidden.write_text(HIDDEN)
+    assert_success(api(course).autograde("tiny", "hidden_before"))
+    assert scores(course, "hidden_before") == NOTHING
+
+
+# Limits
+
+
+@pytest.mark.parametrize(
+    ("settings", "line", "said"),
+    [
+        ({"seconds": 2.0}, "while True: pass", "did not end within 2 s"),
+        ({"total_seconds": 1.0}, "__import__('time').sleep(0.4)", "All calls together took 1 s"),
+        ({"memory_megabytes": 300.0}, "a = torch.ones(400 << 20, dtype=torch.uint8)", "286 MiB of memory"),
+        ({"printed_megabytes": 0.05}, "print('x' * 100_000, flush=True)", "printed more than"),
+    ],
+)
+def test_a_limit_ends_its_exercise_and_no_other(course, settings, line, said):
+    (name,) = settings
+    hand_in(course, f"limit_{name}", line)
+    assert_success(with_settings(course, **settings).autograde("tiny", f"limit_{name}"))
+    assert scores(course, f"limit_{name}") == FULL | {TORCH: 0}
+    assert said in " ".join(shown(course, f"limit_{name}", CHECK).split())
+
+
+def test_without_the_limit_the_same_answers_are_right(course):
+    hand_in(course, "limit_none", "a = torch.ones(400 << 20, dtype=torch.uint8); print('x' * 100_000, flush=True)")
+    assert_success(with_settings(course, memory_megabytes=4000.0).autograde("tiny", "limit_none"))
+    assert scores(course, "limit_none") == FULL
+
+
+def test_the_guide_names_every_setting_with_its_default():
+    guide = (Path(__file__).parents[1] / "course" / "TEACHING.md").read_text(encoding="utf-8")
+    said = {(owner, name): ast.literal_eval(value) for owner, name, value in SETTING.findall(guide)}
+    real = {
+        (owner.__name__, name): trait.default_value
+        for owner in (grading.Grade, Submissions)
+        for name, trait in owner.class_own_traits(config=True).items()
+    }
+    assert said == real
+
+
+# Isolation
+
+
+def test_a_class_is_not_graded_where_answers_cannot_be_isolated(course, monkeypatch):
+    def lacking(rung):
+        raise SandboxError("answers would be isolated as weak, and good is asked for")
+
+    hand_in(course, "weak")
+    with monkeypatch.context() as patch:
+        patch.setattr(grading, "require", lacking)
+        result = api(course).autograde("tiny", "weak")
+        assert not result["success"] and "Nothing was graded: answers would be isolated as weak" in result["log"]
+        assert not (course / "autograded" / "weak").exists()
+        assert_success(with_settings(course, allow_weak_sandbox=True).autograde("tiny", "weak"))
+    assert scores(course, "weak") == FULL
+
+
+def test_the_weak_rung_needs_the_teachers_word(course):
+    hand_in(course, "asked_weak")
+    result = with_settings(course, isolation="weak").autograde("tiny", "asked_weak")
+    assert not result["success"] and "c.Grade.allow_weak_sandbox is not set" in result["log"]
+    assert_success(with_settings(course, isolation="weak", allow_weak_sandbox=True).autograde("tiny", "asked_weak"))
+    assert scores(course, "asked_weak") == FULL
+    assert grading._shared.rung == "weak"
+
+
+# Progress
+
+
+def test_a_batch_says_how_far_it_is_and_how_long_the_rest_will_take(course):
+    for number in range(3):
+        hand_in(course, f"progress_{number}")
+    said = grade_demo.nbgrader(course, "autograde", "tiny", "--student=progress_*")
+    assert "[1/3, about " in said and " left] progress_0, tiny: 4 of 4 points" in said
+    assert "[3/3] progress_2, tiny: 4 of 4 points" in said
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.2, "0 s"), (89.4, "89 s"), (90, "2 min"), (3000, "50 min")])
+def test_duration(seconds, words):
+    assert grading.duration(seconds) == words
