@@ -62,8 +62,8 @@ ABILITIES = {
     "check Triton answers": ("Python", "torch", "numpy", "triton", "interpreter"),
     "report what the compiler makes of a kernel": ("Python", "torch", "triton", "compiler"),
     "check Triton answers on a GPU": ("Python", "torch", "triton", "GPU"),
-    "grade a class with nbgrader": ("torch", "triton", "interpreter", "jupyterlab", "nbgrader", "jupytext", "bleach")
-    + ("isolation",),
+    "grade a class with nbgrader": ("Python", "torch", "triton", "interpreter", "isolation")
+    + ("jupyterlab", "nbgrader", "jupytext", "bleach"),
 }
 NEEDED = tuple(ABILITIES)[:3]
 
