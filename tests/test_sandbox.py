@@ -127,9 +127,17 @@ def test_a_wild_bug_is_named_through_the_wall(worker):
     assert not report.passed and "candle" in report.fingerprint
 
 
-@pytest.mark.parametrize("line", ["import matplotlib.pyplot as plt", "from matplotlib import pyplot as plt"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import matplotlib.pyplot as plt",
+        "from matplotlib import pyplot as plt; plt.style.use('dark_background'); plt.rcParams['font.size'] = 9",
+        "import matplotlib.pyplot as plt; figure, axes = plt.subplots(); axes.plot([1, 2], label='a'); plt.show()",
+        "from matplotlib.colors import LogNorm; import matplotlib as mpl\nwith mpl.rc_context(): LogNorm(1, 2)",
+    ],
+)
 def test_what_draws_is_imported_and_does_nothing(line, worker):
-    """A chapter's own imports name it. A cell that draws fails alone, as it does in a notebook."""
+    """A chapter's own imports name it, and a cell may draw before or after it answers."""
     cells = Cell("picture", "plt.plot([1, 2])\n"), Cell("cell", f"{line}\n{RIGHT}")
     code = Answer("silu_forward", cells, setup=f"{line}\nimport torch\n")
     with Isolated(code, EXERCISES["silu_forward"], "torch", worker=worker) as runner:

@@ -100,6 +100,7 @@ class Grade(NbGraderPreprocessor):
                 if self.isolation == "weak":
                     raise SandboxError("c.Grade.isolation is weak, and c.Grade.allow_weak_sandbox is not set")
             _shared = Worker(self.isolation or None)
+            _shared.start()  # its imports go on beside nbgrader's own work
             atexit.register(_shared.close)
         return _shared
 

@@ -6,7 +6,6 @@ import json
 import mmap
 import os
 import sys
-import types
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from ..compiler import KernelLaunch
 from ..exercise import Exercise, Output, Witness
 from ..runner import InProcess, Outcome, Trouble, as_tuple, shares_memory
 from ..source import Answer, AnswerError, AnswerRefused, Cell, load, trace
+from .absent import leave_out_drawing
 from .buffers import Layout, contiguous, opened, rounded, span, tensor_in
 from .recorder import Recorder
 from .replay import Kernels, Player
@@ -52,7 +52,7 @@ def _calls(job: dict, inputs: int, outputs: int) -> Iterator[dict]:
     record = policy(job["record"])
     memory, room = opened(inputs, os.fstat(inputs).st_size), opened(outputs, os.fstat(outputs).st_size)
     torch.set_num_threads = lambda count: None  # there are no threads to have
-    _leave_out_drawing()
+    leave_out_drawing()
     try:
         function = Repeated(_function(job))
     except BaseException as error:
@@ -62,20 +62,6 @@ def _calls(job: dict, inputs: int, outputs: int) -> Iterator[dict]:
     _forbid(record)
     for call in job["calls"]:
         yield _one(call, function, record, job["backend"], memory, room)
-
-
-class _Absent(types.ModuleType):
-    def __getattr__(self, name: str):
-        raise AttributeError(f"{self.__name__} draws nothing while an answer is graded")
-
-
-def _leave_out_drawing() -> None:
-    """matplotlib can be imported, and no more: nobody sees what an answer draws. The real one wants a folder to write
-    to, and takes longer than the call.
-    """
-    whole, part = _Absent("matplotlib"), _Absent("matplotlib.pyplot")
-    whole.pyplot = part
-    sys.modules |= {module.__name__: module for module in (whole, part)}
 
 
 def _one(call: dict, function, record: Exercise | Witness, backend: str, inputs: mmap.mmap, outputs: mmap.mmap) -> dict:
