@@ -48,9 +48,10 @@ grade-demo: .venv/.ready  ## grade three submissions through nbgrader and print 
 doctor: .venv/.ready ## what this machine can run
 	@python -P autograder/doctor.py
 
+# ATTACKS_ARGS=--user: as an unprivileged user, too
 attacks: .venv/.ready ## files and notebooks that cheat, on every rung of isolation this machine has
-	@python tests/attacks
-	@$(ONE_THREAD) python tests/attack_notebooks
+	@python tests/attacks $(ATTACKS_ARGS)
+	@$(ONE_THREAD) python tests/attack_notebooks $(ATTACKS_ARGS)
 
 planted: .venv/.ready ## planted bugs: what the plain interpreter says of each, and what the emulator says
 	@cd tests && TRITON_INTERPRET=1 python -m planted
