@@ -103,11 +103,18 @@ def run(cell: Cell, module: types.ModuleType) -> None:
 
 
 def refuse(source: str) -> None:
-    """Raises AnswerRefused where ``source`` imports the course's package, AnswerError where it is not Python."""
-    for node in ast.walk(parse(source)):
+    """Raises AnswerRefused where ``source`` imports the course's package, AnswerError where it is not Python or needs a
+    package around it.
+    """
+    tree = parse(source)
+    for node in ast.walk(tree):
         if any(module.split(".")[0] == OURS for module in imported(node)):
             where = f"Line {node.lineno} imports {OURS}"
             raise AnswerRefused(f"{where}: an answer stands on its own, without the course's code.")
+    for node in tree.body:  # at the top alone: within a `try` there may be another way
+        if isinstance(node, ast.ImportFrom) and node.level:
+            where = f"Line {node.lineno} imports from the package around it"
+            raise AnswerError(f"{where}: an answer is run on its own. Import by the full name, or copy what it needs.")
 
 
 def without_imports_of(package: str, source: str) -> str:

@@ -237,6 +237,7 @@ def test_an_answer_that_is_code():
         ("import sys\nsys.exit(0)\n", "SystemExit"),
         ("from graded_kernels.solutions.silu import silu_forward\n", "imports graded_kernels"),
         ("import graded_kernels.kernels as k\nsilu_forward = k.silu\n", "imports graded_kernels"),
+        (f"from .helpers import sigmoid\n{SOURCE}", "Line 1 imports from the package around it"),
     ],
 )
 def test_code_that_is_no_answer_says_why(source, words):
