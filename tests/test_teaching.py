@@ -111,6 +111,13 @@ def test_a_file_with_a_mistake_stops_the_run_before_it_touches_anything(course, 
     assert scores(course, "hidden_before") == NOTHING
 
 
+def test_a_file_that_a_teacher_names_and_that_is_missing_stops_the_run(course):
+    hand_in(course, "hidden_missing")
+    result = with_settings(course, hidden_cases="hiden.toml").autograde("tiny", "hidden_missing")
+    assert not result["success"] and "hiden.toml, which c.Grade.hidden_cases names, is not there" in result["log"]
+    assert not (course / "autograded" / "hidden_missing").exists()
+
+
 # Limits
 
 

@@ -20,7 +20,7 @@ from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from ..check import check_answer
 from ..exercise import Case
-from ..hidden import read_cases
+from ..hidden import HiddenCasesError, read_cases
 from ..report import Report
 from ..sandbox import RUNGS, Limits, SandboxError, Worker, require
 from ..source import Answer, Cell
@@ -111,7 +111,11 @@ class Grade(NbGraderPreprocessor):
 
     def _cases(self) -> dict[str, tuple[Case, ...]]:
         path = Path(self.parent.parent.coursedir.root) / self.hidden_cases
-        return _read(path, path.stat().st_mtime_ns) if path.exists() else {}
+        if path.exists():
+            return _read(path, path.stat().st_mtime_ns)
+        if self.hidden_cases != type(self).hidden_cases.default_value:  # a misspelt name must not go unnoticed
+            raise HiddenCasesError(f"{path}, which c.Grade.hidden_cases names, is not there")
+        return {}
 
     def _limits(self) -> Limits:
         memory, printed = (int(megabytes * MEGABYTE) for megabytes in (self.memory_megabytes, self.printed_megabytes))
