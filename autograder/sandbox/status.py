@@ -76,7 +76,7 @@ def read(raw: bytes, source: str) -> Status:
             plan=said.get("plan"),
             peak=_peak(said.get("peak", 0)),
         )
-    except (TypeError, KeyError, AttributeError, OverflowError) as error:
+    except (TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise Garbled(f"{type(error).__name__}: {error}") from None
 
 
