@@ -68,11 +68,14 @@ ATTRIBUTES = frozenset(
 MATH = frozenset("pi e tau inf nan sqrt exp exp2 log log2 log10 log1p expm1 ceil floor fabs".split())
 
 _EXTRA = "triton.language.extra"
+_CORE = LANGUAGE | {"inline_asm_elementwise", "PropagateNan"}  # the former as `language` permits it
+
+# What a kernel may name of each module.
 MODULES = {
     "math": MATH,
     "triton": frozenset({"language", "cdiv", "next_power_of_2"}),
-    "triton.language": LANGUAGE | {"core", "math", "standard", "random", "extra", "target_info", "inline_asm_elementwise", "PropagateNan"},
-    "triton.language.core": LANGUAGE | {"inline_asm_elementwise", "PropagateNan"},
+    "triton.language": _CORE | {"core", "math", "standard", "random", "extra", "target_info"},
+    "triton.language.core": _CORE,
     "triton.language.math": LANGUAGE,
     "triton.language.standard": LANGUAGE,
     "triton.language.random": LANGUAGE,
