@@ -2,6 +2,7 @@
 
     probe()        what works on this machine, and which rung of the ladder that makes; printable
     require(rung)  raises SandboxError below it: "good" for a class, "weak" for one's own code
+    Compiler       compiles kernels for GPUs, as isolated as an answer
     Isolated       the runner; Limits, what a call may take; Worker, to share between answers
 
 A PyTorch answer is watched: the operator that is the answer is taken out of its process, other roundabout ways are not.
@@ -11,9 +12,10 @@ Out of reach of any of this: faults of the kernel of the operating system and of
 has to expect those grades each class in a virtual machine or a container of its own.
 """
 
+from .compiler import Compiler
 from .isolated import Isolated
 from .probe import RUNGS, Layer, Probe, SandboxError, probe, require
 from .watch import Limits
 from .worker import Worker
 
-__all__ = ["RUNGS", "Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe", "require"]
+__all__ = ["RUNGS", "Compiler", "Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe", "require"]

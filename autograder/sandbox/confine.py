@@ -15,13 +15,16 @@ _SLACK = 64 << 20
 
 @dataclass(frozen=True)
 class Layers:
-    """Which of the kernel's means to use. rules: of `landlock.rules`, or None to do without."""
+    """Which of the kernel's means to use. rules: of `landlock.rules`, or None to do without. programs: whether the
+    process may start programs; which ones is for the rules to say.
+    """
 
     rules: int | None
     seccomp: bool
+    programs: bool = False
 
 
-def limit(seconds: float, memory: int, shared: int) -> None:
+def limit(seconds: float, memory: int, shared: int, programs: bool = False) -> None:
     """No more than this beyond what the process has already: processor seconds, bytes of its own, bytes shared with
     the parent.
 
@@ -34,7 +37,8 @@ def limit(seconds: float, memory: int, shared: int) -> None:
     _lower(resource.RLIMIT_CPU, int(seconds) + 2)
     _lower(resource.RLIMIT_FSIZE, max(memory, shared))  # of what it may create in memory: there is no file to write
     _lower(resource.RLIMIT_NOFILE, _FILES)
-    _lower(resource.RLIMIT_NPROC, 0)
+    if not programs:
+        _lower(resource.RLIMIT_NPROC, 0)
     _lower(resource.RLIMIT_CORE, 0)
 
 
@@ -50,7 +54,7 @@ def give_up_rights(layers: Layers) -> None:
         landlock.restrict(layers.rules)
         os.close(layers.rules)
     if layers.seccomp:
-        seccomp.apply()
+        seccomp.apply(layers.programs)
 
 
 def _lower(kind: int, value: int) -> None:

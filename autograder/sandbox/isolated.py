@@ -21,6 +21,7 @@ from ..runner import Outcome, Trouble
 from ..source import Answer
 from . import buffers, kernels, plan, results
 from .buffers import Layout, Shared
+from .compiler import Compiler
 from .status import Status, clean
 from .watch import SHOWN, Between, Ended, Limits
 from .worker import Worker, WorkerLost
@@ -89,6 +90,11 @@ class Isolated:
     def __exit__(self, *error) -> None:
         if self._own:
             self._own.close()
+
+    @property
+    def compiler(self) -> Compiler:
+        """Compiles what the answer launches, on the rung that the answer runs on."""
+        return self._worker.compiler
 
     def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
         """See `Runner.call`. Troubles beside an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
