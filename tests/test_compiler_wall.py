@@ -154,6 +154,7 @@ def test_a_kernel_that_ends_the_compiler_fails_and_takes_no_other_along(rung):
 
 
 ENDLESS = BODY.format("for i in tl.static_range(10_000_000):\n        x += i\n    y = x")
+HUGE = BODY.format("t: tl.constexpr = 'x'\\n    for i in tl.static_range(40):\\n        t = t + t\\n    y = x")
 
 
 def test_all_kernels_of_an_answer_share_one_clock():
@@ -166,13 +167,13 @@ def test_all_kernels_of_an_answer_share_one_clock():
 
 
 @pytest.mark.parametrize(
-    ("limits", "words"),
-    [(Limits(seconds=10.0, memory=8 << 30), "more than 10 s"), (Limits(seconds=60, memory=512 << 20), "memory")],
+    ("body", "limits", "words"),
+    [(ENDLESS, Limits(seconds=10.0), "more than 10 s"), (HUGE, Limits(seconds=60, memory=512 << 20), "emory")],
     ids=["time", "memory"],
 )
-def test_a_kernel_that_takes_too_long_or_too_much_memory_fails_alone(limits, words, tmp_path, monkeypatch):
+def test_a_kernel_that_takes_too_long_or_too_much_memory_fails_alone(body, limits, words, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    both = [described(HEADER + ENDLESS), described(HEADER + SCALE, "scale_kernel")]
+    both = [described(HEADER + body), described(HEADER + SCALE, "scale_kernel")]
     with Compiler(limits=limits) as compiler:
         rows = compiler.report(both, SM_90)["targets"]
     assert [(row["status"], words in row["message"]) for row in rows] == [("fail", True), ("pass", False)], rows
