@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import functools
 import json
 import mmap
 import os
@@ -30,10 +31,10 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
     to write to and to read from.
 
     job: ``mode`` (``answer | replay``), ``record`` (see `policy`), ``backend``, ``answer`` or, to replay, ``plan`` and
-    ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``plan`` (whether to record one) and ``room`` (where
-    in ``outputs`` its own go, or null). An empty line is written after each of the ``steps`` of loading an answer, the
-    setup and every cell, so that the parent knows which one did not end; then a line after each call, and one is waited
-    for before the next.
+    ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``fill``, ``plan`` (whether to record one) and ``room``
+    (where in ``outputs`` its own go, or null). An empty line is written after each of the ``steps`` of loading an
+    answer, the setup and every cell, so that the parent knows which one did not end; then a line after each call, and
+    one is waited for before the next.
     """
     write, read = os.write, os.read  # before an answer can put something else in its place
     dump = json.dumps
@@ -81,7 +82,7 @@ def _one(call: dict, function, record: Exercise | Witness, backend: str, inputs:
         args = _arguments(call["args"], inputs)
         kind = Recorded if recorder else InProcess
         runner = kind(recorder or function, record, backend, copy=lambda tensor: tensor)  # they are its own
-        outcome = runner.call(args, shuffle=call["shuffle"])
+        outcome = runner.call(args, shuffle=call["shuffle"], fill=call["fill"])
         said = _said(outcome)
         if outcome.outputs is not None and call["room"]:
             said["outputs"] = _deliver(outcome.outputs, outputs, *call["room"])
@@ -136,7 +137,14 @@ def _function(job: dict, loaded: Callable[[], None]):
 
 def _arguments(specs: list, memory: mmap.mmap) -> tuple:
     """The tensors themselves, in the memory that the parent looks at afterwards."""
-    return tuple(tensor_in(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
+    return tuple(_tensor(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
+
+
+def _tensor(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
+    return _mapped(memory, layout).detach() if layout.is_apart else tensor_in(memory, layout)
+
+
+_mapped = functools.cache(tensor_in)  # once for all calls: there are addresses for one such matrix of each argument
 
 
 class Recorded(InProcess):
@@ -238,6 +246,7 @@ def _said(outcome: Outcome) -> dict:
         "findings": list(outcome.findings),
         "hints": list(outcome.hints),
         "looser": list(outcome.looser),
+        "undefined": outcome.undefined,
         "traffic": outcome.traffic,
         "peak": outcome.peak,
         "launches": [_plain(launch) for launch in outcome.launches],

@@ -21,7 +21,7 @@ from ..source import Answer
 from . import buffers, kernels, plan, results
 from .buffers import Layout, Shared
 from .status import Status, clean
-from .watch import SHOWN, Between, Budget, Ended, Limits
+from .watch import SHOWN, Budget, Ended, Limits, Task
 from .worker import Worker, WorkerLost
 
 _ALONE = "Your kernels, run again without the rest of the code,"
@@ -40,6 +40,7 @@ class _Call:
     args: tuple
     room: int | None = None
     shuffle: int | None = None
+    fill: float | None = None
     plan: bool = False
 
 
@@ -90,13 +91,15 @@ class Isolated:
         if self._own:
             self._own.close()
 
-    def call(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
+    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
         """See `Runner.call`. Troubles beside an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
 
         Calls are made in a process that has called the answer on other numbers of the same layout, but for the very
         first one. A second call with the same arguments is a proof: of a Triton answer the kernels alone are called
         (see `replay`), and must give what the answer gave.
         """
+        if fill is not None:
+            return self._called(args, shuffle, fill).first
         known = self._last
         if known is None or known.args is not args:
             self._last = self._called(args, shuffle)
@@ -118,13 +121,13 @@ class Isolated:
         recorded = self._recorded(self._called(args, None))
         return recorded if isinstance(recorded, Outcome) else self._replayed(recorded, args, shuffle)
 
-    def _called(self, args: tuple, shuffle: int | None) -> _Known:
+    def _called(self, args: tuple, shuffle: int | None, fill: float | None = None) -> _Known:
         """Calls the answer in a fresh process: on other numbers, in Triton for the record, then on ``args``."""
         job, triton = {"mode": "answer", "answer": self._code()}, self.backend == "triton"
         alone, self._new = self._new and not triton, False
         if alone or isinstance(self.record, Witness):
             return _Known(args, self._ask(job, [_Call(args, room=0)])[0][0])
-        calls = [_Call(_other_numbers(args), plan=triton), _Call(args, room=0, shuffle=shuffle)]
+        calls = [_Call(_other_numbers(args), plan=triton), _Call(args, room=0, shuffle=shuffle, fill=fill)]
         calls += [] if triton else [_Call(args, room=1)]
         before, *rest = self._ask(job, calls)
         return _Known(args, *(outcome for outcome, _ in rest or [before]), before=before)
@@ -174,12 +177,8 @@ class Isolated:
 
     def _code(self) -> dict:
         cells = [[cell.name, cell.source] for cell in self.answer.cells]
-        return {
-            "exercise": self.answer.exercise,
-            "cells": cells,
-            "setup": self.answer.setup,
-            "after": self.answer.after,
-        }
+        own = self.answer
+        return {"exercise": own.exercise, "cells": cells, "setup": own.setup, "after": own.after}
 
     def _policy(self) -> dict:
         exercise = self.record.exercise if isinstance(self.record, Witness) else self.record
@@ -211,7 +210,8 @@ class Isolated:
         steps = 1 + len(self.answer.cells) if job["mode"] == "answer" else 0
         job |= {"record": self._policy(), "backend": self.backend, "steps": steps}
         job["calls"] = [
-            {"args": _specs(call.args, layouts), "shuffle": call.shuffle, "plan": call.plan, "room": where}
+            {"args": _specs(call.args, layouts), "shuffle": call.shuffle, "fill": call.fill}
+            | {"plan": call.plan, "room": where}
             for call, where in zip(calls, rooms, strict=True)
         ]
         with Shared(buffers.size_of(layouts)) as inputs, Shared(room * sum(map(bool, rooms))) as outputs:
@@ -229,7 +229,8 @@ class Isolated:
                 return True
 
             try:
-                ended = self._run(job, inputs, outputs, len(calls), between)
+                shared, addresses = inputs.nbytes + outputs.nbytes, sum(one.addresses for one in layouts)
+                ended = self._run(job, inputs, outputs, Task(job["steps"], len(calls), between, shared, addresses))
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
             found = results.of(ended, rooms, outputs, self.record, self.limits, self._text, self._loading(ended, job))
@@ -259,14 +260,13 @@ class Isolated:
         names = ["setup", *(cell.name for cell in self.answer.cells)]
         return names[ended.loaded] if ended.loaded < job["steps"] else ""
 
-    def _run(self, job: dict, inputs: Shared, outputs: Shared, calls: int, between: Between) -> Ended:
+    def _run(self, job: dict, inputs: Shared, outputs: Shared, task: Task) -> Ended:
         with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as file:
             file.write(json.dumps(job).encode())
             file.seek(0)
             files = {"job": file.fileno(), "inputs": inputs.file, "outputs": outputs.file}
             self._worker.ready()  # its start is nobody's time
-            shared, steps = inputs.nbytes + outputs.nbytes, job["steps"]
-            ended = self._worker.run(files, self.limits, self._budgets, shared, steps, calls, between)
+            ended = self._worker.run(files, task, self.limits, self._budgets)
         self.printed = clean(ended.printed, SHOWN)
         return ended
 

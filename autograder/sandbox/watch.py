@@ -71,6 +71,20 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Task:
+    """What a child is to do: load an answer in so many ``steps``, then make ``calls`` calls.
+
+    shared: bytes of inputs and outputs. addresses: bytes of addresses that inputs take where nothing lies.
+    """
+
+    steps: int
+    calls: int
+    between: Between
+    shared: int
+    addresses: int = 0
+
+
+@dataclass(frozen=True)
 class Ended:
     """How a child ended.
 
@@ -87,24 +101,12 @@ class Ended:
 
 
 class Child:
-    """A running child that is to load an answer in ``steps`` and make ``calls`` calls. Leaving the block ends it, and
-    adds what it took to the ``budgets``.
-    """
+    """A running child. Leaving the block ends it, and adds what it took to the ``budgets``."""
 
-    def __init__(
-        self,
-        handle: int,
-        limits: Limits,
-        budgets: Sequence[Budget],
-        shared: int,
-        steps: int,
-        calls: int,
-        between: Between,
-    ):
-        self.handle, self.limits, self.budgets, self.steps = handle, limits, budgets, steps
-        self.calls, self.between = calls, between
+    def __init__(self, handle: int, task: Task, limits: Limits, budgets: Sequence[Budget]):
+        self.handle, self.task, self.limits, self.budgets = handle, task, limits, budgets
         self.pid = linux.pid_of(handle)
-        self.most = (linux.resident(self.pid) or 0) + limits.memory + 2 * shared
+        self.most = (linux.resident(self.pid) or 0) + limits.memory + 2 * task.shared
         self.started, self.used = time.monotonic(), 0.0
         self.killed: Broken | None = None
         self.killed_at, self.begun = 0.0, 0
@@ -133,7 +135,7 @@ class Child:
             for pipe in pipes.keys() & ready:
                 if not pipes[pipe](pipe.read(_CHUNK)):
                     del pipes[pipe]
-            if not go.closed and self.said.count(b"\n") >= self.steps + self.begun:
+            if not go.closed and self.said.count(b"\n") >= self.task.steps + self.begun:
                 self._finish(prints)
                 self._next(go)
             if control in ready:
@@ -147,7 +149,7 @@ class Child:
         while self._listen(status.read(_CHUNK)):
             pass
         lines = self.said.split(b"\n")[:-1]
-        loaded, said = min(len(lines), self.steps), tuple(lines[self.steps : self.steps + self.begun])
+        loaded, said = min(len(lines), self.task.steps), tuple(lines[self.task.steps : self.task.steps + self.begun])
         return Ended(code, self.killed, loaded, self.begun, said, self.shown.decode(errors="replace"))
 
     def _begin(self) -> None:
@@ -157,11 +159,8 @@ class Child:
 
     def _next(self, go: io.FileIO) -> None:
         """Begins the next call, or lets the child end."""
-        if (
-            self.killed
-            or self.begun == self.calls
-            or not self.between(self.begun, self.said.split(b"\n", self.steps)[-1])
-        ):
+        calls = self.said.split(b"\n", self.task.steps)[-1]
+        if self.killed or self.begun == self.task.calls or not self.task.between(self.begun, calls):
             return go.close()
         self._begin()
         with contextlib.suppress(BrokenPipeError):
