@@ -4,16 +4,14 @@ import json
 import os
 import signal
 import tempfile
-import time
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ..compiler import LIMIT, TARGETS, CannotCompile, KernelLaunch, Target, compile_report
 from ..compiler.report import NUMBERS
 from . import trades
 from .probe import SandboxError
 from .status import clean
-from .watch import Ended, Limits
+from .watch import Budget, Ended, Limits, Task
 from .worker import Worker, WorkerLost
 
 # seconds: of one kernel for one GPU. total_seconds: of all that an answer launches. memory: beside the compiler's own.
@@ -51,22 +49,18 @@ class Compiler:
         """For each job its number and the answer (see `compiler.worker`). An answer ``lost`` is added here: how the
         process ended in the middle of a job. Raises CannotCompile where no process can be started.
         """
-        worker, answers, left = self._ready(), {}, self.limits.total_seconds
+        worker, answers, budget = self._ready(), {}, Budget("answer", self.limits.total_seconds)
         while waiting := [i for i in range(len(jobs)) if i not in answers]:
             request = {"modules": modules, "jobs": [jobs[i] for i in waiting]}
-            begin = time.monotonic()
             try:
-                ended = _run(worker, request, replace(self.limits, total_seconds=left))
+                ended = _run(worker, request, self.limits, budget)
             except WorkerLost:
                 answers |= dict.fromkeys(waiting, {"lost": "the compiler's process ended"})
                 break
             answers |= {waiting[i]: answer for i, answer in _heard(ended, self.limits, len(waiting)).items()}
-            left -= time.monotonic() - begin
-            if ended.killed == "total_seconds":
-                last = {
-                    "lost": f"all kernels of the answer took the compiler more than {self.limits.total_seconds:g} s"
-                }
-                answers |= {i: last for i in waiting if i not in answers}
+            if budget.broken(self.limits.wall_factor):
+                most = f"all kernels of the answer took the compiler more than {self.limits.total_seconds:g} s"
+                answers |= {i: {"lost": most} for i in waiting if i not in answers}
         return list(answers.items())
 
     def _ready(self) -> Worker:
@@ -80,13 +74,14 @@ class Compiler:
             raise CannotCompile(str(error)) from None
 
 
-def _run(worker: Worker, request: dict, limits: Limits) -> Ended:
+def _run(worker: Worker, request: dict, limits: Limits, budget: Budget) -> Ended:
     """One child: a call for each job, and one more for what the disassemblers are still at."""
     with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as job, open(os.devnull, "r+b") as nothing:
         job.write(json.dumps(request).encode())
         job.seek(0)
         files = {"job": job.fileno(), "inputs": nothing.fileno(), "outputs": nothing.fileno()}
-        return worker.run(files, limits, 0, len(request["jobs"]) + 1, lambda made, said: True)
+        task = Task(0, len(request["jobs"]) + 1, lambda made, said: True, 0)
+        return worker.run(files, task, limits, [budget])
 
 
 def _heard(ended: Ended, limits: Limits, count: int) -> dict[int, dict]:
@@ -104,18 +99,19 @@ def _heard(ended: Ended, limits: Limits, count: int) -> dict[int, dict]:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return answers | {number: {"lost": "the compiler wrote something that is no answer"}}
     at = ended.begun - 1
-    if len(answers) < count and ended.killed != "total_seconds":
+    if len(answers) < count and (ended.killed is None or ended.killed.scope == "call"):
         lost = [at] if at < count else pending - answers.keys()
         answers |= dict.fromkeys(lost, {"lost": _end_of(ended, limits)})
     return answers
 
 
 def _end_of(ended: Ended, limits: Limits) -> str:
-    if ended.killed == "memory":
+    kind = ended.killed.kind if ended.killed else ""
+    if kind == "memory":
         return f"the compiler took more than {limits.memory >> 20:,} MiB of memory for it"
-    if ended.killed == "seconds" or ended.status == -signal.SIGXCPU:
+    if kind in ("processor", "clock") or ended.status == -signal.SIGXCPU:
         return f"the compiler took more than {limits.seconds:g} s for it"
-    if ended.killed:
+    if kind:
         return "the compiler printed more than can be kept"
     how = signal.Signals(-ended.status).name if ended.status < 0 else f"exit status {ended.status}"
     return f"the compiler died of it ({how})"

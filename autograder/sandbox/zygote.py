@@ -43,7 +43,7 @@ def serve(settings: dict, trade: types.ModuleType) -> None:
             os._exit(0)
         ended = _one_call(control, json.loads(message), files, layers, trade)
         _empty(settings["folder"])
-        control.send(json.dumps({"ended": ended}).encode())
+        control.send(json.dumps(ended).encode())
 
 
 def _empty(folder: str) -> None:
@@ -54,8 +54,8 @@ def _empty(folder: str) -> None:
 
 def _one_call(
     control: socket.socket, limits: dict, files: list[int], layers: confine.Layers, trade: types.ModuleType
-) -> int:
-    """A child from fork to death; returns its exit status, negative for a signal."""
+) -> dict:
+    """A child from fork to death, and what is to be said of its end (see `inside`)."""
     pid = os.fork()
     if pid == 0:
         control.close()
@@ -67,12 +67,12 @@ def _one_call(
     ready, _, _ = select.select([handle, control], [], [])
     if control in ready:  # the parent is gone, or speaks out of turn: either way nobody waits for this child
         signal.pidfd_send_signal(handle, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
+    _, status, used = os.wait4(pid, 0)
     os.close(handle)
     sweep()
     if control in ready:
         os._exit(0)
-    return os.waitstatus_to_exitcode(status)
+    return {"ended": os.waitstatus_to_exitcode(status), "seconds": used.ru_utime + used.ru_stime}
 
 
 def sweep() -> None:
@@ -114,7 +114,8 @@ def _become(limits: dict, files: list[int], layers: confine.Layers, trade: types
         os.dup2(prints, 2)
         os.close(prints)
         faulthandler.enable(2)  # a crash in native code says at which line of the answer
-        confine.limit(limits["seconds"], limits["memory"], limits["shared"], layers.programs)
+        more = limits["addresses"]
+        confine.limit(limits["seconds"], limits["memory"], limits["shared"], more, layers.programs)
         confine.give_up_rights(confine.Layers(rules, layers.seccomp, layers.programs))
         with open(job, "rb") as file:
             said = json.loads(file.read())
