@@ -154,7 +154,7 @@ def test_a_kernel_that_ends_the_compiler_fails_and_takes_no_other_along(rung):
 
 
 ENDLESS = BODY.format("for i in tl.static_range(10_000_000):\n        x += i\n    y = x")
-HUGE = BODY.format("t = 'x'\n    for i in tl.static_range(40):\n        t = t + t\n    y = x")
+HUGE = BODY.format("t = (0, 0)\n    for i in tl.static_range(40):\n        t = t + t\n    y = x")
 
 
 def test_all_kernels_of_an_answer_share_one_clock():

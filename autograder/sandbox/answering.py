@@ -17,4 +17,4 @@ def prepare() -> None:
 
 def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
     """See `child.run`."""
-    child.run(job, inputs, outputs, status, go, *_prepared)
+    child.run(job, inputs, outputs, status, go, _prepared.pop())
