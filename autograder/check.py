@@ -119,7 +119,7 @@ def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int
         fingerprint_story=bug.story if bug else "",
         traffic=traffic,
         compile=compiled,
-        environment=environment(runner),
+        environment=environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed}),
         notes=_notes(judged) if backend == "triton" else (),
     )
 
@@ -128,8 +128,7 @@ def _judge_cases(record: Exercise, backend: str, runner: Runner, seed: int) -> l
     """Every case in order; after a trouble that no other case can mend, or that takes its time, the rest is not run."""
     judged: list[Judged] = []
     for number, case in enumerate(record.cases):
-        generator = torch.Generator().manual_seed(seed * 1000 + number)
-        one = judge_case(record, case, backend, runner, generator)
+        one = judge_case(record, case, backend, runner, arguments(case, number, seed))
         judged.append(veiled(record, one) if case.hidden else one)
         if one.trouble and _is_last(case, one.trouble):
             rest = [
@@ -138,6 +137,11 @@ def _judge_cases(record: Exercise, backend: str, runner: Runner, seed: int) -> l
             ]
             return judged + [Judged(r) for r in rest]
     return judged
+
+
+def arguments(case: Case, number: int, seed: int) -> tuple:
+    """What an exercise's case of this number is called with: other random numbers for every seed."""
+    return case.inputs(torch.Generator().manual_seed(seed * 1000 + number))
 
 
 def _is_last(case: Case, trouble: Trouble) -> bool:

@@ -24,6 +24,7 @@ from ..hidden import HiddenCasesError, read_cases
 from ..report import Report
 from ..sandbox import RUNGS, Limits, SandboxError, Worker, require
 from ..source import Answer, Cell
+from .class_seed import class_seed
 from .notebook_code import is_python, plain_python, without_course
 from .reading import MEGABYTE
 from .rebuild import RECORD, exercise_of, grade_id, is_added, is_answer
@@ -42,7 +43,9 @@ class NotGradable(Exception):
 class Grade(NbGraderPreprocessor):
     """Takes the place of nbgrader's ``Execute``. A check that crashes is left to a person; the others are graded."""
 
-    seed = Integer(0, help="Seed of the random inputs. The same one for a whole class.").tag(config=True)
+    seed = Integer(
+        None, allow_none=True, help="Seed of the random inputs; left out, it is drawn from the secret of the class."
+    ).tag(config=True)
     seconds = Float(20.0, help="What one call of an answer may take.").tag(config=True)
     total_seconds = Float(120.0, help="What all calls for one exercise may take together.").tag(config=True)
     memory_megabytes = Float(2048.0, help="What an answer may hold beside its inputs and outputs.").tag(config=True)
@@ -59,14 +62,14 @@ class Grade(NbGraderPreprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         started, earned, possible, failed = time.monotonic(), 0.0, 0.0, 0
-        learners = learners_code(nb)
+        learners, seed = learners_code(nb), self._seed(resources["nbgrader"]["assignment"])
         for index, cell in enumerate(nb.cells):
             if not is_check(cell):
                 continue
             points = float(cell.metadata.nbgrader["points"])
             possible += points
             try:
-                score, cell.outputs = self._graded(nb, learners, index, points)
+                score, cell.outputs = self._graded(nb, learners, index, points, seed)
                 earned += score
             except (Exception, SystemExit) as error:
                 self.log.exception("%s could not be graded", grade_id(cell))
@@ -78,13 +81,15 @@ class Grade(NbGraderPreprocessor):
         self.log.info("%s in %.1f s%s", line, seconds, f", {failed} checks could not be graded" if failed else "")
         return nb, resources
 
-    def _graded(self, nb: NotebookNode, learners: dict, index: int, points: float) -> tuple[float, list[NotebookNode]]:
+    def _graded(
+        self, nb: NotebookNode, learners: dict, index: int, points: float, seed: int
+    ) -> tuple[float, list[NotebookNode]]:
         if "unreadable" in nb.metadata.get(RECORD, {}):
             sentence = nb.metadata[RECORD]["unreadable"]
             return 0.0, [shown(sentence, f"<p>{html.escape(sentence)}</p>"), result(0.0, points)]
         answer, backend = answer_to(nb, learners, index)
         own = self._cases().get(answer.exercise, ())
-        report = check_answer(answer, backend, seed=self.seed, worker=self._worker(), limits=self._limits(), cases=own)
+        report = check_answer(answer, backend, seed=seed, worker=self._worker(), limits=self._limits(), cases=own)
         if not (math.isfinite(report.score) and 0 <= report.score <= 1):
             raise NotGradable(f"its report gave a score of {report.score}")
         score = min(round(points * report.score, 2), points)
@@ -105,9 +110,14 @@ class Grade(NbGraderPreprocessor):
         return _shared
 
     def ready(self) -> None:
-        """Tries what every notebook of a run will need. Raises SandboxError, HiddenCasesError."""
+        """Tries what every notebook of a run will need. Raises SandboxError, HiddenCasesError, ClassSecretError."""
         self._cases()
+        self._seed("")
         self._worker()
+
+    def _seed(self, assignment: str) -> int:
+        root = Path(self.parent.parent.coursedir.root)
+        return class_seed(root, assignment) if self.seed is None else self.seed
 
     def _cases(self) -> dict[str, tuple[Case, ...]]:
         path = Path(self.parent.parent.coursedir.root) / self.hidden_cases
