@@ -51,6 +51,7 @@ class Outcome:
     hints: tuple[str, ...] = ()  # what may explain a wrong result, and is no fault of its own
     peak: int = 0  # bytes: the most that tensors took at once, beside the arguments
     looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
+    undefined: bool = False  # whether a load had masked-off lanes and no `other`
     decoy: "tuple[Decoy, Outcome] | None" = None  # of an isolated answer: what it was called on before, and what came
 
 
@@ -65,9 +66,17 @@ class Decoy:
 
 
 class Runner(Protocol):
-    def call(self, args: tuple, *, shuffle: int | None = None, decoy: Callable[[], Decoy] | None = None) -> Outcome:
-        """Call the answer once. ``shuffle`` seeds another order of the programs of every launch. An isolated runner
-        makes decoys for ``args`` with ``decoy``, and calls the answer on them, too.
+    def call(
+        self,
+        args: tuple,
+        *,
+        shuffle: int | None = None,
+        fill: float | None = None,
+        decoy: Callable[[], Decoy] | None = None,
+    ) -> Outcome:
+        """Call the answer once. ``shuffle`` seeds another order of the programs of every launch; ``fill`` is what
+        masked-off lanes without ``other`` hold, poison where it is None. An isolated runner makes decoys for ``args``
+        with ``decoy``, and calls the answer on them, too.
         """
 
 
@@ -77,7 +86,7 @@ class Unloadable:
     def __init__(self, trouble: Trouble):
         self.trouble = trouble
 
-    def call(self, args: tuple, *, shuffle: int | None = None, decoy=None) -> Outcome:
+    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
         return Outcome(trouble=self.trouble)
 
 
@@ -99,9 +108,9 @@ class InProcess:
         self.names = exercise.parameters if isinstance(exercise, Witness) else tuple(o.name for o in exercise.outputs)
         self.fewest = exercise.fewest if isinstance(exercise, Witness) else len(self.names)
 
-    def call(self, args: tuple, *, shuffle: int | None = None, decoy=None) -> Outcome:
+    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
         on_device = self.backend == "triton" and not interpreted()
-        emulator = Emulator(shuffle=shuffle) if interpreted() else Device()
+        emulator = Emulator(shuffle=shuffle, fill=fill) if interpreted() else Device()
         tensors = {name: a for name, a in zip(self._parameters(), args, strict=False) if isinstance(a, torch.Tensor)}
         copies = {name: emulator.put(name, a) if on_device else self.copy(a) for name, a in tensors.items()}
         mine = [copies.get(name, a) for name, a in zip(self._parameters(), args, strict=False)]
@@ -110,7 +119,7 @@ class InProcess:
             peak.exclude(copy)
         result, trouble = self._watched(mine, emulator, peak)
         outcome = Outcome(trouble=trouble or self._complaint(result, args, emulator), traffic=emulator.traffic)
-        outcome.peak, outcome.looser = peak.most, emulator.looser
+        outcome.peak, outcome.looser, outcome.undefined = peak.most, emulator.looser, emulator.undefined
         outcome.launches = plain_launches(emulator.launches) if interpreted() else ()
         if outcome.trouble is None:
             outputs = as_tuple(result)

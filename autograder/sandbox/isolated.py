@@ -42,6 +42,7 @@ class _Call:
     args: tuple
     room: int | None = None
     shuffle: int | None = None
+    fill: float | None = None
     plan: bool = False
     needed: bool = True  # whether the calls after it are made only if it succeeds
 
@@ -91,7 +92,14 @@ class Isolated:
         if self._own:
             self._own.close()
 
-    def call(self, args: tuple, *, shuffle: int | None = None, decoy: Callable[[], Decoy] | None = None) -> Outcome:
+    def call(
+        self,
+        args: tuple,
+        *,
+        shuffle: int | None = None,
+        fill: float | None = None,
+        decoy: Callable[[], Decoy] | None = None,
+    ) -> Outcome:
         """See `Runner.call`. Troubles beside an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
 
         Calls are made in a process that has called the answer on a decoy, but for the very first one. A second call
@@ -99,7 +107,10 @@ class Isolated:
         give what the answer gave. What came for a decoy is in the outcome of the first or of the second call. Where
         ``decoy`` is left out, it is any numbers of the same layout.
         """
-        known, decoy = self._last, decoy or (lambda: any_numbers(args))
+        decoy = decoy or (lambda: any_numbers(args))
+        if fill is not None:
+            return self._called(args, shuffle, decoy, fill).first
+        known = self._last
         if known is None or known.args is not args:
             self._last = self._called(args, shuffle, decoy)
             return self._last.first
@@ -120,7 +131,9 @@ class Isolated:
         recorded = self._recorded(self._called(args, None, lambda: any_numbers(args)))
         return recorded if isinstance(recorded, Outcome) else self._replayed(recorded, [_Call(args, 0, shuffle)])[0]
 
-    def _called(self, args: tuple, shuffle: int | None, decoy: Callable[[], Decoy]) -> _Known:
+    def _called(
+        self, args: tuple, shuffle: int | None, decoy: Callable[[], Decoy], fill: float | None = None
+    ) -> _Known:
         """Calls the answer in a fresh process: on a decoy, in Triton for the record, then on ``args``."""
         job, triton = {"mode": "answer", "answer": self._code()}, self.backend == "triton"
         alone, self._new = self._new and not triton, False
@@ -128,7 +141,7 @@ class Isolated:
             return _Known(args, self._ask(job, [_Call(args, room=0)])[0][0])
         other = decoy()
         if triton:
-            calls = [_Call(other.args, plan=True, needed=False), _Call(args, 0, shuffle)]
+            calls = [_Call(other.args, plan=True, needed=False), _Call(args, 0, shuffle, fill)]
         else:
             calls = [_Call(other.args, 2, needed=False), _Call(args, 0), _Call(args, 1)]
         before, *rest = self._ask(job, calls)
@@ -214,7 +227,8 @@ class Isolated:
         rooms = [None if call.room is None else (call.room * room, call.room * room + room) for call in calls]
         job |= {"record": self._policy(), "backend": self.backend}
         job["calls"] = [
-            {"args": _specs(call.args, layouts), "shuffle": call.shuffle, "plan": call.plan, "room": where}
+            {"args": _specs(call.args, layouts), "shuffle": call.shuffle, "fill": call.fill}
+            | {"plan": call.plan, "room": where}
             for call, where in zip(calls, rooms, strict=True)
         ]
         with Shared(buffers.size_of(layouts)) as inputs, Shared(room * len(list(filter(None, rooms)))) as outputs:
