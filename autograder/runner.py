@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
+from .apart import far_apart, is_apart
 from .compiler import KernelLaunch
 from .device import Device
 from .emulator import Emulator, EmulatorError
@@ -92,6 +93,8 @@ class Unloadable:
 
 def duplicate(tensor: torch.Tensor) -> torch.Tensor:
     """A copy in memory of its own with the same shape, strides and offset."""
+    if is_apart(tensor.shape, tensor.stride()):
+        return far_apart(tensor)
     copy = torch.empty(0, dtype=tensor.dtype)
     return copy.set_(tensor.untyped_storage().clone(), tensor.storage_offset(), tensor.shape, tensor.stride())
 
@@ -203,8 +206,10 @@ def as_tuple(result) -> tuple:
 
 
 def unchanged(original: torch.Tensor, copy: torch.Tensor) -> bool:
-    """Whether a copy still holds the bits of its original; on the CPU in all of its memory, gaps included."""
-    if copy.device.type != "cpu":
+    """Whether a copy still holds the bits of its original; on the CPU in all of its memory, gaps included but for those
+    that cannot be written.
+    """
+    if copy.device.type != "cpu" or is_apart(copy.shape, copy.stride()):
         return _bytes(original.contiguous()).equal(_bytes(copy.cpu().contiguous()))
     return _bytes(original).equal(_bytes(copy))
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import functools
 import json
 import mmap
 import os
@@ -125,7 +126,14 @@ def _function(job: dict):
 
 def _arguments(specs: list, memory: mmap.mmap) -> tuple:
     """The tensors themselves, in the memory that the parent looks at afterwards."""
-    return tuple(tensor_in(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
+    return tuple(_tensor(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
+
+
+def _tensor(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
+    return _mapped(memory, layout).detach() if layout.is_apart else tensor_in(memory, layout)
+
+
+_mapped = functools.cache(tensor_in)  # once for all calls: there are addresses for one such matrix of each argument
 
 
 class Recorded(InProcess):
