@@ -198,11 +198,20 @@ class InProcess:
                 isinstance(self.exercise, Witness) and isinstance(output, int | float | str)
             ):
                 return Trouble("raised", f"{label} should be a tensor, but is {type(output).__name__}.")
+            if isinstance(output, torch.Tensor) and not _has_storage(output):
+                kind = str(output.layout if output.layout != torch.strided else output.dtype).removeprefix("torch.")
+                return Trouble("raised", f"{label} should be an ordinary dense tensor, but is {kind}.")
         return None
 
 
 def as_tuple(result) -> tuple:
     return tuple(result) if isinstance(result, tuple | list) else (result,)
+
+
+def _has_storage(tensor: torch.Tensor) -> bool:
+    """Whether it lies in memory as numbers one after the other: not sparse, nested, quantized or without data."""
+    strided = tensor.layout == torch.strided and not tensor.is_nested
+    return strided and not tensor.is_quantized and not tensor.is_meta
 
 
 def unchanged(original: torch.Tensor, copy: torch.Tensor) -> bool:

@@ -18,7 +18,7 @@ from ..exercise import Exercise, Output, Witness
 from ..runner import InProcess, Outcome, Trouble, as_tuple, shares_memory
 from ..source import Answer, AnswerError, AnswerRefused, Cell, load, trace
 from .absent import leave_out_drawing
-from .buffers import Layout, contiguous, opened, rounded, span, tensor_in
+from .buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
 from .recorder import Recorder
 from .replay import Kernels, Player
 
@@ -202,6 +202,8 @@ def _deliver(outputs: tuple, memory: mmap.mmap, begin: int, end: int) -> list[di
             described.append({"value": output})
             continue
         layout = contiguous(output.dtype, tuple(output.shape), offset)
+        if layout.dtype not in DTYPES:
+            raise TypeError(f"a tensor of {layout.dtype} cannot be handed over")
         described.append({"dtype": layout.dtype, "shape": list(layout.shape)})
         size = output.numel() * output.element_size()
         if offset + size <= end and output.numel():
