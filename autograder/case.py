@@ -76,9 +76,11 @@ def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, arg
         message = f"{first.output} is wrong in {first.wrong:,} of {first.total:,} elements."
         message = " ".join([message, *outcome.findings[:1], *outcome.hints[:1]])
         return Judged(result("fail", message, failure=first, worst_ulp=worst, curve=curve), None, args, wrong, outcome)
-    misdeed = _misdeed(outcome) or _unsteady(exercise, case, args, backend, runner, outcome, expected, decoy)
+    misdeed, late = _misdeed(outcome), None
+    if not misdeed:
+        misdeed, late = _unsteady(exercise, case, args, backend, runner, outcome, expected, decoy)
     if misdeed:
-        return Judged(result("fail", misdeed, worst_ulp=worst), None, args, None, outcome)
+        return Judged(result("error" if late else "fail", misdeed, worst_ulp=worst), late, args, None, outcome)
     used = max((c.used for c in comparisons), default=0.0)
     return Judged(
         result("pass", f"worst {worst:.2f} ulp, {used:.0%} of the tolerance", worst_ulp=worst, curve=curve),
@@ -131,30 +133,40 @@ def _misdeed(outcome: Outcome) -> str:
     return ""
 
 
-def _unsteady(exercise, case, args, backend, runner, first: Outcome, expected: Expected, decoy) -> str:
-    """Whether the same input gives the same bits, the programs of a launch in any order the same result, and numbers
-    that nobody could foresee a right one.
+def _unsteady(
+    exercise, case, args, backend, runner, first: Outcome, expected: Expected, decoy
+) -> tuple[str, Trouble | None]:
+    """Whether the same input gives other bits, the programs of a launch in another order another result, or numbers
+    that nobody could foresee a wrong one: a sentence, and the time-out, if that is why.
     """
     # The order comes from the name: it goes where the answer runs, and the seed of the inputs must not.
     shuffle = zlib.crc32(case.name.encode()) if backend == "triton" else None
     again = runner.call(args, shuffle=shuffle, decoy=decoy)
     if again.trouble:
-        proof = again.trouble.kind == "refused"  # an isolated runner proves the method in the second call
-        return (
-            again.trouble.message if proof else f"The second call with the same input failed: {again.trouble.message}"
-        )
+        return _second_trouble(again.trouble)
     if again.findings:
-        return again.findings[0]
+        return again.findings[0], None
     unforeseen = _foreseen_only(exercise, case, first) or _foreseen_only(exercise, case, again)
     if unforeseen or _same(first, again):
-        return unforeseen
-    if backend == "torch" or not _same(first, runner.call(args)):
-        return "The same input, given twice, gives different bits."
+        return unforeseen, None
+    in_order = again if backend == "torch" else runner.call(args)
+    if in_order.trouble:
+        return _second_trouble(in_order.trouble)
+    if not _same(first, in_order):
+        return "The same input, given twice, gives different bits.", None
     named = dict(zip(exercise.parameters, args, strict=False))
     comparisons = [compare(expected, i, o, named) for i, o in enumerate(again.outputs)]
     if any(c.complaint or c.failure for c in comparisons):
-        return "The result depends on the order in which the programs of the grid run. A GPU promises no order."
-    return ""
+        order = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
+        return order, None
+    return "", None
+
+
+def _second_trouble(trouble: Trouble) -> tuple[str, Trouble | None]:
+    if trouble.kind == "refused":  # an isolated runner proves the method in the second call
+        return trouble.message, None
+    late = trouble if trouble.kind == "timeout" else None
+    return f"The second call with the same input failed: {trouble.message}", late
 
 
 def _foreseen_only(exercise: Exercise, case: Case, outcome: Outcome) -> str:

@@ -36,6 +36,7 @@ class Trouble:
     message: str
     details: str = ""
     error: str = ""  # the exception's class name where kind is "raised"
+    cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
 
 
 @dataclass

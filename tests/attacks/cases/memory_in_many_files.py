@@ -3,6 +3,7 @@
 # expect: full
 # limits: memory=100000000
 # weak: skip: nothing on this rung would stop it
+# ruff: noqa: F401
 """Keeps more than the limit in files that exist in memory only and are mapped nowhere, each within the limit."""
 
 import ctypes
