@@ -11,6 +11,7 @@ from . import landlock, linux, seccomp
 PAGE = os.sysconf("SC_PAGE_SIZE")
 _FILES = 64  # open files
 _SLACK = 64 << 20
+_WRITTEN = 64 << 20  # the largest file of a compiler
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ def limit(seconds: float, memory: int, shared: int, addresses: int = 0, programs
     _lower(resource.RLIMIT_AS, pages[0] * PAGE + memory + 4 * shared + addresses + _SLACK)
     _lower(resource.RLIMIT_DATA, pages[5] * PAGE + memory + _SLACK)
     _lower(resource.RLIMIT_CPU, int(seconds) + 2)
-    _lower(resource.RLIMIT_FSIZE, max(memory, shared))  # of what it may create in memory: there is no file to write
+    # An answer has no file to write, and one on a disk in memory is memory.
+    _lower(resource.RLIMIT_FSIZE, _WRITTEN if programs else 0)
     _lower(resource.RLIMIT_NOFILE, _FILES)
     if not programs:
         _lower(resource.RLIMIT_NPROC, 0)
