@@ -57,7 +57,32 @@ def _cast(values: np.ndarray, target: tl.dtype, to_zero: bool) -> np.ndarray:
 
 
 class StrictBuilder(interpreter.InterpreterBuilder):
-    """Overrides what the interpreter gets wrong; `patches.Patches` checks that each override replaces something."""
+    """Overrides what the interpreter gets wrong; `patches.Patches` checks that each override replaces something.
+
+    unused: True while an atomic runs whose result the kernel does not use.
+    """
+
+    unused = False
+
+    # Python
+
+    def decide(self, data: np.ndarray) -> "int | float | bool":
+        """The one value of a scalar on which Python code depends."""
+        return data.item()
+
+    def holds(self, data: np.ndarray) -> bool:
+        """Whether an assertion is true in every lane."""
+        return bool(data.all())
+
+    def print(self, *values, **options) -> None:
+        print(*values, **options)
+
+    def create_assert(self, condition, message):
+        if not self.holds(condition.data):
+            raise AssertionError(message)
+
+    def create_assume(self, condition):
+        self.create_assert(condition, "Assume failed")
 
     # memory
 
@@ -224,7 +249,8 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         if a.dtype.scalar == tl.float32 and input_precision != interpreter._ir.INPUT_PRECISION.IEEE:
             self.emulator.loose("dot")
         accumulate = np.float64 if d.data.dtype == np.float64 else np.float32 if d.data.dtype.kind == "f" else np.int32
-        product = np.matmul(_wide(a).astype(accumulate), _wide(b).astype(accumulate))
+        left, right = (np.ascontiguousarray(_wide(arg), dtype=accumulate) for arg in (a, b))
+        product = np.matmul(left, right)
         return _handle(product + d.data, d.dtype.scalar)
 
     def create_gather(self, src, indices, axis):

@@ -1,0 +1,93 @@
+"""The lanes of an access by many programs: which of them are on, and how their elements lie in memory.
+
+Offsets, masks and values have shape ``(rows, *block)``; rows is the number of programs of the pass, or 1 where all
+programs hold the same.
+"""
+
+import math
+
+import numpy as np
+
+_SHORT = 16  # rows of fewer elements are gathered one by one
+
+
+class Lanes:
+    """The lanes that are on, in one of three forms: all of them, the same columns in every row, or any.
+
+    at: the offsets of the lanes that are on: ``(rows, *block)``, ``(rows, columns)`` or flat.
+    """
+
+    def __init__(self, offsets: np.ndarray, mask: np.ndarray | None):
+        self.rows, self.block = offsets.shape[0], offsets.shape[1:]
+        self.width = math.prod(self.block)
+        self.columns = self.flat = self.on = None
+        if mask is None or mask.all():
+            self.at = offsets
+        elif mask.shape[0] == 1:
+            self.columns = _indices(np.broadcast_to(mask, (1, *self.block)).ravel())
+            self.at = offsets.reshape(self.rows, -1)[:, self.columns]
+        else:
+            self.rows = mask.shape[0]
+            self.on = np.broadcast_to(mask, (self.rows, *self.block)).reshape(self.rows, -1)
+            self.flat = _indices(self.on.ravel())
+            self.at = self.pick(offsets)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.rows, *self.block
+
+    @property
+    def every(self) -> bool:
+        return self.columns is None and self.flat is None
+
+    def pick(self, values: np.ndarray) -> np.ndarray:
+        """The elements of ``(rows or 1, *block)`` in these lanes, in the order of ``at``."""
+        values = np.broadcast_to(values, self.shape)
+        if self.every:
+            return values
+        return values.ravel()[self.flat] if self.columns is None else values.reshape(self.rows, -1)[:, self.columns]
+
+    def put(self, values: np.ndarray, into: np.ndarray) -> None:
+        """Write values in the order of ``at`` into a C-contiguous array of ``(rows, *block)``."""
+        if self.columns is None:
+            into.reshape(-1)[self.flat] = values
+        else:
+            into.reshape(into.shape[0], -1)[:, self.columns] = values
+
+    def owners(self, numbers: np.ndarray) -> np.ndarray:
+        """The number of each lane's program, shaped like ``at``; ``numbers`` has one for each row."""
+        if self.flat is not None:
+            return np.repeat(numbers, self.width)[self.flat]
+        return np.broadcast_to(numbers.reshape(-1, *(1,) * (self.at.ndim - 1)), self.at.shape)
+
+    def counts(self) -> int | np.ndarray:
+        """Lanes that are on: one number where every row has as many, else one for each row."""
+        return self.at.size // self.rows if self.on is None else np.count_nonzero(self.on, axis=1)
+
+
+def _indices(on: np.ndarray) -> "slice | np.ndarray":
+    """Positions of the True elements; a slice where they come first."""
+    n = int(np.count_nonzero(on))
+    return slice(0, n) if on[:n].all() else np.flatnonzero(on)
+
+
+def is_run(at: np.ndarray, low: int, high: int) -> bool:
+    """Whether the offsets are low, low + 1, ..., high in memory order: a slice, in which no element occurs twice."""
+    if high - low + 1 != at.size:
+        return False
+    flat = at.ravel()
+    return flat[0] == low and bool((flat == np.arange(low, high + 1, dtype=flat.dtype)).all())
+
+
+def gather(words: np.ndarray, at: np.ndarray, low: int, high: int) -> np.ndarray:
+    """``words[at]`` as a fresh array; neighbours are copied whole."""
+    if is_run(at, low, high):
+        return words[low : high + 1].reshape(at.shape).copy()
+    width = at.shape[-1]
+    if width >= _SHORT and at.ndim > 1:
+        first = at[0].ravel()
+        if first[width - 1] - first[0] == width - 1:
+            start = at[..., :1]
+            if (at == start + np.arange(width, dtype=at.dtype)).all():
+                return np.lib.stride_tricks.sliding_window_view(words, width)[start[..., 0]]
+    return words.take(at)
