@@ -9,51 +9,9 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
 from . import arithmetic, assembly, float8, libdevice, poison
+from .handles import cast, numpy_type, rounded, wide
 
-_original_numpy_type = interpreter._get_np_dtype
-_numpy_types: dict[str, np.dtype] = {}
 _SEMANTICS = interpreter._ir.MEM_SEMANTIC
-
-
-def numpy_type(dtype: tl.dtype) -> np.dtype:
-    """The numpy type in which the interpreter holds a Triton type, remembered by the scalar's name."""
-    name = dtype.scalar.name
-    if name not in _numpy_types:
-        _numpy_types[name] = _original_numpy_type(dtype)
-    return _numpy_types[name]
-
-
-def _wide(handle: TensorHandle) -> np.ndarray:
-    """The handle's values in a type numpy can compute with."""
-    dtype = handle.dtype.scalar
-    if dtype == tl.bfloat16:
-        return arithmetic.from_bf16(handle.data)
-    return float8.to_float32(handle.data, dtype) if dtype in float8.FORMATS else handle.data
-
-
-def _handle(values: np.ndarray, dtype: tl.dtype) -> TensorHandle:
-    """Values rounded to a Triton type. A comparison's result is int1, whatever was compared."""
-    if values.dtype == np.bool_:
-        return TensorHandle(values, tl.int1)
-    if dtype == tl.bfloat16:
-        return TensorHandle(arithmetic.to_bf16(values), dtype)
-    wanted = numpy_type(dtype)
-    return TensorHandle(values if values.dtype == wanted else values.astype(wanted), dtype)
-
-
-def _cast(values: np.ndarray, target: tl.dtype, to_zero: bool) -> np.ndarray:
-    if target == tl.bfloat16:
-        if values.dtype == np.float64:
-            values = values.astype(np.float32) if to_zero else arithmetic.narrow(values)
-        return arithmetic.to_bf16(values.astype(np.float32), to_zero)
-    if target in float8.FORMATS:
-        return float8.from_floats(values, target)
-    dtype = numpy_type(target)
-    if values.dtype.kind == "f" and dtype.kind in "iu":
-        return arithmetic.to_integer(values, dtype)
-    if to_zero and dtype.kind == "f" and dtype.itemsize < values.itemsize:
-        return arithmetic.truncate(values, dtype)
-    return values.astype(dtype)
 
 
 class StrictBuilder(interpreter.InterpreterBuilder):
@@ -95,11 +53,17 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     def _load(self, ptrs, mask, other, policy, named):
         dtype = ptrs.get_element_ty()
         volatile = bool(named.get("is_volatile", policy[-1] if policy else False))
-        filler = poison.of_triton(dtype, numpy_type(dtype))
+        filler = self._filler(dtype)
         values = self.emulator.access.load(
             ptrs.data, _mask(mask), None if other is None else other.data, filler, volatile
         )
         return TensorHandle(values, dtype)
+
+    def _filler(self, dtype: tl.dtype) -> np.ndarray:
+        """What a masked-off lane without ``other`` holds."""
+        if self.emulator.fill is None:
+            return poison.of_triton(dtype, numpy_type(dtype))
+        return poison.constant(self.emulator.fill, dtype.scalar, numpy_type(dtype))
 
     def create_store(self, ptr, val, *policy):
         self._store(ptr, val, None)
@@ -143,13 +107,13 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     def cast_impl(self, src, dst_type):
         if self._is_foreign(src.dtype, dst_type):
             return super().cast_impl(src, dst_type)
-        return TensorHandle(_cast(_wide(src), dst_type.scalar, False), dst_type.scalar)
+        return TensorHandle(cast(wide(src), dst_type.scalar, False), dst_type.scalar)
 
     def create_fp_to_fp(self, src, dst_type, rounding_mode):
         if self._is_foreign(src.dtype, dst_type):
             return super().create_fp_to_fp(src, dst_type, rounding_mode)
         to_zero = rounding_mode == interpreter._ir.ROUNDING_MODE.RTZ
-        return TensorHandle(_cast(_wide(src), dst_type.scalar, to_zero), dst_type.scalar)
+        return TensorHandle(cast(wide(src), dst_type.scalar, to_zero), dst_type.scalar)
 
     def _is_foreign(self, *types):
         """A float8 that only AMD has: its conversions stay the interpreter's."""
@@ -164,13 +128,13 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     # arithmetic
 
     def binary_op(self, lhs, rhs, op):
-        a, b = _wide(lhs), _wide(rhs)
+        a, b = wide(lhs), wide(rhs)
         if a.dtype == np.bool_ and b.dtype == np.bool_ and op in (np.add, np.subtract, np.multiply):
             return TensorHandle((op(a.astype(np.int8), b.astype(np.int8)) & 1).astype(np.bool_), tl.int1)
-        return _handle(op(a, b), lhs.dtype.scalar)
+        return rounded(op(a, b), lhs.dtype.scalar)
 
     def unary_op(self, arg, op):
-        return _handle(op(_wide(arg)), arg.dtype.scalar)
+        return rounded(op(wide(arg)), arg.dtype.scalar)
 
     def create_mul(self, lhs, rhs):
         product = self.binary_op(lhs, rhs, np.multiply)
@@ -202,8 +166,8 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         dtype = z.dtype.scalar
         if dtype == tl.float64:
             return super().create_fma(x, y, z)
-        rounded = arithmetic.fma(_wide(x), _wide(y), _wide(z))
-        return TensorHandle(_cast(rounded, dtype, False), dtype)
+        odd = arithmetic.fma(wide(x), wide(y), wide(z))
+        return TensorHandle(cast(odd, dtype, False), dtype)
 
     def create_fdiv(self, lhs, rhs):
         if lhs.dtype.scalar == tl.float32:
@@ -214,7 +178,7 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         """A function in float64, rounded once: what every device approximates, and the same on every machine."""
         if loose:
             self.emulator.loose(loose)
-        return _handle(op(_wide(arg).astype(np.float64)), arg.dtype.scalar)
+        return rounded(op(wide(arg).astype(np.float64)), arg.dtype.scalar)
 
     def create_exp(self, arg):
         return self._function(arg, np.exp, "exp")
@@ -249,9 +213,9 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         if a.dtype.scalar == tl.float32 and input_precision != interpreter._ir.INPUT_PRECISION.IEEE:
             self.emulator.loose("dot")
         accumulate = np.float64 if d.data.dtype == np.float64 else np.float32 if d.data.dtype.kind == "f" else np.int32
-        left, right = (np.ascontiguousarray(_wide(arg), dtype=accumulate) for arg in (a, b))
+        left, right = (np.ascontiguousarray(wide(arg), dtype=accumulate) for arg in (a, b))
         product = np.matmul(left, right)
-        return _handle(product + d.data, d.dtype.scalar)
+        return rounded(product + d.data, d.dtype.scalar)
 
     def create_gather(self, src, indices, axis):
         """The interpreter's, but an index outside the block is no error of numpy's and does not count from the end."""
@@ -270,8 +234,8 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     def create_extern_elementwise(self, libName, libPath, symbol, argList, retType, isPure):
         if "fast" in symbol:
             self.emulator.loose("fast")
-        values = libdevice.call(symbol, [_wide(arg) for arg in argList])
-        return TensorHandle(_cast(values, retType.scalar, False), retType.scalar)
+        values = libdevice.call(symbol, [wide(arg) for arg in argList])
+        return TensorHandle(cast(values, retType.scalar, False), retType.scalar)
 
     def create_inline_asm(self, inlineAsm, constraints, values, type, isPure, pack):
         self.emulator.loose("fast")

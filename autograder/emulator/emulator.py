@@ -23,6 +23,7 @@ class Emulator:
 
     shuffle: None runs the programs of a grid in order; a seed runs them in another order, and picks another autotune
     configuration.
+    fill: what masked-off lanes of a load without ``other`` hold; None is poison. Today's NVIDIA backends fill in 0.
 
     A launch stops with `EmulatorError`, before the access is performed, at the first access out of bounds, grid a GPU
     refuses, operation the emulator does not know, or exception in the kernel. Races, and stores of different values to
@@ -31,19 +32,17 @@ class Emulator:
     stored, reads of memory nobody wrote, integers that wrapped, indices outside a block. They explain a wrong result;
     alone they are no fault.
 
-    together: run as many programs of a launch at one time as ``memory`` allows (`grid`); one program at a time finds
-        the same. A launch that cannot run together, because something is to be reported or an order is needed, is
-        undone and runs one program at a time; `fallbacks` says which, and why.
-    memory: bytes that the values of the programs running together may take, besides the launch's tensors and copies of
-        those it stores to.
+    together (a class attribute, True): run as many programs of a launch at one time as ``memory`` allows (`grid`); one
+        program at a time finds the same. A launch that cannot run together, because something is to be reported or an
+        order is needed, is undone and runs one program at a time; `fallbacks` says which, and why.
+    memory (a class attribute, 256 MiB): bytes that the values of the programs running together may take, besides the
+        launch's tensors and copies of those it stores to.
     """
 
-    together = True
+    together, memory = True, 256 << 20
 
-    def __init__(self, shuffle: int | None = None, *, together: bool | None = None, memory: int = 256 << 20):
-        self.shuffle, self.memory = shuffle, memory
-        if together is not None:
-            self.together = together
+    def __init__(self, shuffle: int | None = None, fill: float | None = None):
+        self.shuffle, self.fill = shuffle, fill
         self._clear()
 
     def _clear(self) -> None:
@@ -61,6 +60,7 @@ class Emulator:
         self._stamp = 1
         self._access: Access | None = None
         self._time = 0.0
+        self._undefined = False
         self._patches: Patches | None = None
 
     def __enter__(self) -> "Emulator":
@@ -99,6 +99,11 @@ class Emulator:
     def looser(self) -> tuple[str, ...]:
         """Operations a launch used whose result on a GPU may differ from the emulator's; `CANNOT_SHOW` says how."""
         return tuple(operation for operation, _ in CANNOT_SHOW if operation in self._looser)
+
+    @property
+    def undefined(self) -> bool:
+        """Whether a load had masked-off lanes and no ``other``: what they hold is up to the backend."""
+        return self._undefined
 
     def poison_(self, tensor: torch.Tensor) -> torch.Tensor:
         """Fill a fresh uninitialised tensor with its dtype's poison and remember that nobody has written it.
@@ -147,7 +152,14 @@ class Emulator:
         x, y, z = launch.grid
         self._launches.append(launch)
         self._access = Access(
-            launch.name, launch.grid, self._stamp, self.shadow, self._report, self._hint, self.pattern
+            launch.name,
+            launch.grid,
+            self._stamp,
+            self.shadow,
+            self._report,
+            self._hint,
+            self.pattern,
+            self.note_undefined,
         )
         self._stamp += x * y * z + 1
         self.launching = True
@@ -175,6 +187,9 @@ class Emulator:
     def next_time(self) -> float:
         self._time += 1
         return self._time if self._random is None else float(self._random.random())
+
+    def note_undefined(self) -> None:
+        self._undefined = True
 
     def loose(self, operation: str) -> None:
         self._looser.add(operation)

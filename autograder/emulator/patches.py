@@ -26,10 +26,10 @@ from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import autotuner, interpreter
 
-from . import builder as builder_module
 from . import dialect, launch, rewrite, shortcuts
 from .builder import StrictBuilder
 from .findings import EmulatorError
+from .handles import numpy_type
 from .reduction import StrictReduce, StrictScan
 
 _NEEDED = {
@@ -125,7 +125,7 @@ class Patches:
         smallest = {"min_dot_size": min_dot_size(GPUTarget("cuda", 80, 32))}
         self._set(builder, "codegen_fns", builder.codegen_fns | smallest)
         # Asked several times for each operation; Triton builds a table of all types to answer.
-        self._set(interpreter, "_get_np_dtype", builder_module.numpy_type)
+        self._set(interpreter, "_get_np_dtype", numpy_type)
         for owner, name, quicker in (
             (tl.block_type, "__init__", shortcuts.block_type),
             (tl.tensor, "__init__", shortcuts.tensor),

@@ -5,7 +5,7 @@ import torch
 from ...kernels.wild import linear_cross_entropy as wild
 from ..exercise import Case, Exercise, Output, Tolerance, WildBug
 from ..inputs import normal
-from ..loss_inputs import CONVERT, HALVES, IGNORE, OUT_OF_RANGE, ignored, labelled, names
+from ..loss_inputs import CONVERT, HALVES, IGNORE, OUT_OF_RANGE, ignored, labelled, names, without_bad_labels
 from ..row_inputs import EPS, floors
 from .cross_entropy import ANSWERS, checked, cross_entropy, cross_entropy_gradient
 
@@ -89,7 +89,7 @@ def _refused(name: str, row: int, label: int, hint: str) -> Case:
         return hidden, weight, labels
 
     more = " Raise an IndexError that names the row of the whole batch."
-    return Case(name, inputs, hint + more, raises=IndexError, says=names(row, label))
+    return Case(name, inputs, hint + more, raises=IndexError, says=names(row, label), repaired=without_bad_labels(50))
 
 
 def _one_nan(generator):

@@ -10,8 +10,8 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
-from .. import poison
-from ..builder import StrictBuilder, numpy_type
+from ..builder import StrictBuilder
+from ..handles import numpy_type
 from .fallback import Fallback, TooWide
 from .pointers import BlockPointer, Descriptor, Pointer
 
@@ -42,7 +42,7 @@ class GridBuilder(StrictBuilder):
     # Python
 
     def decide(self, data):
-        return self.programs.decide(data)
+        return self.programs.decide(data, self.memory.put_off)
 
     def holds(self, data):
         return bool(self.programs.only_live(data).all())
@@ -138,8 +138,7 @@ class GridBuilder(StrictBuilder):
         if named.get("is_volatile", policy[-1] if policy else False):
             raise Fallback("a volatile load")
         dtype = ptrs.get_element_ty()
-        filler = poison.of_triton(dtype, numpy_type(dtype))
-        return TensorHandle(self.memory.load(ptrs, _data(mask), _data(other), filler), dtype)
+        return TensorHandle(self.memory.load(ptrs, _data(mask), _data(other), self._filler(dtype)), dtype)
 
     def _store(self, ptrs, value, mask):
         _known(ptrs)

@@ -79,10 +79,8 @@ def is_run(at: np.ndarray, low: int, high: int) -> bool:
     return flat[0] == low and bool((flat == np.arange(low, high + 1, dtype=flat.dtype)).all())
 
 
-def gather(words: np.ndarray, at: np.ndarray, low: int, high: int) -> np.ndarray:
-    """``words[at]`` as a fresh array; neighbours are copied whole."""
-    if is_run(at, low, high):
-        return words[low : high + 1].reshape(at.shape).copy()
+def gather(words: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """``words[at]``; rows of neighbours are copied whole."""
     width = at.shape[-1]
     if width >= _SHORT and at.ndim > 1:
         first = at[0].ravel()

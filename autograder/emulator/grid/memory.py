@@ -8,7 +8,7 @@ from ..access import Access, may_be_poison
 from ..memory import Region
 from ..shadow import Shadow
 from .fallback import Fallback
-from .lanes import Lanes, gather
+from .lanes import Lanes
 from .pointers import Pointer
 from .programs import Programs
 from .storage import SEVERAL, Storage
@@ -17,7 +17,7 @@ from .storage import SEVERAL, Storage
 class Memory:
     """The memory of one launch. ``programs`` is set for each pass in turn.
 
-    ranks: where in the launch's order each program comes, or None where they come by number.
+    ranks: where in the launch's order each program comes, or None where they come by number. remembered: of `Storage`.
     """
 
     def __init__(
@@ -25,9 +25,12 @@ class Memory:
         access: Access,
         shadow: Callable[[Region], Shadow],
         pattern: Callable[[Region], np.ndarray | None],
+        undefined: Callable[[], None],
         ranks: np.ndarray | None,
+        remembered: int,
     ):
-        self.access, self._shadow, self._pattern, self._ranks = access, shadow, pattern, ranks
+        self.access, self._shadow, self._pattern, self._undefined = access, shadow, pattern, undefined
+        self._ranks, self._remembered = ranks, remembered
         self._storages: dict[int, Storage] = {}
         self._traffic: dict[int, list] = {}
 
@@ -39,7 +42,6 @@ class Memory:
         self._suspicious = False  # some program loaded masked-off lanes without `other`
         self._stored = self._atomics = False
         self._moved: list[tuple[Region, str, int | np.ndarray]] = []  # bytes of each program, or by row
-        programs.on_parting = self._put_off
 
     def end(self) -> None:
         live = self.programs.live
@@ -48,10 +50,11 @@ class Memory:
             self._traffic.setdefault(id(region), [region, {"loaded": 0, "stored": 0}])[1][way] += total
 
     def restart(self) -> None:
-        """Take back what the programs of this pass stored: they will begin anew."""
-        self._put_off(np.arange(len(self._numbers)))
+        """Take back what all programs of this pass stored."""
+        self.put_off(np.arange(len(self._numbers)))
 
-    def _put_off(self, rows: np.ndarray) -> None:
+    def put_off(self, rows: np.ndarray) -> None:
+        """Take back what some programs of this pass stored: they will begin anew."""
         if self._atomics:
             raise Fallback("programs part after an atomic, which cannot be taken back")
         if self._stored:
@@ -80,6 +83,7 @@ class Memory:
         if other is None:
             result = np.full(lanes.shape, filler[0], filler.dtype)
             self._suspicious = True
+            self._undefined()
             if values is not None and not region.tensor.dtype.is_floating_point:
                 raise Fallback("integers loaded under a mask without `other`")
         else:
@@ -92,8 +96,7 @@ class Memory:
 
     def _load(self, region: Region, lanes: Lanes) -> np.ndarray:
         storage, at, low, high = self._place("load", region, lanes.at)
-        values = gather(storage.words, at, low, high)
-        storage.read(at, self._readers(lanes), values, self._pattern(region))
+        values = storage.read(at, low, high, self._readers(lanes), self._pattern(region))
         self._count(region, "loaded", lanes)
         return values
 
@@ -150,7 +153,7 @@ class Memory:
         address = region.tensor.untyped_storage().data_ptr()
         storage = self._storages.get(address)
         if storage is None:
-            storage = self._storages[address] = Storage(self._shadow(region), self.access.first)
+            storage = self._storages[address] = Storage(self._shadow(region), self.access.first, self._remembered)
         if region.itemsize != storage.unit:
             raise Fallback("elements of several sizes in one storage")
         start = (region.real - address) // storage.unit

@@ -18,13 +18,19 @@ from .reduction import GridReduce, GridScan
 
 _MOST_LANES = 1 << 17  # elements of the widest array: what a processor's cache holds is quickest
 _BYTES_PER_LANE = 2048  # of all arrays that a kernel holds at one time, generously
+_REMEMBERED = 32  # loads of so many arrays are remembered by their offsets
 
 
 class _Watcher:
-    """The emulator as a pass sees it. A hint is worth a closer look."""
+    """The emulator as a pass sees it: notes that count when the launch is done. A hint is worth a closer look."""
 
-    def __init__(self):
+    def __init__(self, fill: float | None):
+        self.fill = fill
         self.looser: set[str] = set()
+        self.undefined = False
+
+    def note_undefined(self) -> None:
+        self.undefined = True
 
     def loose(self, operation: str) -> None:
         self.looser.add(operation)
@@ -44,11 +50,13 @@ def run(
     order: program numbers as one program at a time would run them. Only atomics ask for it: programs of which none
     reads what another stores leave the same bits in any order.
     """
-    memory = Memory(access, emulator.shadow, emulator.pattern, None if emulator.shuffle is None else np.argsort(order))
-    watcher, printed = _Watcher(), io.StringIO()
+    watcher, printed = _Watcher(emulator.fill), io.StringIO()
+    ranks = None if emulator.shuffle is None else np.argsort(order)
+    lanes = max(1, min(_MOST_LANES, emulator.memory // _BYTES_PER_LANE))
+    memory = Memory(access, emulator.shadow, emulator.pattern, watcher.note_undefined, ranks, _REMEMBERED * lanes)
     access.printed = printed
     try:
-        with _Patches(memory, watcher, emulator.memory), np.errstate(all="ignore"):
+        with _Patches(memory, watcher, lanes), np.errstate(all="ignore"):
             _passes(fn, arguments, grid, memory)
     except (Fallback, Exception) as reason:  # a kernel's own error is told by program
         memory.undo()
@@ -60,6 +68,8 @@ def run(
     memory.finish()
     for operation in watcher.looser:
         emulator.loose(operation)
+    if watcher.undefined:
+        emulator.note_undefined()
     print(printed.getvalue(), end="")
     return True
 
@@ -99,9 +109,8 @@ def _sentence(reason: BaseException) -> str:
 class _Patches:
     """What the interpreter needs while passes run, on top of the emulator's own patches."""
 
-    def __init__(self, memory: Memory, watcher: _Watcher, budget: int):
-        self._values = {"memory": memory, "emulator": watcher, "widest": 1, "unused": False}
-        self._values["lanes"] = max(1, min(_MOST_LANES, budget // _BYTES_PER_LANE))
+    def __init__(self, memory: Memory, watcher: _Watcher, lanes: int):
+        self._values = {"memory": memory, "emulator": watcher, "lanes": lanes, "widest": 1, "unused": False}
 
     def __enter__(self) -> None:
         builder = interpreter.interpreter_builder

@@ -7,7 +7,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
-from ..builder import numpy_type
+from ..handles import numpy_type
 from ..memory import AddressSpace, Region
 from .fallback import Fallback
 

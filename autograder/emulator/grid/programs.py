@@ -21,13 +21,13 @@ class Programs:
         self.ids = [_uniform(component.astype(np.int32)) for component in (x, y, z)]
         self.live = np.arange(len(numbers))
         self.waiting: list[np.ndarray] = []
-        self.on_parting: Callable[[np.ndarray], None] = lambda rows: None  # told of the rows that are put off
         self._stand_in: np.ndarray | None = None  # for each row, a row that goes on
 
-    def decide(self, data: np.ndarray) -> int | float | bool:
+    def decide(self, data: np.ndarray, put_off: Callable[[np.ndarray], None]) -> int | float | bool:
         """The value on which the programs agree, after those that do not agree have been put off.
 
-        A program that begins anew decides the same: nobody else stores what it reads, which is checked.
+        put_off: told of the rows that wait. A program that begins anew decides the same: nobody else stores what it
+        reads, which is checked.
         """
         data = data.reshape(data.shape[0])
         if data.size == 1:
@@ -35,11 +35,11 @@ class Programs:
         values, groups, counts = np.unique(data[self.live], return_inverse=True, return_counts=True)
         most = int(counts.argmax())
         if values.size > 1:
+            put_off(self.live[groups != most])
             self._part(groups, most, values.size)
         return values[most].item()
 
     def _part(self, groups: np.ndarray, most: int, count: int) -> None:
-        self.on_parting(self.live[groups != most])
         self.waiting += [self.numbers[self.live[groups == group]] for group in range(count) if group != most]
         self.live = self.live[groups == most]
         self._stand_in = np.full(len(self.numbers), self.live[0])

@@ -10,23 +10,26 @@ import numpy as np
 from .. import poison
 from ..shadow import Pages, Shadow
 from .fallback import Fallback
-from .lanes import is_run
+from .lanes import gather, is_run
 
 SEVERAL = -1  # read by more than one program
-_MOST_READS = 1 << 22  # offsets that are remembered before they become stamps
 
 
 class Storage:
-    """The words of one storage in units of its smallest access. ``first``: the launch's first program number."""
+    """The words of one storage in units of its smallest access.
 
-    def __init__(self, shadow: Shadow, first: int):
+    first: the launch's first program number. remembered: the most offsets of loads that are kept as they are; more
+    become stamps, as they all do when the storage is stored to. What is only loaded costs no stamps.
+    """
+
+    def __init__(self, shadow: Shadow, first: int, remembered: int):
         raw = poison.memory(shadow.address, shadow.nbytes)
         self.words = raw[: raw.size // shadow.unit * shadow.unit].view(f"u{shadow.unit}")
         self.address, self.unit, self.writer = shadow.address, shadow.unit, shadow.writer
-        self.first = first
+        self._first, self._remembered = first, remembered
         self._huge = isinstance(shadow.writer, Pages)
-        self._before: tuple[np.ndarray, np.ndarray] | None = None  # words and stamps before the first store
-        self._reads: list[tuple[np.ndarray, np.ndarray | int]] = []
+        self._before: tuple[np.ndarray, np.ndarray] | None = None  # words before the first store, and which had stamps
+        self._reads: list[tuple[np.ndarray | slice, np.ndarray | int]] = []
         self._read_lanes = 0
         self._readers: np.ndarray | None = None
         self._loaded = self._atomic = False
@@ -35,35 +38,42 @@ class Storage:
         if self._before is None:
             if self._huge:
                 raise Fallback("a storage too large to copy")
-            self._before = self.words.copy(), self.writer.copy()
+            self._before = self.words.copy(), self.writer != 0
 
-    def put_back(self) -> None:
-        """As before the launch."""
+    def put_back(self, where: "slice | np.ndarray" = slice(None)) -> None:
+        """As before the launch. A stamp of an earlier launch says only that somebody wrote."""
         if self._before is not None:
-            self.words[...], self.writer[...] = self._before
+            self.words[where], self.writer[where] = (kept[where] for kept in self._before)
 
     def put_back_of(self, numbers: np.ndarray) -> None:
         """Take back what some programs stored."""
         if self._before is not None:
-            where = np.flatnonzero(np.isin(self.writer >> 2, numbers))
-            self.words[where], self.writer[where] = (kept[where] for kept in self._before)
+            self.put_back(np.flatnonzero(np.isin(self.writer >> 2, numbers)))
 
-    def read(self, at: np.ndarray, owners: np.ndarray | int, values: np.ndarray, pattern: np.ndarray | None) -> None:
-        """Programs have loaded ``values``. ``pattern``: the poison in memory that nobody wrote."""
+    def read(
+        self, at: np.ndarray, low: int, high: int, owners: np.ndarray | int, pattern: np.ndarray | None
+    ) -> np.ndarray:
+        """The words at ``at``, whose least and greatest are ``low`` and ``high``.
+
+        owners: the program of each lane, or of all. pattern: the poison in memory that nobody wrote.
+        """
         self._loaded = True
         if self._atomic:
             raise Fallback("an atomic and a plain access to one storage")
+        run = is_run(at, low, high)
+        where = slice(low, high + 1) if run else at
+        values = self.words[where].reshape(at.shape).copy() if run else gather(self.words, at)
         if self._before is not None:
-            stamps = self.writer.take(at)
-            if ((stamps >= 4 * self.first) & (stamps >> 2 != owners)).any():
+            stamps = _look(self.writer, where, at.shape)
+            if ((stamps >= 4 * self._first) & (stamps >> 2 != owners)).any():
                 raise Fallback("a program reads what another stored")
         self._unwritten(at, values, pattern)
-        if self._huge:
-            return  # a store would fall back anyway
-        self._reads.append((at, owners))
-        self._read_lanes += at.size
-        if self._before is not None or self._read_lanes > _MOST_READS:
-            self._stamp_reads()
+        if not self._huge:  # there, a store falls back anyway
+            self._reads.append((where, owners if isinstance(owners, int) or not run else owners.reshape(at.shape)))
+            self._read_lanes += 0 if run else at.size
+            if self._before is not None or self._read_lanes > self._remembered:
+                self._stamp_reads()
+        return values
 
     def _unwritten(self, at: np.ndarray, values: np.ndarray, pattern: np.ndarray | None) -> None:
         if pattern is not None and pattern.itemsize == values.itemsize:
@@ -74,13 +84,17 @@ class Storage:
     def _stamp_reads(self) -> None:
         if self._readers is None:
             self._readers = np.zeros(self.words.size, np.int32)
-        for at, owners in self._reads:
-            seen = self._readers.take(at)
+        for where, owners in self._reads:
+            shape = np.shape(owners) if isinstance(where, slice) else where.shape
+            seen = _look(self._readers, where, shape or -1)
             stamps = np.where((seen == 0) | (seen == owners), owners, SEVERAL)
-            self._readers[at] = stamps
-            met = self._readers.take(at) != stamps  # two programs of this very load
+            if isinstance(where, slice):
+                self._readers[where] = stamps.ravel()
+                continue
+            self._readers[where] = stamps
+            met = self._readers.take(where) != stamps  # two programs of this very load
             if met.any():
-                self._readers[at[met]] = SEVERAL
+                self._readers[where[met]] = SEVERAL
         self._reads, self._read_lanes = [], 0
 
     def write(self, at: np.ndarray, low: int, high: int, values: np.ndarray, owners: np.ndarray) -> None:
@@ -89,22 +103,23 @@ class Storage:
             raise Fallback("an atomic and a plain access to one storage")
         again = self._before is not None
         self._keep()
+        run = is_run(at, low, high)
+        where = slice(low, high + 1) if run else at
         if self._reads or self._readers is not None:
             self._stamp_reads()
-            seen = self._readers.take(at)
+            seen = _look(self._readers, where, at.shape)
             if ((seen != 0) & (seen != owners)).any():
                 raise Fallback("a program stores what another read")
         stamps = owners * 4 + 1
-        run = is_run(at, low, high)
         if run:
-            at, values, stamps = slice(low, high + 1), values.ravel(), stamps.ravel()
+            values, stamps = values.ravel(), stamps.ravel()
         if again:
-            old = self.writer[at]
-            if ((old >= 4 * self.first) & (old != stamps)).any():
+            old = self.writer[where]
+            if ((old >= 4 * self._first) & (old != stamps)).any():
                 raise Fallback("two programs store one element")
-        self.writer[at] = stamps
-        self.words[at] = values
-        if not run and ((self.writer[at] != stamps).any() or (self.words[at] != values).any()):
+        self.writer[where] = stamps
+        self.words[where] = values
+        if not run and ((self.writer[where] != stamps).any() or (self.words[where] != values).any()):
             raise Fallback("two lanes store one element")
 
     def update(self, at: np.ndarray, values: np.ndarray, operation: np.ufunc, pattern: np.ndarray | None) -> np.ndarray:
@@ -115,5 +130,9 @@ class Storage:
         self._atomic = True
         self._unwritten(at, self.words.take(at), pattern)
         operation.at(self.words.view(values.dtype), at, values)
-        self.writer[at] = 4 * self.first + 3
+        self.writer[at] = 4 * self._first + 3
         return self.words.take(at).view(values.dtype)
+
+
+def _look(array: np.ndarray, where: "slice | np.ndarray", shape) -> np.ndarray:
+    return array[where].reshape(shape) if isinstance(where, slice) else array.take(where)
