@@ -34,7 +34,7 @@ atexit.register(print, "from an exit handler")
 def run(*arguments, **environment):
     command = [sys.executable, "-m", "graded_kernels.autograder", *map(str, arguments)]
     variables = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"} | environment
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=variables)
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, env=variables)
 
 
 @pytest.fixture

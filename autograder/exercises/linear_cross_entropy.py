@@ -3,8 +3,9 @@
 import torch
 
 from ...kernels.wild import linear_cross_entropy as wild
+from ..apart import far_apart
 from ..exercise import Case, Exercise, Output, Tolerance, WildBug
-from ..inputs import normal
+from ..inputs import BEYOND, BEYOND_HINT, normal
 from ..loss_inputs import CONVERT, HALVES, IGNORE, OUT_OF_RANGE, ignored, labelled, names, without_bad_labels
 from ..row_inputs import EPS, floors
 from .cross_entropy import ANSWERS, checked, cross_entropy, cross_entropy_gradient
@@ -66,6 +67,11 @@ def _batch(
         return (hidden, weight, labels) + (() if index is None else (index,))
 
     return inputs
+
+
+def _far(generator):
+    hidden, weight, labels = _batch(3, 16, 40, torch.bfloat16)(generator)
+    return far_apart(hidden), weight, labels
 
 
 def _certain(dtype):
@@ -148,6 +154,7 @@ CASES = (
     Case(
         "every second column", _batch(12, 16, 40, view=lambda x: x[:, ::2]), "The strides of the last dimension are 2."
     ),
+    Case(BEYOND, _far, BEYOND_HINT),
     Case("float16", _batch(21, 24, 50, torch.float16), CONVERT),
     Case("bfloat16", _batch(21, 24, 50, torch.bfloat16), CONVERT),
     *(

@@ -2,12 +2,13 @@
 
 import contextlib
 import ctypes
+import functools
 import json
 import mmap
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
 import torch
@@ -17,7 +18,7 @@ from ..exercise import Exercise, Output, Witness
 from ..runner import InProcess, Outcome, Trouble, as_tuple, shares_memory
 from ..source import Answer, AnswerError, AnswerRefused, Cell, load, trace
 from .absent import leave_out_drawing
-from .buffers import Layout, contiguous, opened, rounded, span, tensor_in
+from .buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
 from .recorder import Recorder
 from .replay import Kernels, Player
 
@@ -31,11 +32,22 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
 
     job: ``mode`` (``answer | replay``), ``record`` (see `policy`), ``backend``, ``answer`` or, to replay, ``plan`` and
     ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``fill``, ``plan`` (whether to record one) and ``room``
-    (where in ``outputs`` its own go, or null). A line is written after each call; one is waited for before the next.
+    (where in ``outputs`` its own go, or null). An empty line is written after each of the ``steps`` of loading an
+    answer, the setup and every cell, so that the parent knows which one did not end; then a line after each call, and
+    one is waited for before the next.
     """
     write, read = os.write, os.read  # before an answer can put something else in its place
     dump = json.dumps
-    for number, said in enumerate(_calls(job, inputs, outputs), 1):
+    left = job["steps"]
+
+    def loaded(count: int = 1) -> None:
+        nonlocal left
+        left -= count
+        write(status, b"\n" * count)
+
+    for number, said in enumerate(_calls(job, inputs, outputs, loaded), 1):
+        if left:  # loading stopped with an error
+            loaded(left)
         text = dump(said).encode()
         if len(text) > _LIMIT:
             much = Trouble("raised", "The call has more to report than can be read.")
@@ -48,13 +60,13 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
             return
 
 
-def _calls(job: dict, inputs: int, outputs: int) -> Iterator[dict]:
+def _calls(job: dict, inputs: int, outputs: int, loaded: Callable[[], None]) -> Iterator[dict]:
     record = policy(job["record"])
     memory, room = opened(inputs, os.fstat(inputs).st_size), opened(outputs, os.fstat(outputs).st_size)
     torch.set_num_threads = lambda count: None  # there are no threads to have
     leave_out_drawing()
     try:
-        function = Repeated(_function(job))
+        function = Repeated(_function(job, loaded))
     except BaseException as error:
         for _ in job["calls"]:
             yield _said(Outcome(trouble=_trouble(error)))
@@ -115,17 +127,24 @@ def _signature(parameters: list[str], needed: int):
     return eval(f"lambda {', '.join(words)}: None")
 
 
-def _function(job: dict):
+def _function(job: dict, loaded: Callable[[], None]):
     if job["mode"] == "replay":
         return Player(job["plan"], Kernels(job["kernels"]))
     given = job["answer"]
     cells = tuple(Cell(name, source) for name, source in given["cells"])
-    return load(Answer(given["exercise"], cells, given["setup"]))
+    return load(Answer(given["exercise"], cells, given["setup"], given["after"]), loaded)
 
 
 def _arguments(specs: list, memory: mmap.mmap) -> tuple:
     """The tensors themselves, in the memory that the parent looks at afterwards."""
-    return tuple(tensor_in(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
+    return tuple(_tensor(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
+
+
+def _tensor(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
+    return _mapped(memory, layout).detach() if layout.is_apart else tensor_in(memory, layout)
+
+
+_mapped = functools.cache(tensor_in)  # once for all calls: there are addresses for one such matrix of each argument
 
 
 class Recorded(InProcess):
@@ -194,6 +213,8 @@ def _deliver(outputs: tuple, memory: mmap.mmap, begin: int, end: int) -> list[di
             described.append({"value": output})
             continue
         layout = contiguous(output.dtype, tuple(output.shape), offset)
+        if layout.dtype not in DTYPES:
+            raise TypeError(f"a tensor of {layout.dtype} cannot be handed over")
         described.append({"dtype": layout.dtype, "shape": list(layout.shape)})
         size = output.numel() * output.element_size()
         if offset + size <= end and output.numel():
