@@ -122,3 +122,30 @@ def test_the_launch_is_let_go_of():
         assert before and all(torch.UntypedStorage._expired(reference) for reference in references)
         for reference in references:
             torch.UntypedStorage._free_weak_ref(reference)
+
+
+@triton.jit
+def addresses_kernel(index_ptr, x_ptr, y_ptr, n, FORM: tl.constexpr, BLOCK: tl.constexpr):
+    """Loads whose lanes ask for one address several times, in every form that lanes have."""
+    p = tl.program_id(0)
+    at = tl.load(index_ptr + p * BLOCK + tl.arange(0, BLOCK))
+    if FORM == 0:
+        x = tl.load(x_ptr + at)
+    elif FORM == 1:
+        x = tl.load(x_ptr + p + tl.arange(0, BLOCK) // 3)
+    elif FORM == 2:
+        x = tl.load(x_ptr + at, mask=tl.arange(0, BLOCK) < n, other=0.0)
+    else:
+        x = tl.load(x_ptr + at, mask=at % 3 != p % 3, other=0.0)
+    tl.store(y_ptr + p * BLOCK + tl.arange(0, BLOCK), x)
+
+
+@pytest.mark.parametrize("form", range(4))
+def test_distinct_addresses_are_counted_by_program(form):
+    index = torch.randint(0, 20, (30, 16), generator=torch.Generator().manual_seed(1))
+
+    def program():
+        y = torch.zeros(30, 16)
+        addresses_kernel[(30,)](index, torch.arange(64.0), y, 11, FORM=form, BLOCK=16)
+
+    assert assert_same(program) == []

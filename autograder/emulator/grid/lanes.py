@@ -8,6 +8,8 @@ import math
 
 import numpy as np
 
+from ..memory import distinct
+
 _SHORT = 16  # rows of fewer elements are gathered one by one
 
 
@@ -63,6 +65,23 @@ class Lanes:
     def counts(self) -> int | np.ndarray:
         """Lanes that are on: one number where every row has as many, else one for each row."""
         return self.at.size // self.rows if self.on is None else np.count_nonzero(self.on, axis=1)
+
+    def distinct(self) -> int | np.ndarray:
+        """How many elements the lanes of a row ask for, as `counts` has it: `memory.distinct` of every row."""
+        if self.flat is None:
+            rows = self.at.reshape(self.rows, -1)
+            if (rows[:, 1:] > rows[:, :-1]).all():
+                return self.counts()
+            if (rows - rows[:, :1] == rows[0] - rows[0, 0]).all():  # the first row again, somewhere else
+                return distinct(rows[0])
+            row, at = np.arange(rows.size) // rows.shape[1], rows.ravel()
+        else:
+            row, at = np.repeat(np.arange(self.rows), self.width)[self.flat], self.at
+            if ((at[1:] > at[:-1]) | (row[1:] > row[:-1])).all():
+                return self.counts()
+        low, high = int(at.min()), int(at.max())
+        elements = np.unique(row * (high - low + 1) + (at - low))
+        return np.bincount(elements // (high - low + 1), minlength=self.rows)
 
 
 def _indices(on: np.ndarray) -> "slice | np.ndarray":

@@ -97,7 +97,7 @@ class Memory:
     def _load(self, region: Region, lanes: Lanes) -> np.ndarray:
         storage, at, low, high = self._place("load", region, lanes.at)
         values = storage.read(at, low, high, self._readers(lanes), self._pattern(region))
-        self._count(region, "loaded", lanes)
+        self._count(region, "loaded", lanes.distinct())
         return values
 
     def _readers(self, lanes: Lanes) -> np.ndarray | int:
@@ -121,7 +121,7 @@ class Memory:
         self._suspect(region, values)
         numbers = only(self._numbers)
         storage.write(at, low, high, values.view(storage.words.dtype), lanes.owners(numbers))
-        self._count(region, "stored", lanes)
+        self._count(region, "stored", lanes.counts())  # no element twice, or the storage would have said so
         self._stored = True
 
     def atomic(self, pointer: Pointer, values: np.ndarray, mask: np.ndarray, operation: np.ufunc) -> None:
@@ -140,7 +140,7 @@ class Memory:
         after = storage.update(at.ravel(), lanes.pick(values).ravel(), operation, self._pattern(region))
         self._suspect(region, after)
         for way in ("loaded", "stored"):
-            self._count(region, way, lanes, order)
+            self._count(region, way, lanes.counts(), order)
 
     # checks
 
@@ -163,9 +163,10 @@ class Memory:
         if self._suspicious and may_be_poison(region, values):
             raise Fallback("a NaN stored after a load without `other`")
 
-    def _count(self, region: Region, way: str, lanes: Lanes, order: "slice | np.ndarray" = slice(None)) -> None:
+    def _count(
+        self, region: Region, way: str, counts: int | np.ndarray, order: "slice | np.ndarray" = slice(None)
+    ) -> None:
         """Bytes by program, so that those of programs that begin anew do not count twice."""
-        counts = lanes.counts()
         if isinstance(counts, np.ndarray):
             rows = np.zeros(len(self._numbers), dtype=np.int64)
             rows[self.programs.live if counts.size < rows.size else order] = counts
