@@ -61,10 +61,13 @@ def test_a_nan_at_infinity_is_still_wrong_where_pytorch_has_none():
     assert case_named(report, "infinity and NaN").status == "fail"
 
 
+CONSTANT = torch.full((1, 4), 0.1)
 SMALL = torch.tensor([[1, -1, 2, -2, 0.5, -0.5, 0, 0]]) * 1e-3
 
 
-@pytest.mark.parametrize("x", [SMALL, SMALL.half(), SMALL + 0.25, torch.tensor([[1e-3, -1e-3]] * 3)])
+@pytest.mark.parametrize(
+    "x", [SMALL, SMALL.half(), SMALL + 0.25, torch.tensor([[1e-3, -1e-3]] * 3), CONSTANT, CONSTANT.half()]
+)
 def test_a_natural_witness_of_burns_epsilon_is_one(x):
     n = x.shape[1]
     weight, bias = torch.ones(n, dtype=x.dtype), torch.zeros(n, dtype=x.dtype)
