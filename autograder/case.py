@@ -9,11 +9,26 @@ import torch
 from .compare import Comparison, Expected, compare, expect
 from .exercise import Case, Exercise
 from .fingerprint import wild_outputs
-from .report import CaseResult, Curve
+from .quality import Quality
+from .report import CaseResult, Curve, Failure
 from .runner import Outcome, Runner, Trouble
 from .ulp import ulp_error
 
 DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
+
+
+# Troubles of the whole answer: of its values nothing is known, and no other case can go better.
+UNJUDGED = ("stub", "refused", "unloadable")
+GROSS = 64.0  # ulp: what is farther off is no matter of rounding
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a right result does not excuse. See `CaseResult` for kind and cause."""
+
+    message: str
+    kind: Quality = Quality.CORRECT
+    cause: str = ""
 
 
 @dataclass
@@ -36,19 +51,59 @@ class Judged:
         return self.outputs or (self.trouble.error if self.trouble else "") or None
 
 
-def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, generator: torch.Generator) -> Judged:
+def judge_case(
+    exercise: Exercise,
+    case: Case,
+    backend: str,
+    runner: Runner,
+    generator: torch.Generator,
+    conventions: str = "course",
+) -> Judged:
     """Calls the answer on the case's inputs, and once more, in Triton with the programs of every launch in another
-    order.
+    order. Where that fails and a load has masked-off lanes without ``other``, all of it again with 0 in these lanes:
+    what is right then is wrong by nobody's promise, and by nothing else.
     """
-    args = case.inputs(generator)
+    args, seed = case.inputs(generator), generator.initial_seed()
+    judged = _judged(exercise, case, backend, runner, args, seed, conventions)
+    if judged.result.status in ("pass", "not-run") or not (judged.outcome and judged.outcome.undefined):
+        return judged
+    filled = _judged(exercise, case, backend, runner, args, seed, conventions, fill=0.0)
+    return unportable(judged) if filled.result.status == "pass" else judged
+
+
+def unportable(judged: Judged) -> Judged:
+    """A failure that filling the masked-off lanes with 0 cures: today's NVIDIA backends do, and none has to."""
+    suspects = [hint for hint in judged.outcome.hints if hint.kind == "masked-load"]
+    said = suspects[0].message if suspects else "A load has a mask and no `other`."
+    more = "".join(f" Look at this one, too: {hint.cause}" for hint in suspects[1:3])
+    message = f"{said}{more} With 0 in these lanes, as today's NVIDIA backends fill them, the result is right."
+    cause = f"{suspects[0].cause} The result hangs on what masked-off lanes hold." if suspects else ""
+    result = replace(
+        judged.result, status="fail", message=message, kind=Quality.PORTABLE, cause=cause, details="", hint=""
+    )
+    trouble = judged.trouble if judged.trouble and judged.trouble.kind == "timeout" else None
+    return replace(judged, result=result, trouble=trouble, outputs=None)
+
+
+def _judged(
+    exercise: Exercise,
+    case: Case,
+    backend: str,
+    runner: Runner,
+    args: tuple,
+    seed: int,
+    conventions: str,
+    fill: float | None = None,
+) -> Judged:
     shown = describe(exercise, args)
 
     def result(status: str, message: str, **more) -> CaseResult:
-        return CaseResult(case.name, status, case.bonus, message, shown, "" if status == "pass" else case.hint, **more)
+        hint = "" if status == "pass" else case.hint
+        return CaseResult(case.name, status, case.bonus, message, shown, hint, convention=case.convention, **more)
 
-    outcome = runner.call(args)
+    outcome = runner.call(args) if fill is None else runner.call(args, fill=fill)
     if outcome.trouble:
-        judged = _trouble(case, outcome.trouble, result, args, outcome)
+        judged = _trouble(case, outcome.trouble, result, args, outcome, conventions)
         if (
             case is exercise.cases[0]
         ):  # its hint is about the formula, which an answer without a result has not got wrong
@@ -66,7 +121,7 @@ def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, gen
             outcome,
         )
     named = dict(zip(exercise.parameters, args, strict=False))
-    expected = expect(exercise, case, args)
+    expected = expect(exercise, case, args, conventions)
     comparisons = [compare(expected, i, outcome.outputs[i], named) for i in range(len(expected.names))]
     worst = max((c.worst for c in comparisons), default=0.0)
     curve = _curve(exercise, case, args, expected, comparisons)
@@ -78,13 +133,15 @@ def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, gen
         first = failed[0].failure
         wrong = [(o, c.wrong, c.error) for o, c in zip(outcome.outputs, comparisons, strict=True)]
         message = f"{first.output} is wrong in {first.wrong:,} of {first.total:,} elements."
-        message = " ".join([message, *outcome.findings[:1], *outcome.hints[:1]])
-        return Judged(result("fail", message, failure=first, worst_ulp=worst, curve=curve), None, args, wrong, outcome)
-    misdeed = _misdeed(outcome) or _unsteady(
-        exercise, case, args, backend, runner, outcome, expected, generator.initial_seed()
-    )
-    if misdeed:
-        return Judged(result("fail", misdeed, worst_ulp=worst), None, args, None, outcome)
+        hints = [hint for hint in outcome.hints if hint.kind != "masked-load"]  # which is told where it is proven
+        message = " ".join([message, *(f.message for f in outcome.findings[:1]), *(h.message for h in hints[:1])])
+        cause = outcome.findings[0].cause if outcome.findings else _cause(first)
+        failed = result("fail", message, failure=first, worst_ulp=worst, curve=curve, cause=cause)
+        return Judged(failed, None, args, wrong, outcome)
+    fault = _misdeed(outcome) or _unsteady(exercise, case, args, backend, runner, outcome, expected, seed, fill)
+    if fault:
+        failed = result("fail", fault.message, worst_ulp=worst, kind=fault.kind, cause=fault.cause)
+        return Judged(failed, None, args, None, outcome)
     used = max((c.used for c in comparisons), default=0.0)
     return Judged(
         result("pass", f"worst {worst:.2f} ulp, {used:.0%} of the tolerance", worst_ulp=worst, curve=curve),
@@ -95,51 +152,69 @@ def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, gen
     )
 
 
-def _trouble(case: Case, trouble: Trouble, result, args: tuple, outcome: Outcome) -> Judged:
+def _cause(failure: Failure) -> str:
+    """What is wrong with the worst element, without its place and value."""
+    pair = (failure.got, failure.expected)
+    kinds = tuple("NaN" if math.isnan(v) else "infinity" if math.isinf(v) else "" for v in pair)
+    if kinds == ("", ""):
+        far = "wrong" if failure.ulp > GROSS else "off by a few ulp more than rounding once costs"
+        return f"{failure.output} is {far}."
+    got, expected = (kind or "a number" for kind in kinds)
+    return f"{failure.output} is {got} where {expected} belongs."
+
+
+def _trouble(case: Case, trouble: Trouble, result, args: tuple, outcome: Outcome, conventions: str) -> Judged:
     if case.raises and trouble.kind == "raised" and trouble.error == case.raises.__name__:
         import re
 
-        if re.search(case.says, trouble.message):
+        as_pytorch = conventions == "pytorch" and case.convention  # its message names the label alone
+        if as_pytorch or re.search(case.says, trouble.message):
             return Judged(result("pass", f"raised {trouble.message}"), None, args, None, outcome)
         return Judged(
             result("fail", f"The message should name the place; it says: {trouble.message}"), None, args, None, outcome
         )
     status = "fail" if trouble.kind in ("finding", "refused") else "error"
-    return Judged(result(status, trouble.message, details=trouble.details), trouble, args, None, outcome)
+    kind = None if trouble.kind in UNJUDGED else Quality.CORRECT
+    failed = result(status, trouble.message, details=trouble.details, kind=kind, cause=trouble.cause)
+    return Judged(failed, trouble, args, None, outcome)
 
 
-def _misdeed(outcome: Outcome) -> str:
+def _misdeed(outcome: Outcome) -> Fault | None:
     """What a right result does not excuse."""
     if outcome.findings:
-        return outcome.findings[0]
+        return Fault(outcome.findings[0].message, cause=outcome.findings[0].cause)
     if outcome.mutated:
-        return (
-            f"The answer changed its input {outcome.mutated[0]}. The caller may still need it: write into a new tensor."
-        )
+        changed = f"The answer changed its input {outcome.mutated[0]}."
+        return Fault(f"{changed} The caller may still need it: write into a new tensor.")
     if outcome.aliased:
-        return f"An output shares memory with the input {outcome.aliased[0]}. Return a tensor of its own."
-    return ""
+        return Fault(f"An output shares memory with the input {outcome.aliased[0]}. Return a tensor of its own.")
+    return None
 
 
-def _unsteady(exercise, case, args, backend, runner, first: Outcome, expected: Expected, seed: int) -> str:
+def _unsteady(
+    exercise, case, args, backend, runner, first: Outcome, expected: Expected, seed: int, fill: float | None
+) -> Fault | None:
     """Whether the same input gives the same bits, and the programs of a launch in any order the same result."""
-    again = runner.call(args, shuffle=seed if backend == "triton" else None)
+    same_lanes = {} if fill is None else {"fill": fill}
+    again = runner.call(args, shuffle=seed if backend == "triton" else None, **same_lanes)
     if again.trouble:
         proof = again.trouble.kind == "refused"  # an isolated runner proves the method in the second call
-        return (
-            again.trouble.message if proof else f"The second call with the same input failed: {again.trouble.message}"
+        said = again.trouble.message
+        return Fault(
+            said if proof else f"The second call with the same input failed: {said}", cause=again.trouble.cause
         )
     if again.findings:
-        return again.findings[0]
+        return Fault(again.findings[0].message, cause=again.findings[0].cause)
     if _same(first, again):
-        return ""
-    if backend == "torch" or not _same(first, runner.call(args)):
-        return "The same input, given twice, gives different bits."
+        return None
+    if backend == "torch" or not _same(first, runner.call(args, **same_lanes)):
+        return Fault("The same input, given twice, gives different bits.")
     named = dict(zip(exercise.parameters, args, strict=False))
     comparisons = [compare(expected, i, o, named) for i, o in enumerate(again.outputs)]
     if any(c.complaint or c.failure for c in comparisons):
-        return "The result depends on the order in which the programs of the grid run. A GPU promises no order."
-    return ""
+        said = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
+        return Fault(said, Quality.PORTABLE)
+    return None
 
 
 def _same(one: Outcome, other: Outcome) -> bool:

@@ -6,6 +6,7 @@ A record holds data only. It never imports the answers: a grader that checks an 
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
@@ -39,6 +40,9 @@ class Output:
     like: str | torch.dtype = "x"
 
 
+Convention = Literal["", "infinity", "no token", "bad label", "empty row"]
+
+
 @dataclass(frozen=True)
 class Case:
     """One call of the answer.
@@ -50,6 +54,8 @@ class Case:
     swept: the parameter that runs through many values, over which the error is worth drawing.
     raises, says: this call must raise this error, its message matching this pattern.
     hidden: an instructor's own; the report tells its name, the kind of its input and the hint.
+    convention: what the case rests on that mathematics leaves open and a library has to choose. Where asked to, the
+        check takes PyTorch's choice (`Exercise.peer`) for right as well.
     """
 
     name: str
@@ -61,6 +67,7 @@ class Case:
     raises: type[Exception] | None = None
     says: str = ""
     hidden: bool = False
+    convention: Convention = ""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """Judging a witness: an input on which a wild bug is wrong and right code is not."""
 
+from dataclasses import replace
+
 import torch
 
-from .case import Judged
+from .case import UNJUDGED, Judged
 from .compare import compare, expect
 from .exercise import Case, Witness
 from .report import CaseResult
@@ -15,6 +17,7 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
     outcome = runner.call(())
     if outcome.trouble:
         first = _case(names[0], "error", outcome.trouble.message, record, details=outcome.trouble.details)
+        first = replace(first, kind=None if outcome.trouble.kind in UNJUDGED else first.kind)
         return [
             Judged(first, outcome.trouble),
             *(Judged(_case(n, "not-run", "There is no input.", record)) for n in names[1:]),
