@@ -12,6 +12,7 @@ from .fingerprint import wild_outputs
 from .quality import Quality
 from .report import CaseResult, Curve, Failure
 from .runner import Outcome, Runner, Trouble
+from .sandbox.buffers import bits
 from .ulp import ulp_error
 
 DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
@@ -78,11 +79,8 @@ def unportable(judged: Judged) -> Judged:
     more = "".join(f" Look at this one, too: {hint.cause}" for hint in suspects[1:3])
     message = f"{said}{more} With 0 in these lanes, as today's NVIDIA backends fill them, the result is right."
     cause = f"{suspects[0].cause} The result hangs on what masked-off lanes hold." if suspects else ""
-    result = replace(
-        judged.result, status="fail", message=message, kind=Quality.PORTABLE, cause=cause, details="", hint=""
-    )
-    trouble = judged.trouble if judged.trouble and judged.trouble.kind == "timeout" else None
-    return replace(judged, result=result, trouble=trouble, outputs=None)
+    told = replace(judged.result, status="fail", message=message, cause=cause, details="", hint="")
+    return replace(judged, result=replace(told, kind=Quality.PORTABLE), trouble=None, outputs=None)
 
 
 def _judged(
@@ -110,16 +108,8 @@ def _judged(
             judged.result = replace(judged.result, hint="")
         return judged
     if case.raises:
-        everything = [
-            (o, torch.ones(o.shape, dtype=torch.bool), torch.full(o.shape, math.inf)) for o in outcome.outputs
-        ]
-        return Judged(
-            result("fail", f"This call should raise {case.raises.__name__}, but it returned."),
-            None,
-            args,
-            everything,
-            outcome,
-        )
+        message = f"This call should raise {case.raises.__name__}, but it returned."
+        return Judged(result("fail", message), None, args, _returned(exercise, case, args, outcome), outcome)
     named = dict(zip(exercise.parameters, args, strict=False))
     expected = expect(exercise, case, args, conventions)
     comparisons = [compare(expected, i, outcome.outputs[i], named) for i in range(len(expected.names))]
@@ -154,13 +144,33 @@ def _judged(
 
 def _cause(failure: Failure) -> str:
     """What is wrong with the worst element, without its place and value."""
-    pair = (failure.got, failure.expected)
-    kinds = tuple("NaN" if math.isnan(v) else "infinity" if math.isinf(v) else "" for v in pair)
-    if kinds == ("", ""):
-        far = "wrong" if failure.ulp > GROSS else "off by a few ulp more than rounding once costs"
-        return f"{failure.output} is {far}."
-    got, expected = (kind or "a number" for kind in kinds)
-    return f"{failure.output} is {got} where {expected} belongs."
+    got, expected = (_number_kind(value) for value in (failure.got, failure.expected))
+    if got != expected:
+        return f"{failure.output} is {got} where {expected} belongs."
+    far = "wrong" if failure.ulp > GROSS else "off by a few ulp more than rounding once costs"
+    return f"{failure.output} is {far}."
+
+
+def _number_kind(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "a number" if math.isfinite(value) else "infinity" if value > 0 else "-infinity"
+
+
+def _returned(exercise: Exercise, case: Case, args: tuple, outcome: Outcome) -> list | None:
+    """Of a call that should have raised, the elements that no reading of it makes right: what is right where the bad
+    input is left out is no evidence of any bug.
+    """
+    if case.repaired is None:
+        return None
+    args = case.repaired(args)
+    named = dict(zip(exercise.parameters, args, strict=False))
+    expected = expect(exercise, case, args)
+    found = [compare(expected, i, o, named) for i, o in enumerate(outcome.outputs)]
+    if any(c.complaint for c in found):
+        return None
+    wrong = [(o, c.wrong, c.error) for o, c in zip(outcome.outputs, found, strict=True)]
+    return wrong if any(c.failure for c in found) else None
 
 
 def _trouble(case: Case, trouble: Trouble, result, args: tuple, outcome: Outcome, conventions: str) -> Judged:
@@ -220,11 +230,7 @@ def _unsteady(
 def _same(one: Outcome, other: Outcome) -> bool:
     """Whether two calls gave the same bits: NaN compares like any other pattern."""
     pairs = list(zip(one.outputs, other.outputs, strict=True))
-    return all(a.shape == b.shape and a.dtype == b.dtype and _bits(a).equal(_bits(b)) for a, b in pairs)
-
-
-def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.reshape(-1).contiguous().view(torch.uint8)
+    return all(a.shape == b.shape and a.dtype == b.dtype and bits(a).equal(bits(b)) for a, b in pairs)
 
 
 def describe(exercise: Exercise, args: tuple) -> str:

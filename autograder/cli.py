@@ -54,6 +54,15 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--backend", help="torch or triton; left out, the one the file is written for")
     check.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
     check.add_argument("--in-process", action="store_true", help="call the answer in this process, for a debugger")
+    check.add_argument(
+        "--only",
+        action="extend",
+        type=quality_list,
+        help="what decides: correct, portable, efficient, or some of these",
+    )
+    check.add_argument(
+        "--conventions", choices=("course", "pytorch"), default="course", help="pytorch: its own answer is right, too"
+    )
     check.set_defaults(run=run_check)
 
     cases = commands.add_parser("cases", help="try an instructor's own cases on the course's answers")
@@ -63,6 +72,16 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="say what will run on this machine and what will not")
     doctor.set_defaults(run=run_doctor)
     return top
+
+
+def quality_list(text: str) -> list[str]:
+    """``correct,portable`` as names. Raises ArgumentTypeError for any that is no quality."""
+    from .quality import qualities
+
+    try:
+        return list(qualities(text.split(",")))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def version() -> str:
@@ -104,7 +123,8 @@ def run_check(options: argparse.Namespace) -> int:
 
     answer, backend = wanted(options)
     stdout = keep_stdout()
-    report = report_on(answer, backend, options.in_process)
+    how = {"conventions": options.conventions} | ({"require": options.only} if options.only else {})
+    report = report_on(answer, backend, options.in_process, how)
     if options.json:
         shown = json.dumps(report.to_dict(), indent=2, allow_nan=False)
     else:
@@ -166,36 +186,39 @@ def likely_backend(backends: tuple[str, ...], source: str) -> str:
     return backend
 
 
-def report_on(answer: "Answer", backend: str, in_process: bool) -> "Report":
-    """The report on an answer that runs in a worker of its own, or here where that is asked for or cannot be had."""
+def report_on(answer: "Answer", backend: str, in_process: bool, how: dict) -> "Report":
+    """The report on an answer that runs in a worker of its own, or here where that is asked for or cannot be had.
+
+    how: options of `check.judge`.
+    """
     from .check import judge
     from .exercises import find
     from .sandbox import Isolated, SandboxError
 
     if in_process:
-        return report_on_here(answer, backend)
+        return report_on_here(answer, backend, how)
     record = find(answer.exercise)
     try:
         with Isolated(answer, record, backend) as runner:
-            report = judge(record, backend, runner)
+            report = judge(record, backend, runner, **how)
     except SandboxError as reason:
         print(f"not isolated, because {reason}", file=sys.stderr)
-        return report_on_here(answer, backend)
+        return report_on_here(answer, backend, how)
     if runner.printed:
         print(runner.printed, file=sys.stderr)
     return report
 
 
-def report_on_here(answer: "Answer", backend: str) -> "Report":
+def report_on_here(answer: "Answer", backend: str, how: dict) -> "Report":
     from .check import check_answer, judge
     from .exercises import find
     from .runner import Trouble, Unloadable
 
     try:
-        return check_answer(answer, backend)
+        return check_answer(answer, backend, **how)
     except SystemExit as end:
         said = f"The code ended the process with exit({end.code}). Take that out: the check has to go on."
-        return judge(find(answer.exercise), backend, Unloadable(Trouble("unloadable", said)))
+        return judge(find(answer.exercise), backend, Unloadable(Trouble("unloadable", said)), **how)
 
 
 def keep_stdout() -> TextIO:

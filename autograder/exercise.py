@@ -53,6 +53,7 @@ class Case:
     within: judge only elements whose every input is at most this large (NaN and infinity are judged always).
     swept: the parameter that runs through many values, over which the error is worth drawing.
     raises, says: this call must raise this error, its message matching this pattern.
+    repaired: the arguments of such a call with the bad input left out, for which there is a right result.
     hidden: an instructor's own; the report tells its name, the kind of its input and the hint.
     convention: what the case rests on that mathematics leaves open and a library has to choose. Where asked to, the
         check takes PyTorch's choice (`Exercise.peer`) for right as well.
@@ -66,6 +67,7 @@ class Case:
     swept: str = ""
     raises: type[Exception] | None = None
     says: str = ""
+    repaired: Callable[[tuple], tuple] | None = None
     hidden: bool = False
     convention: Convention = ""
 

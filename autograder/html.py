@@ -105,6 +105,7 @@ def failure(report: Report) -> str:
     drawn = picture.chosen(words.failing(report.cases))
     if drawn:
         parts.append(figure(drawn))
+    parts += [also_in(cause) for cause in causes[:1]]
     parts.append(more_causes(f"{words.count(len(causes) - 1, 'more cause')} of failure", causes[1:]))
     parts.append(more_causes("Found, and not required", rest))
     return "".join(parts)
@@ -135,9 +136,12 @@ def first_failure(report: Report, cause: Cause) -> str:
     said = f'{name}<p class="said">{prose(case.message)}</p>{details}'
     if words.is_stopped(report, case):
         return said
+    return said + what_happened(case)
+
+
+def also_in(cause: Cause) -> str:
     more = cause.cases[1:]
-    also = folded(f"The same cause in {words.count(len(more), 'more case')}", items(more)) if more else ""
-    return said + what_happened(case) + also
+    return folded(f"The same cause in {words.count(len(more), 'more case')}", items(more)) if more else ""
 
 
 def what_happened(case: CaseResult) -> str:

@@ -204,7 +204,27 @@ def _refused(arguments: Arguments, name: str, row: int, label: int, hint: str) -
         return arguments(generator, logits, labels, None)
 
     more = " Raise an IndexError that names the first bad row and its label."
-    return Case(name, inputs, hint + more, raises=IndexError, says=names(row, label))
+    return Case(
+        name,
+        inputs,
+        hint + more,
+        raises=IndexError,
+        says=names(row, label),
+        repaired=without_bad_labels(50),
+        convention="bad label",
+    )
+
+
+def without_bad_labels(classes: int) -> Callable[[tuple], tuple]:
+    """For the arguments of a call, the same with each label that is no class ignored."""
+
+    def repaired(args: tuple) -> tuple:
+        return tuple(
+            a.where((a >= 0) & (a < classes), IGNORE) if isinstance(a, torch.Tensor) and a.dtype == torch.int64 else a
+            for a in args
+        )
+
+    return repaired
 
 
 def names(row: int, label: int) -> str:

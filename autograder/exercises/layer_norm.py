@@ -181,7 +181,7 @@ VISIBLE = Tolerance(
     half=8,
     single=2.0**17,
     reason="A witness should convict at a glance: more than 1 % of the largest element of the row.",
-    floor=lambda *args: floors(0.01 * row_max(layer_norm(*args)[0]), 0, 0),
+    floor=lambda *args: (0.01 * row_max(layer_norm(*args)[0]), *forward_floor(*args)[1:]),
 )
 
 layer_norm_witness = Witness(
