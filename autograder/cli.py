@@ -55,10 +55,7 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
     check.add_argument("--in-process", action="store_true", help="call the answer in this process, for a debugger")
     check.add_argument(
-        "--only",
-        action="extend",
-        type=quality_list,
-        help="what decides: correct, portable, efficient, or some of these",
+        "--only", action="extend", type=quality_list, help="what decides: some of correct,portable,efficient"
     )
     check.add_argument(
         "--conventions", choices=("course", "pytorch"), default="course", help="pytorch: its own answer is right, too"

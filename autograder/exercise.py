@@ -136,6 +136,8 @@ class Witness:
     not.
 
     complaint: says what is wrong with arguments that the exercise's contract calls bad input; "" where they are good.
+        It gets tensors that are not empty, of floating-point numbers or, for the names in ``integers``, of int64; and
+        for parameters with a default what has the default's type.
     """
 
     name: str
@@ -144,6 +146,7 @@ class Witness:
     bug: WildBug
     hint: str
     complaint: Callable[..., str] = lambda *args: ""
+    integers: frozenset[str] = frozenset()
     points: int = 2
     backends: tuple[str, ...] = ("torch",)
 

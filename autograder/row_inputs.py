@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import torch
 
+from .apart import far_apart
 from .exercise import Case
-from .inputs import normal
+from .inputs import BEYOND, BEYOND_HINT, normal
 
 # (generator, x, eps or None for its default, dtype of the weights or None for that of x) -> the exercise's arguments
 Arguments = Callable[[torch.Generator, torch.Tensor, float | None, torch.dtype | None], tuple]
@@ -136,6 +137,7 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
             shaped(9, 202, torch.bfloat16, HALF, view=lambda x: x[:, ::2]),
             "The stride of the last dimension is 2. Pointer + index reads the wrong elements.",
         ),
+        case(BEYOND, shaped(3, 70, torch.float16, HALF, view=far_apart), BEYOND_HINT),
         case(
             "float16",
             shaped(6, 384, torch.float16, HALF),

@@ -1,13 +1,23 @@
 """Verdicts that were wrong once: answers that are right and were refused, and what was said of those that are wrong."""
 
 import dataclasses
+import os
 
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.check import judge
-from graded_kernels.autograder.runner import InProcess
+from graded_kernels.autograder.apart import far_apart
+from graded_kernels.autograder.check import check_answer, judge
+from graded_kernels.autograder.runner import InProcess, duplicate, unchanged
+from graded_kernels.autograder.sandbox import Worker
+from graded_kernels.autograder.source import Answer, Cell
 from torch.nn import functional as F
+
+
+@pytest.fixture(scope="module")
+def worker():
+    with Worker() as one:
+        yield one
 
 
 def case_named(report, name):
@@ -87,3 +97,93 @@ def test_a_refused_call_is_evidence_where_its_values_are_wrong():
 
     report = check("label_logits", next_row, backend="torch")
     assert EXERCISES["label_logits"].wild[0].who in report.fingerprint
+
+
+WIDE = """
+@triton.jit
+def layer_norm_kernel(x_ptr, w_ptr, b_ptr, y_ptr, mean_ptr, rstd_ptr, stride, N, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)ROW
+    cols = tl.arange(0, BLOCK)
+    mask = cols < N
+    x = tl.load(x_ptr + row * stride + cols, mask=mask, other=0.0).to(tl.float32)
+    mean = tl.sum(x, axis=0) / N
+    d = tl.where(mask, x - mean, 0.0)
+    rstd = 1 / tl.sqrt(tl.sum(d * d, axis=0) / N + eps)
+    w = tl.load(w_ptr + cols, mask=mask, other=0.0).to(tl.float32)
+    b = tl.load(b_ptr + cols, mask=mask, other=0.0).to(tl.float32)
+    tl.store(y_ptr + row * N + cols, (d * rstd * w + b).to(y_ptr.dtype.element_ty), mask=mask)
+    tl.store(mean_ptr + row, mean)
+    tl.store(rstd_ptr + row, rstd)
+
+
+def layer_norm_forward(x, weight, bias, eps=1e-5):
+    x = x if x.stride(1) == 1 else x.contiguous()
+    (M, N), stats = x.shape, {"dtype": torch.float32, "device": x.device}
+    y, mean, rstd = torch.empty((M, N), dtype=x.dtype), torch.empty(M, **stats), torch.empty(M, **stats)
+    if M:
+        block = triton.next_power_of_2(N)
+        layer_norm_kernel[(M,)](x, weight, bias, y, mean, rstd, x.stride(0), N, eps, BLOCK=block)
+    return y, mean, rstd
+
+
+@triton.jit
+def row_sum_kernel(x_ptr, out_ptr, N, row_stride, col_stride, BLOCK: tl.constexpr):
+    row = tl.program_id(0)ROW
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for start in range(0, N, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        total += tl.load(x_ptr + row * row_stride + cols * col_stride, mask=cols < N, other=0.0).to(tl.float32)
+    tl.store(out_ptr + row, tl.sum(total, axis=0).to(out_ptr.dtype.element_ty))
+
+
+def row_sum(x):
+    out = torch.empty(x.shape[0], dtype=x.dtype, device=x.device)
+    if x.shape[0]:
+        row_sum_kernel[(x.shape[0],)](x, out, x.shape[1], *x.stride(), BLOCK=1024)
+    return out
+"""
+SETUP = "import torch\nimport triton\nimport triton.language as tl\n"
+BEYOND = "offsets beyond 2^31"
+
+
+def wide(exercise, row):
+    return Answer(exercise, (Cell("answer", WIDE.replace("ROW", row)),), SETUP)
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+@pytest.mark.parametrize("exercise", ["layer_norm_forward", "row_sum"])
+def test_a_row_offset_of_32_bits_is_seen(exercise, isolated, worker):
+    where = worker if isolated else None
+    wrong = check_answer(wide(exercise, ""), "triton", compiler=False, worker=where)
+    assert [c.name for c in wrong.cases if c.status in ("fail", "error") and not c.bonus] == [BEYOND], str(wrong)
+    assert "outside" in case_named(wrong, BEYOND).message or "before" in case_named(wrong, BEYOND).message
+    right = check_answer(wide(exercise, ".to(tl.int64)"), "triton", compiler=False, worker=where)
+    assert right.passed, str(right)
+
+
+def resident() -> int:
+    """Bytes of memory this process has now."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_rows_far_apart_take_the_memory_of_the_rows():
+    before = resident()
+    x = far_apart(torch.randn(3, 70).half())
+    copy = duplicate(x)
+    assert x.stride(0) * 2 == 2**31 and copy.equal(x) and unchanged(x, copy)
+    copy[2, 5] += 1
+    assert not unchanged(x, copy) and x[1].sum() == x[1].clone().sum()
+    assert x.untyped_storage()[2**30] == 0  # what lies between them can be read
+    assert resident() - before < 64 << 20
+
+
+def test_addresses_are_given_back():
+    def mapped():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+    before = mapped()
+    for _ in range(20):
+        far_apart(torch.zeros(3, 7)).sum()
+    assert mapped() - before < 1 << 30

@@ -4,8 +4,9 @@ import torch
 from torch.nn import functional as F
 
 from ...kernels.wild import linear_cross_entropy as wild
+from ..apart import far_apart
 from ..exercise import Case, Exercise, Output, Tolerance, WildBug
-from ..inputs import normal
+from ..inputs import BEYOND, BEYOND_HINT, normal
 from ..loss_inputs import CONVERT, HALVES, IGNORE, OUT_OF_RANGE, ignored, labelled, names, without_bad_labels
 from ..row_inputs import EPS, floors
 from .cross_entropy import ANSWERS, checked, cross_entropy, cross_entropy_gradient
@@ -78,6 +79,11 @@ def _batch(
     return inputs
 
 
+def _far(generator):
+    hidden, weight, labels = _batch(3, 16, 40, torch.bfloat16)(generator)
+    return far_apart(hidden), weight, labels
+
+
 def _certain(dtype):
     """The label's weight is along hidden: p of the label is up to 1 - 1e-6."""
 
@@ -99,15 +105,8 @@ def _refused(name: str, row: int, label: int, hint: str) -> Case:
         return hidden, weight, labels
 
     more = " Raise an IndexError that names the row of the whole batch."
-    return Case(
-        name,
-        inputs,
-        hint + more,
-        raises=IndexError,
-        says=names(row, label),
-        repaired=without_bad_labels(50),
-        convention="bad label",
-    )
+    about = {"raises": IndexError, "says": names(row, label), "repaired": without_bad_labels(50)}
+    return Case(name, inputs, hint + more, **about, convention="bad label")
 
 
 def _one_nan(generator):
@@ -170,6 +169,7 @@ CASES = (
     Case(
         "every second column", _batch(12, 16, 40, view=lambda x: x[:, ::2]), "The strides of the last dimension are 2."
     ),
+    Case(BEYOND, _far, BEYOND_HINT),
     Case("float16", _batch(21, 24, 50, torch.float16), CONVERT),
     Case("bfloat16", _batch(21, 24, 50, torch.bfloat16), CONVERT),
     *(
