@@ -25,11 +25,12 @@ GROSS = 64.0  # ulp: what is farther off is no matter of rounding
 
 @dataclass(frozen=True)
 class Fault:
-    """What a right result does not excuse. See `CaseResult` for kind and cause."""
+    """What a right result does not excuse. See `CaseResult` for kind and cause. late: the time-out, if that is it."""
 
     message: str
-    kind: Quality = Quality.CORRECT
+    kind: Quality | None = Quality.CORRECT
     cause: str = ""
+    late: Trouble | None = None
 
 
 @dataclass
@@ -130,8 +131,9 @@ def _judged(
         return Judged(failed, None, args, wrong, outcome)
     fault = _misdeed(outcome) or _unsteady(exercise, case, args, backend, runner, outcome, expected, seed, fill)
     if fault:
-        failed = result("fail", fault.message, worst_ulp=worst, kind=fault.kind, cause=fault.cause)
-        return Judged(failed, None, args, None, outcome)
+        status = "error" if fault.late else "fail"
+        failed = result(status, fault.message, worst_ulp=worst, kind=fault.kind, cause=fault.cause)
+        return Judged(failed, fault.late, args, None, outcome)
     used = max((c.used for c in comparisons), default=0.0)
     return Judged(
         result("pass", f"worst {worst:.2f} ulp, {used:.0%} of the tolerance", worst_ulp=worst, curve=curve),
@@ -184,7 +186,7 @@ def _trouble(case: Case, trouble: Trouble, result, args: tuple, outcome: Outcome
             result("fail", f"The message should name the place; it says: {trouble.message}"), None, args, None, outcome
         )
     status = "fail" if trouble.kind in ("finding", "refused") else "error"
-    kind = None if trouble.kind in UNJUDGED else Quality.CORRECT
+    kind = None if trouble.kind in (*UNJUDGED, "timeout") else Quality.CORRECT
     failed = result(status, trouble.message, details=trouble.details, kind=kind, cause=trouble.cause)
     return Judged(failed, trouble, args, None, outcome)
 
@@ -204,27 +206,34 @@ def _misdeed(outcome: Outcome) -> Fault | None:
 def _unsteady(
     exercise, case, args, backend, runner, first: Outcome, expected: Expected, seed: int, fill: float | None
 ) -> Fault | None:
-    """Whether the same input gives the same bits, and the programs of a launch in any order the same result."""
+    """Whether the same input gives other bits, or the programs of a launch in another order another result."""
     same_lanes = {} if fill is None else {"fill": fill}
     again = runner.call(args, shuffle=seed if backend == "triton" else None, **same_lanes)
     if again.trouble:
-        proof = again.trouble.kind == "refused"  # an isolated runner proves the method in the second call
-        said = again.trouble.message
-        return Fault(
-            said if proof else f"The second call with the same input failed: {said}", cause=again.trouble.cause
-        )
+        return _second_trouble(again.trouble)
     if again.findings:
         return Fault(again.findings[0].message, cause=again.findings[0].cause)
     if _same(first, again):
         return None
-    if backend == "torch" or not _same(first, runner.call(args, **same_lanes)):
+    in_order = again if backend == "torch" else runner.call(args, **same_lanes)
+    if in_order.trouble:
+        return _second_trouble(in_order.trouble)
+    if not _same(first, in_order):
         return Fault("The same input, given twice, gives different bits.")
     named = dict(zip(exercise.parameters, args, strict=False))
     comparisons = [compare(expected, i, o, named) for i, o in enumerate(again.outputs)]
     if any(c.complaint or c.failure for c in comparisons):
-        said = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
-        return Fault(said, Quality.PORTABLE)
+        order = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
+        return Fault(order, Quality.PORTABLE)
     return None
+
+
+def _second_trouble(trouble: Trouble) -> Fault:
+    if trouble.kind == "refused":  # an isolated runner proves the method in the second call
+        return Fault(trouble.message)
+    said = f"The second call with the same input failed: {trouble.message}"
+    late = trouble if trouble.kind == "timeout" else None
+    return Fault(said, None if late else Quality.CORRECT, trouble.cause, late)
 
 
 def _same(one: Outcome, other: Outcome) -> bool:

@@ -17,7 +17,7 @@ from .hidden import veiled, with_cases
 from .quality import Quality, qualities
 from .report import CaseResult, Report
 from .runner import InProcess, Runner, Trouble, Unloadable
-from .sandbox import Isolated, Limits, Worker
+from .sandbox import Budget, Isolated, Limits, Worker
 from .side_by_side import beside, emulated
 from .source import Answer, AnswerError, AnswerRefused, load
 from .witness import judge_witness
@@ -68,20 +68,23 @@ def check_answer(
     compiler: bool = True,
     worker: Worker | None = None,
     limits: Limits | None = None,
+    notebook: Budget | None = None,
     cases: tuple[Case, ...] = (),
     require: Iterable[str] = tuple(Quality),
     conventions: str = "course",
 ) -> Report:
     """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
 
-    worker: runs the answer apart from this process, within ``limits``; without one it runs here. cases: an instructor's
-    own (`hidden`), after those of the exercise. require, conventions: as `check` has them.
+    worker: runs the answer apart from this process, within ``limits`` and what is left of the ``notebook``'s budget;
+    without one it runs here. cases: an instructor's own (`hidden`), after those of the exercise. require, conventions:
+    as `check` has them.
     """
     how = {"seed": seed, "compiler": compiler, "require": require, "conventions": conventions}
     record = find(answer.exercise)
     record = with_cases(record, cases) if cases else record
     if worker:
-        with Isolated(answer, record, backend, worker=worker, limits=limits or Limits()) as runner:
+        limits = limits or Limits()
+        with Isolated(answer, record, backend, worker=worker, limits=limits, notebook=notebook) as runner:
             return judge(record, backend, runner, **how)
     try:
         runner = InProcess(load(answer), record, backend)
@@ -120,8 +123,8 @@ def judge(
         judged = judge_witness(record, runner)
     else:
         judged = _judge_cases(record, backend, runner, seed, conventions)
-    cases = [j.result for j in judged]
-    stopped = next((j.trouble for j in judged if j.trouble and j.trouble.kind in UNJUDGED), None)
+    cases, troubles = [j.result for j in judged], [j.trouble for j in judged if j.trouble]
+    stopped = next((trouble for trouble in troubles if trouble.kind in UNJUDGED), None)
     traffic = compiled = None
     if isinstance(record, Exercise) and not stopped:
         cases += judge_memory(record, judged)
@@ -156,6 +159,8 @@ def judge(
         **_answers(needed, shows_lanes=backend == "triton" and where["mode"] == "emulator"),
         required=required,
         conventions=conventions,
+        timed_out=any(t.kind == "timeout" for t in troubles),
+        stopped_in=next(({"cell": t.cell, "reason": t.message} for t in troubles if t.cell), None),
     )
 
 
@@ -183,17 +188,22 @@ def _judge_cases(record: Exercise, backend: str, runner: Runner, seed: int, conv
         one = judge_case(record, case, backend, runner, generator, conventions)
         judged.append(veiled(record, one) if case.hidden else one)
         if one.trouble and _is_last(case, one.trouble):
-            rest = [
-                CaseResult(c.name, "not-run", c.bonus, "The answer was not called again.", "", convention=c.convention)
-                for c in record.cases[number + 1 :]
-            ]
-            return judged + [Judged(r) for r in rest]
+            return judged + [_unreached(record, later, seed) for later in range(number + 1, len(record.cases))]
     return judged
+
+
+def _unreached(record: Exercise, number: int, seed: int) -> Judged:
+    """A case that is not run, with its arguments, by which `cost` knows whether it was the one to measure."""
+    case = record.cases[number]
+    result = CaseResult(
+        case.name, "not-run", case.bonus, "The answer was not called again.", "", convention=case.convention
+    )
+    return Judged(result, args=() if case.hidden else case.inputs(torch.Generator().manual_seed(seed * 1000 + number)))
 
 
 def _is_last(case: Case, trouble: Trouble) -> bool:
     """Whether the answer is not called again. What it earned before a time-out it keeps."""
-    return trouble.kind in UNJUDGED or (trouble.kind == "timeout" and not case.bonus)
+    return trouble.kind in UNJUDGED or bool(trouble.cell) or (trouble.kind == "timeout" and not case.bonus)
 
 
 def _all_right(cases: list[CaseResult], required: tuple[Quality, ...]) -> bool:

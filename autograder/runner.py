@@ -37,6 +37,7 @@ class Trouble:
     details: str = ""
     error: str = ""  # the exception's class name where kind is "raised"
     cause: str = ""  # `Finding.cause` where kind is "finding"
+    cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
 
 
 @dataclass

@@ -8,7 +8,8 @@ import linecache
 import sys
 import traceback
 import types
-from dataclasses import dataclass
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .compiler import SEAM
@@ -38,14 +39,28 @@ class Cell:
 
 @dataclass(frozen=True)
 class Answer:
-    """The code of an answer to ``exercise``: cells in the order in which they run, the last of which is to define it.
+    """The code of an answer to ``exercise``: cells in the order in which they run.
 
     setup: code of the course itself that runs first (a chapter's imports). What it imports from the course is left out.
+    after: how many cells follow the one that is to define the function, and may hold what it calls.
     """
 
     exercise: str
     cells: tuple[Cell, ...]
     setup: str = ""
+    after: int = 0
+
+    @property
+    def own(self) -> str:
+        """The name of the cell that is to define the function."""
+        return self.cells[-1 - self.after].name
+
+    def without(self, names: Container[str]) -> "Answer":
+        """This answer without the cells of these names; its own stays in any case."""
+        before = self.cells[: -1 - self.after]
+        after = [cell for cell in self.cells[len(self.cells) - self.after :] if cell.name not in names]
+        kept = [cell for cell in before if cell.name not in names]
+        return replace(self, cells=(*kept, self.cells[-1 - self.after], *after), after=len(after))
 
     @property
     def text(self) -> str:
@@ -62,20 +77,21 @@ def read_file(path: str | Path, exercise: str) -> Answer:
     return Answer(exercise, (Cell(str(path), source),))
 
 
-def load(answer: Answer):
+def load(answer: Answer, done: Callable[[], object] = lambda: None):
     """Runs the cells and returns the function they define. Raises AnswerError.
 
     A cell that fails does not keep later ones from running, as in a notebook; its error is told if the function is
-    missing.
+    missing. done: called after the setup, and after each cell.
     """
     module = types.ModuleType("answer")
     sys.modules[module.__name__] = module  # Triton and dataclasses look a function's module up by name
     run(Cell("setup", without_imports_of(OURS, answer.setup)), module)
+    done()
     failed: AnswerError | None = None
-    for cell in answer.cells:
-        module.__dict__.pop(
-            answer.exercise, None
-        )  # an earlier answer of that name, in the other backend, is not this one
+    for number, cell in enumerate(answer.cells, 1):
+        if number <= len(answer.cells) - answer.after:
+            # An earlier answer of that name, in the other backend, is not this one.
+            module.__dict__.pop(answer.exercise, None)
         try:
             refuse(cell.source)
             run(cell, module)
@@ -83,6 +99,7 @@ def load(answer: Answer):
             raise
         except AnswerError as error:
             failed = error
+        done()
     function = module.__dict__.get(answer.exercise)
     if callable(function):
         return function

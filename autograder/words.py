@@ -71,7 +71,9 @@ def sentence_of(cause: Cause) -> str:
 
 def label(cause: Cause) -> str:
     """What the answer is not."""
-    return f"not {cause.kind}" if cause.kind else "refused"
+    if cause.kind:
+        return f"not {cause.kind}"
+    return "refused" if cause.cases[0].status == "fail" else "no result"
 
 
 def percent(score: float) -> str:

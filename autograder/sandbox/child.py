@@ -8,7 +8,7 @@ import mmap
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
 import torch
@@ -33,11 +33,22 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
 
     job: ``mode`` (``answer | replay``), ``record`` (see `policy`), ``backend``, ``answer`` or, to replay, ``plan`` and
     ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``fill``, ``plan`` (whether to record one) and ``room``
-    (where in ``outputs`` its own go, or null). A line is written after each call; one is waited for before the next.
+    (where in ``outputs`` its own go, or null). An empty line is written after each of the ``steps`` of loading an
+    answer, the setup and every cell, so that the parent knows which one did not end; then a line after each call, and
+    one is waited for before the next.
     """
     write, read = os.write, os.read  # before an answer can put something else in its place
     dump = json.dumps
-    for number, said in enumerate(_calls(job, inputs, outputs), 1):
+    left = job["steps"]
+
+    def loaded(count: int = 1) -> None:
+        nonlocal left
+        left -= count
+        write(status, b"\n" * count)
+
+    for number, said in enumerate(_calls(job, inputs, outputs, loaded), 1):
+        if left:  # loading stopped with an error
+            loaded(left)
         text = dump(said).encode()
         if len(text) > _LIMIT:
             much = Trouble("raised", "The call has more to report than can be read.")
@@ -50,13 +61,13 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
             return
 
 
-def _calls(job: dict, inputs: int, outputs: int) -> Iterator[dict]:
+def _calls(job: dict, inputs: int, outputs: int, loaded: Callable[[], None]) -> Iterator[dict]:
     record = policy(job["record"])
     memory, room = opened(inputs, os.fstat(inputs).st_size), opened(outputs, os.fstat(outputs).st_size)
     torch.set_num_threads = lambda count: None  # there are no threads to have
     leave_out_drawing()
     try:
-        function = Repeated(_function(job))
+        function = Repeated(_function(job, loaded))
     except BaseException as error:
         for _ in job["calls"]:
             yield _said(Outcome(trouble=_trouble(error)))
@@ -117,12 +128,12 @@ def _signature(parameters: list[str], needed: int):
     return eval(f"lambda {', '.join(words)}: None")
 
 
-def _function(job: dict):
+def _function(job: dict, loaded: Callable[[], None]):
     if job["mode"] == "replay":
         return Player(job["plan"], Kernels(job["kernels"]))
     given = job["answer"]
     cells = tuple(Cell(name, source) for name, source in given["cells"])
-    return load(Answer(given["exercise"], cells, given["setup"]))
+    return load(Answer(given["exercise"], cells, given["setup"], given["after"]), loaded)
 
 
 def _arguments(specs: list, memory: mmap.mmap) -> tuple:

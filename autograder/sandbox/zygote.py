@@ -54,12 +54,13 @@ def _one_call(control: socket.socket, limits: dict, files: list[int], layers: co
     ready, _, _ = select.select([handle, control], [], [])
     if control in ready:  # the parent is gone, or speaks out of turn: either way nobody waits for this child
         signal.pidfd_send_signal(handle, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
+    _, status, used = os.wait4(pid, 0)
     os.close(handle)
     sweep()
     if control in ready:
         os._exit(0)
-    control.send(json.dumps({"ended": os.waitstatus_to_exitcode(status)}).encode())
+    seconds = used.ru_utime + used.ru_stime
+    control.send(json.dumps({"ended": os.waitstatus_to_exitcode(status), "seconds": seconds}).encode())
 
 
 def sweep() -> None:
