@@ -34,6 +34,7 @@ STYLE = """
 .graded-kernels .head span { color: var(--gk-muted); }
 .graded-kernels .head .verdict { margin-left: auto; color: var(--gk-state); font-weight: 600; }
 .graded-kernels .answers { display: flex; flex-wrap: wrap; gap: 0 1.4rem; color: var(--gk-muted); }
+.graded-kernels .answers .quiet { font: inherit; }
 .graded-kernels .case { margin: .9rem 0 .2rem; font-weight: 600; }
 .graded-kernels .said { overflow-wrap: anywhere; }
 .graded-kernels dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem; margin: .6rem 0; }
@@ -60,6 +61,7 @@ STYLE = """
 .graded-kernels li.pass::before { content: "✓"; color: var(--gk-pass); }
 .graded-kernels li.fail::before, .graded-kernels li.error::before { content: "✗"; color: var(--gk-fail); }
 .graded-kernels li.bonus::before { color: var(--gk-muted); }
+.graded-kernels li details { text-indent: 0; }
 .graded-kernels summary { cursor: pointer; }
 .graded-kernels a { color: inherit; text-decoration: underline; text-decoration-color: var(--gk-muted); }
 .graded-kernels .quiet { color: var(--gk-muted); font-size: 13px; }
