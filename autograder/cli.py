@@ -60,6 +60,8 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--conventions", choices=("course", "pytorch"), default="course", help="pytorch: its own answer is right, too"
     )
+    check.add_argument("--seconds", type=seconds, help="of processor time that one call may take (20)")
+    check.add_argument("--total-seconds", type=seconds, help="of processor time that all calls may take (120)")
     check.set_defaults(run=run_check)
 
     cases = commands.add_parser("cases", help="try an instructor's own cases on the course's answers")
@@ -79,6 +81,17 @@ def quality_list(text: str) -> list[str]:
         return list(qualities(text.split(",")))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def seconds(text: str) -> float:
+    """Raises argparse.ArgumentTypeError for what is no time to run in."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return value
 
 
 def version() -> str:
@@ -120,8 +133,10 @@ def run_check(options: argparse.Namespace) -> int:
 
     answer, backend = wanted(options)
     stdout = keep_stdout()
+    limits = {"seconds": options.seconds, "total_seconds": options.total_seconds}
+    limits = {name: value for name, value in limits.items() if value}
     how = {"conventions": options.conventions} | ({"require": options.only} if options.only else {})
-    report = report_on(answer, backend, options.in_process, how)
+    report = report_on(answer, backend, options.in_process, limits, how)
     if options.json:
         shown = json.dumps(report.to_dict(), indent=2, allow_nan=False)
     else:
@@ -183,20 +198,20 @@ def likely_backend(backends: tuple[str, ...], source: str) -> str:
     return backend
 
 
-def report_on(answer: "Answer", backend: str, in_process: bool, how: dict) -> "Report":
+def report_on(answer: "Answer", backend: str, in_process: bool, limits: dict[str, float], how: dict) -> "Report":
     """The report on an answer that runs in a worker of its own, or here where that is asked for or cannot be had.
 
-    how: options of `check.judge`.
+    limits: of `Limits`, where they are not the usual ones; they hold in a worker only. how: options of `check.judge`.
     """
     from .check import judge
     from .exercises import find
-    from .sandbox import Isolated, SandboxError
+    from .sandbox import Isolated, Limits, SandboxError
 
     if in_process:
         return report_on_here(answer, backend, how)
     record = find(answer.exercise)
     try:
-        with Isolated(answer, record, backend) as runner:
+        with Isolated(answer, record, backend, limits=Limits(**limits)) as runner:
             report = judge(record, backend, runner, **how)
     except SandboxError as reason:
         print(f"not isolated, because {reason}", file=sys.stderr)

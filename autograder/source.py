@@ -3,6 +3,8 @@
 Code is run under a name that ``inspect`` and tracebacks can find its lines by: Triton reads a kernel's source back.
 """
 
+import __future__
+
 import ast
 import linecache
 import sys
@@ -77,11 +79,13 @@ def read_file(path: str | Path, exercise: str) -> Answer:
     return Answer(exercise, (Cell(str(path), source),))
 
 
-def load(answer: Answer, done: Callable[[], object] = lambda: None):
+def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool = False):
     """Runs the cells and returns the function they define. Raises AnswerError.
 
     A cell that fails does not keep later ones from running, as in a notebook; its error is told if the function is
-    missing. done: called after the setup, and after each cell.
+    missing. done: called after the setup, and after each cell. go_on: nor does a statement that fails keep later ones
+    of its cell from running. Where answers are graded, a comparison with PyTorch's own function stops, and the
+    definitions below it are wanted all the same.
     """
     module = types.ModuleType("answer")
     sys.modules[module.__name__] = module  # Triton and dataclasses look a function's module up by name
@@ -94,7 +98,7 @@ def load(answer: Answer, done: Callable[[], object] = lambda: None):
             module.__dict__.pop(answer.exercise, None)
         try:
             refuse(cell.source)
-            run(cell, module)
+            run(cell, module, go_on)
         except AnswerRefused:
             raise
         except AnswerError as error:
@@ -106,17 +110,33 @@ def load(answer: Answer, done: Callable[[], object] = lambda: None):
     raise failed or AnswerError(f"There is no function {answer.exercise}. Name the function like the exercise.")
 
 
-def run(cell: Cell, module: types.ModuleType) -> None:
-    """Runs one cell in ``module``. Raises AnswerError where it stops."""
+def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
+    """Runs one cell in ``module``. Raises AnswerError where it stops; with go_on, after what comes below."""
     filename = f"<{cell.name}>"
     module.__dict__.setdefault("In", []).append(
         cell.source
     )  # as in IPython: the cells run so far, to find constants in
     linecache.cache[filename] = (len(cell.source), None, cell.source.splitlines(keepends=True), filename)
-    try:
-        exec(compile(cell.source, filename, "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:
-        raise AnswerError(f"Running the code stopped with {type(error).__name__}: {error}", trace(error)) from None
+    failed: AnswerError | None = None
+    for code, flags in _statements(cell.source) if go_on else [(cell.source, 0)]:
+        try:
+            exec(compile(code, filename, "exec", flags, dont_inherit=True), module.__dict__)
+        except (Exception, SystemExit) as error:
+            name = type(error).__name__
+            failed = failed or AnswerError(f"Running the code stopped with {name}: {error}", trace(error))
+    if failed:
+        raise failed
+
+
+def _statements(source: str) -> list[tuple[ast.Module, int]]:
+    """The statements at the top of ``source``, one by one, each with the compiler's flags for what it has imported
+    ``from __future__``.
+    """
+    tree, flags = parse(source), 0
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            flags |= sum(getattr(__future__, name.name).compiler_flag for name in node.names)
+    return [(ast.Module([node], []), flags) for node in tree.body]
 
 
 def refuse(source: str) -> None:

@@ -15,7 +15,7 @@ import torch
 
 from ..compiler import KernelLaunch
 from ..exercise import Exercise, Witness
-from ..method import ALLOCATE, FILL, MOVE, VIEW
+from ..operators import ALLOCATE, FILL, MOVE, VIEW
 from ..runner import Outcome, Trouble
 from ..source import Answer
 from . import buffers, kernels, plan, results
