@@ -142,7 +142,7 @@ def judge(
         # Distinctions are left out: there an answer may fail by rounding alone, and no bug explains rounding.
         telling = [(j.args, j.evidence) for j in judged if j.evidence and not j.result.bonus]
         bug = fingerprint(record, telling, frozenset(c.name for c in cases if c.status in ("fail", "error")))
-    where = environment(runner)
+    where = environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed})
     return Report(
         exercise=record.name,
         backend=backend,
@@ -184,12 +184,16 @@ def _judge_cases(record: Exercise, backend: str, runner: Runner, seed: int, conv
     """Every case in order; after a trouble that no other case can mend, or that takes its time, the rest is not run."""
     judged: list[Judged] = []
     for number, case in enumerate(record.cases):
-        generator = torch.Generator().manual_seed(seed * 1000 + number)
-        one = judge_case(record, case, backend, runner, generator, conventions)
+        one = judge_case(record, case, backend, runner, arguments(case, number, seed), conventions)
         judged.append(veiled(record, one) if case.hidden else one)
         if one.trouble and _is_last(case, one.trouble):
             return judged + [_unreached(record, later, seed) for later in range(number + 1, len(record.cases))]
     return judged
+
+
+def arguments(case: Case, number: int, seed: int) -> tuple:
+    """What an exercise's case of this number is called with: other random numbers for every seed."""
+    return case.inputs(torch.Generator().manual_seed(seed * 1000 + number))
 
 
 def _unreached(record: Exercise, number: int, seed: int) -> Judged:
@@ -198,7 +202,7 @@ def _unreached(record: Exercise, number: int, seed: int) -> Judged:
     result = CaseResult(
         case.name, "not-run", case.bonus, "The answer was not called again.", "", convention=case.convention
     )
-    return Judged(result, args=() if case.hidden else case.inputs(torch.Generator().manual_seed(seed * 1000 + number)))
+    return Judged(result, args=() if case.hidden else arguments(case, number, seed))
 
 
 def _is_last(case: Case, trouble: Trouble) -> bool:

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import re
+import secrets
 import sys
 from collections.abc import Sequence
 from importlib import metadata
@@ -60,6 +61,7 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--conventions", choices=("course", "pytorch"), default="course", help="pytorch: its own answer is right, too"
     )
+    check.add_argument("--seed", type=int, metavar="N", help="of the random inputs; left out, a new one (0 in process)")
     check.add_argument("--seconds", type=seconds, help="of processor time that one call may take (20)")
     check.add_argument("--total-seconds", type=seconds, help="of processor time that all calls may take (120)")
     check.set_defaults(run=run_check)
@@ -136,7 +138,7 @@ def run_check(options: argparse.Namespace) -> int:
     limits = {"seconds": options.seconds, "total_seconds": options.total_seconds}
     limits = {name: value for name, value in limits.items() if value}
     how = {"conventions": options.conventions} | ({"require": options.only} if options.only else {})
-    report = report_on(answer, backend, options.in_process, limits, how)
+    report = report_on(answer, backend, options.in_process, limits, options.seed, how)
     if options.json:
         shown = json.dumps(report.to_dict(), indent=2, allow_nan=False)
     else:
@@ -198,24 +200,28 @@ def likely_backend(backends: tuple[str, ...], source: str) -> str:
     return backend
 
 
-def report_on(answer: "Answer", backend: str, in_process: bool, limits: dict[str, float], how: dict) -> "Report":
+def report_on(
+    answer: "Answer", backend: str, in_process: bool, limits: dict[str, float], seed: int | None, how: dict
+) -> "Report":
     """The report on an answer that runs in a worker of its own, or here where that is asked for or cannot be had.
 
-    limits: of `Limits`, where they are not the usual ones; they hold in a worker only. how: options of `check.judge`.
+    limits: of `Limits`, where they are not the usual ones; they hold in a worker only. Without a seed the worker's
+    inputs are new at every run, so that no answer knows them, and the report says which seed makes them again. Here,
+    where somebody looks for a mistake, they are always the same. how: other options of `check.judge`.
     """
     from .check import judge
     from .exercises import find
     from .sandbox import Isolated, Limits, SandboxError
 
     if in_process:
-        return report_on_here(answer, backend, how)
+        return report_on_here(answer, backend, how | {"seed": seed or 0})
     record = find(answer.exercise)
     try:
         with Isolated(answer, record, backend, limits=Limits(**limits)) as runner:
-            report = judge(record, backend, runner, **how)
+            report = judge(record, backend, runner, seed=secrets.randbits(31) if seed is None else seed, **how)
     except SandboxError as reason:
         print(f"not isolated, because {reason}", file=sys.stderr)
-        return report_on_here(answer, backend, how)
+        return report_on_here(answer, backend, how | {"seed": seed or 0})
     if runner.printed:
         print(runner.printed, file=sys.stderr)
     return report

@@ -15,7 +15,7 @@ CANDLE = """
 import torch
 
 def silu_backward(dy, x):
-    y = torch.nn.functional.silu(x)
+    y = x * torch.sigmoid(x)
     s = y / x
     return dy * (s * (1 + x * (1 - s)))
 """
@@ -178,6 +178,19 @@ def test_an_isolated_candle_is_named(answer):
     done = run("check", "silu_backward", answer(CANDLE), "--backend", "torch", "--json")
     data = json.loads(done.stdout)
     assert done.returncode == 1 and "candle 0.4.1-0.5.0" in data["fingerprint"]
+
+
+def test_an_isolated_answer_gets_new_numbers_unless_a_seed_is_given(answer):
+    path = answer(CANDLE)
+    seeds = [json.loads(run("check", "silu_backward", path, "--json").stdout)["environment"]["seed"] for _ in range(2)]
+    assert seeds[0] != seeds[1]
+    first, again, other = (
+        json.loads(run("check", "silu_backward", path, "--json", "--seed", seed).stdout)
+        for seed in (seeds[0], seeds[0], seeds[1])
+    )
+    assert first["cases"] == again["cases"] and first["environment"] == again["environment"]
+    assert [c["worst_ulp"] for c in first["cases"]] != [c["worst_ulp"] for c in other["cases"]]
+    assert json.loads(run("check", "silu_backward", path, "--json", "--in-process").stdout)["environment"]["seed"] == 0
 
 
 def test_a_limit_in_seconds_is_processor_time(answer):
