@@ -2,7 +2,7 @@
 # backend: triton
 # expect: less
 # ruff: noqa: F821, F401
-"""Dozens of kernels that do nothing hide one that no GPU compiles: in a branch that no program takes, a block of 100."""
+"""Dozens of kernels hide one that no GPU compiles: in a branch that no program takes, a block of 100."""
 
 import torch
 import triton
