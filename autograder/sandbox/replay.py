@@ -34,7 +34,7 @@ class Kernels:
         # Annotations stay text: nothing but constants is evaluated when the functions are made.
         exec(compile(text, _FILE, "exec", __future__.annotations.compiler_flag, dont_inherit=True), self.names)
         for name in functions:
-            self.names[name] = triton.jit(self.names[name])
+            self.names[name] = triton.jit(self.names[name], **functions[name]["options"])
 
     def launch(self, name: str, grid: list[int], arguments: dict) -> None:
         self.names[name][tuple(grid)](**arguments)
