@@ -100,7 +100,7 @@ def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int
         traffic, more = judge_traffic(record, judged)
         cases += more
     if backend == "triton" and compiler and _all_right(cases):
-        compiled, more = judge_compile(_launches(judged))
+        compiled, more = judge_compile(_launches(judged), runner)
         cases += more
     needed = [c for c in cases if not c.bonus and c.status != "not-run"]
     unreached = [j.result for j in judged if j.result.status == "not-run" and not j.result.bonus]

@@ -4,12 +4,16 @@ Memory and traffic are measured in one case each, the largest, on which the boun
 measurement, there is none: another case has another bound, which a right answer may exceed.
 """
 
+import contextlib
+
 import torch
 
 from .case import Judged
-from .compiler import KernelLaunch, compile_report
+from .compiler import KernelLaunch
 from .exercise import Exercise
 from .report import CaseResult
+from .runner import Runner
+from .sandbox import Compiler
 
 MEMORY, TRAFFIC, COMPILE = "peak memory", "memory traffic", "compiles for a GPU"
 LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
@@ -59,13 +63,17 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[dict | None, 
     return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, hint)]
 
 
-def judge_compile(launches: list) -> tuple[dict, list[CaseResult]]:
-    """What was launched, compiled ahead of time: for each kernel the launch with the best aligned arguments."""
+def judge_compile(launches: list, runner: Runner) -> tuple[dict, list[CaseResult]]:
+    """What was launched, compiled ahead of time: for each kernel the launch with the best aligned arguments. Of an
+    isolated answer by the compiler of its runner, which is as isolated.
+    """
     unknown = [launch for launch in launches if isinstance(launch, str)]
     known = [launch for launch in launches if isinstance(launch, KernelLaunch)]
     if unknown and not known:
         return _not_run(unknown[0])
-    report = compile_report(known, limit=len({launch.kernel for launch in known}))
+    shared = getattr(runner, "compiler", None)
+    with contextlib.nullcontext(shared) if shared else Compiler() as compiler:
+        report = compiler.report(known, limit=len({launch.kernel for launch in known}))
     if report["status"] == "not-run":
         return _not_run(report["reason"])
     hint = "The emulator runs Python; a GPU runs what Triton's compiler accepts." if report["status"] == "fail" else ""

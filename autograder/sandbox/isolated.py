@@ -22,6 +22,7 @@ from ..runner import Decoy, Outcome, Trouble
 from ..source import Answer
 from . import buffers, kernels, plan, results
 from .buffers import Layout, Shared
+from .compiler import Compiler
 from .status import Status, clean
 from .watch import SHOWN, Budget, Ended, Limits, Task
 from .worker import Worker, WorkerLost
@@ -98,6 +99,11 @@ class Isolated:
     def __exit__(self, *error) -> None:
         if self._own:
             self._own.close()
+
+    @property
+    def compiler(self) -> Compiler:
+        """Compiles what the answer launches, on the rung that the answer runs on."""
+        return self._worker.compiler
 
     def call(
         self,
