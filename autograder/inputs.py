@@ -163,7 +163,12 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], torc
         )
     others = listed(float("inf"), -float("inf"), float("nan"), 1.0, -1.0)
     cases.append(
-        Case("infinity and NaN", others, "NaN in gives NaN out; at an infinity the limit, or PyTorch's own answer.")
+        Case(
+            "infinity and NaN",
+            others,
+            "NaN in gives NaN out; at an infinity the limit, or PyTorch's own answer.",
+            convention="infinity",
+        )
     )
     cases += [
         Case(
