@@ -23,6 +23,7 @@ from .source import Answer, AnswerError, AnswerRefused, load
 from .witness import judge_witness
 
 CONVENTIONS = ("course", "pytorch")
+HALF = 0.5  # the most that an answer gets which fails a case made for one of its exercise's bugs
 
 
 def check(
@@ -235,12 +236,18 @@ def _score(
     unreached: list[CaseResult],
     required: tuple[Quality, ...],
 ) -> float:
-    """The share of cases passed; nothing where the first one fails, which any attempt at the formula passes."""
+    """The share of cases passed; nothing where the first one fails, which any attempt at the formula passes; and at most
+    half where one fails that was made to see a bug that shipped: the exercise is about that bug.
+    """
     if not needed or not _counts_as_right(needed[0], required):
         return 0.0
     passed = sum(_counts_as_right(c, required) for c in needed)
     total = len(needed) + len(unreached)
-    return passed / total if isinstance(record, Exercise) else float(passed == total)
+    if isinstance(record, Witness):
+        return float(passed == total)
+    right = {c.name for c in needed if _counts_as_right(c, required)}
+    about = {bug.seen_by for bug in record.wild} & {c.name for c in needed + unreached}
+    return min(passed / total, 1.0 if about <= right else HALF)
 
 
 def _summary(stopped, needed: list[CaseResult], required: tuple[Quality, ...]) -> str:

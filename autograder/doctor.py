@@ -4,6 +4,7 @@ Imports nothing but the standard library and `packaging`. Where PyTorch or NumPy
 package; ``python -P autograder/doctor.py`` answers there too.
 """
 
+import contextlib
 import os
 import platform
 import shutil
@@ -24,6 +25,7 @@ SANDBOX = "from graded_kernels.autograder.sandbox import probe; print(probe())"
 SECONDS = 120  # a cold import of torch on a busy machine takes many
 AFRESH = "install PyTorch and Triton afresh: remove .venv, then run `make lab`"
 STRONGER = "install bubblewrap (apt install bubblewrap), use Linux 5.13 or later, or grade in a virtual machine"
+PRIVATE = ("submitted", "autograded", "feedback", "source", "gradebook.db", "hidden_cases.toml", "class_secret")
 ELSEWHERE = "Triton is made for Linux alone: use Linux, WSL2 or a Linux container. The PyTorch half works here."
 
 
@@ -85,6 +87,7 @@ def examine() -> Iterator[Finding]:
     yield gpu()
     yield extension()
     yield isolation()
+    yield from course_root()
 
 
 def python() -> Finding:
@@ -126,6 +129,39 @@ def tried(name: str, how: str, said: str, environment: dict[str, str]) -> Findin
     if error:
         return Finding(name, "problem", f"{said}: no ({error})", AFRESH)
     return Finding(name, "ok", said)
+
+
+def open_to_others(course: Path, groupshared: bool = False) -> list[str]:
+    """What of a class's own, by its name in the course root, other accounts of this machine may read or change."""
+    mask = 0o007 if groupshared else 0o077
+    found = [course / name for name in PRIVATE]
+    return [path.name for path in found if path.exists() and path.stat().st_mode & mask]
+
+
+def close_to_others(course: Path, groupshared: bool = False) -> list[str]:
+    """Takes these rights away, as far as they may be changed by whoever runs this; returns what was open.
+
+    Makes the folders that nbgrader fills later, so that they are closed before anything is in them.
+    """
+    mask = 0o007 if groupshared else 0o077
+    for name in ("autograded", "feedback"):
+        (course / name).mkdir(mode=0o777 & ~mask, exist_ok=True)
+    found = open_to_others(course, groupshared)
+    for name in found:
+        with contextlib.suppress(PermissionError):
+            (course / name).chmod((course / name).stat().st_mode & ~mask)
+    return found
+
+
+def course_root() -> Iterator[Finding]:
+    """The class in this folder, if there is one: whether other accounts can read it."""
+    here = [folder for folder in (Path.cwd(), Path.cwd() / "course") if (folder / "gradebook.db").exists()]
+    for folder in here[:1]:
+        if found := open_to_others(folder):
+            fix = f"cd {folder} && chmod go-rwx {' '.join(found)}"
+            yield Finding("class", "problem", f"other accounts can read {', '.join(found)} of this class", fix)
+        else:
+            yield Finding("class", "ok", "only you can read this class's submissions and gradebook")
 
 
 def gpu() -> Finding:

@@ -7,8 +7,8 @@ c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "graded-kernels"
 c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
 
-# The default lies under /usr/local, where only root may write. On a JupyterHub, name a folder that all can write.
-c.Exchange.root = os.path.join(c.CourseDirectory.root, "exchange")
+# Outside of the course root, which is the teacher's own. Where several accounts hand in, see TEACHING.md.
+c.Exchange.root = os.path.join(os.path.dirname(c.CourseDirectory.root), "exchange")
 
 # `raise`, nbgrader's own stub, does not compile inside @triton.jit; `...` does.
 c.ClearSolutions.code_stub = {"python": "...  # YOUR CODE HERE"}
@@ -25,6 +25,9 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
+
+# A CSV in which a comma in a name does no harm, and no 0 stands for what was not graded.
+c.ExportApp.plugin_class = "graded_kernels.autograder.nbgrader.export.Grades"
 
 # Feedback shows scores and reports, not the source of tests that were hidden.
 c.GenerateFeedback.preprocessors = [

@@ -10,6 +10,7 @@ import nbformat
 WITNESS, TORCH, TRITON, WORDS = "silu_witness-torch", "silu_forward-torch", "silu_forward-triton", "tiny_words"
 FULL = {WITNESS: 2, TORCH: 2, WORDS: None}
 NOTHING = {WITNESS: 0, TORCH: 0, WORDS: 0}
+UNREAD = dict.fromkeys(FULL)  # waits for a person
 BOTH = FULL | {TRITON: 2}
 ZEROS = "def silu_forward(x):\n    return torch.zeros_like(x)"
 
@@ -280,13 +281,13 @@ TAMPERED = {
     missing_picture: FULL,
     words_in_a_cell_of_their_own: FULL,
     null_byte: FULL | {TORCH: 0},
-    not_json: NOTHING,
-    empty_file: NOTHING,
-    not_text: NOTHING,
-    other_json: NOTHING,
-    deep_json: NOTHING,
-    no_cells: NOTHING,
-    too_much_code: NOTHING,
+    not_json: UNREAD,
+    empty_file: UNREAD,
+    not_text: UNREAD,
+    other_json: UNREAD,
+    deep_json: UNREAD,
+    no_cells: UNREAD,
+    too_much_code: UNREAD,
 }
 
 

@@ -9,13 +9,15 @@ import functools
 import html
 import math
 import os
+import re
 import time
 from pathlib import Path
 
+import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
-from nbgrader.utils import is_grade, is_locked
+from nbgrader.utils import is_grade, is_locked, is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from ..check import check_answer
@@ -26,10 +28,12 @@ from ..sandbox import RUNGS, Budget, Limits, SandboxError, Worker, require
 from ..source import Answer, Cell
 from .class_seed import class_seed
 from .notebook_code import plain_python, without_course
+from .published import is_published
 from .reading import MEGABYTE
-from .rebuild import RECORD, exercise_of, grade_id, is_added, is_answer
+from .rebuild import RECORD, UNREAD, exercise_of, grade_id, is_added, is_answer
 
 REPORT = "application/vnd.graded-kernels.report+json"  # the report as data, for what counts a class's mistakes
+_CODE = re.compile(r"`([^`]+)`")
 LONGEST = 1_000_000  # characters of a report's HTML; an answer may raise an error with a message of any length
 
 
@@ -63,12 +67,13 @@ class Grade(NbGraderPreprocessor):
     )
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        started, earned, possible, failed = time.monotonic(), 0.0, 0.0, 0
-        where = resources["nbgrader"]
+        started, earned, possible, failed = time.monotonic(), 0.0, 0.0, []
+        where, summary = resources["nbgrader"], self.parent.summary
+        name, unread = f"{where['student']}, {where['notebook']}", nb.metadata.get(RECORD, {}).get(UNREAD)
         learners, self._stopped = learners_code(nb), {}
         self._budget, self._inputs = Budget("notebook", self.notebook_seconds), self._seed(where["assignment"])
         for index, cell in enumerate(nb.cells):
-            if not is_check(cell):
+            if unread or not is_check(cell):
                 continue
             points = float(cell.metadata.nbgrader["points"])
             possible += points
@@ -79,16 +84,37 @@ class Grade(NbGraderPreprocessor):
                 self.log.exception("%s could not be graded", grade_id(cell))
                 cell.outputs = not_graded(error)
                 cell.metadata.setdefault(RECORD, {})["not_graded"] = True
-                failed += 1
+                failed.append(grade_id(cell))
+        line = f"{self._progress(where)}{name}: "
+        if unread:
+            self.log.info("%snot graded, waits for a person", line)
+            return nb, resources
         seconds = time.monotonic() - started
-        line = f"{self._progress(where)}{where['student']}, {where['notebook']}: {earned:g} of {possible:g} points"
-        self.log.info("%s in %.1f s%s", line, seconds, f", {failed} checks could not be graded" if failed else "")
+        more = f", {len(failed)} checks could not be graded" if failed else ""
+        self.log.info("%s%g of %g points in %.1f s%s", line, earned, possible, seconds, more)
+        summary.graded += 1
+        summary.for_a_person += [f"{name}: {check} could not be graded" for check in failed]
+        self._mark_published(nb, where)
         return nb, resources
 
+    def _mark_published(self, nb: NotebookNode, where: dict) -> None:
+        """Lists for the teacher the answers that are those of the course; the feedback does not say it."""
+        courses = self.parent.parent.coursedir
+        path = Path(
+            courses.format_path(courses.source_directory, ".", where["assignment"]), f"{where['notebook']}.ipynb"
+        )
+        if not path.exists():
+            return
+        ours = _answers(path, path.stat().st_mtime_ns)
+        answers = [cell for cell in nb.cells if is_answer(cell) and cell.cell_type == "code"]
+        same = [grade_id(cell) for cell in answers if is_published(cell.source, ours.get(grade_id(cell), ""))]
+        for cell in answers:
+            if grade_id(cell) in same:
+                cell.metadata.setdefault(RECORD, {})["published"] = True
+        if same:
+            self.parent.summary.published.append(f"{where['student']}, {where['notebook']}: {', '.join(same)}")
+
     def _graded(self, nb: NotebookNode, learners: dict, index: int, points: float) -> tuple[float, list[NotebookNode]]:
-        if "unreadable" in nb.metadata.get(RECORD, {}):
-            sentence = nb.metadata[RECORD]["unreadable"]
-            return 0.0, [shown(sentence, f"<p>{html.escape(sentence)}</p>"), result(0.0, points)]
         answer, backend = answer_to(nb, learners, index)
         report, notes = self._checked(answer, backend)
         if not (math.isfinite(report.score) and 0 <= report.score <= 1):
@@ -170,15 +196,22 @@ class Grade(NbGraderPreprocessor):
 
 
 class SaveScores(SaveAutoGrades):
-    """nbgrader's own, but for a check that could not be graded: that gets no score, not full marks."""
+    """nbgrader's own, but for what was not graded: that gets no score, not full marks and not 0."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        self._unread = UNREAD in nb.metadata.get(RECORD, {})
+        return super().preprocess(nb, resources)
 
     def _add_score(self, cell: NotebookNode, resources: dict) -> None:
-        super()._add_score(cell, resources)
-        if cell.metadata.get(RECORD, {}).get("not_graded"):
-            grade = self.gradebook.find_grade(grade_id(cell), self.notebook_id, self.assignment_id, self.student_id)
+        if not self._unread:
+            super()._add_score(cell, resources)
+        grade = self.gradebook.find_grade(grade_id(cell), self.notebook_id, self.assignment_id, self.student_id)
+        if self._unread or cell.metadata.get(RECORD, {}).get("not_graded"):
             grade.auto_score = None
             grade.needs_manual_grade = True
             self.gradebook.db.commit()
+        if grade.auto_score is None and grade.manual_score is None and is_solution(cell):
+            self.parent.summary.written += 1
 
 
 def duration(seconds: float) -> str:
@@ -189,6 +222,13 @@ def duration(seconds: float) -> str:
 def _read(path: Path, changed: int) -> dict[str, tuple[Case, ...]]:
     """The file's cases, read once for all notebooks of a run unless it has ``changed``."""
     return read_cases(path)
+
+
+@functools.lru_cache(maxsize=8)
+def _answers(path: Path, changed: int) -> dict[str, str]:
+    """The course's own answers in a notebook, by grade id, read once unless it has ``changed``."""
+    cells = nbformat.read(path, as_version=4).cells
+    return {grade_id(cell): cell.source for cell in cells if is_answer(cell) and cell.cell_type == "code"}
 
 
 def is_check(cell: NotebookNode) -> bool:
@@ -244,8 +284,8 @@ def remarks(answer: NotebookNode) -> list[NotebookNode]:
 
 
 def said(sentences: list[str]) -> NotebookNode:
-    items = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
-    return shown("\n".join(sentences), f"<ul>{items}</ul>")
+    items = [_CODE.sub(r"<code>\1</code>", html.escape(sentence)) for sentence in sentences]
+    return shown("\n".join(sentences), "<ul>{}</ul>".format("".join(f"<li>{item}</li>" for item in items)))
 
 
 def shown(text: str, rich: str, more: dict | None = None) -> NotebookNode:

@@ -16,6 +16,7 @@ from .notebook_code import defined, is_blank
 from .reading import Piece
 
 RECORD = "graded_kernels"  # our key in the metadata of a notebook and of a cell
+NOTES, UNREAD = "notes", "unread"  # under it: what was odd about a submission, and why one was not read
 
 
 def rebuild(released: NotebookNode, pieces: list[Piece], beside: Sequence[str] = ()) -> NotebookNode:
@@ -33,20 +34,18 @@ def rebuild(released: NotebookNode, pieces: list[Piece], beside: Sequence[str] =
         parts = [piece for piece, place in zip(pieces, places, strict=True) if place == index]
         notes[index] += _fill(cell, parts) if is_answer(cell) else _changes(cell, parts)
         if notes[index]:
-            cell.metadata[RECORD] = {"notes": notes[index]}
+            cell.metadata[RECORD] = {NOTES: notes[index]}
         notebook.cells += [cell, *_added(between[index])]
     for number, cell in enumerate((c for c in notebook.cells if is_added(c)), start=1):
         cell.id = f"added-{number}"
     return _tell(notebook, [*beside, *general] + [sentence for index in sorted(notes) for sentence in notes[index]])
 
 
-def without_submission(released: NotebookNode, reason: str, beside: Sequence[str] = ()) -> NotebookNode:
-    """The released notebook, for a submission that cannot be read because it ``reason``."""
+def without_submission(released: NotebookNode, sentence: str, beside: Sequence[str] = ()) -> NotebookNode:
+    """The released notebook, for a submission that was not read; the ``sentence`` says why."""
     notebook = copy.deepcopy(released)
-    sentence = f"The submitted file {reason}"
-    notebook.metadata.setdefault(RECORD, {})["unreadable"] = sentence
-    nothing = "Nothing in it could be graded, and every check counts 0 points."
-    return _tell(notebook, [sentence, nothing, *beside])
+    notebook.metadata.setdefault(RECORD, {})[UNREAD] = sentence
+    return _tell(notebook, [sentence, "Nothing in it is graded yet. A person will look at it.", *beside])
 
 
 def grade_id(cell: NotebookNode) -> str:
@@ -177,5 +176,6 @@ def _tell(notebook: NotebookNode, sentences: list[str]) -> NotebookNode:
     """Puts the notes on a submission, if any, before everything else."""
     if sentences:
         lines = "\n".join(f"- {sentence}" for sentence in sentences)
+        notebook.metadata.setdefault(RECORD, {})[NOTES] = sentences
         notebook.cells.insert(0, new_markdown_cell(f"**About this submission**\n\n{lines}", id="about-this-submission"))
     return notebook

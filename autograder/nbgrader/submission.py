@@ -2,9 +2,9 @@
 
 import fnmatch
 import glob
-import json
 import os
 import shutil
+import sys
 import time
 from datetime import datetime
 from pathlib import Path
@@ -16,23 +16,35 @@ from nbgrader.converters.base import NbGraderException
 from sqlalchemy import make_url
 from traitlets import Float
 
+from ..doctor import close_to_others
 from ..hidden import HiddenCasesError
 from ..sandbox import SandboxError
 from . import folder
 from .class_seed import ClassSecretError
+from .contents import BEGUN, digest, graded_from, mark
 from .grade import Grade
+from .lock import Lock, Locked
 from .reading import Unreadable, read
-from .rebuild import RECORD, rebuild, without_submission
+from .rebuild import NOTES, RECORD, UNREAD, rebuild, without_submission
+from .summary import Summary, quiet
+from .survey import answers, elsewhere, renamed, unread
 
 MANY = 20  # files to be left out; looking for each among the others takes time
-BEGUN = "begun"  # under our key in the metadata of a notebook that was rebuilt and is not graded yet
+INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
+
+
+class NotReleased(Exception):
+    """There is no released notebook to grade by; the message says how to make it."""
+
+
+REFUSALS = (SandboxError, HiddenCasesError, ClassSecretError, PermissionError, Locked, NotReleased)
 
 
 class Submissions(NotebookExporter):
     """The ``exporter_class`` of ``Autograde``. Where nothing could be graded it says why before a notebook is touched.
 
     nbgrader's own reads the file before any preprocessor sees it. It gives up there if the file is broken, and gives up
-    the whole batch if a cell was copied.
+    the whole batch if a cell was copied. It also skips what was graded once, whatever was handed in since.
     """
 
     megabytes = Float(50, help="The size of a submitted notebook, in MB, above which it is not read.").tag(config=True)
@@ -40,42 +52,81 @@ class Submissions(NotebookExporter):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        self.begun, self.graded = time.monotonic(), 0
+        self.begun, self.graded, self.summary = time.monotonic(), 0, Summary()
         self._left_out: dict[str, str] = {}
-        self._teachers_hook, self._nbgraders_init = self.parent.pre_convert_hook, self.parent.init_assignment
-        self.parent.pre_convert_hook, self.parent.init_assignment = self._before, self._init
-        self.parent.coursedir.get_existing_timestamp = self._submission_time
-        try:
-            Grade(parent=self).ready()
-            self._assert_writable()
-        except (SandboxError, HiddenCasesError, ClassSecretError, PermissionError) as error:
-            self.log.error("Nothing was graded: %s", error)
-            raise NbGraderException(str(error)) from None
-        for assignment in self.parent.assignments:
-            self._remove_unfinished(assignment)
+        self._unread: dict[str, str] = {}  # of the submission at hand: notebook -> why it is not read,
+        self._remedy: dict[str, str] = {}  # and the command that mends it
+        self._beside: list[str] = []
+        converter = self._converter = self.parent
+        self._teachers_hook, converter.pre_convert_hook = converter.pre_convert_hook, self._before
+        self._nbgraders_run, converter.convert_notebooks = converter.convert_notebooks, self._run
+        self._nbgraders_init, converter.init_assignment = converter.init_assignment, self._init
+        self._nbgraders_destination, converter.init_destination = converter.init_destination, self._destination
+        self._nbgraders_end, converter.set_permissions = converter.set_permissions, self._end
+        converter.coursedir.get_existing_timestamp = self._submission_time
 
     def from_filename(self, filename, resources=None, **kwargs):
         where = resources["nbgrader"]
-        courses = self.parent.coursedir
-        submitted = courses.format_path(courses.submitted_directory, where["student"], where["assignment"])
+        submitted = self._submitted(where["assignment"], where["student"])
         if os.path.normpath(os.path.dirname(filename)) != os.path.normpath(submitted):
             # The second pass, over the notebook that the first one made.
             notebook = nbformat.read(filename, as_version=4)
             notebook.metadata.get(RECORD, {}).pop(BEGUN, None)
             return self.from_notebook_node(notebook, resources=resources, **kwargs)
-        released = nbformat.read(self._released(where["assignment"]) / f"{where['notebook']}.ipynb", as_version=4)
-        notes = folder.notes(self._left_out)
+        released = self._release(where["assignment"], where["notebook"])
+        notes, found = folder.notes(self._left_out) + self._beside, digest(submitted, self.megabytes)
         try:
-            notebook = rebuild(released, read(filename, self.megabytes, self.code_megabytes), notes)
+            if sentence := self._unread.get(where["notebook"]):
+                notebook = without_submission(released, sentence, notes)
+            else:
+                notebook = rebuild(released, read(filename, self.megabytes, self.code_megabytes), notes)
         except Unreadable as error:
-            self.log.warning("%s: %s", filename, error)
-            notebook = without_submission(released, str(error), notes)
-        notebook.metadata.setdefault(RECORD, {})[BEGUN] = True
+            notebook = without_submission(released, f"The submitted file {error}", notes)
+        self._list(notebook, where)
+        mark(notebook, found)
         return self.from_notebook_node(notebook, resources=resources, **kwargs)
+
+    def _list(self, notebook: nbformat.NotebookNode, where: dict) -> None:
+        """Puts what is odd about a rebuilt notebook into the summary."""
+        record, name = notebook.metadata.get(RECORD, {}), f"{where['student']}, {where['notebook']}"
+        if UNREAD in record:
+            self.summary.for_a_person.append(f"{name}: {record[UNREAD]}{self._remedy.get(where['notebook'], '')}")
+        elif NOTES in record:
+            self.summary.odd.append(f"{name}: {' '.join(record[NOTES])}")
+
+    def _run(self) -> None:
+        """In place of nbgrader's loop over the submissions: the same, alone in the course, and with a summary."""
+        root = Path(self._converter.coursedir.root)
+        try:
+            with quiet(self.log), Lock(root):
+                self._assert_writable()
+                self._names(self._converter.coursedir.assignment_id)
+                Grade(parent=self).ready()
+                closed = close_to_others(root, self._converter.coursedir.groupshared)
+                if closed:
+                    self.log.warning("Other accounts could read %s. Now they cannot.", ", ".join(closed))
+                try:
+                    self._nbgraders_run()
+                finally:
+                    close_to_others(root, self._converter.coursedir.groupshared)
+                    self._summarise()
+        except REFUSALS as error:
+            self.log.error("Nothing was graded: %s", error)
+            raise NbGraderException(str(error)) from None
+        except KeyboardInterrupt:
+            self.log.error("Stopped. What was graded is kept; the same command goes on from here.")
+            sys.exit(INTERRUPTED)
+
+    def _summarise(self) -> None:
+        courses, shown = self._converter.coursedir, self.summary
+        released = {path.name: {n.stem for n in path.glob("*.ipynb")} for path in self._released("*")}
+        submitted = Path(os.path.relpath(courses.format_path(courses.submitted_directory, ".", "."), courses.root))
+        shown.elsewhere = list(elsewhere(submitted, released, courses.assignment_id, courses.student_id))
+        self.log.info("%s", shown)
 
     def _assert_writable(self) -> None:
         """Grading a class takes long, and nbgrader writes last. Raises PermissionError."""
-        courses = self.parent.coursedir
+        courses = self._converter.coursedir
         book = make_url(courses.db_url)
         files = [book.database, os.path.dirname(book.database)] if book.get_backend_name() == "sqlite" else []
         graded = Path(courses.format_path(courses.autograded_directory, ".", ".")).absolute()
@@ -84,40 +135,106 @@ class Submissions(NotebookExporter):
             if os.path.exists(path) and not os.access(path, os.W_OK):
                 raise PermissionError(f"{path} cannot be written")
 
-    def _released(self, assignment: str) -> Path:
-        """The folder of the released notebooks. Raises FileNotFoundError."""
-        courses = self.parent.coursedir
-        folder = Path(courses.format_path(courses.release_directory, ".", assignment))
-        if not any(folder.glob("*.ipynb")):
+    def _submitted(self, assignment: str, student: str) -> Path:
+        courses = self._converter.coursedir
+        return Path(courses.format_path(courses.submitted_directory, student, assignment))
+
+    def _released(self, pattern: str) -> list[Path]:
+        courses = self._converter.coursedir
+        return [Path(path) for path in glob.glob(courses.format_path(courses.release_directory, ".", pattern))]
+
+    def _release(self, assignment: str, notebook: str) -> nbformat.NotebookNode:
+        courses = self._converter.coursedir
+        path = Path(courses.format_path(courses.release_directory, ".", assignment), f"{notebook}.ipynb")
+        return nbformat.read(path, as_version=4)
+
+    def _names(self, assignment: str) -> list[str]:
+        """The notebooks that were released, as far as this run grades them. Raises NotReleased."""
+        courses = self._converter.coursedir
+        names = sorted(path.stem for folder in self._released(assignment) for path in folder.glob("*.ipynb"))
+        if not names:
+            where = courses.format_path(courses.release_directory, ".", assignment)
             command = f"nbgrader generate_assignment {assignment} --force"
-            raise FileNotFoundError(
-                f"{folder}, the assignment as it was released, is missing. Make it again: {command}"
-            )
-        return folder
+            raise NotReleased(f"{where}, the assignment as it was released, is missing. Make it again: {command}")
+        return fnmatch.filter(names, courses.notebook_id)
+
+    def _destination(self, assignment: str, student: str) -> bool:
+        """In place of nbgrader's, which skips what was graded: unless other contents were handed in since, or the run
+        was killed.
+        """
+        converter = self._converter
+        excluded = converter.coursedir.student_id_exclude.split(",")
+        courses = converter.coursedir
+        graded = Path(courses.format_path(courses.autograded_directory, student, assignment))
+        if student not in excluded:
+            self._remove_outdated(graded, digest(self._submitted(assignment, student), self.megabytes))
+        if self._nbgraders_destination(assignment, student):
+            self.summary.failed.append(self._named(student, assignment))  # until it has come to its end
+            return True
+        if student in excluded:
+            self.summary.excluded.append(student)
+        else:
+            self.summary.unchanged += 1
+        return False
+
+    def _remove_outdated(self, graded: Path, submitted: str) -> None:
+        found = {path: graded_from(path) for path in graded.glob("*.ipynb")}
+        mine = {
+            path: of for path, of in found.items() if fnmatch.fnmatch(path.stem, self._converter.coursedir.notebook_id)
+        }
+        if None in found.values():
+            self.log.warning("%s is from a run that did not end. It is graded again.", graded)
+            shutil.rmtree(graded)
+        elif any(of != submitted for of in mine.values()):
+            self.log.info("%s: something else was handed in since. It is graded again.", graded)
+            for path in mine:
+                path.unlink()
+            if len(mine) == len(found):
+                shutil.rmtree(graded)
 
     def _before(self, **which) -> None:
         """Runs before a submission is touched: its old scores must not outlive a run that fails."""
-        paths = self.parent.notebooks
-        where = self.parent.init_single_notebook_resources(os.path.join(os.path.dirname(paths[0]), "any.ipynb"))
-        where = where["nbgrader"]
-        names = [path.stem for path in self._released(where["assignment"]).glob("*.ipynb")]
-        for path in paths:
-            if Path(path).stem not in names:
-                expected = ", ".join(sorted(names))
-                self.log.error("%r is none of the released notebooks (%s). Rename it.", path, expected)
-        self.parent.notebooks = [path for path in paths if Path(path).stem in names]
-        for name in fnmatch.filter(names, self.parent.coursedir.notebook_id):
+        where = self._converter.init_single_notebook_resources(
+            os.path.join(os.path.dirname(self._converter.notebooks[0]), "any.ipynb")
+        )["nbgrader"]
+        names = self._names(where["assignment"])
+        for name in names:
             clear_scores(where["db_url"], where["assignment"], where["student"], name)
+        self._look_around(where["assignment"], where["student"], names)
         if self._teachers_hook:
             self._teachers_hook(**which)
 
+    def _look_around(self, assignment: str, student: str, names: list[str]) -> None:
+        """Which of the notebooks are graded, and whether others beside them are what the learner meant."""
+        place = self._submitted(assignment, student)
+        others = sorted({Path(path).stem for path in self._converter.notebooks} - set(names))
+        self._unread, self._remedy, self._beside = {}, {}, []
+        notebooks = []
+        for name in names:
+            path = place / f"{name}.ipynb"
+            if others:
+                self._compare(place, name, others, self._release(assignment, name))
+            if os.path.lexists(path) or name in self._unread:
+                notebooks.append(str(path))
+        self._converter.notebooks = notebooks
+
+    def _compare(self, place: Path, name: str, others: list[str], released: nbformat.NotebookNode) -> None:
+        limits = self.megabytes, self.code_megabytes
+        own = answers(released, place / f"{name}.ipynb", *limits)
+        beside = {other: answers(released, place / f"{other}.ipynb", *limits) for other in others}
+        if sentence := unread(place, name, beside, own):
+            here = Path(os.path.relpath(place, self._converter.coursedir.root))
+            commands = [renamed(here / f"{other}.ipynb", here / f"{name}.ipynb") for other in others]
+            self._unread[name], self._remedy[name] = sentence, f" To have it read: {' OR '.join(commands)}"
+            return
+        different = [other for other in others if beside[other] is None or beside[other] and beside[other] != own]
+        self._beside += [f"`{other}.ipynb` beside it, with other answers, was not read." for other in different]
+
     def _init(self, assignment: str, student: str) -> None:
         """In place of nbgrader's, which copies what lies beside the notebook: the same, less what must not be read."""
-        courses = self.parent.coursedir
-        submitted = Path(courses.format_path(courses.submitted_directory, student, assignment))
+        courses = self._converter.coursedir
+        submitted = self._submitted(assignment, student)
         self._left_out = folder.left_out(submitted, self.megabytes)
-        for name, reason in self._left_out.items():
-            self.log.warning("%s: %r %s", submitted, name, reason)
         ignored = courses.ignore
         many = len(self._left_out) > MANY
         courses.ignore = ignored + (["*"] if many else [glob.escape(name) for name in self._left_out])
@@ -125,6 +242,17 @@ class Submissions(NotebookExporter):
             self._nbgraders_init(assignment, student)
         finally:
             courses.ignore = ignored
+        for name in self._unread:  # nbgrader gave 0 for a file that is not there
+            clear_scores(courses.db_url, assignment, student, name)
+
+    def _end(self, assignment: str, student: str) -> None:
+        """With nbgrader's last step for a submission."""
+        self._nbgraders_end(assignment, student)
+        self.summary.failed.remove(self._named(student, assignment))
+
+    @staticmethod
+    def _named(student: str, assignment: str) -> str:
+        return f"{student}, {assignment}"
 
     def _submission_time(self, path: str) -> datetime | None:
         """In place of nbgrader's, which fails where there is no time in the file, and waits if it is a pipe."""
@@ -132,24 +260,6 @@ class Submissions(NotebookExporter):
             return folder.submission_time(path)
         except folder.BadTime:
             return None
-
-    def _remove_unfinished(self, submitted: str) -> None:
-        """Removes what a run left behind that was killed: nbgrader would take it for graded, and skip it."""
-        where = self.parent.init_single_notebook_resources(os.path.join(submitted, "any.ipynb"))["nbgrader"]
-        courses = self.parent.coursedir
-        graded = Path(courses.format_path(courses.autograded_directory, where["student"], where["assignment"]))
-        if any(_is_unfinished(path) for path in graded.glob("*.ipynb")):
-            self.log.warning("%s is from a run that did not end. It is graded again.", graded)
-            shutil.rmtree(graded)
-
-
-def _is_unfinished(path: Path) -> bool:
-    try:
-        return bool(json.loads(path.read_bytes())["metadata"][RECORD][BEGUN])
-    except ValueError:
-        return True  # half written
-    except (LookupError, TypeError):
-        return False
 
 
 def clear_scores(db_url: str, assignment: str, student: str, notebook: str) -> None:

@@ -1,0 +1,49 @@
+"""Whether a submission is what was graded: by what its files hold, since a time of submission is rarely there."""
+
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+
+import nbformat
+
+from .folder import TIME
+from .rebuild import RECORD
+
+SUBMITTED = "submitted"  # under our key in the metadata of a graded notebook: the digest of what it was made from
+BEGUN = "begun"  # the same of a notebook that was rebuilt and is not graded yet
+
+
+def digest(folder: Path, megabytes: float) -> str:
+    """Of the folder's notebooks and its time of submission, with their names.
+
+    A file that is too large to be read, and what is no file, counts by its size and the time of its last change.
+    """
+    found = hashlib.sha256()
+    for path in sorted([*folder.glob("*.ipynb"), folder / TIME]):
+        try:
+            facts = path.lstat()
+            small = stat.S_ISREG(facts.st_mode) and facts.st_size <= megabytes * 1_000_000
+            content = path.read_bytes() if small else f"{facts.st_mode} {facts.st_size} {facts.st_mtime_ns}".encode()
+        except OSError as error:
+            content = type(error).__name__.encode()
+        for part in (os.fsencode(path.name), content):
+            found.update(len(part).to_bytes(8) + part)
+    return found.hexdigest()
+
+
+def graded_from(path: Path) -> str | None:
+    """The digest of what a graded notebook was made from; None where grading did not end, "" where it is not said."""
+    try:
+        record = json.loads(path.read_bytes())["metadata"][RECORD]
+        return None if record.get(BEGUN) else str(record.get(SUBMITTED, ""))
+    except ValueError:
+        return None  # half written
+    except (LookupError, TypeError, AttributeError):
+        return ""
+
+
+def mark(notebook: nbformat.NotebookNode, submitted: str) -> None:
+    """As made from what has this digest, and not graded yet."""
+    notebook.metadata.setdefault(RECORD, {}).update({BEGUN: True, SUBMITTED: submitted})

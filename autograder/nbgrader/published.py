@@ -1,0 +1,48 @@
+"""Whether an answer is the one that the course itself publishes: a mark for the teacher, never by itself a verdict."""
+
+import ast
+
+from .notebook_code import is_python, plain_python
+
+SHORT = 6  # statements; of a shorter answer the course's text leaves only one way to write it
+
+
+def is_published(source: str, published: str) -> bool:
+    """Whether two answers are one program but for names, comments, docstrings and layout, and not a short one."""
+    code, _ = plain_python(source)
+    if not (is_python(code) and is_python(published)):
+        return False
+    ours, theirs = ast.parse(published), ast.parse(code)
+    return _statements(ours) >= SHORT and _canonical(ours) == _canonical(theirs)
+
+
+def _statements(tree: ast.Module) -> int:
+    return sum(isinstance(node, ast.stmt) and not _is_text(node) for node in ast.walk(tree))
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _canonical(tree: ast.Module) -> str:
+    """The program with its own names numbered in the order in which they first occur, without annotations."""
+    own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    own |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    numbers: dict[str, str] = {}
+
+    def number(name: str | None) -> str | None:
+        return numbers.setdefault(name, f"name{len(numbers)}") if name in own else name
+
+    for node in ast.walk(tree):
+        for field in {ast.Name: ("id",), ast.arg: ("arg",), ast.keyword: ("arg",), ast.FunctionDef: ("name",)}.get(
+            type(node), ()
+        ):
+            setattr(node, field, number(getattr(node, field)))
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        if hasattr(node, "body") and isinstance(node.body, list):
+            node.body = [statement for statement in node.body if not _is_text(statement)]
+    return ast.dump(tree)

@@ -1,0 +1,79 @@
+"""What a grading run says: a line for each notebook; at the end what it did, what is odd, what waits for a person."""
+
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from sqlalchemy.exc import SAWarning
+
+OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+EXPECTED = (  # warnings of nbgrader's about what happens in every run
+    "Attribute 'checksum' for cell",
+    "Removing failed assignment",
+    "Removing existing assignment",
+    "Canceled",
+)
+
+
+@dataclass
+class Summary:
+    """Of one run. Each line of a list begins with the submission that it is about."""
+
+    graded: int = 0
+    written: int = 0  # answers that a person grades in any case
+    odd: list[str] = field(default_factory=list)
+    for_a_person: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
+    published: list[str] = field(default_factory=list)
+    unchanged: int = 0
+    excluded: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lists = [
+            ("Graded, with a note in the feedback", self.odd),
+            ("For a person, without a score until then (formgrader, Manual Grading)", self.for_a_person),
+            ("Not graded, because of the error above", self.failed),
+            ("Not read, because it does not lie at submitted/STUDENT/ASSIGNMENT/", self.elsewhere),
+            ("The published answer, but for names and layout (short answers can agree by chance)", self.published),
+            ("Skipped, because it is excluded", self.excluded),
+        ]
+        counts = [f"{self.graded} graded", f"{len(self.for_a_person)} for a person"]
+        counts += [f"{len(self.failed)} failed"] if self.failed else []
+        counts += [f"{self.unchanged} skipped, unchanged since they were graded"] if self.unchanged else []
+        counts += [f"{self.written} written answers to grade by hand"] if self.written else []
+        lines = ["Summary: " + ", ".join(counts) + "."]
+        for title, entries in lists:
+            lines += [f"{title}: {len(entries)}"] if entries else []
+            lines += [f"  {entry}" for entry in entries]
+        return "\n".join(lines)
+
+
+@contextmanager
+def quiet(logger: logging.Logger) -> Iterator[None]:
+    """Of nbgrader's own progress, nothing but what goes into a log file or was asked for with ``--debug``."""
+    handlers = [handler for handler in _screens(logger) if handler.level != logging.DEBUG]
+    for handler in handlers:
+        handler.addFilter(_is_news)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=SAWarning)  # of every submission that nbgrader makes
+            yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(_is_news)
+
+
+def _screens(logger: logging.Logger | None) -> Iterator[logging.Handler]:
+    while logger:
+        yield from (handler for handler in logger.handlers if not isinstance(handler, logging.FileHandler))
+        logger = logger.parent if logger.propagate else None
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    if record.pathname.startswith(OURS):
+        return True
+    return record.levelno > logging.INFO and not record.getMessage().startswith(EXPECTED)

@@ -1,0 +1,112 @@
+"""Notebooks that were handed in and would not be read: under another name, or in another folder than nbgrader's."""
+
+import difflib
+import fnmatch
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from .reading import Unreadable, read
+from .rebuild import is_answer, rebuild
+
+DEEP = 4  # folders below submitted/ that are looked into
+_COPY = re.compile(r"([ _-]*(\(\d+\)|copy[ _-]?\d*|final|v\d+))+$", re.IGNORECASE)
+
+
+def answers(released: NotebookNode, path: Path, megabytes: float, code_megabytes: float) -> dict[int, str] | None:
+    """What the notebook at ``path`` answers, by index of the released cell, without what is as it was released; None
+    where it cannot be read.
+    """
+    try:
+        rebuilt = rebuild(released, read(path, megabytes, code_megabytes))
+    except Unreadable:
+        return None
+    theirs = [cell.source.strip() for cell in rebuilt.cells if is_answer(cell)]
+    ours = [cell.source.strip() for cell in released.cells if is_answer(cell)]
+    return {number: their for number, (their, our) in enumerate(zip(theirs, ours, strict=True)) if their != our}
+
+
+def unread(folder: Path, name: str, beside: Mapping[str, dict | None], own: dict | None) -> str:
+    """Why the notebook ``name`` of a submission was not what the learner meant to hand in; "" where it was.
+
+    beside: what the other notebooks there answer, and own: what it answers itself, as `answers` has it; own is None
+    where it is missing or cannot be read.
+    """
+    there = os.path.lexists(folder / f"{name}.ipynb")
+    meant = [other for other, theirs in beside.items() if theirs] if there else list(beside)
+    if own or not meant:
+        return ""
+    names = " and ".join(f"`{other}.ipynb`" for other in meant)
+    if not there:
+        return f"The notebook was handed in as {names}, not as `{name}.ipynb`. It was not read."
+    state = "cannot be read" if own is None else "is as it was released"
+    return f"`{name}.ipynb` {state}, and {names} beside it was not read."
+
+
+def elsewhere(submitted: Path, released: Mapping[str, set[str]], assignment: str, students: str) -> Iterator[str]:
+    """A line for each notebook below ``submitted`` that lies at no STUDENT/ASSIGNMENT/, with the command that moves it,
+    as far as it belongs to ``assignment`` or to none that is known.
+
+    released: the names of the notebooks of each assignment. students: a pattern; only theirs.
+    """
+    for path in _notebooks(submitted):
+        folders = path.relative_to(submitted).parts[:-1]
+        if len(folders) == 2 and folders[1] in released:
+            continue
+        theirs, student = _belongs(folders, path.stem, released)
+        if (theirs and theirs != assignment) or not fnmatch.fnmatch(student, students):
+            continue
+        if not theirs:
+            yield f"{path}: it is not clear which assignment this is"
+            continue
+        names = released[theirs]
+        name = _closest(path.stem, names) or (next(iter(names)) if len(names) == 1 else path.stem)
+        yield f"{path}: {moved(path, submitted / student / theirs / f'{name}.ipynb')}"
+
+
+def moved(path: Path, to: Path) -> str:
+    """The shell command that puts a notebook where it is read, which overwrites nothing."""
+    if os.path.lexists(to):
+        return f"{to} is there, too, and was taken"
+    made = "" if to.parent.is_dir() else f"mkdir -p {shlex.quote(str(to.parent))} && "
+    return f"{made}mv -n {shlex.quote(str(path))} {shlex.quote(str(to))}"
+
+
+def renamed(path: Path, to: Path) -> str:
+    """The shell command that has ``path`` read in place of ``to``, which is kept under another name."""
+    kept = f"mv -n {shlex.quote(str(to))} {shlex.quote(f'{to}.unused')} && " if os.path.lexists(to) else ""
+    return f"{kept}mv -n {shlex.quote(str(path))} {shlex.quote(str(to))}"
+
+
+def _notebooks(submitted: Path) -> Iterator[Path]:
+    """Sorted; links are not followed, and what Jupyter and macOS keep for themselves is left out."""
+    for where, folders, names in os.walk(submitted):
+        deep = len(Path(where).relative_to(submitted).parts)
+        folders[:] = sorted(name for name in folders if name[0] != "." and name != "__MACOSX" and deep < DEEP)
+        yield from (Path(where, name) for name in sorted(names) if name.endswith(".ipynb") and name[0] != ".")
+
+
+def _belongs(folders: tuple[str, ...], stem: str, released: Mapping[str, set[str]]) -> tuple[str, str]:
+    """The assignment that the folders or the notebook's own name stand for, and the student; "" where unknown."""
+    named = [(folder, _closest(folder, released)) for folder in folders]
+    by_folder = next(((folder, found) for folder, found in named if found), None)
+    by_name = next((a for a, names in released.items() if _closest(stem, names)), "")
+    students = [folder for folder in folders if not (by_folder and folder == by_folder[0])]
+    if not students:  # directly in submitted/, or in a folder for everybody's
+        return "", ""
+    return (by_folder[1] if by_folder else by_name), students[0]
+
+
+def _closest(name: str, known) -> str:
+    """The known name that was meant: as it is, as the copy of a file is called, or mistyped."""
+    plain = {_plain(one): one for one in known}
+    found = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=0.75)
+    return plain[found[0]] if found else ""
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[ _-]+", "_", _COPY.sub("", name).lower()).lstrip("0")
