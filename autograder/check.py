@@ -236,8 +236,9 @@ def _score(
     unreached: list[CaseResult],
     required: tuple[Quality, ...],
 ) -> float:
-    """The share of cases passed; nothing where the first one fails, which any attempt at the formula passes; and at most
-    half where one fails that was made to see a bug that shipped: the exercise is about that bug.
+    """The share of cases passed; nothing where the first one fails, which any attempt at the formula passes.
+
+    At most half where a case fails that was made to see a bug that shipped: that bug is what the exercise is about.
     """
     if not needed or not _counts_as_right(needed[0], required):
         return 0.0
