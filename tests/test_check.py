@@ -213,6 +213,24 @@ def test_the_score_is_the_share_of_cases_and_nothing_without_the_first():
     assert report.score == 0.0
 
 
+def test_a_case_made_for_the_bug_costs_half_of_the_points():
+    """candle's gradient fails few of the cases; so does a gradient that is wrong in a case made for no bug."""
+    from graded_kernels.kernels.wild.silu import silu_backward_divide_back
+    from graded_kernels.solutions.silu import silu_backward
+
+    report = check("silu_backward", silu_backward_divide_back, backend="torch")
+    needed = [c for c in report.cases if not c.bonus]
+    assert sum(c.status == "pass" for c in needed) > len(needed) / 2 and report.score == 0.5
+
+    def wrong_where_empty(dy, x):
+        return silu_backward(dy, x) if x.numel() else dy.float().sum()
+
+    report = check("silu_backward", wrong_where_empty, backend="torch")
+    failed = [c for c in report.cases if not c.bonus and c.status != "pass"]
+    assert failed and report.score == pytest.approx(1 - len(failed) / len(needed))
+    assert 0.5 < report.score < 1
+
+
 def test_the_first_hint_is_about_the_formula_and_not_told_of_an_answer_that_gives_no_result():
     assert verdict(lambda x: 2 * right(x))[1].hint
     report, first = verdict(lambda x: x.no_such_thing)

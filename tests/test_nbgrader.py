@@ -17,7 +17,7 @@ from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.nbgrader import grade as grading
 from graded_kernels.course import cells
 from nbgrader.api import Gradebook
-from tampered import FULL, IN_BOTH, NOTHING, TAMPERED, TORCH, WITNESS, WORDS, deleted_answer, helper_cells
+from tampered import FULL, IN_BOTH, NOTHING, TAMPERED, TORCH, UNREAD, WITNESS, WORDS, deleted_answer, helper_cells
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,8 @@ def test_candle_loses_the_points_of_the_cases_it_fails(chapter):
     for report in reports:
         needed = [case["status"] for case in report["cases"] if not case["bonus"]]
         row = rows[f"{report['exercise']}-{report['backend']}"]
-        assert row.points == round(row.most * needed.count("pass") / len(needed), 2)
+        share = needed.count("pass") / len(needed)
+        assert row.points == round(row.most * (share if report["passed"] else min(share, 0.5)), 2)
 
 
 def test_untouched_scores_nothing(chapter):
@@ -133,8 +134,7 @@ def test_score_where_two_answers_bear_one_name(batch, tamper):
     ],
 )
 def test_unreadable_file_says_why(batch, student, reason):
-    assert scores(batch, student) == NOTHING
-    assert reason in shown(batch, student, f"{TORCH}-check")
+    assert scores(batch, student) == UNREAD
     assert reason in autograded(batch, student).cells[0].source
 
 
@@ -258,10 +258,10 @@ def test_a_renamed_notebook_keeps_nobody_else_from_a_grade(course):
         grade(course, student, right_answers(course))
     notebook = place(course, "first_renamed")
     notebook.rename(notebook.with_name("tiny (1).ipynb"))
-    place(course, "first_well").write_text(json.dumps(right_answers(course) | {"cells": []}))
+    place(course, "first_well").write_text((course / "release" / "tiny" / "tiny.ipynb").read_text())
     result = api(course).autograde("tiny", "first_*")
-    assert "tiny (1).ipynb' is none of the released notebooks (tiny). Rename it." in result["log"]
-    assert scores(course, "first_renamed") == dict.fromkeys(FULL)
+    assert "handed in as `tiny (1).ipynb`, not as `tiny.ipynb`" in result["log"]
+    assert scores(course, "first_renamed") == UNREAD
     assert scores(course, "first_well") == NOTHING
 
 
@@ -284,8 +284,3 @@ def test_command_line(course):
     place(course, "typed").write_text(json.dumps(notebook))
     said = grade_demo.nbgrader(course, "autograde", "tiny", "--student=typed")
     assert "[1/1] typed, tiny: 4 of 4 points in " in said
-    grade_demo.nbgrader(course, "export", "--to=grades.csv")
-    head, *lines = ((course / "grades.csv").read_text()).splitlines()
-    rows = [dict(zip(head.split(","), line.split(","), strict=True)) for line in lines]
-    (mine,) = (row for row in rows if (row["student_id"], row["assignment"]) == ("typed", "tiny"))
-    assert (mine["raw_score"], mine["score"], mine["max_score"]) == ("4.0", "4.0", "7.0")

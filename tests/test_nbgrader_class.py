@@ -95,14 +95,9 @@ def lines(said) -> list[str]:
 
 def about(lines: list[str], student: str) -> str:
     """The line of the summary about a submission."""
-    first, last = (
-        next(n for n, line in enumerate(lines) if line.startswith(t)) for t in ("Summary: ", "The published")
-    )
-    found = [
-        line
-        for line in lines[first:last]
-        if line.startswith(f"{student}, ") or f"/{student}/" in line.partition(":")[0]
-    ]
+    first, last = (next(n for n, one in enumerate(lines) if one.startswith(t)) for t in ("Summary: ", "The published"))
+    begins = (f"{student}, ", f"submitted/{student}/", f"submitted/tiny/{student}/")
+    found = [line for line in lines[first:last] if line.startswith(begins)]
     assert len(found) == 1, (student, found)
     return found[0]
 
@@ -225,8 +220,10 @@ def test_a_second_run_is_refused_and_ctrl_c_is_one_sentence(course):
             lines.append(line)
             if "] a, both: " not in line:
                 continue
-            result = api(course).autograde("both", "*")
-            os.killpg(first.pid, signal.SIGINT)  # as a terminal does, to every process of the run
+            try:
+                result = api(course).autograde("both", "*")
+            finally:
+                os.killpg(first.pid, signal.SIGINT)  # as a terminal does, to every process of the run
     assert not result["success"]
     assert f"Nothing was graded: another grading run is at work in this course (process {first.pid} of" in result["log"]
     text = "".join(lines)
@@ -242,10 +239,12 @@ def test_a_lock_goes_with_its_process(tmp_path):
     code = "from graded_kernels.autograder.nbgrader.lock import Lock; from pathlib import Path; import time\n"
     code += f"with Lock(Path({str(tmp_path)!r})): print('held', flush=True); time.sleep(600)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "held\n"
-        with pytest.raises(Locked, match=f"process {process.pid} of .* since 20"), Lock(tmp_path):
-            pass
-        process.kill()
+        try:
+            assert process.stdout.readline() == "held\n"
+            with pytest.raises(Locked, match=f"process {process.pid} of .* since 20"), Lock(tmp_path):
+                pass
+        finally:
+            process.kill()
     with Lock(tmp_path):
         assert str(os.getpid()) in (tmp_path / FILE).read_text()
     assert (tmp_path / FILE).read_text() == ""

@@ -16,7 +16,7 @@ from attack_notebooks import batch
 from attacks.table import USER
 from classroom import api, assert_success, place, right_answers, scores
 from graded_kernels.autograder.sandbox import linux
-from tampered import FULL, NOTHING, deleted_answer
+from tampered import FULL, UNREAD, deleted_answer
 
 STUDENTS = ("k1", "k2", "k3")
 
@@ -34,7 +34,7 @@ def stopped(course: Path, line: str, number: int) -> str:
     """What a run said that got a signal as soon as it said ``line``."""
     said = ""
     with subprocess.Popen(
-        [sys.executable, "-m", "nbgrader", "autograde", "tiny"],
+        [sys.executable, "-m", "nbgrader", "autograde", "tiny", "--debug"],
         cwd=course,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -69,26 +69,23 @@ def test_a_stopped_run_is_taken_up_where_it_was(course, number):
     assert_success(api(course).autograde("tiny", "*", force=False))
 
 
-def test_a_newer_submission_is_graded_without_being_told(course):
-    """As nbgrader promises it: by the time in ``timestamp.txt``. One that cannot be read is as good as none."""
+def test_a_time_of_submission_counts_as_far_as_it_can_be_read(course):
+    """A new one is graded again, for the points that lateness takes; one that cannot be read is as good as none."""
     notebook, time = place(course, "k1"), place(course, "k1").with_name("timestamp.txt")
     time.write_text("2026-01-01 10:00:00 UTC")
     assert_success(api(course).autograde("tiny", "k1", force=False))
     assert scores(course, "k1") == FULL
+    assert "1 skipped, unchanged" in api(course).autograde("tiny", "k1", force=False)["log"]
+    time.write_text("2026-01-02 10:00:00 UTC")
+    assert "Summary: 1 graded" in api(course).autograde("tiny", "k1", force=False)["log"]
     changed = right_answers(course)
     deleted_answer(changed)
     notebook.write_text(json.dumps(changed))
-    for text in ("2026-01-01 10:00:00 UTC", "tomorrow"):
-        time.write_text(text)
-        result = api(course).autograde("tiny", "k1", force=False)
-        assert result["success"] and "Skipping existing assignment" in result["log"]
-        assert scores(course, "k1") == FULL
-    time.write_text("2026-01-02 10:00:00 UTC")
     assert_success(api(course).autograde("tiny", "k1", force=False))
     assert scores(course, "k1") != FULL
     time.write_text("tomorrow")
-    result = api(course).autograde("tiny", "k1")
-    assert result["success"] and "'timestamp.txt' holds no time that can be read" in result["log"]
+    result = api(course).autograde("tiny", "k1", force=False)
+    assert result["success"] and "`timestamp.txt` holds no time that can be read" in result["log"]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="not run: only root can become an unprivileged user")
@@ -128,4 +125,4 @@ def test_a_course_that_cannot_be_written_is_not_graded(course, request):
     os.chown(course / "submitted", 0, 0)  # what is handed in is only read
     code, said = autograde()
     assert code == 0 and "cannot be read: Permission denied" in said
-    assert [scores(course, student) for student in STUDENTS] == [FULL, FULL, NOTHING]
+    assert [scores(course, student) for student in STUDENTS] == [FULL, FULL, UNREAD]

@@ -13,7 +13,7 @@ from graded_kernels.autograder.nbgrader import grade as grading
 from graded_kernels.autograder.nbgrader.class_seed import FILE, class_seed
 from graded_kernels.autograder.nbgrader.submission import Submissions
 from graded_kernels.autograder.sandbox import SandboxError
-from tampered import FULL, NOTHING, TORCH, WITNESS, add, find
+from tampered import FULL, TORCH, UNREAD, WITNESS, add, find
 
 HIDDEN = """
 [[silu_forward]]
@@ -110,7 +110,7 @@ def test_a_file_with_a_mistake_stops_the_run_before_it_touches_anything(course, 
     assert scores(course, "hidden_before") == FULL
     hidden.write_text(HIDDEN)
     assert_success(api(course).autograde("tiny", "hidden_before"))
-    assert scores(course, "hidden_before") == NOTHING
+    assert scores(course, "hidden_before") == UNREAD
 
 
 def test_a_file_that_a_teacher_names_and_that_is_missing_stops_the_run(course):

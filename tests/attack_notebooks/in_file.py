@@ -2,7 +2,7 @@
 
 import json
 
-from tampered import NOTHING, TORCH, WITNESS, WORDS, ZEROS, add, code, copy_of, find
+from tampered import TORCH, UNREAD, WITNESS, WORDS, ZEROS, add, code, copy_of, find
 
 from .attack import registry
 
@@ -195,20 +195,20 @@ def words_as_code(nb):
 # Files
 
 
-@attack(NOTHING, "of at most 5000")
+@attack(UNREAD, "of at most 5000")
 def many_cells(nb):
     """A hundred thousand copies of a locked cell: one after another would be compared with all before it."""
     cell = {"cell_type": "code", "source": check_of(nb)["source"][:2], "id": f"{TORCH}-check"}
     nb["cells"] += [cell] * 100_000
 
 
-@attack(NOTHING, "too many magics")
+@attack(UNREAD, "too many magics")
 def magics_without_end(nb):
     """A megabyte that IPython would read again for every magic."""
     add(nb, TORCH, "x = [1, 2, 3]\n" * 60_000 + "%time x\n" * 20)
 
 
-@attack(NOTHING, "too many magics")
+@attack(UNREAD, "too many magics")
 def endless_question(nb):
     """One word of 200,000 characters, and a question mark that IPython looks for behind each."""
     add(nb, TORCH, "%time 1\n" + "a" * 200_000 + " ?")
@@ -227,7 +227,7 @@ def byte_order_mark(nb):
     return b"\xef\xbb\xbf" + json.dumps(nb).encode()
 
 
-@attack(NOTHING, "is not text")
+@attack(UNREAD, "is not text")
 def another_encoding(nb):
     """UTF-16."""
     return json.dumps(nb).encode("utf-16")
@@ -252,13 +252,13 @@ def keys_twice(nb):
     )
 
 
-@attack(NOTHING, "without any cell")
+@attack(UNREAD, "without any cell")
 def cells_twice(nb):
     """Two lists of cells; the last is empty."""
     return json.dumps(nb)[:-1].encode() + b', "cells": []}'
 
 
-@attack(NOTHING, "cannot be read")
+@attack(UNREAD, "cannot be read")
 def deep_metadata(nb):
     """A notebook whose metadata are 100,000 lists deep."""
     nb["metadata"]["deep"] = "@@"
@@ -271,7 +271,7 @@ def metadata_somewhat_deep(nb):
     nb["metadata"]["deep"] = find(nb, TORCH)["metadata"]["deep"] = json.loads("[" * 500 + "]" * 500)
 
 
-@attack(NOTHING, "no list of cells")
+@attack(UNREAD, "no list of cells")
 def old_format(nb):
     """The notebook format of 2013, with worksheets."""
     return json.dumps({"nbformat": 3, "worksheets": [{"cells": nb["cells"]}], "metadata": {}}).encode()
@@ -283,7 +283,7 @@ def future_format(nb):
     nb["nbformat"] = 99
 
 
-@attack(NOTHING, "cannot be read")
+@attack(UNREAD, "cannot be read")
 def huge_number(nb):
     """A number of a million digits, which takes Python minutes to read."""
     return json.dumps(nb).encode()[:-1] + b', "n": ' + b"9" * 1_000_000 + b"}"

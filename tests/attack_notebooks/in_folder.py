@@ -5,12 +5,11 @@ import os
 import socket
 from pathlib import Path
 
-from tampered import NOTHING, TORCH, WITNESS, WORDS
+from tampered import TORCH, UNREAD
 
 from .attack import registry
 
 ATTACKS, attack = registry()
-NO_GRADE = {WITNESS: None, TORCH: None, WORDS: None}
 
 
 # In place of the notebook
@@ -21,23 +20,23 @@ def replaced(notebook: Path, target: str) -> None:
     notebook.symlink_to(target)
 
 
-@attack(NOTHING, "is a symbolic link", beside=True)
+@attack(UNREAD, "is a symbolic link", beside=True)
 def link_to_the_gradebook(notebook):
     replaced(notebook, "../../../gradebook.db")
 
 
-@attack(NOTHING, "is a symbolic link", beside=True)
+@attack(UNREAD, "is a symbolic link", beside=True)
 def link_to_an_honest_notebook(notebook):
     honest = next(notebook.parents[2].glob("*honest"))
     replaced(notebook, f"../../{honest.name}/tiny/tiny.ipynb")
 
 
-@attack(NOTHING, "is a symbolic link", beside=True)
+@attack(UNREAD, "is a symbolic link", beside=True)
 def link_to_a_device(notebook):
     replaced(notebook, "/dev/zero")
 
 
-@attack(NOTHING, "lies in a folder that is a symbolic link", beside=True)
+@attack(UNREAD, "lies in a folder that is a symbolic link", beside=True)
 def link_to_an_honest_folder(notebook):
     honest = next(notebook.parents[2].glob("*honest"))
     notebook.unlink()
@@ -45,13 +44,13 @@ def link_to_an_honest_folder(notebook):
     notebook.parent.symlink_to(f"../{honest.name}/tiny")
 
 
-@attack(NOTHING, "is not a file", beside=True)
+@attack(UNREAD, "is not a file", beside=True)
 def pipe(notebook):
     notebook.unlink()
     os.mkfifo(notebook)
 
 
-@attack(NOTHING, beside=True)
+@attack(UNREAD, beside=True)
 def unix_socket(notebook):
     notebook.unlink()
     here = os.getcwd()
@@ -63,13 +62,13 @@ def unix_socket(notebook):
         os.chdir(here)
 
 
-@attack(NOTHING, "Is a directory", beside=True)
+@attack(UNREAD, "Is a directory", beside=True)
 def folder(notebook):
     notebook.unlink()
     notebook.mkdir()
 
 
-@attack(NOTHING, "is 200 MB large", beside=True)
+@attack(UNREAD, "is 200 MB large", beside=True)
 def file_of_200_megabytes(notebook):
     with notebook.open("r+b") as file:
         file.truncate(200_000_000)
