@@ -150,7 +150,7 @@ def test_a_notebook_of_no_assignment_is_listed(lines):
 def test_a_run_says_one_line_a_notebook_and_a_summary(said, lines):
     assert "Warning" not in said and "Traceback" not in said and "SAWarning" not in said
     at = next(number for number, line in enumerate(lines) if line.startswith("Summary: "))
-    assert at <= 16 + 3, lines[:at]  # 16 notebooks, the isolation and that files were open to others
+    assert at <= 17 + 3, lines[:at]  # 17 notebooks, a folder without one, and that files were open to others
     assert lines[at] == "Summary: 8 graded, 9 for a person, 8 written answers to grade by hand."
 
 

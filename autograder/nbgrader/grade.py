@@ -210,7 +210,7 @@ class SaveScores(SaveAutoGrades):
             grade.auto_score = None
             grade.needs_manual_grade = True
             self.gradebook.db.commit()
-        if grade.auto_score is None and grade.manual_score is None and is_solution(cell):
+        elif grade.auto_score is None and grade.manual_score is None and is_solution(cell):
             self.parent.summary.written += 1
 
 

@@ -216,6 +216,8 @@ class Submissions(NotebookExporter):
                 self._compare(place, name, others, self._release(assignment, name))
             if os.path.lexists(path) or name in self._unread:
                 notebooks.append(str(path))
+            else:
+                self.summary.odd.append(f"{student}, {name}: no such notebook was handed in, 0 points")
         self._converter.notebooks = notebooks
 
     def _compare(self, place: Path, name: str, others: list[str], released: nbformat.NotebookNode) -> None:

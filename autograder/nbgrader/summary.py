@@ -14,6 +14,7 @@ EXPECTED = (  # warnings of nbgrader's about what happens in every run
     "Attribute 'checksum' for cell",
     "Removing failed assignment",
     "Removing existing assignment",
+    "No submitted file",
     "Canceled",
 )
 
