@@ -153,7 +153,7 @@ def run_cases(options: argparse.Namespace) -> int:
 
     status = PASSED
     try:
-        for tried in try_cases(options.file):
+        for tried in try_cases(options.file, lambda line: print(line, file=sys.stderr, flush=True)):
             verdict = "pass" if tried.passed else "FAIL"
             print(f"{verdict}  {tried.exercise} ({tried.backend}), {tried.case}: {tried.said}")
             if not tried.passed:

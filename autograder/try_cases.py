@@ -28,13 +28,17 @@ class Tried:
     inputs: str
 
 
-def try_cases(path: Path) -> Iterator[Tried]:
-    """Every case in the file at ``path`` on our answer in every backend. Raises HiddenCasesError."""
+def try_cases(path: Path, tell: Callable[[str], None] = lambda line: None) -> Iterator[Tried]:
+    """Every case in the file at ``path`` on our answer in every backend. Raises HiddenCasesError.
+
+    tell: is called with what is tried next, since a case may take long in the emulator.
+    """
     for name, cases in read_cases(path).items():
         record = find(name)
         open_cases = tuple(replace(case, name=case.name.removeprefix(NAME), hidden=False) for case in cases)
         for backend in record.backends:
             runner = InProcess(our_answer(name, backend), record, backend)
+            tell(f"Trying {len(cases)} of your cases on our answer to {name} ({backend}).")
             report = judge(replace(record, cases=open_cases), backend, runner, compiler=False)
             for result in report.cases[: len(cases)]:
                 yield Tried(name, result.name, backend, result.status == "pass", result.message, result.inputs)

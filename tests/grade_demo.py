@@ -53,10 +53,13 @@ def main() -> int:
     print()
     print(table([row for student in ("right", "candle", "untouched") for row in rows(course, student)]))
     print(f"\n{course / 'grades.csv'}:")
-    print((course / "grades.csv").read_text(), end="")
-    print("\nFeedback, to open in a browser:")
-    for page in sorted(course.glob("feedback/*/*/*.html")):
-        print(f"  {page}")
+    print((course / "grades.csv").read_text(encoding="utf-8-sig"), end="")
+    failed = "silu_backward-torch"
+    print(f"\nWhat candle reads below its answer {failed}:\n")
+    print(report_text(course, "candle", f"{failed}-check"))
+    first, *others = sorted(course.glob("feedback/*/*/*.html"))  # candle's is the first, and the one that shows most
+    print(f"\nOpen this in a browser first, it shows that report in colour:\n  {first}")
+    print("Then these, for comparison:", *others, sep="\n  ")
     return 0
 
 
@@ -108,6 +111,14 @@ def rows(course: Path, student: str, assignment: str = CHAPTER) -> Iterator[Row]
             points = grade.manual_score if grade.manual_score is not None else grade.auto_score
             reason = "waits for a person" if points is None else why(cell)
             yield Row(student, name.removesuffix("-check"), points, grade.max_score, reason)
+
+
+def report_text(course: Path, student: str, check: str, assignment: str = CHAPTER) -> str:
+    """The report in a check cell of a graded notebook, as a terminal shows it."""
+    path = course / "autograded" / student / assignment / f"{assignment}.ipynb"
+    (cell,) = (c for c in nbformat.read(path, as_version=4).cells if make_submissions.grade_id(c) == check)
+    (report,) = (output.data for output in cell.outputs if REPORT in output.get("data", {}))
+    return report["text/plain"]
 
 
 def why(cell) -> str:

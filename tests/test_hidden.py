@@ -264,7 +264,9 @@ def test_a_case_that_our_answer_fails(tmp_path, monkeypatch):
 def test_the_command_that_tries_them(tmp_path, monkeypatch, capsys):
     path = written(tmp_path, FILE)
     assert cli.main(["cases", str(path)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    said = capsys.readouterr()
+    assert said.err.splitlines()[0].endswith("of your cases on our answer to silu_backward (torch).")
+    lines = said.out.splitlines()
     assert len(lines) == 4 and lines[0].startswith("pass  silu_backward (torch), two zeros: worst ")
     monkeypatch.setattr("graded_kernels.autograder.try_cases.our_answer", lambda name, backend: lambda dy, x: x * dy)
     assert cli.main(["cases", str(path)]) == 1

@@ -25,6 +25,7 @@ NAMES = {  # student -> last and first name in the roster
     "accents": ("Łukasiewicz-Müller", "Zoé"),
     "formula": ("=HYPERLINK(0)", "+1"),
     "absent": ("Never", "There"),
+    "not_yet": ("Handed", "In"),
 }
 
 
@@ -167,7 +168,9 @@ def exported(course: Path) -> dict[str, dict[str, str]]:
 
 
 def test_the_table_of_grades(course, said):
+    place(course, "not_yet").write_text(released(course))
     rows = exported(course)
+    place(course, "not_yet").unlink()
     assert all(None not in row and None not in row.values() for row in rows.values())  # as many fields as columns
     assert rows["comma"]["last_name"] == "Smith, Jr." and rows["accents"]["last_name"] == "Łukasiewicz-Müller"
     assert rows["formula"]["last_name"] == "'=HYPERLINK(0)" and rows["formula"]["first_name"] == "'+1"
@@ -175,6 +178,7 @@ def test_the_table_of_grades(course, said):
     assert [rows["regular"][name] for name in shown] == ["waits for a person", "3.0", "4.0", ""]
     assert [rows["empty"][name] for name in shown] == ["waits for a person", "7.0", "", ""]
     assert [rows["absent"][name] for name in shown] == ["never handed in", "", "", ""]
+    assert [rows["not_yet"][name] for name in shown] == ["not graded yet", "", "", ""]
     assert not [row for row in rows.values() if row["score"] == "0.0"]
 
 

@@ -1,6 +1,7 @@
 """``nbgrader export``: grades as CSV in which a comma does no harm, and no 0 stands for what was not graded."""
 
 import csv
+from pathlib import Path
 
 from nbgrader.api import Assignment, Gradebook, MissingEntry, Student, SubmittedAssignment
 from nbgrader.plugins import ExportPlugin
@@ -9,14 +10,15 @@ COLUMNS = (
     "assignment duedate timestamp student_id last_name first_name email "
     "status waiting raw_score late_submission_penalty score max_score"
 ).split()
-NEVER, WAITS, GRADED = "never handed in", "waits for a person", "graded"
+NEVER, NOT_YET, WAITS, GRADED = "never handed in", "not graded yet", "waits for a person", "graded"
 
 
 class Grades(ExportPlugin):
     """A row for each assignment and student. Text in UTF-8 with a byte order mark, as spreadsheets need it.
 
-    status: ``graded``, ``waits for a person`` or ``never handed in``. waiting: the points that a person has yet to give
-    or refuse. raw_score: those given so far; score: less the penalty, and only where nothing waits.
+    status: ``graded``, ``waits for a person``, ``not graded yet`` (or the run failed) or ``never handed in``. waiting:
+    the points that a person has yet to give or refuse. raw_score: those given so far; score: less the penalty, and only
+    where nothing waits.
     """
 
     def export(self, gradebook: Gradebook) -> None:
@@ -27,8 +29,17 @@ class Grades(ExportPlugin):
             for assignment in gradebook.assignments:
                 for student in gradebook.students:
                     if self._wanted(assignment.name, self.assignment) and self._wanted(student.id, self.student):
-                        table.writerow({name: _safe(value) for name, value in _row(gradebook, assignment, student)})
+                        row = dict(_row(gradebook, assignment, student))
+                        if not self._has_files("autograded", student.id, assignment.name):
+                            handed_in = self._has_files("submitted", student.id, assignment.name)
+                            row["status"] = NOT_YET if handed_in else row.get("status", NEVER)
+                        table.writerow({name: _safe(value) for name, value in row.items()})
         self.log.info("Grades are in %s", to)
+
+    def _has_files(self, step: str, student: str, assignment: str) -> bool:
+        courses = self.parent.coursedir
+        folder = courses.format_path(getattr(courses, f"{step}_directory"), student, assignment)
+        return any(Path(courses.root, folder).glob("*.ipynb"))
 
     @staticmethod
     def _wanted(name: str, among: list) -> bool:
@@ -48,7 +59,6 @@ def _row(gradebook: Gradebook, assignment: Assignment, student: Student):
     try:
         submission = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:
-        yield "status", NEVER
         return
     yield from _graded(submission)
 

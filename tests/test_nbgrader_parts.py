@@ -1,0 +1,151 @@
+"""Parts of grading a class that need no course: what is looked for, compared, counted and shown."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from graded_kernels.autograder import doctor
+from graded_kernels.autograder.nbgrader.contents import digest
+from graded_kernels.autograder.nbgrader.grade import said
+from graded_kernels.autograder.nbgrader.late import PerDay
+from graded_kernels.autograder.nbgrader.published import is_published
+from graded_kernels.autograder.nbgrader.survey import elsewhere
+
+ROOT = Path(__file__).parents[1]
+OURS = (
+    (ROOT / "solutions" / "silu.py")
+    .read_text(encoding="utf-8")
+    .partition("# %% silu_backward\n")[2]
+    .partition("# %%")[0]
+)
+RELEASED = {"01_silu": {"01_silu"}, "02_gelu": {"02_gelu"}}
+
+
+# The published answer
+
+
+def renamed(source: str) -> str:
+    """Other names, no docstring, other comments and layout."""
+    code = re.sub(r'    """.*?"""\n', "\n    # my own idea\n", source, flags=re.DOTALL)
+    for name, other in (
+        ("v", "wide"),
+        ("h", "root"),
+        ("tail", "t"),
+        ("other", "mirror"),
+        ("slope", "d"),
+        ("dy", "upstream"),
+    ):
+        code = re.sub(rf"\b{name}\b", other, code)
+    return code
+
+
+def test_our_answer_under_other_names_is_marked():
+    assert renamed(OURS) != OURS and "upstream * d * t" in renamed(OURS)
+    assert is_published(OURS, OURS) and is_published(renamed(OURS), OURS) and is_published(f"%%time\n{OURS}", OURS)
+
+
+@pytest.mark.parametrize("old, new", [("1500", "1400"), ("torch.exp", "torch.exp2"), ("v * other", "other * v")])
+def test_another_program_is_not(old, new):
+    assert old in OURS and not is_published(OURS.replace(old, new), OURS)
+
+
+def test_nor_a_short_answer_or_none():
+    short = "def f(x):\n    y = x + 1\n    return y"
+    assert not is_published(short, short)
+    assert not is_published("def silu_backward(dy, x):\n    ...", OURS) and not is_published("def broken(:", OURS)
+    assert not is_published(OURS, "")
+
+
+# What lies in a wrong place
+
+
+@pytest.mark.parametrize(
+    ("path", "to"),
+    [
+        ("1_silu/01_silu.ipynb", None),  # no student can be told
+        ("ann/1_silu/01_silu.ipynb", "ann/01_silu/01_silu.ipynb"),
+        ("ann/01-SiLU/silu.ipynb", "ann/01_silu/01_silu.ipynb"),
+        ("ann/01_silu (1).ipynb", "ann/01_silu/01_silu.ipynb"),
+        ("01_silu/ann/01_silu-Copy1.ipynb", "ann/01_silu/01_silu.ipynb"),
+        ("ann/01_silu/01_silu/01_silu.ipynb", "ann/01_silu/01_silu.ipynb"),
+        ("ann/02_gelu.ipynb", ""),  # of another assignment: not the business of this run
+        ("ann/01_silu/anything.ipynb", ""),  # where it belongs, under whatever name
+        ("ann/01_silu/.ipynb_checkpoints/01_silu-checkpoint.ipynb", ""),
+        ("__MACOSX/ann/._01_silu.ipynb", ""),
+    ],
+)
+def test_elsewhere(tmp_path, path, to):
+    place = tmp_path / path
+    place.parent.mkdir(parents=True)
+    place.write_text("{}")
+    found = list(elsewhere(tmp_path, RELEASED, "01_silu", "*"))
+    if to == "":
+        assert found == []
+    elif to is None:
+        assert found == [f"{place}: it is not clear which assignment this is"]
+    else:
+        (line,) = found
+        os.system(line.removeprefix(f"{place}: "))
+        assert (tmp_path / to).exists() and not place.exists()
+        assert list(elsewhere(tmp_path, RELEASED, "01_silu", "*")) == []
+
+
+def test_elsewhere_moves_over_nothing_and_asks_for_one_student(tmp_path):
+    for path in ("ann/01_silu/01_silu.ipynb", "ann/old/01_silu.ipynb", "bob/01_silu.ipynb"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("{}")
+    (line,) = elsewhere(tmp_path, RELEASED, "01_silu", "ann")
+    assert line.endswith("is there, too, and was taken") and "mv" not in line
+
+
+# Contents
+
+
+def test_a_digest_sees_names_contents_and_time(tmp_path):
+    def change(name: str, content: bytes) -> str:
+        (tmp_path / name).write_bytes(content)
+        return digest(tmp_path, 1)
+
+    seen = [digest(tmp_path, 1), change("a.ipynb", b"1"), change("a.ipynb", b"2"), change("timestamp.txt", b"1")]
+    (tmp_path / "a.ipynb").rename(tmp_path / "b.ipynb")
+    seen += [digest(tmp_path, 1), change("b.ipynb", b"0" * 2_000_000)]
+    (tmp_path / "b.ipynb").unlink()
+    (tmp_path / "b.ipynb").symlink_to("nowhere")
+    seen.append(digest(tmp_path, 1))
+    assert len(set(seen)) == len(seen)
+    assert change("helper.py", b"x") == seen[-1]
+
+
+# Lateness, notes, file modes
+
+
+@pytest.mark.parametrize(
+    ("late", "grace", "penalty"), [(0, 0, None), (1, 0, 2.0), (86_401, 0, 4.0), (3600, 3600, None), (9e9, 0, 20.0)]
+)
+def test_late_points(late, grace, penalty):
+    assert PerDay(grace_seconds=grace).late_submission_penalty("ann", 20.0, late) == penalty
+
+
+def test_notes_show_code_as_code_and_nothing_as_html():
+    rich = said(["The cell `a<b>` is missing."]).data["text/html"]
+    assert rich == "<ul><li>The cell <code>a&lt;b&gt;</code> is missing.</li></ul>"
+
+
+def test_doctor_sees_a_class_that_others_can_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert list(doctor.course_root()) == []
+    (tmp_path / "submitted").mkdir()
+    for name in ("gradebook.db", "hidden_cases.toml"):
+        (tmp_path / name).write_text(json.dumps({}))
+        (tmp_path / name).chmod(0o644)
+    (tmp_path / "submitted").chmod(0o755)
+    (finding,) = doctor.course_root()
+    assert finding.state == "problem" and "submitted, gradebook.db, hidden_cases.toml" in finding.said
+    assert os.system(finding.fix) == 0
+    (finding,) = doctor.course_root()
+    assert finding.state == "ok"
+    (tmp_path / "submitted").chmod(0o770)
+    assert doctor.open_to_others(tmp_path) == ["submitted"] and doctor.open_to_others(tmp_path, groupshared=True) == []
+    assert doctor.close_to_others(tmp_path) == ["submitted"] and doctor.open_to_others(tmp_path) == []
