@@ -53,7 +53,11 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("file", metavar="FILE.py", type=Path, help="defines a function named like the exercise")
     check.add_argument("--backend", help="torch or triton; left out, the one the file is written for")
     check.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
-    check.add_argument("--in-process", action="store_true", help="call the answer in this process, for a debugger")
+    check.add_argument(
+        "--in-process",
+        action="store_true",
+        help="call the answer in this process, unprotected: code that you trust, in a debugger or without isolation",
+    )
     check.set_defaults(run=run_check)
 
     cases = commands.add_parser("cases", help="try an instructor's own cases on the course's answers")
@@ -167,7 +171,10 @@ def likely_backend(backends: tuple[str, ...], source: str) -> str:
 
 
 def report_on(answer: "Answer", backend: str, in_process: bool) -> "Report":
-    """The report on an answer that runs in a worker of its own, or here where that is asked for or cannot be had."""
+    """The report on an answer that runs in a worker of its own, or here where that is asked for.
+
+    Raises UsageError where it cannot be isolated: an answer that makes isolation fail must not run unprotected.
+    """
     from .check import judge
     from .exercises import find
     from .sandbox import Isolated, SandboxError
@@ -179,8 +186,8 @@ def report_on(answer: "Answer", backend: str, in_process: bool) -> "Report":
         with Isolated(answer, record, backend) as runner:
             report = judge(record, backend, runner)
     except SandboxError as reason:
-        print(f"not isolated, because {reason}", file=sys.stderr)
-        return report_on_here(answer, backend)
+        cure = "Run `graded-kernels doctor`. To call code that you trust in this process instead: --in-process"
+        raise UsageError(f"the answer was not checked, for it cannot be isolated: {reason}\n{cure}") from None
     if runner.printed:
         print(runner.printed, file=sys.stderr)
     return report

@@ -41,11 +41,14 @@ class Answer:
     """The code of an answer to ``exercise``: cells in the order in which they run, the last of which is to define it.
 
     setup: code of the course itself that runs first (a chapter's imports). What it imports from the course is left out.
+    module: whether it is to be imported as a whole, so that an error anywhere in it is an error of the answer. In a
+        notebook a cell that fails does not keep later ones from running.
     """
 
     exercise: str
     cells: tuple[Cell, ...]
     setup: str = ""
+    module: bool = False
 
     @property
     def text(self) -> str:
@@ -59,14 +62,13 @@ def read_file(path: str | Path, exercise: str) -> Answer:
         source = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise AnswerError(f"{path} cannot be read: {error}") from None
-    return Answer(exercise, (Cell(str(path), source),))
+    return Answer(exercise, (Cell(str(path), source),), module=True)
 
 
 def load(answer: Answer):
     """Runs the cells and returns the function they define. Raises AnswerError.
 
-    A cell that fails does not keep later ones from running, as in a notebook; its error is told if the function is
-    missing.
+    In a notebook the error of a cell is reported only if the function is missing in the end.
     """
     module = types.ModuleType("answer")
     sys.modules[module.__name__] = module  # Triton and dataclasses look a function's module up by name
@@ -82,6 +84,8 @@ def load(answer: Answer):
         except AnswerRefused:
             raise
         except AnswerError as error:
+            if answer.module:
+                raise
             failed = error
     function = module.__dict__.get(answer.exercise)
     if callable(function):

@@ -121,7 +121,7 @@ def _function(job: dict):
         return Player(job["plan"], Kernels(job["kernels"]))
     given = job["answer"]
     cells = tuple(Cell(name, source) for name, source in given["cells"])
-    return load(Answer(given["exercise"], cells, given["setup"]))
+    return load(Answer(given["exercise"], cells, given["setup"], given["module"]))
 
 
 def _arguments(specs: list, memory: mmap.mmap) -> tuple:

@@ -176,7 +176,8 @@ class Isolated:
 
     def _code(self) -> dict:
         cells = [[cell.name, cell.source] for cell in self.answer.cells]
-        return {"exercise": self.answer.exercise, "cells": cells, "setup": self.answer.setup}
+        answer = self.answer
+        return {"exercise": answer.exercise, "cells": cells, "setup": answer.setup, "module": answer.module}
 
     def _policy(self) -> dict:
         exercise = self.record.exercise if isinstance(self.record, Witness) else self.record
