@@ -72,11 +72,11 @@ def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, gen
         message = f"{first.output} is wrong in {first.wrong:,} of {first.total:,} elements."
         message = " ".join([message, *outcome.findings[:1], *outcome.hints[:1]])
         return Judged(result("fail", message, failure=first, worst_ulp=worst, curve=curve), None, args, wrong, outcome)
-    misdeed = _misdeed(outcome) or _unsteady(
-        exercise, case, args, backend, runner, outcome, expected, generator.initial_seed()
-    )
+    misdeed, late = _misdeed(outcome), None
+    if not misdeed:
+        misdeed, late = _unsteady(exercise, case, args, backend, runner, outcome, expected, generator.initial_seed())
     if misdeed:
-        return Judged(result("fail", misdeed, worst_ulp=worst), None, args, None, outcome)
+        return Judged(result("error" if late else "fail", misdeed, worst_ulp=worst), late, args, None, outcome)
     used = max((c.used for c in comparisons), default=0.0)
     return Judged(
         result("pass", f"worst {worst:.2f} ulp, {used:.0%} of the tolerance", worst_ulp=worst, curve=curve),
@@ -129,25 +129,37 @@ def _misdeed(outcome: Outcome) -> str:
     return ""
 
 
-def _unsteady(exercise, case, args, backend, runner, first: Outcome, expected: Expected, seed: int) -> str:
-    """Whether the same input gives the same bits, and the programs of a launch in any order the same result."""
+def _unsteady(
+    exercise, case, args, backend, runner, first: Outcome, expected: Expected, seed: int
+) -> tuple[str, Trouble | None]:
+    """Whether the same input gives other bits, or the programs of a launch in another order another result: a sentence,
+    and the time-out, if that is why.
+    """
     again = runner.call(args, shuffle=seed if backend == "triton" else None)
     if again.trouble:
-        proof = again.trouble.kind == "refused"  # an isolated runner proves the method in the second call
-        return (
-            again.trouble.message if proof else f"The second call with the same input failed: {again.trouble.message}"
-        )
+        return _second_trouble(again.trouble)
     if again.findings:
-        return again.findings[0]
+        return again.findings[0], None
     if _same(first, again):
-        return ""
-    if backend == "torch" or not _same(first, runner.call(args)):
-        return "The same input, given twice, gives different bits."
+        return "", None
+    in_order = again if backend == "torch" else runner.call(args)
+    if in_order.trouble:
+        return _second_trouble(in_order.trouble)
+    if not _same(first, in_order):
+        return "The same input, given twice, gives different bits.", None
     named = dict(zip(exercise.parameters, args, strict=False))
     comparisons = [compare(expected, i, o, named) for i, o in enumerate(again.outputs)]
     if any(c.complaint or c.failure for c in comparisons):
-        return "The result depends on the order in which the programs of the grid run. A GPU promises no order."
-    return ""
+        order = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
+        return order, None
+    return "", None
+
+
+def _second_trouble(trouble: Trouble) -> tuple[str, Trouble | None]:
+    if trouble.kind == "refused":  # an isolated runner proves the method in the second call
+        return trouble.message, None
+    late = trouble if trouble.kind == "timeout" else None
+    return f"The second call with the same input failed: {trouble.message}", late
 
 
 def _same(one: Outcome, other: Outcome) -> bool:

@@ -72,6 +72,9 @@ class Report:
     compile: ``{"status", "reason", "targets": [{target, status, registers, spills, shared, load_bits, message}]}``.
     environment: ``{"python", "torch", "triton", "device", "mode"}``.
     notes: sentences on what the emulator cannot show for the operations this answer used.
+    timed_out: whether a time limit ended a call; a second check of the same answer may find something else.
+    stopped_in: ``{"cell", "reason"}`` where a cell's own statements broke a limit or ended the process while the answer
+    was loaded.
     """
 
     exercise: str
@@ -86,6 +89,8 @@ class Report:
     compile: dict | None
     environment: dict
     notes: tuple[str, ...] = ()
+    timed_out: bool = False
+    stopped_in: dict | None = None
 
     def __bool__(self) -> bool:
         return self.passed

@@ -8,6 +8,7 @@ debugger).
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ from .gradient import with_gradient
 from .interpret import ensure_runnable, interpreted
 from .launches import plain_launches
 from .method import NoLaunches, Refused, Watch, WatchFunctions
+from .operators import is_permitted
 from .peak import Peak
 from .source import trace
 
@@ -36,6 +38,7 @@ class Trouble:
     message: str
     details: str = ""
     error: str = ""  # the exception's class name where kind is "raised"
+    cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
 
 
 @dataclass
@@ -127,7 +130,12 @@ class InProcess:
         """(result, trouble) of one call under the eyes of the emulator and of `method`."""
         refused = getattr(self.exercise, "refused", frozenset())
         allowed = getattr(self.exercise, "allowed", frozenset())
-        watch = Watch(self.backend, refused, allowed, emulator, peak)
+        permits = (
+            None
+            if isinstance(self.exercise, Witness)
+            else partial(is_permitted, gradients=bool(self.exercise.gradient_of))
+        )
+        watch = Watch(self.backend, refused, allowed, emulator, peak, permits)
         functions = WatchFunctions(refused)
         launches = NoLaunches(self.exercise.name)
         # The emulator changes Triton in a hundred places. A PyTorch answer needs none of them.

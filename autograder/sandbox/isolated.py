@@ -9,20 +9,19 @@ process is dead.
 
 import json
 import os
-import time
 from dataclasses import dataclass, replace
 
 import torch
 
 from ..compiler import KernelLaunch
 from ..exercise import Exercise, Witness
-from ..method import ALLOCATE, FILL, MOVE, VIEW
+from ..operators import ALLOCATE, FILL, MOVE, VIEW
 from ..runner import Outcome, Trouble
 from ..source import Answer
 from . import buffers, kernels, plan, results
 from .buffers import Layout, Shared
 from .status import Status, clean
-from .watch import SHOWN, Between, Ended, Limits
+from .watch import SHOWN, Budget, Ended, Limits, Task
 from .worker import Worker, WorkerLost
 
 _ALONE = "Your kernels, run again without the rest of the code,"
@@ -58,6 +57,7 @@ class _Known:
 class Isolated:
     """Calls an answer in a worker. ``record`` decides what the worker hears: names, and what is refused or allowed.
 
+    notebook: a budget that this answer shares with others.
     worker: one to share between answers; otherwise one is started, and ended with the ``with`` block.
     rung: the isolation to use if a worker is started, the best there is by default. Raises SandboxError where it is
     not to be had.
@@ -70,6 +70,7 @@ class Isolated:
         backend: str,
         *,
         limits: Limits = Limits(),  # noqa: B008  frozen
+        notebook: Budget | None = None,
         worker: Worker | None = None,
         rung: str | None = None,
     ):
@@ -77,7 +78,7 @@ class Isolated:
         self._own = None if worker else Worker(rung)
         self._worker = worker or self._own
         self._text = kernels.text_of(answer)
-        self._spent = 0.0
+        self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._shapes: dict[str, list[Layout]] = {}
         self._last: _Known | None = None
         self._new = True
@@ -176,8 +177,9 @@ class Isolated:
 
     def _code(self) -> dict:
         cells = [[cell.name, cell.source] for cell in self.answer.cells]
-        answer = self.answer
-        return {"exercise": answer.exercise, "cells": cells, "setup": answer.setup, "module": answer.module}
+        own = self.answer
+        more = {"setup": own.setup, "after": own.after, "module": own.module}
+        return {"exercise": own.exercise, "cells": cells} | more
 
     def _policy(self) -> dict:
         exercise = self.record.exercise if isinstance(self.record, Witness) else self.record
@@ -198,14 +200,16 @@ class Isolated:
         A call's arguments are in memory when it begins, and not before: what was recorded on the numbers that were
         there earlier owes nothing to them.
         """
-        if self._spent >= self.limits.total_seconds:
-            return [(Outcome(trouble=Trouble("timeout", results.too_long(self.limits))), Status())]
+        for budget in self._budgets:
+            if broken := budget.broken(self.limits.wall_factor):
+                return [(Outcome(trouble=Trouble("timeout", results.too_long(broken))), Status())]
         held = calls[0].args
         layouts = buffers.lay_out(_tensors(held))
         expected = buffers.size_of(self._expected(calls[-1].args))
         room = expected + _ROOM
         rooms = [None if call.room is None else (call.room * room, call.room * room + room) for call in calls]
-        job |= {"record": self._policy(), "backend": self.backend}
+        steps = 1 + len(self.answer.cells) if job["mode"] == "answer" else 0
+        job |= {"record": self._policy(), "backend": self.backend, "steps": steps}
         job["calls"] = [
             {"args": _specs(call.args, layouts), "shuffle": call.shuffle, "fill": call.fill}
             | {"plan": call.plan, "room": where}
@@ -226,10 +230,11 @@ class Isolated:
                 return True
 
             try:
-                ended = self._run(job, inputs, outputs, len(calls), between, sum(one.addresses for one in layouts))
+                shared, addresses = inputs.nbytes + outputs.nbytes, sum(one.addresses for one in layouts)
+                ended = self._run(job, inputs, outputs, Task(job["steps"], len(calls), between, shared, addresses))
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
-            found = results.of(ended, rooms, outputs, self.record, self.limits, self._text)
+            found = results.of(ended, rooms, outputs, self.record, self.limits, self._text, self._loading(ended, job))
             for call, (outcome, _) in zip(calls, found, strict=False):
                 outcome.mutated = self._mutated(inputs, layouts, call.args)
         return found
@@ -251,18 +256,18 @@ class Isolated:
             self._shapes[key] = results.expected(self.record, args)
         return self._shapes[key]
 
-    def _run(self, job: dict, inputs: Shared, outputs: Shared, calls: int, between: Between, addresses: int) -> Ended:
+    def _loading(self, ended: Ended, job: dict) -> str:
+        """The cell that was being loaded when the child ended, if one was."""
+        names = ["setup", *(cell.name for cell in self.answer.cells)]
+        return names[ended.loaded] if ended.loaded < job["steps"] else ""
+
+    def _run(self, job: dict, inputs: Shared, outputs: Shared, task: Task) -> Ended:
         with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as file:
             file.write(json.dumps(job).encode())
             file.seek(0)
             files = {"job": file.fileno(), "inputs": inputs.file, "outputs": outputs.file}
-            limits = replace(self.limits, total_seconds=self.limits.total_seconds - self._spent)
             self._worker.ready()  # its start is nobody's time
-            begin = time.monotonic()
-            try:
-                ended = self._worker.run(files, limits, inputs.nbytes + outputs.nbytes, calls, between, addresses)
-            finally:
-                self._spent += time.monotonic() - begin
+            ended = self._worker.run(files, task, self.limits, self._budgets)
         self.printed = clean(ended.printed, SHOWN)
         return ended
 

@@ -28,6 +28,7 @@ c.Grade.isolation = {rung!r}
 c.Grade.allow_weak_sandbox = {weak}
 c.Grade.seconds = 4
 c.Grade.total_seconds = 30
+c.Grade.wall_factor = 5
 c.Grade.memory_megabytes = 512
 c.Grade.printed_megabytes = 0.1
 """
@@ -62,7 +63,7 @@ class Batch:
             self.changed.append("the gradebook's record of the assignment")
         self.scores, self.set_by_hand = self._scores()
 
-    def nbgrader(self, *command: str, seconds: float = 1200) -> tuple[int, str]:
+    def nbgrader(self, *command: str, seconds: float = 7200) -> tuple[int, str]:
         """The exit status of the command, and what it said. It is ended after ``seconds``, which counts as failed."""
         start, who = [sys.executable, "-m", "nbgrader"], {}
         path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
@@ -136,8 +137,8 @@ class Batch:
             notebook, nb = place(self.course, student), json.loads(json.dumps(right))
             content = None if attack.beside else attack.act(nb)
             content = json.dumps(nb).encode() if content is None else content
-            for word, target in (("@COURSE@", str(self.course)), ("@PORT@", str(self.scene.port))):
-                content = content.replace(word.encode(), target.encode())
+            for word, target in {"@COURSE@": self.course, "@PORT@": self.scene.port, "@MARK@": self.scene.mark}.items():
+                content = content.replace(word.encode(), str(target).encode())
             notebook.write_bytes(content)
         for attack in self.attacks:
             if attack.beside:
@@ -217,7 +218,7 @@ def children() -> list[int]:
 
 def left_processes(before: set[int]) -> list[str]:
     """Processes of the run that are still there: this process inherits them. They are ended."""
-    found, until = [], time.monotonic() + 5
+    found, until = [], time.monotonic() + 30
     while (left := [pid for pid in set(children()) - before if _command(pid)]) and time.monotonic() < until:
         time.sleep(0.05)
     for pid in left:

@@ -29,7 +29,7 @@ def reads_tests_and_gradebook(nb):
         "os.listdir('@COURSE@/submitted')",
         "open(glob.glob('@COURSE@/submitted/*honest/tiny/tiny.ipynb')[0]).read()",
         "sqlite3.connect('file:@COURSE@/gradebook.db?mode=ro', uri=True).execute('select * from grade').fetchall()",
-        "os.symlink('@COURSE@/gradebook.db', 'link') or open('link', 'rb').read(16)",
+        "os.symlink('@COURSE@/gradebook.db', '@MARK@') or open('@MARK@', 'rb').read(16)",
     )
 
 
