@@ -121,7 +121,7 @@ def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int
         fingerprint_story=bug.story if bug else "",
         traffic=traffic,
         compile=compiled,
-        environment=environment(runner),
+        environment=environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed}),
         notes=_notes(judged) if backend == "triton" else (),
         timed_out=any(t.kind == "timeout" for t in troubles),
         stopped_in=next(({"cell": t.cell, "reason": t.message} for t in troubles if t.cell), None),
@@ -132,19 +132,23 @@ def _judge_cases(record: Exercise, backend: str, runner: Runner, seed: int) -> l
     """Every case in order; after a trouble that no other case can mend, or that takes its time, the rest is not run."""
     judged: list[Judged] = []
     for number, case in enumerate(record.cases):
-        generator = torch.Generator().manual_seed(seed * 1000 + number)
-        one = judge_case(record, case, backend, runner, generator)
+        one = judge_case(record, case, backend, runner, arguments(case, number, seed))
         judged.append(veiled(record, one) if case.hidden else one)
         if one.trouble and _is_last(case, one.trouble):
             return judged + [_unreached(record, later, seed) for later in range(number + 1, len(record.cases))]
     return judged
 
 
+def arguments(case: Case, number: int, seed: int) -> tuple:
+    """What an exercise's case of this number is called with: other random numbers for every seed."""
+    return case.inputs(torch.Generator().manual_seed(seed * 1000 + number))
+
+
 def _unreached(record: Exercise, number: int, seed: int) -> Judged:
     """A case that is not run, with its arguments, by which `cost` knows whether it was the one to measure."""
     case = record.cases[number]
     result = CaseResult(case.name, "not-run", case.bonus, "The answer was not called again.", "")
-    return Judged(result, args=() if case.hidden else case.inputs(torch.Generator().manual_seed(seed * 1000 + number)))
+    return Judged(result, args=() if case.hidden else arguments(case, number, seed))
 
 
 def _is_last(case: Case, trouble: Trouble) -> bool:

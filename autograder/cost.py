@@ -12,6 +12,7 @@ from .exercise import Exercise
 from .report import CaseResult
 
 MEMORY, TRAFFIC, COMPILE = "peak memory", "memory traffic", "compiles for a GPU"
+LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
 
 
 def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
@@ -47,6 +48,10 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[dict | None, 
     if record.traffic is None:
         return traffic, []
     message = f"It moves {ratio:.2f} times the bytes that {record.name} needs."
+    needed = least - sum(o.numel() * o.element_size() for o in largest.outcome.outputs or ())
+    if loaded < LEAST_SHARE * needed:
+        message = f"It loads {loaded:,} bytes, and its inputs are {needed:,}: the result cannot follow from them."
+        return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, "Load every input.")]
     if ratio <= record.traffic:
         return traffic, [CaseResult(TRAFFIC, "pass", False, message, largest.result.inputs)]
     hint = "Load each input once and store each output once; keep what lies between in registers."

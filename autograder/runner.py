@@ -56,12 +56,31 @@ class Outcome:
     peak: int = 0  # bytes: the most that tensors took at once, beside the arguments
     looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
     undefined: bool = False  # whether a load had masked-off lanes and no `other`
+    decoy: "tuple[Decoy, Outcome] | None" = None  # of an isolated answer: what it was called on before, and what came
+
+
+@dataclass(frozen=True)
+class Decoy:
+    """Arguments that nobody can foresee, of the same layout as those of a call. valid: whether the exercise's contract
+    covers them, so that there is a right result for them.
+    """
+
+    args: tuple
+    valid: bool
 
 
 class Runner(Protocol):
-    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
+    def call(
+        self,
+        args: tuple,
+        *,
+        shuffle: int | None = None,
+        fill: float | None = None,
+        decoy: Callable[[], Decoy] | None = None,
+    ) -> Outcome:
         """Call the answer once. ``shuffle`` seeds another order of the programs of every launch; ``fill`` is what
-        masked-off lanes without ``other`` hold, poison where it is None.
+        masked-off lanes without ``other`` hold, poison where it is None. An isolated runner makes decoys for ``args``
+        with ``decoy``, and calls the answer on them, too.
         """
 
 
@@ -71,7 +90,7 @@ class Unloadable:
     def __init__(self, trouble: Trouble):
         self.trouble = trouble
 
-    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
+    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
         return Outcome(trouble=self.trouble)
 
 
@@ -95,7 +114,7 @@ class InProcess:
         self.names = exercise.parameters if isinstance(exercise, Witness) else tuple(o.name for o in exercise.outputs)
         self.fewest = exercise.fewest if isinstance(exercise, Witness) else len(self.names)
 
-    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
+    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
         on_device = self.backend == "triton" and not interpreted()
         emulator = Emulator(shuffle=shuffle, fill=fill) if interpreted() else Device()
         tensors = {name: a for name, a in zip(self._parameters(), args, strict=False) if isinstance(a, torch.Tensor)}

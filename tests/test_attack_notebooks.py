@@ -67,7 +67,13 @@ def unsafe(page: str) -> list[str]:
             found.append("style")
         if name in ("link", "meta") and ("example.org" in where):
             found.append(f"{name} {where}")
+        loads = ("src", "srcset", "poster", "background", "data", "ping") + (() if name == "a" else ("href",))
+        outside = [f"{key}={value}" for key, value in element.items() if key.rpartition("}")[2].lower() in loads]
+        if name not in ("script", "link"):  # nbgrader's own page has some
+            found += [f"{name} {one}" for one in outside if not one.partition("=")[2].lower().startswith("data:image/")]
         for key, value in element.items():
+            if "url(" in value.lower():
+                found.append(f"{name} {key}={value}")
             if key.lower().startswith("on") or value.strip().lower().startswith(
                 ("javascript:", "data:text", "vbscript:")
             ):

@@ -210,7 +210,7 @@ def test_a_file_that_cannot_be_imported_does_not_pass(line, says, where, answer)
     """Its function is right and defined by then, and nobody could import it."""
     source = Path(right.__file__).read_text()
     file = read_file(answer(f"{source}\n\n{line}\n"), "silu_backward")
-    report = cli.report_on(file, "torch", in_process=where == "in process")
+    report = cli.report_on(file, "torch", in_process=where == "in process", limits={})
     assert not report.passed and report.score == 0 and says in report.summary, report.summary
 
 
@@ -218,7 +218,7 @@ def test_a_file_that_compares_itself_with_pytorch_passes(answer):
     """Apart from the course its comparison runs; here the operator is refused, and what needs its result fails."""
     compares = "y = torch.nn.functional.silu(torch.ones(3))\nassert y.shape == (3,)\n"
     file = read_file(answer(f"import torch\n{compares}{Path(right.__file__).read_text()}"), "silu_backward")
-    assert cli.report_on(file, "torch", in_process=False).passed
+    assert cli.report_on(file, "torch", in_process=False, limits={}).passed
 
 
 def test_what_runs_only_as_a_script_is_no_part_of_an_answer(answer):
@@ -230,3 +230,34 @@ def test_an_isolated_candle_is_named(answer):
     done = run("check", "silu_backward", answer(CANDLE), "--backend", "torch", "--json")
     data = json.loads(done.stdout)
     assert done.returncode == 1 and "candle 0.4.1-0.5.0" in data["fingerprint"]
+
+
+def test_an_isolated_answer_gets_new_numbers_unless_a_seed_is_given(answer):
+    path = answer(CANDLE)
+    seeds = [json.loads(run("check", "silu_backward", path, "--json").stdout)["environment"]["seed"] for _ in range(2)]
+    assert seeds[0] != seeds[1]
+    first, again, other = (
+        json.loads(run("check", "silu_backward", path, "--json", "--seed", seed).stdout)
+        for seed in (seeds[0], seeds[0], seeds[1])
+    )
+    assert first["cases"] == again["cases"] and first["environment"] == again["environment"]
+    assert [c["worst_ulp"] for c in first["cases"]] != [c["worst_ulp"] for c in other["cases"]]
+    assert json.loads(run("check", "silu_backward", path, "--json", "--in-process").stdout)["environment"]["seed"] == 0
+
+
+def test_a_limit_in_seconds_is_processor_time(answer):
+    path = answer("def silu_backward(dy, x):\n    while True:\n        pass\n")
+    ran = run("check", "silu_backward", path, "--seconds", "0.5", "--json")
+    report = json.loads(ran.stdout)
+    assert ran.returncode == 1 and report["timed_out"] is True
+    assert report["cases"][0]["message"].startswith("The call took more than 0.5 s of processor time")
+    path.write_text(f"while True:\n    pass\n{CANDLE}")
+    ran = run("check", "silu_backward", path, "--total-seconds", "0.5", "--json")
+    assert json.loads(ran.stdout)["stopped_in"]["cell"] == str(path)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "soon", "inf", "nan"])
+def test_a_limit_that_is_no_time_is_wrong_usage(answer, capsys, number):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["check", "silu_backward", str(answer(CANDLE)), f"--seconds={number}"])
+    assert ended.value.code == 2 and f"'{number}' is not a number of seconds above 0" in capsys.readouterr().err

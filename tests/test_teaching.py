@@ -10,6 +10,7 @@ import grade_demo
 import pytest
 from classroom import api, assert_success, grade, place, right_answers, scores, shown
 from graded_kernels.autograder.nbgrader import grade as grading
+from graded_kernels.autograder.nbgrader.class_seed import FILE, class_seed
 from graded_kernels.autograder.nbgrader.submission import Submissions
 from graded_kernels.autograder.sandbox import SandboxError
 from tampered import FULL, NOTHING, TORCH, WITNESS, add, find
@@ -247,3 +248,38 @@ def test_a_batch_says_how_far_it_is_and_how_long_the_rest_will_take(course):
 @pytest.mark.parametrize(("seconds", "words"), [(0.2, "0 s"), (89.4, "89 s"), (90, "2 min"), (3000, "50 min")])
 def test_duration(seconds, words):
     assert grading.duration(seconds) == words
+
+
+# The seed
+
+
+def test_a_class_has_a_seed_of_its_own_and_the_feedback_names_it(course):
+    hand_in(course, "seeded")
+    assert_success(api(course).autograde("tiny", "seeded"))
+    assert_success(api(course).generate_feedback("tiny", "seeded"))
+    seed = class_seed(course, "tiny")
+    assert f"seed {seed}" in shown(course, "seeded", CHECK)
+    assert f"seed {seed}" in (course / "feedback" / "seeded" / "tiny" / "tiny.html").read_text()
+    assert class_seed(course, "both") != seed
+    assert (course / FILE).stat().st_mode & 0o777 == 0o600
+    secret = (course / FILE).read_text().strip()
+    given_out = [path for path in (course / "release").rglob("*") if path.is_file()]
+    assert given_out and not any(path.name == FILE or secret in path.read_text() for path in given_out)
+
+
+def test_a_teacher_may_choose_the_seed(course):
+    hand_in(course, "chosen")
+    assert_success(with_settings(course, seed=17).autograde("tiny", "chosen"))
+    assert "seed 17" in shown(course, "chosen", CHECK)
+
+
+def test_without_its_secret_a_class_is_not_graded(course):
+    hand_in(course, "no_secret")
+    kept = (course / FILE).read_text()
+    try:
+        (course / FILE).write_text("something else")
+        result = api(course).autograde("tiny", "no_secret")
+    finally:
+        (course / FILE).write_text(kept)
+    assert not result["success"] and "Nothing was graded" in result["log"] and "Put the file back" in result["log"]
+    assert not (course / "autograded" / "no_secret").exists()

@@ -24,6 +24,7 @@ from ..hidden import HiddenCasesError, read_cases
 from ..report import Report
 from ..sandbox import RUNGS, Budget, Limits, SandboxError, Worker, require
 from ..source import Answer, Cell
+from .class_seed import class_seed
 from .notebook_code import plain_python, without_course
 from .reading import MEGABYTE
 from .rebuild import RECORD, exercise_of, grade_id, is_added, is_answer
@@ -42,7 +43,9 @@ class NotGradable(Exception):
 class Grade(NbGraderPreprocessor):
     """Takes the place of nbgrader's ``Execute``. A check that crashes is left to a person; the others are graded."""
 
-    seed = Integer(0, help="Seed of the random inputs. The same one for a whole class.").tag(config=True)
+    seed = Integer(
+        None, allow_none=True, help="Seed of the random inputs; left out, it is drawn from the secret of the class."
+    ).tag(config=True)
     seconds = Float(20.0, help="Processor time that one call of an answer may take.").tag(config=True)
     total_seconds = Float(120.0, help="Processor time that all calls for one exercise may take.").tag(config=True)
     notebook_seconds = Float(1200.0, help="Processor time that all answers of a notebook may take.").tag(config=True)
@@ -61,8 +64,9 @@ class Grade(NbGraderPreprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         started, earned, possible, failed = time.monotonic(), 0.0, 0.0, 0
+        where = resources["nbgrader"]
         learners, self._stopped = learners_code(nb), {}
-        self._budget = Budget("notebook", self.notebook_seconds)
+        self._budget, self._inputs = Budget("notebook", self.notebook_seconds), self._seed(where["assignment"])
         for index, cell in enumerate(nb.cells):
             if not is_check(cell):
                 continue
@@ -76,7 +80,7 @@ class Grade(NbGraderPreprocessor):
                 cell.outputs = not_graded(error)
                 cell.metadata.setdefault(RECORD, {})["not_graded"] = True
                 failed += 1
-        where, seconds = resources["nbgrader"], time.monotonic() - started
+        seconds = time.monotonic() - started
         line = f"{self._progress(where)}{where['student']}, {where['notebook']}: {earned:g} of {possible:g} points"
         self.log.info("%s in %.1f s%s", line, seconds, f", {failed} checks could not be graded" if failed else "")
         return nb, resources
@@ -103,7 +107,7 @@ class Grade(NbGraderPreprocessor):
             report = check_answer(
                 kept,
                 backend,
-                seed=self.seed,
+                seed=self._inputs,
                 worker=self._worker(),
                 limits=self._limits(),
                 notebook=self._budget,
@@ -132,9 +136,14 @@ class Grade(NbGraderPreprocessor):
         return _shared
 
     def ready(self) -> None:
-        """Tries what every notebook of a run will need. Raises SandboxError, HiddenCasesError."""
+        """Tries what every notebook of a run will need. Raises SandboxError, HiddenCasesError, ClassSecretError."""
         self._cases()
+        self._seed("")
         self._worker()
+
+    def _seed(self, assignment: str) -> int:
+        root = Path(self.parent.parent.coursedir.root)
+        return class_seed(root, assignment) if self.seed is None else self.seed
 
     def _cases(self) -> dict[str, tuple[Case, ...]]:
         path = Path(self.parent.parent.coursedir.root) / self.hidden_cases

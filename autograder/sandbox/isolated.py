@@ -9,6 +9,7 @@ process is dead.
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -16,7 +17,7 @@ import torch
 from ..compiler import KernelLaunch
 from ..exercise import Exercise, Witness
 from ..operators import ALLOCATE, FILL, MOVE, VIEW
-from ..runner import Outcome, Trouble
+from ..runner import Decoy, Outcome, Trouble
 from ..source import Answer
 from . import buffers, kernels, plan, results
 from .buffers import Layout, Shared
@@ -34,7 +35,7 @@ _LOST = "The process that runs the answers ended during the call."
 @dataclass(frozen=True)
 class _Call:
     """One of the calls that a child makes. room: which memory takes the outputs, if they are of interest. plan: whether
-    what is done with the tensors is recorded.
+    what is done with the tensors is recorded, in place of a call.
     """
 
     args: tuple
@@ -42,6 +43,7 @@ class _Call:
     shuffle: int | None = None
     fill: float | None = None
     plan: bool = False
+    needed: bool = True  # whether the calls after it are made only if it succeeds
 
 
 @dataclass
@@ -51,7 +53,7 @@ class _Known:
     args: tuple
     first: Outcome
     second: Outcome | None = None  # of another call in the same process, until somebody asks for it
-    before: tuple[Outcome, Status] | None = None  # of the call on other numbers
+    before: tuple[Outcome, Status] | None = None  # of the call on a decoy
 
 
 class Isolated:
@@ -91,23 +93,32 @@ class Isolated:
         if self._own:
             self._own.close()
 
-    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
+    def call(
+        self,
+        args: tuple,
+        *,
+        shuffle: int | None = None,
+        fill: float | None = None,
+        decoy: Callable[[], Decoy] | None = None,
+    ) -> Outcome:
         """See `Runner.call`. Troubles beside an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
 
-        Calls are made in a process that has called the answer on other numbers of the same layout, but for the very
-        first one. A second call with the same arguments is a proof: of a Triton answer the kernels alone are called
-        (see `replay`), and must give what the answer gave.
+        Calls are made in a process that has called the answer on a decoy, but for the very first one. A second call
+        with the same arguments is a proof: of a Triton answer the kernels alone are called (see `replay`), and must
+        give what the answer gave. What came for a decoy is in the outcome of the first or of the second call. Where
+        ``decoy`` is left out, it is any numbers of the same layout.
         """
+        decoy = decoy or (lambda: any_numbers(args))
         if fill is not None:
-            return self._called(args, shuffle, fill).first
+            return self._called(args, shuffle, decoy, fill).first
         known = self._last
         if known is None or known.args is not args:
-            self._last = self._called(args, shuffle)
+            self._last = self._called(args, shuffle, decoy)
             return self._last.first
         if self.backend == "triton" and shuffle is not None and known.first.outputs is not None:
-            return self._proof(known, shuffle)
+            return self._proof(known, shuffle, decoy)
         if known.second is None:
-            return self._called(args, shuffle).first
+            return self._called(args, shuffle, decoy).first
         again, known.second = known.second, None
         return again
 
@@ -118,33 +129,44 @@ class Isolated:
         that is done with ``args``, in a process that holds the kernels and nothing else of it: what was computed
         elsewhere is not there.
         """
-        recorded = self._recorded(self._called(args, None))
-        return recorded if isinstance(recorded, Outcome) else self._replayed(recorded, args, shuffle)
+        recorded = self._recorded(self._called(args, None, lambda: any_numbers(args)))
+        return recorded if isinstance(recorded, Outcome) else self._replayed(recorded, [_Call(args, 0, shuffle)])[0]
 
-    def _called(self, args: tuple, shuffle: int | None, fill: float | None = None) -> _Known:
-        """Calls the answer in a fresh process: on other numbers, in Triton for the record, then on ``args``."""
+    def _called(
+        self, args: tuple, shuffle: int | None, decoy: Callable[[], Decoy], fill: float | None = None
+    ) -> _Known:
+        """Calls the answer in a fresh process: on a decoy, in Triton for the record, then on ``args``."""
         job, triton = {"mode": "answer", "answer": self._code()}, self.backend == "triton"
         alone, self._new = self._new and not triton, False
         if alone or isinstance(self.record, Witness):
             return _Known(args, self._ask(job, [_Call(args, room=0)])[0][0])
-        calls = [_Call(_other_numbers(args), plan=triton), _Call(args, room=0, shuffle=shuffle, fill=fill)]
-        calls += [] if triton else [_Call(args, room=1)]
+        other = decoy()
+        if triton:
+            calls = [_Call(other.args, plan=True, needed=False), _Call(args, 0, shuffle, fill)]
+        else:
+            calls = [_Call(other.args, 2, needed=False), _Call(args, 0), _Call(args, 1)]
         before, *rest = self._ask(job, calls)
-        return _Known(args, *(outcome for outcome, _ in rest or [before]), before=before)
+        known = _Known(args, *(outcome for outcome, _ in rest or [before]), before=before)
+        if rest and not triton:
+            known.first.decoy = other, before[0]
+        return known
 
-    def _proof(self, known: _Known, shuffle: int) -> Outcome:
+    def _proof(self, known: _Known, shuffle: int, decoy: Callable[[], Decoy]) -> Outcome:
         recorded, first = self._recorded(known), known.first
         if isinstance(recorded, Outcome):
             return recorded
-        shuffled = self._replayed(recorded, known.args, shuffle)
+        other = decoy()
+        came, *rest = self._replayed(recorded, [_Call(other.args, 1, needed=False), _Call(known.args, 0, shuffle)])
+        shuffled = rest[0] if rest else came
         if shuffled.trouble:
             return shuffled
         # Where the order of the programs makes a difference, it takes a run in order to tell that from a cheat.
-        alike = _same_bits(first, shuffled) or _same_bits(first, self._replayed(recorded, known.args, None))
+        alike = _same_bits(first, shuffled) or _same_bits(first, self._replayed(recorded, [_Call(known.args, 0)])[0])
         if not alike:
             return Outcome(trouble=Trouble("refused", f"{_ALONE} give another result: {_ELSEWHERE}"))
         if first.traffic != shuffled.traffic or _signatures(first) != _signatures(shuffled):
             return Outcome(trouble=Trouble("refused", f"{_ALONE} are launched otherwise, or move other bytes."))
+        shuffled.decoy = other, came
         return shuffled
 
     def _recorded(self, known: _Known) -> tuple[dict, dict] | Outcome:
@@ -158,15 +180,14 @@ class Isolated:
         except plan.BadPlan as error:
             return Outcome(trouble=Trouble("refused", f"{_UNKNOWN}: {error}."))
 
-    def _replayed(self, recorded: tuple[dict, dict], args: tuple, shuffle: int | None) -> Outcome:
+    def _replayed(self, recorded: tuple[dict, dict], calls: list[_Call]) -> list[Outcome]:
         steps, cut_out = recorded
-        outcome = self._ask(
-            {"mode": "replay", "plan": steps, "kernels": cut_out}, [_Call(args, room=0, shuffle=shuffle)]
-        )[0][0]
-        if outcome.trouble and outcome.trouble.kind in ("raised", "refused", "stub"):
-            message = f"{_ALONE} give no result: {outcome.trouble.message}"
-            outcome.trouble = replace(outcome.trouble, kind="refused", message=message)
-        return outcome
+        found = [outcome for outcome, _ in self._ask({"mode": "replay", "plan": steps, "kernels": cut_out}, calls)]
+        for outcome in found:
+            if outcome.trouble and outcome.trouble.kind in ("raised", "refused", "stub"):
+                message = f"{_ALONE} give no result: {outcome.trouble.message}"
+                outcome.trouble = replace(outcome.trouble, kind="refused", message=message)
+        return found
 
     def _checked(self, given, args: tuple) -> dict:
         if not isinstance(given, dict) or "reason" in given:
@@ -215,7 +236,7 @@ class Isolated:
             | {"plan": call.plan, "room": where}
             for call, where in zip(calls, rooms, strict=True)
         ]
-        with Shared(buffers.size_of(layouts)) as inputs, Shared(room * sum(map(bool, rooms))) as outputs:
+        with Shared(buffers.size_of(layouts)) as inputs, Shared(room * len(list(filter(None, rooms)))) as outputs:
             _put(inputs, layouts, held)
             for begin, _ in filter(None, rooms):
                 outputs.memory[begin : begin + expected] = bytes([buffers.POISON]) * expected
@@ -223,7 +244,7 @@ class Isolated:
             def between(made: int, said: bytes) -> bool:
                 """Whether to go on after so many calls; if so, the next one's arguments are put in their place."""
                 last, following = calls[made - 1 : made + 1]
-                if last.room is not None and results.failed(said, made):
+                if last.needed and results.failed(said, made):
                     return False
                 if following.args is not last.args:
                     _put(inputs, layouts, following.args)
@@ -286,10 +307,10 @@ def _signatures(outcome: Outcome) -> list:
     return sorted(repr((launch.kernel, launch.signature, launch.constants)) for launch in known)
 
 
-def _other_numbers(args: tuple) -> tuple:
-    """Arguments of the same layout that nobody can foresee."""
+def any_numbers(args: tuple) -> Decoy:
+    """Arguments of the same layout that nobody can foresee, and that may be no valid ones."""
     chance = torch.Generator().manual_seed(int.from_bytes(os.urandom(7)))
-    return tuple(buffers.decoy(a, chance) if isinstance(a, torch.Tensor) else a for a in args)
+    return Decoy(tuple(buffers.decoy(a, chance) if isinstance(a, torch.Tensor) else a for a in args), valid=False)
 
 
 def _tensors(args: tuple) -> list[torch.Tensor]:

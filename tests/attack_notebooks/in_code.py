@@ -26,6 +26,7 @@ def reads_tests_and_gradebook(nb):
         "open('@COURSE@/source/tiny/tiny.ipynb').read()",
         "open('@COURSE@/gradebook.db', 'rb').read(16)",
         "open('@COURSE@/nbgrader_config.py').read()",
+        "open('@COURSE@/class_secret').read()",
         "os.listdir('@COURSE@/submitted')",
         "open(glob.glob('@COURSE@/submitted/*honest/tiny/tiny.ipynb')[0]).read()",
         "sqlite3.connect('file:@COURSE@/gradebook.db?mode=ro', uri=True).execute('select * from grade').fetchall()",
