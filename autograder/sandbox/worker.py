@@ -15,7 +15,7 @@ from . import bubblewrap, launcher, paths
 from .probe import RUNGS, SandboxError, probe, require
 from .watch import Budget, Child, Ended, Limits, Task
 
-_START = 120.0  # seconds for the worker's imports, on a slow disk
+_START = 600.0  # seconds for the worker's imports, on a slow disk or a busy machine
 
 
 class WorkerLost(Exception):
