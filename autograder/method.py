@@ -85,7 +85,7 @@ class Watch(TorchDispatchMode):
     def _check_torch(self, name: str, args: tuple) -> None:
         if "autograd" in self.refused and (_dual() or any(_recorded(a) for a in args)):
             self._refuse(
-                f"PyTorch differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
+                f"autograd differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
                 "The derivative is the exercise: write its formula, on the tensors as they come."
             )
         if self.permits is not None and not self.permits(name):

@@ -17,7 +17,7 @@ CANDLE = """
 import torch
 
 def silu_backward(dy, x):
-    y = torch.nn.functional.silu(x)
+    y = x * torch.sigmoid(x)
     s = y / x
     return dy * (s * (1 + x * (1 - s)))
 """
@@ -210,7 +210,7 @@ def test_a_file_that_cannot_be_imported_does_not_pass(line, says, where, answer)
     """Its function is right and defined by then, and nobody could import it."""
     source = Path(right.__file__).read_text()
     file = read_file(answer(f"{source}\n\n{line}\n"), "silu_backward")
-    report = cli.report_on(file, "torch", in_process=where == "in process", limits={})
+    report = cli.report_on(file, "torch", in_process=where == "in process", limits={}, seed=0, how={})
     assert not report.passed and report.score == 0 and says in report.summary, report.summary
 
 
@@ -218,7 +218,7 @@ def test_a_file_that_compares_itself_with_pytorch_passes(answer):
     """Apart from the course its comparison runs; here the operator is refused, and what needs its result fails."""
     compares = "y = torch.nn.functional.silu(torch.ones(3))\nassert y.shape == (3,)\n"
     file = read_file(answer(f"import torch\n{compares}{Path(right.__file__).read_text()}"), "silu_backward")
-    assert cli.report_on(file, "torch", in_process=False, limits={}).passed
+    assert cli.report_on(file, "torch", in_process=False, limits={}, seed=0, how={}).passed
 
 
 def test_what_runs_only_as_a_script_is_no_part_of_an_answer(answer):

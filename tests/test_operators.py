@@ -52,9 +52,9 @@ def test_in_place_and_overloads_count_as_the_operator_itself_and_other_namespace
         ("pointwise_linear", "You called _linear_pointwise, which is not among the operators"),
         ("normalised_group_backward", "You called native_group_norm_backward, which is not among the operators"),
         ("running_sum", "You called logcumsumexp, which is not among the operators"),
-        ("engine_called_directly", "PyTorch differentiates sigmoid here"),
-        ("gradient_function_called", "PyTorch differentiates sigmoid here"),
-        ("forward_mode", "PyTorch differentiates"),
+        ("engine_called_directly", "autograd differentiates sigmoid here"),
+        ("gradient_function_called", "autograd differentiates sigmoid here"),
+        ("forward_mode", "autograd differentiates"),
     ],
 )
 def test_the_operator_is_named_with_the_cure(name, sentence):

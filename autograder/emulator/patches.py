@@ -156,6 +156,7 @@ class Patches:
             interpreter._patch_lang_tensor(lang.tensor, scope)
             interpreter._patch_lang_core(lang, scope)
             scope.set_attr(lang, "static_print", self._print_once)
+            scope.set_attr(lang, "range", dialect.span)
         interpreter._patch_builtin(tl.math, builder, scope)
         interpreter._patch_builtin(tl.core.tensor_descriptor_base, builder, scope)
         for name, method in _unpatched_methods().items():
@@ -180,6 +181,7 @@ class Patches:
         self._set(semantic, "logical", dialect.logical)
         self._set(semantic, "logical_not", dialect.logical_not)
         self._set(semantic, "asserted", dialect.asserted)
+        self._set(semantic, "counted", dialect.counted)
         self._set(semantic, "refuse", dialect.refuse)
         self._set(semantic, "unused", dialect.unused)
         self._set(semantic, "dot_scaled", dialect.dot_scaled)
