@@ -16,6 +16,7 @@ from .report import CaseResult
 from .runner import Runner
 from .sandbox import Compiler
 
+KERNELS = 32
 MEMORY, TRAFFIC, COMPILE = "peak memory", "memory traffic", "compiles for a GPU"
 LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
 
@@ -73,9 +74,13 @@ def judge_compile(launches: list, runner: Runner) -> tuple[dict, list[CaseResult
     known = [launch for launch in launches if isinstance(launch, KernelLaunch)]
     if unknown and not known:
         return _not_run(unknown[0])
+    kernels = len({launch.kernel for launch in known})
+    if kernels > KERNELS:
+        reason = f"The answer launches {kernels} kernels; up to {KERNELS} are compiled, and none may go unseen."
+        return {"status": "fail", "reason": reason, "targets": []}, [CaseResult(COMPILE, "fail", False, reason, "")]
     shared = getattr(runner, "compiler", None)
     with contextlib.nullcontext(shared) if shared else Compiler() as compiler:
-        report = compiler.report(known, limit=len({launch.kernel for launch in known}))
+        report = compiler.report(known, limit=kernels)
     if report["status"] == "not-run":
         return _not_run(report["reason"])
     hint = "The emulator runs Python; a GPU runs what Triton's compiler accepts." if report["status"] == "fail" else ""

@@ -161,7 +161,8 @@ class InProcess:
             else partial(is_permitted, gradients=bool(self.exercise.gradient_of))
         )
         watch = Watch(self.backend, refused, allowed, emulator, peak, permits, written)
-        functions = WatchFunctions(refused)
+        counted = self.backend == "torch" and getattr(self.exercise, "most_bytes", None) is not None
+        functions = WatchFunctions(refused, counted)
         launches = NoLaunches(self.exercise.name)
         # The emulator changes Triton in a hundred places. A PyTorch answer needs none of them.
         around = launches if self.backend == "torch" and interpreted() else emulator

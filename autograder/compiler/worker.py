@@ -43,7 +43,7 @@ class Module:
         import triton
 
         for name, function in extract["functions"].items():
-            self.names[name] = triton.jit(self.names[name], noinline=function["noinline"])
+            self.names[name] = triton.jit(self.names[name], noinline=bool(function["options"].get("noinline")))
 
     def place(self, line):
         """A line of the file -> the function it is in, and the line counted from that function's ``def``."""

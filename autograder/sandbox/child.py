@@ -117,7 +117,13 @@ def policy(data: dict) -> Exercise | Witness:
         refused=frozenset(data["refused"]),
         allowed=frozenset(data["allowed"]),
         gradient_of=data["gradient_of"],
+        most_bytes=_unknown if data["counted"] else None,
     )
+
+
+def _unknown(*args) -> int:
+    """That there is a limit is known here, and not which."""
+    return 0
 
 
 def _signature(parameters: list[str], needed: int):

@@ -15,7 +15,7 @@ from .watch import Budget, Ended, Limits, Task
 from .worker import Worker, WorkerLost
 
 # seconds: of one kernel for one GPU. total_seconds: of all that an answer launches. memory: beside the compiler's own.
-LIMITS = Limits(seconds=60.0, total_seconds=240.0, memory=2 << 30)
+LIMITS = Limits(seconds=30.0, total_seconds=120.0, memory=2 << 30)
 
 
 class Compiler:

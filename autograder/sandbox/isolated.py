@@ -184,6 +184,8 @@ class Isolated:
             return Outcome(trouble=Trouble("refused", f"{_ALONE} give another result: {_ELSEWHERE}"))
         if first.traffic != shuffled.traffic or _signatures(first) != _signatures(shuffled):
             return Outcome(trouble=Trouble("refused", f"{_ALONE} are launched otherwise, or move other bytes."))
+        # What the answer's own process says it took and launched may be forged; here nothing of it ran but the kernels.
+        first.peak, first.launches, first.looser = shuffled.peak, shuffled.launches, shuffled.looser
         shuffled.decoy = other, came
         return shuffled
 
@@ -244,6 +246,7 @@ class Isolated:
             "outputs": [output.name for output in exercise.outputs],
             "refused": sorted(getattr(self.record, "refused", ())),
             "allowed": sorted(getattr(self.record, "allowed", ())),
+            "counted": getattr(self.record, "most_bytes", None) is not None,
             "gradient_of": getattr(self.record, "gradient_of", ""),
         }
 

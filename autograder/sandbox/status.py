@@ -22,6 +22,7 @@ from .buffers import DTYPES
 KINDS = frozenset({"stub", "refused", "unloadable", "finding", "raised"})
 SENTENCE, DETAILS = 2_000, 8_000  # characters
 MANY = 64
+_LAUNCHES = 512  # distinct ones in one call; more are refused, not left out: the last might be the one that counts
 _NAME = re.compile(r"[A-Za-z_]\w{0,99}")
 _VALUE_LENGTH = 100
 
@@ -177,7 +178,9 @@ def _name(text) -> str:
 
 
 def _launches(said, source: str) -> tuple[KernelLaunch | str, ...]:
-    return tuple(_launch(one, source) for one in _list(said)[:MANY])
+    if len(_list(said)) > _LAUNCHES:
+        raise TypeError("too many launches")
+    return tuple(_launch(one, source) for one in said)
 
 
 def _launch(said, source: str) -> KernelLaunch | str:
