@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.converters import base
 from nbgrader.converters.base import NbGraderException
 from sqlalchemy import make_url
 from traitlets import Float
@@ -237,13 +238,14 @@ class Submissions(NotebookExporter):
         courses = self._converter.coursedir
         submitted = self._submitted(assignment, student)
         self._left_out = folder.left_out(submitted, self.megabytes)
-        ignored = courses.ignore
+        ignored, nbgraders_files = courses.ignore, base.find_all_files
         many = len(self._left_out) > MANY
         courses.ignore = ignored + (["*"] if many else [glob.escape(name) for name in self._left_out])
+        base.find_all_files = folder.files  # nbgrader's own fails a thousand folders down
         try:
             self._nbgraders_init(assignment, student)
         finally:
-            courses.ignore = ignored
+            courses.ignore, base.find_all_files = ignored, nbgraders_files
         for name in self._unread:  # nbgrader gave 0 for a file that is not there
             clear_scores(courses.db_url, assignment, student, name)
 
