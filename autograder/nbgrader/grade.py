@@ -13,7 +13,6 @@ import re
 import time
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
@@ -28,7 +27,7 @@ from ..sandbox import RUNGS, Budget, Limits, SandboxError, Worker, require
 from ..source import Answer, Cell
 from .class_seed import class_seed
 from .notebook_code import plain_python, without_course
-from .published import is_published
+from .published import is_published, published_answers
 from .reading import MEGABYTE
 from .rebuild import RECORD, UNREAD, exercise_of, grade_id, is_added, is_answer
 
@@ -105,7 +104,7 @@ class Grade(NbGraderPreprocessor):
         )
         if not path.exists():
             return
-        ours = _answers(path, path.stat().st_mtime_ns)
+        ours = published_answers(path, path.stat().st_mtime_ns)
         answers = [cell for cell in nb.cells if is_answer(cell) and cell.cell_type == "code"]
         same = [grade_id(cell) for cell in answers if is_published(cell.source, ours.get(grade_id(cell), ""))]
         for cell in answers:
@@ -222,13 +221,6 @@ def duration(seconds: float) -> str:
 def _read(path: Path, changed: int) -> dict[str, tuple[Case, ...]]:
     """The file's cases, read once for all notebooks of a run unless it has ``changed``."""
     return read_cases(path)
-
-
-@functools.lru_cache(maxsize=8)
-def _answers(path: Path, changed: int) -> dict[str, str]:
-    """The course's own answers in a notebook, by grade id, read once unless it has ``changed``."""
-    cells = nbformat.read(path, as_version=4).cells
-    return {grade_id(cell): cell.source for cell in cells if is_answer(cell) and cell.cell_type == "code"}
 
 
 def is_check(cell: NotebookNode) -> bool:

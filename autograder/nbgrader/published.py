@@ -1,10 +1,22 @@
 """Whether an answer is the one that the course itself publishes: a mark for the teacher, never by itself a verdict."""
 
 import ast
+import functools
+from pathlib import Path
+
+import nbformat
 
 from .notebook_code import is_python, plain_python
+from .rebuild import grade_id, is_answer
 
 SHORT = 6  # statements; of a shorter answer the course's text leaves only one way to write it
+
+
+@functools.lru_cache(maxsize=8)
+def published_answers(path: Path, changed: int) -> dict[str, str]:
+    """The course's own answers in a notebook, by grade id, read once unless it has ``changed``."""
+    cells = nbformat.read(path, as_version=4).cells
+    return {grade_id(cell): cell.source for cell in cells if is_answer(cell) and cell.cell_type == "code"}
 
 
 def is_published(source: str, published: str) -> bool:
