@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import classroom
@@ -204,6 +205,11 @@ def test_a_resubmission_is_graded_and_what_a_person_gave_is_kept(course, said):
 # Two runs at once, and one that is stopped
 
 
+def waited_for(path: Path) -> bool:
+    """Whether something is there, as soon as it is; by then the submission before is done."""
+    return any(path.exists() or time.sleep(0.05) for _ in range(12_000))
+
+
 def autograde(course: Path) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-m", "nbgrader", "autograde", "both", "--force"],
@@ -226,6 +232,7 @@ def test_a_second_run_is_refused_and_ctrl_c_is_one_sentence(course):
                 continue
             try:
                 result = api(course).autograde("both", "*")
+                assert waited_for(course / "autograded" / "b" / "both")
             finally:
                 os.killpg(first.pid, signal.SIGINT)  # as a terminal does, to every process of the run
     assert not result["success"]

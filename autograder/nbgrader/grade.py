@@ -91,7 +91,7 @@ class Grade(NbGraderPreprocessor):
         seconds = time.monotonic() - started
         more = f", {len(failed)} checks could not be graded" if failed else ""
         self.log.info("%s%g of %g points in %.1f s%s", line, earned, possible, seconds, more)
-        summary.graded += 1
+        self.parent.judged += 1
         summary.for_a_person += [f"{name}: {check} could not be graded" for check in failed]
         self._mark_published(nb, where)
         return nb, resources

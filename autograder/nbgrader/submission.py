@@ -58,6 +58,7 @@ class Submissions(NotebookExporter):
         self._unread: dict[str, str] = {}  # of the submission at hand: notebook -> why it is not read,
         self._remedy: dict[str, str] = {}  # and the command that mends it
         self._beside: list[str] = []
+        self.judged = 0  # of its notebooks
         converter = self._converter = self.parent
         self._teachers_hook, converter.pre_convert_hook = converter.pre_convert_hook, self._before
         self._nbgraders_run, converter.convert_notebooks = converter.convert_notebooks, self._run
@@ -209,7 +210,7 @@ class Submissions(NotebookExporter):
         """Which of the notebooks are graded, and whether others beside them are what the learner meant."""
         place = self._submitted(assignment, student)
         others = sorted({Path(path).stem for path in self._converter.notebooks} - set(names))
-        self._unread, self._remedy, self._beside = {}, {}, []
+        self._unread, self._remedy, self._beside, self.judged = {}, {}, [], 0
         notebooks = []
         for name in names:
             path = place / f"{name}.ipynb"
@@ -250,9 +251,10 @@ class Submissions(NotebookExporter):
             clear_scores(courses.db_url, assignment, student, name)
 
     def _end(self, assignment: str, student: str) -> None:
-        """With nbgrader's last step for a submission."""
+        """With nbgrader's last step for a submission: from here on it counts as graded."""
         self._nbgraders_end(assignment, student)
         self.summary.failed.remove(self._named(student, assignment))
+        self.summary.graded += self.judged
 
     @staticmethod
     def _named(student: str, assignment: str) -> str:
