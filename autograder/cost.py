@@ -72,12 +72,15 @@ def judge_compile(launches: list, runner: Runner) -> tuple[dict, list[CaseResult
     """
     unknown = [launch for launch in launches if isinstance(launch, str)]
     known = [launch for launch in launches if isinstance(launch, KernelLaunch)]
-    if unknown and not known:
-        return _not_run(unknown[0])
+    if unknown:
+        # What cannot be described switches the compiler off, for every kernel that is launched so. That is the answer's
+        # doing, and no tool that is missing.
+        reason = f"{unknown[0]}: hand the kernel tensors and numbers one by one."
+        return _failed(reason, Quality.PORTABLE)
     kernels = len({launch.kernel for launch in known})
     if kernels > KERNELS:
         reason = f"The answer launches {kernels} kernels; up to {KERNELS} are compiled, and none may go unseen."
-        return {"status": "fail", "reason": reason, "targets": []}, [CaseResult(COMPILE, "fail", False, reason, "")]
+        return _failed(reason, Quality.CORRECT)
     shared = getattr(runner, "compiler", None)
     with contextlib.nullcontext(shared) if shared else Compiler() as compiler:
         report = compiler.report(known, limit=kernels)
@@ -105,6 +108,11 @@ def _not_measured(name: str, largest: Judged | None) -> CaseResult:
     if largest:
         reason = f"It is measured in the case “{largest.result.name}”, which gave no result."
     return CaseResult(name, "not-run", False, reason, "", kind=Quality.EFFICIENT)
+
+
+def _failed(reason: str, kind: Quality) -> tuple[dict, list[CaseResult]]:
+    report = {"status": "fail", "reason": reason, "targets": []}
+    return report, [CaseResult(COMPILE, "fail", False, reason, "", kind=kind)]
 
 
 def _not_run(reason: str) -> tuple[dict, list[CaseResult]]:

@@ -221,7 +221,7 @@ class Patches:
             twin = vars(cuda_libdevice).get(value.__name__) if value.__module__ == any_libdevice.__name__ else None
             if twin is not None or tl.core.is_builtin(value):
                 self._undo.append(lambda name=name, value=value: names.__setitem__(name, value))
-                names[name] = twin if twin is not None else _inject(value)
+                names[name] = _inject(value if twin is None else twin, value)
 
     def _autotuner(self) -> None:
         emulator, original = self.emulator, autotuner.Autotuner.run
@@ -258,11 +258,14 @@ def _free(tensor, name: str, *args, **named):
     return getattr(tl.math, name)(tensor, *args, **named)
 
 
-def _inject(builtin):
-    """A language function called without its semantic, which the compiler would pass."""
+def _inject(builtin, original=None):
+    """A language function called without its semantic, which the compiler would pass. It goes by the name of the
+    ``original`` that it takes the place of.
+    """
 
     def function(*args, **named):
         named["_semantic"] = interpreter.interpreter_semantic
         return builtin(*args, **named)
 
+    function.__module__, function.__name__ = (original or builtin).__module__, (original or builtin).__name__
     return function
