@@ -33,4 +33,4 @@ def test_a_picture_shown_many_times_does_not_fill_the_memory(more, reference):
 
 def test_a_picture_is_shown():
     page = render("![my plot](attachment:a.png)", PICTURE)
-    assert page.startswith('<p><img') and 'src="data:image/png;base64,AAAA' in page
+    assert page.startswith("<p><img") and 'src="data:image/png;base64,AAAA' in page
