@@ -208,16 +208,13 @@ class Writer:
         for _ in range(self.random.randint(4, 14)):
             self.statement()
         self.line(f"tl.store(y_ptr + at, {self.old('a')}, mask=mask)")
-        return "\n".join(
-            (
-                f"@triton.jit\ndef helper_{self.seed}(s, j):",
-                f"    if {self.pick('s > 0', 'j > 5', 's < j')}:\n        return s * 0.5",
-                "    return s + j\n\n",
-                f"@triton.jit\ndef kernel_{self.seed}(x_ptr, i_ptr, y_ptr, w_ptr, z_ptr, n, trips, BLOCK: tl.constexpr):",
-                *self.lines,
-                "",
-            )
+        helper = (
+            f"@triton.jit\ndef helper_{self.seed}(s, j):",
+            f"    if {self.pick('s > 0', 'j > 5', 's < j')}:\n        return s * 0.5",
+            "    return s + j\n\n",
         )
+        parameters = "x_ptr, i_ptr, y_ptr, w_ptr, z_ptr, n, trips, BLOCK: tl.constexpr"
+        return "\n".join((*helper, f"@triton.jit\ndef kernel_{self.seed}({parameters}):", *self.lines, ""))
 
 
 def _runner(function, seed: int) -> Callable[[], list[torch.Tensor]]:
