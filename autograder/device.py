@@ -72,7 +72,7 @@ class Device:
         typed = torch.empty(0, dtype=tensor.dtype).set_(blank.untyped_storage(), 0, tensor.shape, tensor.stride())
         return self.put("a tensor from torch.empty", typed)
 
-    def unwritten(self, tensor: torch.Tensor, name: str = "the output") -> None:
+    def unwritten(self, tensor: torch.Tensor, name: str = "the output", written=None) -> None:
         """Nothing: an element nobody wrote still holds a canary, which the comparison finds."""
 
     @property

@@ -18,6 +18,7 @@ from .dynamo import lazily
 from .emulator import Emulator
 from .operators import ALLOCATE, FILL, MOVE, VIEW, base
 from .peak import Peak
+from .written import Written
 
 AUTOGRAD = frozenset({"backward", "grad", "vjp", "jvp", "jacobian", "vhp", "hvp"})
 
@@ -45,11 +46,13 @@ class Watch(TorchDispatchMode):
         emulator: Emulator | Device,
         peak: Peak | None = None,
         permits: Callable[[str], bool] | None = None,
+        written: Written | None = None,
     ):
         super().__init__()
         self.peak = peak
         self.backend, self.refused, self.allowed, self.emulator = backend, refused, allowed, emulator
-        self.permits = permits
+        self.permits, self.written = permits, written
+        self.sums: list = []  # the memory of sums that were allowed: they may be converted to the output's dtype
         self.verdict: str | None = None
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -69,6 +72,12 @@ class Watch(TorchDispatchMode):
         result = func(*args, **kwargs)
         if name in ALLOCATE:
             result = self.emulator.poison_(result)
+            if self.written:
+                self.written.allocated(result)
+        elif self.written:
+            self.written.note(func, args, kwargs)
+        if name == "sum" or (name == "copy_" and self._is_sum(args[1])):
+            self.sums.append(result.untyped_storage())
         if self.peak:
             self.peak.note(result)
         return result
@@ -87,8 +96,12 @@ class Watch(TorchDispatchMode):
 
     def _is_move(self, name: str, args: tuple, kwargs: dict) -> bool:
         if name == "_to_copy" and kwargs.get("dtype") not in (None, args[0].dtype):
-            return False  # a conversion rounds: it is arithmetic
+            return self._is_sum(args[0])  # a conversion rounds: it is arithmetic, but for the end of an allowed sum
         return name in ALLOCATE | FILL | MOVE | VIEW | self.allowed
+
+    def _is_sum(self, tensor: torch.Tensor) -> bool:
+        address = tensor.untyped_storage().data_ptr()
+        return any(one.data_ptr() == address for one in self.sums)
 
     def _refuse(self, why: str):
         self.verdict = why

@@ -26,6 +26,7 @@ from .method import NoLaunches, Refused, Watch, WatchFunctions
 from .operators import is_permitted
 from .peak import Peak
 from .source import trace
+from .written import Written
 
 
 @dataclass(frozen=True)
@@ -123,38 +124,42 @@ class InProcess:
         peak = Peak()
         for copy in copies.values():
             peak.exclude(copy)
-        result, trouble = self._watched(mine, emulator, peak)
+        written = Written() if self.backend == "torch" else None  # a kernel's stores the emulator sees by itself
+        result, trouble = self._watched(mine, emulator, peak, written)
         outcome = Outcome(trouble=trouble or self._complaint(result, args, emulator), traffic=emulator.traffic)
         outcome.peak, outcome.looser, outcome.undefined = peak.most, emulator.looser, emulator.undefined
         outcome.launches = plain_launches(emulator.launches) if interpreted() else ()
         if outcome.trouble is None:
             outputs = as_tuple(result)
-            outcome.findings = self._findings(outputs, emulator)
+            outcome.findings = self._findings(outputs, emulator, written)
             outcome.hints = tuple(f.message for f in emulator.hints)
             outcome.outputs = tuple(o.detach().cpu().clone() if isinstance(o, torch.Tensor) else o for o in outputs)
             outcome.mutated = tuple(name for name, a in tensors.items() if not unchanged(a, copies[name]))
             outcome.aliased = tuple(n for n, m in copies.items() if any(shares_memory(m, o) for o in outputs))
         return outcome
 
-    def _findings(self, outputs: tuple, emulator: Emulator | Device) -> tuple[str, ...]:
+    def _findings(self, outputs: tuple, emulator: Emulator | Device, written: Written | None) -> tuple[str, ...]:
         """What the emulator saw go wrong, then the outputs' elements that nobody wrote."""
         named = zip(outputs, self.names, strict=False)  # a witness may leave out what has a default
-        unwritten = [emulator.unwritten(o, name) for o, name in named if isinstance(o, torch.Tensor)]
+        flags = written.elements if written else lambda output: None
+        unwritten = [emulator.unwritten(o, name, flags(o)) for o, name in named if isinstance(o, torch.Tensor)]
         return tuple(f.message for f in (*emulator.findings, *filter(None, unwritten)))
 
     def _parameters(self) -> tuple[str, ...]:
         return () if isinstance(self.exercise, Witness) else self.exercise.parameters
 
-    def _watched(self, args: list, emulator: Emulator | Device, peak: Peak):
+    def _watched(self, args: list, emulator: Emulator | Device, peak: Peak, written: Written | None):
         """(result, trouble) of one call under the eyes of the emulator and of `method`."""
         refused = getattr(self.exercise, "refused", frozenset())
         allowed = getattr(self.exercise, "allowed", frozenset())
+        if "labels" in self._parameters():
+            allowed |= {"_local_scalar_dense"}  # a flag for a bad label has to be read, and reading computes nothing
         permits = (
             None
             if isinstance(self.exercise, Witness)
             else partial(is_permitted, gradients=bool(self.exercise.gradient_of))
         )
-        watch = Watch(self.backend, refused, allowed, emulator, peak, permits)
+        watch = Watch(self.backend, refused, allowed, emulator, peak, permits, written)
         functions = WatchFunctions(refused)
         launches = NoLaunches(self.exercise.name)
         # The emulator changes Triton in a hundred places. A PyTorch answer needs none of them.

@@ -7,6 +7,7 @@ What is right stays here. An answer gets its arguments as raw memory and returns
 process is dead.
 """
 
+import contextlib
 import json
 import os
 from collections.abc import Callable
@@ -27,6 +28,10 @@ from .worker import Worker, WorkerLost
 
 _ALONE = "Your kernels, run again without the rest of the code,"
 _ELSEWHERE = "something is computed outside of them, or what is launched depends on the numbers that came in."
+_KEPT = (
+    "Called twice in one process with the same input, it gives two results: something is kept from call to call. "
+    "Make and fill in each call what it needs."
+)
 _UNKNOWN = "It is not shown that your kernels compute the result"
 _ROOM = 1 << 20  # bytes for outputs of a size nobody expects, so that a wrong shape can be named
 _LOST = "The process that runs the answers ended during the call."
@@ -54,6 +59,7 @@ class _Known:
     first: Outcome
     second: Outcome | None = None  # of another call in the same process, until somebody asks for it
     before: tuple[Outcome, Status] | None = None  # of the call on a decoy
+    after: tuple[Outcome, Status] | None = None  # in Triton, of a record made after the call
 
 
 class Isolated:
@@ -142,12 +148,14 @@ class Isolated:
             return _Known(args, self._ask(job, [_Call(args, room=0)])[0][0])
         other = decoy()
         if triton:
-            calls = [_Call(other.args, plan=True, needed=False), _Call(args, 0, shuffle, fill)]
+            calls = [_Call(other.args, plan=True, needed=False), _Call(args, 0, shuffle, fill), _Call(args, plan=True)]
         else:
             calls = [_Call(other.args, 2, needed=False), _Call(args, 0), _Call(args, 1)]
         before, *rest = self._ask(job, calls)
+        if triton:
+            return _Known(args, (rest or [before])[0][0], before=before, after=(*rest, None, None)[1])
         known = _Known(args, *(outcome for outcome, _ in rest or [before]), before=before)
-        if rest and not triton:
+        if rest:
             known.first.decoy = other, before[0]
         return known
 
@@ -155,6 +163,8 @@ class Isolated:
         recorded, first = self._recorded(known), known.first
         if isinstance(recorded, Outcome):
             return recorded
+        if complaint := self._kept(known, recorded[0]):
+            return Outcome(trouble=Trouble("refused", complaint))
         other = decoy()
         came, *rest = self._replayed(recorded, [_Call(other.args, 1, needed=False), _Call(known.args, 0, shuffle)])
         shuffled = rest[0] if rest else came
@@ -168,6 +178,20 @@ class Isolated:
             return Outcome(trouble=Trouble("refused", f"{_ALONE} are launched otherwise, or move other bytes."))
         shuffled.decoy = other, came
         return shuffled
+
+    def _kept(self, known: _Known, steps: dict) -> str:
+        """What an answer keeps from call to call, if that changes a result. One that does the same after a call as
+        before it keeps nothing; of any other two calls in one process must agree.
+        """
+        outcome, said = known.after or (Outcome(), Status())
+        with contextlib.suppress(plan.BadPlan):
+            if outcome.trouble is None and self._checked(said.plan, known.args) == steps:
+                return ""
+        job = {"mode": "answer", "answer": self._code()}
+        found = [one for one, _ in self._ask(job, [_Call(known.args, 0), _Call(known.args, 1)])]
+        if trouble := next((one.trouble for one in found if one.trouble), None):
+            return f"Called twice in one process, it fails: {trouble.message}"
+        return "" if _same_bits(*found) else _KEPT
 
     def _recorded(self, known: _Known) -> tuple[dict, dict] | Outcome:
         """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
