@@ -39,6 +39,10 @@ class GridBuilder(StrictBuilder):
             if elements * len(self.programs.numbers) > self.lanes and len(self.programs.numbers) > 1:
                 raise TooWide
 
+    @property
+    def access(self):
+        return self.memory.access
+
     # Python
 
     def decide(self, data):
