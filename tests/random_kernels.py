@@ -186,9 +186,10 @@ class Writer:
 
     def add(self) -> None:
         operation = self.pick("add", "add", "max", "min", "xor")
-        call = f"tl.atomic_{operation}(z_ptr + ({self.old('k')} & 31), {self.old('k')}, mask={self.condition()})"
+        condition = self.condition()
+        call = f"tl.atomic_{operation}(z_ptr + ({self.old('k')} & 31), {self.old('k')}, mask={condition})"
         if self.random.random() < 0.15:
-            self.new("k", f"{call} & 31")
+            self.new("k", f"tl.where({condition}, {call}, 0) & 31")
         else:
             self.line(call)
 
