@@ -69,6 +69,8 @@ class Watch(TorchDispatchMode):
             self._refuse(
                 f"You computed with PyTorch ({name}) outside the kernel. Do it in the kernel, on the block it loaded."
             )
+        if self.peak:
+            self.peak.note(args)  # memory that no operator made: from NumPy, say
         result = func(*args, **kwargs)
         if name in ALLOCATE:
             result = self.emulator.poison_(result)
@@ -85,7 +87,7 @@ class Watch(TorchDispatchMode):
     def _check_torch(self, name: str, args: tuple) -> None:
         if "autograd" in self.refused and (_dual() or any(_recorded(a) for a in args)):
             self._refuse(
-                f"PyTorch differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
+                f"autograd differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
                 "The derivative is the exercise: write its formula, on the tensors as they come."
             )
         if self.permits is not None and not self.permits(name):
@@ -116,14 +118,19 @@ def _recorded(argument) -> bool:
     return isinstance(argument, torch.Tensor) and argument.requires_grad and torch.is_grad_enabled()
 
 
+HANDED_OVER = frozenset({"numpy", "__array__", "__dlpack__"})  # to another library
+
+
 class WatchFunctions(TorchFunctionMode):
     """Refuses autograd where the derivative is the exercise (``autograd`` in ``refused``), and functions that are the
     answer but reach no operator of that name: ``rms_norm`` takes itself apart before `Watch` could see it.
+
+    counted: whether the memory an answer takes is judged. Then a tensor's numbers stay in tensors.
     """
 
-    def __init__(self, refused: frozenset[str]):
+    def __init__(self, refused: frozenset[str], counted: bool = False):
         super().__init__()
-        self.refused = refused
+        self.refused, self.counted = refused, counted
         self.verdict: str | None = None
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -132,6 +139,8 @@ class WatchFunctions(TorchFunctionMode):
             self._refuse(f"You called autograd ({name}). Here the derivative is the exercise: write its formula.")
         if name in self.refused:
             self._refuse(f"You called {name}, which is the answer itself. Write it out.")
+        if self.counted and name in HANDED_OVER:
+            self._refuse(f"You called {name}: this exercise counts memory, and not memory that is not a tensor's.")
         return func(*args, **(kwargs or {}))
 
     def _refuse(self, why: str):

@@ -17,7 +17,7 @@ import torch
 from .apart import far_apart, is_apart
 from .compiler import KernelLaunch
 from .device import Device
-from .emulator import Emulator, EmulatorError
+from .emulator import Emulator, EmulatorError, Finding
 from .exercise import Exercise, Witness
 from .gradient import with_gradient
 from .interpret import ensure_runnable, interpreted
@@ -39,6 +39,7 @@ class Trouble:
     message: str
     details: str = ""
     error: str = ""  # the exception's class name where kind is "raised"
+    cause: str = ""  # `Finding.cause` where kind is "finding"
     cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
 
 
@@ -52,8 +53,8 @@ class Outcome:
     aliased: tuple[str, ...] = ()  # parameters whose memory an output shares
     launches: tuple[KernelLaunch | str, ...] = ()  # distinct Triton launches; a sentence where one is beyond words
     traffic: dict[str, dict[str, int]] = field(default_factory=dict)  # tensor -> {"loaded": bytes, "stored": bytes}
-    findings: tuple[str, ...] = ()  # faults the emulator saw, each a sentence; the first came first
-    hints: tuple[str, ...] = ()  # what may explain a wrong result, and is no fault of its own
+    findings: tuple[Finding, ...] = ()  # faults the emulator saw; the first came first
+    hints: tuple[Finding, ...] = ()  # what may explain a wrong result, and is no fault of its own
     peak: int = 0  # bytes: the most that tensors took at once, beside the arguments
     looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
     undefined: bool = False  # whether a load had masked-off lanes and no `other`
@@ -129,21 +130,21 @@ class InProcess:
         outcome = Outcome(trouble=trouble or self._complaint(result, args, emulator), traffic=emulator.traffic)
         outcome.peak, outcome.looser, outcome.undefined = peak.most, emulator.looser, emulator.undefined
         outcome.launches = plain_launches(emulator.launches) if interpreted() else ()
+        outcome.hints = tuple(emulator.hints)
         if outcome.trouble is None:
             outputs = as_tuple(result)
             outcome.findings = self._findings(outputs, emulator, written)
-            outcome.hints = tuple(f.message for f in emulator.hints)
             outcome.outputs = tuple(o.detach().cpu().clone() if isinstance(o, torch.Tensor) else o for o in outputs)
             outcome.mutated = tuple(name for name, a in tensors.items() if not unchanged(a, copies[name]))
             outcome.aliased = tuple(n for n, m in copies.items() if any(shares_memory(m, o) for o in outputs))
         return outcome
 
-    def _findings(self, outputs: tuple, emulator: Emulator | Device, written: Written | None) -> tuple[str, ...]:
+    def _findings(self, outputs: tuple, emulator: Emulator | Device, written: Written | None) -> tuple[Finding, ...]:
         """What the emulator saw go wrong, then the outputs' elements that nobody wrote."""
         named = zip(outputs, self.names, strict=False)  # a witness may leave out what has a default
         flags = written.elements if written else lambda output: None
         unwritten = [emulator.unwritten(o, name, flags(o)) for o, name in named if isinstance(o, torch.Tensor)]
-        return tuple(f.message for f in (*emulator.findings, *filter(None, unwritten)))
+        return (*emulator.findings, *filter(None, unwritten))
 
     def _parameters(self) -> tuple[str, ...]:
         return () if isinstance(self.exercise, Witness) else self.exercise.parameters
@@ -160,7 +161,8 @@ class InProcess:
             else partial(is_permitted, gradients=bool(self.exercise.gradient_of))
         )
         watch = Watch(self.backend, refused, allowed, emulator, peak, permits, written)
-        functions = WatchFunctions(refused)
+        counted = self.backend == "torch" and getattr(self.exercise, "most_bytes", None) is not None
+        functions = WatchFunctions(refused, counted)
         launches = NoLaunches(self.exercise.name)
         # The emulator changes Triton in a hundred places. A PyTorch answer needs none of them.
         around = launches if self.backend == "torch" and interpreted() else emulator
@@ -173,7 +175,7 @@ class InProcess:
             except Refused as refusal:
                 trouble = Trouble("refused", str(refusal))
             except EmulatorError as error:
-                trouble = Trouble("finding", str(error), trace(error))
+                trouble = Trouble("finding", str(error), trace(error), cause=error.finding.cause)
             except (Exception, SystemExit) as error:
                 trouble = Trouble("raised", f"{type(error).__name__}: {error}", trace(error), type(error).__name__)
         verdict = launches.verdict or watch.verdict or functions.verdict

@@ -7,7 +7,7 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.operators import GRADIENTS, PERMITTED, is_permitted
 from graded_kernels.autograder.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, probe
-from graded_kernels.autograder.source import Answer, Cell, load
+from graded_kernels.autograder.source import Answer, AnswerError, Cell, load
 
 BEST = probe().rung
 
@@ -52,9 +52,9 @@ def test_in_place_and_overloads_count_as_the_operator_itself_and_other_namespace
         ("pointwise_linear", "You called _linear_pointwise, which is not among the operators"),
         ("normalised_group_backward", "You called native_group_norm_backward, which is not among the operators"),
         ("running_sum", "You called logcumsumexp, which is not among the operators"),
-        ("engine_called_directly", "PyTorch differentiates sigmoid here"),
-        ("gradient_function_called", "PyTorch differentiates sigmoid here"),
-        ("forward_mode", "PyTorch differentiates"),
+        ("engine_called_directly", "autograd differentiates sigmoid here"),
+        ("gradient_function_called", "autograd differentiates sigmoid here"),
+        ("forward_mode", "autograd differentiates"),
     ],
 )
 def test_the_operator_is_named_with_the_cure(name, sentence):
@@ -215,3 +215,31 @@ def test_a_nan_that_goes_through_piece_by_piece_is_written(fill):
 def test_what_no_operator_wrote_is_still_named(fill):
     outcome = filled(fill)
     assert len(outcome.findings) == 1 and ("never written" in outcome.findings[0] or "Nobody" in outcome.findings[0])
+
+
+LOADED = """
+from __future__ import annotations
+import torch
+torch.nn.functional.silu({argument}).add_(
+    1
+)
+def silu_forward(x: Undefined):
+    return x / (1 + torch.exp(-x.float())).to(x.dtype)
+later = 1 / 0
+after = True
+"""
+
+
+def test_where_answers_are_graded_a_statement_that_stops_leaves_the_rest():
+    source = LOADED.format(argument="torch.tensor(1)")  # integers have no SiLU
+    function = load(of_text(source, "silu_forward"), go_on=True)
+    assert function(torch.zeros(2)).eq(0).all() and function.__globals__["after"]
+    assert function.__annotations__ == {"x": "Undefined"} and function.__code__.co_firstlineno == 7
+    with pytest.raises(AnswerError, match="Running the code stopped with NotImplementedError|RuntimeError"):
+        load(of_text(source, "silu_forward"))
+
+
+def test_an_import_that_fails_ends_the_cell():
+    source = "import torch_of_tomorrow\ndef silu_forward(x):\n    return torch_of_tomorrow.silu(x)"
+    with pytest.raises(AnswerError, match="ModuleNotFoundError"):
+        load(of_text(source, "silu_forward"), go_on=True)

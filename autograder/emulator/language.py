@@ -29,6 +29,7 @@ def changes() -> list[tuple[object, str, Any, Any]]:
         interpreter._patch_lang_tensor(lang.tensor, scope)
         interpreter._patch_lang_core(lang, scope)
         scope.set_attr(lang, "static_print", dialect.static_print)
+        scope.set_attr(lang, "range", dialect.span)
     interpreter._patch_builtin(tl.math, builder, scope)
     interpreter._patch_builtin(tl.core.tensor_descriptor_base, builder, scope)
     for name, method in _unpatched_methods().items():

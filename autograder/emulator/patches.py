@@ -157,6 +157,7 @@ class Patches:
         self._set(semantic, "logical", dialect.logical)
         self._set(semantic, "logical_not", dialect.logical_not)
         self._set(semantic, "asserted", dialect.asserted)
+        self._set(semantic, "counted", dialect.counted)
         self._set(semantic, "refuse", dialect.refuse)
         self._set(semantic, "unused", dialect.unused)
         self._set(semantic, "dot_scaled", dialect.dot_scaled)

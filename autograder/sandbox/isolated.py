@@ -22,6 +22,7 @@ from ..runner import Decoy, Outcome, Trouble
 from ..source import Answer
 from . import buffers, kernels, plan, results
 from .buffers import Layout, Shared
+from .compiler import Compiler
 from .status import Status, clean
 from .watch import SHOWN, Budget, Ended, Limits, Task
 from .worker import Worker, WorkerLost
@@ -60,6 +61,7 @@ class _Known:
     second: Outcome | None = None  # of another call in the same process, until somebody asks for it
     before: tuple[Outcome, Status] | None = None  # of the call on a decoy
     after: tuple[Outcome, Status] | None = None  # in Triton, of a record made after the call
+    fill: float | None = None
 
 
 class Isolated:
@@ -99,6 +101,11 @@ class Isolated:
         if self._own:
             self._own.close()
 
+    @property
+    def compiler(self) -> Compiler:
+        """Compiles what the answer launches, on the rung that the answer runs on."""
+        return self._worker.compiler
+
     def call(
         self,
         args: tuple,
@@ -115,16 +122,14 @@ class Isolated:
         ``decoy`` is left out, it is any numbers of the same layout.
         """
         decoy = decoy or (lambda: any_numbers(args))
-        if fill is not None:
-            return self._called(args, shuffle, decoy, fill).first
         known = self._last
-        if known is None or known.args is not args:
-            self._last = self._called(args, shuffle, decoy)
+        if known is None or known.args is not args or known.fill != fill:
+            self._last = self._called(args, shuffle, decoy, fill)
             return self._last.first
         if self.backend == "triton" and shuffle is not None and known.first.outputs is not None:
             return self._proof(known, shuffle, decoy)
         if known.second is None:
-            return self._called(args, shuffle, decoy).first
+            return self._called(args, shuffle, decoy, fill).first
         again, known.second = known.second, None
         return again
 
@@ -153,8 +158,9 @@ class Isolated:
             calls = [_Call(other.args, 2, needed=False), _Call(args, 0), _Call(args, 1)]
         before, *rest = self._ask(job, calls)
         if triton:
-            return _Known(args, (rest or [before])[0][0], before=before, after=(*rest, None, None)[1])
-        known = _Known(args, *(outcome for outcome, _ in rest or [before]), before=before)
+            after = (*rest, None, None)[1]
+            return _Known(args, (rest or [before])[0][0], before=before, after=after, fill=fill)
+        known = _Known(args, *(outcome for outcome, _ in rest or [before]), before=before, fill=fill)
         if rest:
             known.first.decoy = other, before[0]
         return known
@@ -165,17 +171,21 @@ class Isolated:
             return recorded
         if complaint := self._kept(known, recorded[0]):
             return Outcome(trouble=Trouble("refused", complaint))
-        other = decoy()
-        came, *rest = self._replayed(recorded, [_Call(other.args, 1, needed=False), _Call(known.args, 0, shuffle)])
+        other, fill = decoy(), known.fill
+        calls = [_Call(other.args, 1, fill=fill, needed=False), _Call(known.args, 0, shuffle, fill)]
+        came, *rest = self._replayed(recorded, calls)
         shuffled = rest[0] if rest else came
         if shuffled.trouble:
             return shuffled
         # Where the order of the programs makes a difference, it takes a run in order to tell that from a cheat.
-        alike = _same_bits(first, shuffled) or _same_bits(first, self._replayed(recorded, [_Call(known.args, 0)])[0])
+        alike = _same_bits(first, shuffled)
+        alike = alike or _same_bits(first, self._replayed(recorded, [_Call(known.args, 0, fill=fill)])[0])
         if not alike:
             return Outcome(trouble=Trouble("refused", f"{_ALONE} give another result: {_ELSEWHERE}"))
         if first.traffic != shuffled.traffic or _signatures(first) != _signatures(shuffled):
             return Outcome(trouble=Trouble("refused", f"{_ALONE} are launched otherwise, or move other bytes."))
+        # What the answer's own process says it took and launched may be forged; here nothing of it ran but the kernels.
+        first.peak, first.launches, first.looser = shuffled.peak, shuffled.launches, shuffled.looser
         shuffled.decoy = other, came
         return shuffled
 
@@ -223,7 +233,8 @@ class Isolated:
     def _code(self) -> dict:
         cells = [[cell.name, cell.source] for cell in self.answer.cells]
         own = self.answer
-        return {"exercise": own.exercise, "cells": cells, "setup": own.setup, "after": own.after}
+        more = {"setup": own.setup, "after": own.after, "module": own.module}
+        return {"exercise": own.exercise, "cells": cells} | more
 
     def _policy(self) -> dict:
         exercise = self.record.exercise if isinstance(self.record, Witness) else self.record
@@ -235,6 +246,7 @@ class Isolated:
             "outputs": [output.name for output in exercise.outputs],
             "refused": sorted(getattr(self.record, "refused", ())),
             "allowed": sorted(getattr(self.record, "allowed", ())),
+            "counted": getattr(self.record, "most_bytes", None) is not None,
             "gradient_of": getattr(self.record, "gradient_of", ""),
         }
 
