@@ -93,11 +93,14 @@ def _free(tensor, name: str, *args, **named):
     return getattr(tl.math, name)(tensor, *args, **named)
 
 
-def inject(builtin):
-    """A language function called without its semantic, which the compiler would pass."""
+def inject(builtin, original=None):
+    """A language function called without its semantic, which the compiler would pass. It goes by the name of the
+    ``original`` that it takes the place of.
+    """
 
     def function(*args, **named):
         named["_semantic"] = interpreter.interpreter_semantic
         return builtin(*args, **named)
 
+    function.__module__, function.__name__ = (original or builtin).__module__, (original or builtin).__name__
     return function

@@ -197,7 +197,7 @@ class Patches:
             twin = vars(cuda_libdevice).get(value.__name__) if value.__module__ == any_libdevice.__name__ else None
             if twin is not None or tl.core.is_builtin(value):
                 self._undo.append(lambda name=name, value=value: names.__setitem__(name, value))
-                names[name] = twin if twin is not None else language.inject(value)
+                names[name] = language.inject(value if twin is None else twin, value)
 
     def _autotuner(self) -> None:
         emulator, original = self.emulator, autotuner.Autotuner.run
