@@ -21,8 +21,7 @@ from .matmul import product_of_tiles
 @triton.jit
 def add_product_kernel(
     a_ptr, b_ptr, add_ptr, c_ptr, count_ptr, M, N, K, a_row, a_col, b_row, b_col,
-    INNER: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
-):  # fmt: skip
+    INNER: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):  # fmt: skip
     """Program (i, j) does tile (i, j) of C = A @ B, or of C = add + A @ B. add and C: (M, N), contiguous.
 
     count_ptr: None, or how many rows of A (if INNER, of B) count. A tile without one is 0, and nothing is read for it.

@@ -15,12 +15,11 @@ from .language import tl, triton
 @triton.jit
 def product_of_tiles(
     a_ptr, b_ptr, rows, cols, M, N, depth, a_row, a_col, b_row, b_col,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
-):  # fmt: skip
-    """Σ over k < depth of a[rows, k] · b[k, cols], in float32. rows: (BLOCK_M, 1)   cols: (1, BLOCK_N), both int64."""
-    total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-    for start in range(0, depth, BLOCK_K):
-        k = (start + tl.arange(0, BLOCK_K)).to(tl.int64)
+    TILE_M: tl.constexpr, TILE_N: tl.constexpr, TILE_K: tl.constexpr):  # fmt: skip
+    """Σ over k < depth of a[rows, k] · b[k, cols], in float32. rows: (TILE_M, 1)   cols: (1, TILE_N), both int64."""
+    total = tl.zeros((TILE_M, TILE_N), tl.float32)
+    for start in range(0, depth, TILE_K):
+        k = (start + tl.arange(0, TILE_K)).to(tl.int64)
         a = tl.load(a_ptr + rows * a_row + k[None, :] * a_col, mask=(rows < M) & (k[None, :] < depth), other=0.0)
         b = tl.load(b_ptr + k[:, None] * b_row + cols * b_col, mask=(k[:, None] < depth) & (cols < N), other=0.0)
         if a_ptr.dtype.element_ty != b_ptr.dtype.element_ty:

@@ -16,8 +16,8 @@ MUTANTS = {
         ("stores a whole tile", f", {STORE}", ")", ORDINARY),
         (
             "leaves out the last tile of K",
-            "range(0, depth, BLOCK_K)",
-            "range(0, depth // BLOCK_K * BLOCK_K, BLOCK_K)",
+            "range(0, depth, TILE_K)",
+            "range(0, depth // TILE_K * TILE_K, TILE_K)",
             TILES,
         ),
         (
@@ -36,8 +36,8 @@ MUTANTS = {
         ("rows are 32-bit", "(tl.program_id(0).to(tl.int64) * BLOCK_M", "(tl.program_id(0) * BLOCK_M", BEYOND),
         (
             "k is 32-bit",
-            "(start + tl.arange(0, BLOCK_K)).to(tl.int64)",
-            "start + tl.arange(0, BLOCK_K)",
+            "(start + tl.arange(0, TILE_K)).to(tl.int64)",
+            "start + tl.arange(0, TILE_K)",
             f"{BEYOND}, in b",
         ),
         ("accumulates in the dtype of a", TOTAL, NARROW, ONES),
