@@ -16,6 +16,7 @@ from .report import CaseResult, Curve, Failure
 from .runner import Outcome, Runner, Trouble
 from .sandbox.buffers import bits
 from .ulp import ulp_error
+from .words import used
 
 DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
 _LENIENT = 4  # times the tolerance, on numbers that no later run can bring back
@@ -132,9 +133,10 @@ def _judged(
         status = "error" if fault.late else "fail"
         failed = result(status, fault.message, worst_ulp=worst, kind=fault.kind, cause=fault.cause)
         return Judged(failed, fault.late, args, None, outcome)
-    used = max((c.used for c in comparisons), default=0.0)
+    most = max(comparisons, key=lambda c: c.used)
+    said = used(most.used, most.error_there, most.allowed_there, most.step_there)
     return Judged(
-        result("pass", f"worst {worst:.2f} ulp, {used:.0%} of the tolerance", worst_ulp=worst, curve=curve),
+        result("pass", said, worst_ulp=worst, curve=curve),
         None,
         args,
         None,
@@ -185,7 +187,8 @@ def _trouble(case: Case, trouble: Trouble, result, args: tuple, outcome: Outcome
         )
     status = "fail" if trouble.kind in ("finding", "refused") else "error"
     kind = None if trouble.kind in (*UNJUDGED, "timeout") else Quality.CORRECT
-    failed = result(status, trouble.message, details=trouble.details, kind=kind, cause=trouble.cause)
+    message = trouble.place + trouble.message
+    failed = result(status, message, details=trouble.details, kind=kind, cause=trouble.cause)
     return Judged(failed, trouble, args, None, outcome)
 
 

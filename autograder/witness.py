@@ -24,7 +24,8 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
     names = ("a valid input", "right code is right on it", f"{record.bug.who} is wrong on it")
     outcome = runner.call(())
     if outcome.trouble:
-        first = _case(names[0], "error", outcome.trouble.message, record, details=outcome.trouble.details)
+        said = outcome.trouble.place + outcome.trouble.message
+        first = _case(names[0], "error", said, record, details=outcome.trouble.details)
         first = replace(first, kind=None if outcome.trouble.kind in UNJUDGED else first.kind)
         return [
             Judged(first, outcome.trouble),
