@@ -95,7 +95,7 @@ def _judged(
     shown = describe(exercise, args)
 
     def result(status: str, message: str, **more) -> CaseResult:
-        hint = "" if status == "pass" else case.hint
+        hint = more.pop("hint", "" if status == "pass" else case.hint)
         return CaseResult(case.name, status, case.bonus, message, shown, hint, convention=case.convention, **more)
 
     how = {"decoy": decoys(case, args)} | ({} if fill is None else {"fill": fill})
@@ -117,7 +117,7 @@ def _judged(
     curve = _curve(exercise, case, args, expected, comparisons)
     complaint = next((c.complaint for c in comparisons if c.complaint), "")
     if complaint:
-        return Judged(result("fail", complaint), None, args, None, outcome)
+        return Judged(result("fail", complaint, hint=""), None, args, None, outcome)  # of values nothing is known
     failed = [c for c in comparisons if c.failure]
     if failed:
         first = failed[0].failure
@@ -126,7 +126,8 @@ def _judged(
         hints = [hint for hint in outcome.hints if hint.kind != "masked-load"]  # which is told where it is proven
         message = " ".join([message, *(f.message for f in outcome.findings[:1]), *(h.message for h in hints[:1])])
         cause = outcome.findings[0].cause if outcome.findings else _cause(first)
-        failed = result("fail", message, failure=first, worst_ulp=worst, curve=curve, cause=cause)
+        hint = "" if outcome.findings and case in exercise.cases[:2] else case.hint  # which is about the formula
+        failed = result("fail", message, failure=first, worst_ulp=worst, curve=curve, cause=cause, hint=hint)
         return Judged(failed, None, args, wrong, outcome)
     fault = _misdeed(outcome) or _unsteady(exercise, case, args, backend, runner, outcome, expected, how)
     if fault:

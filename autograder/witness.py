@@ -40,7 +40,8 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
         said = " ".join(str(error).split())[:200]
         complaint = f"{record.exercise.name} cannot take this input ({type(error).__name__}: {said})."
     rest = [Judged(_case(n, "not-run", "The input is not valid.", record)) for n in names[1:]]
-    return [Judged(_case(names[0], "fail", complaint, record)), *rest]
+    invalid = replace(_case(names[0], "fail", complaint, record), hint="")  # which is about valid inputs
+    return [Judged(invalid), *rest]
 
 
 def _judged(record: Witness, args: tuple, names: tuple[str, str]) -> list[Judged]:
