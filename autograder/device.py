@@ -21,6 +21,7 @@ class Device:
     traffic: dict = {}
     hints: tuple = ()
     looser: tuple = ()
+    undefined = False
     launching = False
 
     def __init__(self, device: str = "cuda"):

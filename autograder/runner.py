@@ -51,11 +51,14 @@ class Outcome:
     hints: tuple[str, ...] = ()  # what may explain a wrong result, and is no fault of its own
     peak: int = 0  # bytes: the most that tensors took at once, beside the arguments
     looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
+    undefined: bool = False  # whether a load had masked-off lanes and no `other`
 
 
 class Runner(Protocol):
-    def call(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
-        """Call the answer once. ``shuffle`` seeds another order of the programs of every launch."""
+    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
+        """Call the answer once. ``shuffle`` seeds another order of the programs of every launch; ``fill`` is what
+        masked-off lanes without ``other`` hold, poison where it is None.
+        """
 
 
 class Unloadable:
@@ -64,7 +67,7 @@ class Unloadable:
     def __init__(self, trouble: Trouble):
         self.trouble = trouble
 
-    def call(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
+    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
         return Outcome(trouble=self.trouble)
 
 
@@ -86,9 +89,9 @@ class InProcess:
         self.names = exercise.parameters if isinstance(exercise, Witness) else tuple(o.name for o in exercise.outputs)
         self.fewest = exercise.fewest if isinstance(exercise, Witness) else len(self.names)
 
-    def call(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
+    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
         on_device = self.backend == "triton" and not interpreted()
-        emulator = Emulator(shuffle=shuffle) if interpreted() else Device()
+        emulator = Emulator(shuffle=shuffle, fill=fill) if interpreted() else Device()
         tensors = {name: a for name, a in zip(self._parameters(), args, strict=False) if isinstance(a, torch.Tensor)}
         copies = {name: emulator.put(name, a) if on_device else self.copy(a) for name, a in tensors.items()}
         mine = [copies.get(name, a) for name, a in zip(self._parameters(), args, strict=False)]
@@ -97,7 +100,7 @@ class InProcess:
             peak.exclude(copy)
         result, trouble = self._watched(mine, emulator, peak)
         outcome = Outcome(trouble=trouble or self._complaint(result, args, emulator), traffic=emulator.traffic)
-        outcome.peak, outcome.looser = peak.most, emulator.looser
+        outcome.peak, outcome.looser, outcome.undefined = peak.most, emulator.looser, emulator.undefined
         outcome.launches = plain_launches(emulator.launches) if interpreted() else ()
         if outcome.trouble is None:
             outputs = as_tuple(result)

@@ -97,6 +97,21 @@ def test_a_masked_load_is_suspected_only_where_a_nan_came_out():
         assert [hint.kind for hint in emulator.hints] == kinds
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32])
+def test_lanes_without_other_hold_what_the_caller_asks_for(dtype):
+    def total(fill, n=50):
+        x, y = torch.ones(n, dtype=dtype), torch.zeros(n, dtype=dtype)
+        with Emulator(fill=fill) as emulator:
+            masked_kernel[(1,)](x, y, n, WRONG=True, BLOCK=64)
+        return y[0].item(), emulator.undefined
+
+    assert total(0) == (50, True)
+    assert total(3) == (50 + 14 * 3, True)
+    poisoned, undefined = total(None)
+    assert poisoned != 50 and undefined
+    assert total(None, n=64) == (64, False), "every lane is on: nothing is undefined"
+
+
 @triton.jit
 def try_kernel(x_ptr, y_ptr):
     try:

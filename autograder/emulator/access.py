@@ -24,10 +24,12 @@ class Access:
         report,
         hint,
         poisoned: Callable[[Region], np.ndarray | None],
+        undefined: Callable[[], None],
     ):
         self.kernel, self.grid, self.first = kernel, grid, first
         self.space = AddressSpace()
         self._shadow, self._report, self._hint, self._poisoned = shadow, report, hint, poisoned
+        self._undefined = undefined
         self._locks: dict[int, set[int]] = {}
         self.started = -1
         self.start(0)
@@ -62,6 +64,7 @@ class Access:
             return self._gather(active, dtype, ordered, masked).reshape(shape)
         if other is None:
             result = np.full(mask.shape, filler[0], dtype)
+            self._undefined()
         else:
             result = np.array(np.broadcast_to(other, shape), dtype=dtype).ravel()
         if active.size:

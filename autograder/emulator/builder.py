@@ -70,11 +70,17 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     def _load(self, ptrs, mask, other, policy, named):
         dtype = ptrs.get_element_ty()
         volatile = bool(named.get("is_volatile", policy[-1] if policy else False))
-        filler = poison.of_triton(dtype, numpy_type(dtype))
+        filler = self._filler(dtype)
         values = self.emulator.access.load(
             ptrs.data, _mask(mask), None if other is None else other.data, filler, volatile
         )
         return TensorHandle(values, dtype)
+
+    def _filler(self, dtype: tl.dtype) -> np.ndarray:
+        """What a masked-off lane without ``other`` holds."""
+        if self.emulator.fill is None:
+            return poison.of_triton(dtype, numpy_type(dtype))
+        return poison.constant(self.emulator.fill, dtype.scalar, numpy_type(dtype))
 
     def create_store(self, ptr, val, *policy):
         self._store(ptr, val, None)

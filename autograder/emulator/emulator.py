@@ -23,6 +23,7 @@ class Emulator:
 
     shuffle: None runs the programs of a grid in order; a seed runs them in another order, and picks another autotune
     configuration.
+    fill: what masked-off lanes of a load without ``other`` hold; None is poison. Today's NVIDIA backends fill in 0.
 
     A launch stops with `EmulatorError`, before the access is performed, at the first access out of bounds, grid a GPU
     refuses, operation the emulator does not know, or exception in the kernel. Races, and stores of different values to
@@ -32,8 +33,8 @@ class Emulator:
     alone they are no fault.
     """
 
-    def __init__(self, shuffle: int | None = None):
-        self.shuffle = shuffle
+    def __init__(self, shuffle: int | None = None, fill: float | None = None):
+        self.shuffle, self.fill = shuffle, fill
         self._clear()
 
     def _clear(self) -> None:
@@ -50,6 +51,7 @@ class Emulator:
         self._stamp = 1
         self._access: Access | None = None
         self._time = 0.0
+        self._undefined = False
         self._patches: Patches | None = None
 
     def __enter__(self) -> "Emulator":
@@ -88,6 +90,11 @@ class Emulator:
     def looser(self) -> tuple[str, ...]:
         """Operations a launch used whose result on a GPU may differ from the emulator's; `CANNOT_SHOW` says how."""
         return tuple(self._looser)
+
+    @property
+    def undefined(self) -> bool:
+        """Whether a load had masked-off lanes and no ``other``: what they hold is up to the backend."""
+        return self._undefined
 
     def poison_(self, tensor: torch.Tensor) -> torch.Tensor:
         """Fill a fresh uninitialised tensor with its dtype's poison and remember that nobody has written it.
@@ -136,7 +143,14 @@ class Emulator:
         x, y, z = launch.grid
         self._launches.append(launch)
         self._access = Access(
-            launch.name, launch.grid, self._stamp, self._shadow, self._report, self._hint, self._pattern
+            launch.name,
+            launch.grid,
+            self._stamp,
+            self._shadow,
+            self._report,
+            self._hint,
+            self._pattern,
+            self._note_undefined,
         )
         self._stamp += x * y * z + 1
         self.launching = True
@@ -164,6 +178,9 @@ class Emulator:
     def next_time(self) -> float:
         self._time += 1
         return self._time if self._random is None else float(self._random.random())
+
+    def _note_undefined(self) -> None:
+        self._undefined = True
 
     def loose(self, operation: str) -> None:
         self._looser[operation] = None

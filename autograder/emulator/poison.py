@@ -6,6 +6,8 @@ import numpy as np
 import torch
 import triton.language as tl
 
+from . import arithmetic, float8
+
 # The NaNs are quiet and carry a payload no arithmetic produces, so that they are told from a computed NaN.
 _BITS = {"f2": 0x7EA5, "f4": 0x7FE5A5A5, "f8": 0x7FFCA5A5A5A5A5A5, "b2": 0x7FE5}
 
@@ -29,6 +31,15 @@ def of_triton(dtype: tl.dtype, storage: np.dtype) -> np.ndarray:
     if storage.kind == "b":
         return np.array([True])
     return _word(_integer(size), size).view(storage)
+
+
+def constant(value: float, dtype: tl.dtype, storage: np.dtype) -> np.ndarray:
+    """``value`` of a Triton type, as an array of one element of the interpreter's numpy type."""
+    if dtype == tl.bfloat16:
+        return arithmetic.to_bf16(np.array([value], dtype=np.float32))
+    if dtype in float8.FORMATS:
+        return float8.from_floats(np.array([value], dtype=np.float32), dtype)
+    return np.array([value]).astype(storage)
 
 
 def of_torch(dtype: torch.dtype) -> np.ndarray | None:

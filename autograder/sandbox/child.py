@@ -30,8 +30,8 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
     to write to and to read from.
 
     job: ``mode`` (``answer | replay``), ``record`` (see `policy`), ``backend``, ``answer`` or, to replay, ``plan`` and
-    ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``plan`` (whether to record one) and ``room`` (where
-    in ``outputs`` its own go, or null). A line is written after each call, and one is waited for before the next.
+    ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``fill``, ``plan`` (whether to record one) and ``room``
+    (where in ``outputs`` its own go, or null). A line is written after each call; one is waited for before the next.
     """
     write, read = os.write, os.read  # before an answer can put something else in its place
     dump = json.dumps
@@ -70,7 +70,7 @@ def _one(call: dict, function, record: Exercise | Witness, backend: str, inputs:
         args = _arguments(call["args"], inputs)
         kind = Recorded if recorder else InProcess
         runner = kind(recorder or function, record, backend, copy=lambda tensor: tensor)  # they are its own
-        outcome = runner.call(args, shuffle=call["shuffle"])
+        outcome = runner.call(args, shuffle=call["shuffle"], fill=call["fill"])
         said = _said(outcome)
         if outcome.outputs is not None and call["room"]:
             said["outputs"] = _deliver(outcome.outputs, outputs, *call["room"])
@@ -227,6 +227,7 @@ def _said(outcome: Outcome) -> dict:
         "findings": list(outcome.findings),
         "hints": list(outcome.hints),
         "looser": list(outcome.looser),
+        "undefined": outcome.undefined,
         "traffic": outcome.traffic,
         "peak": outcome.peak,
         "launches": [_plain(launch) for launch in outcome.launches],

@@ -41,6 +41,7 @@ class _Call:
     args: tuple
     room: int | None = None
     shuffle: int | None = None
+    fill: float | None = None
     plan: bool = False
 
 
@@ -89,13 +90,15 @@ class Isolated:
         if self._own:
             self._own.close()
 
-    def call(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
+    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
         """See `Runner.call`. Troubles beside an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
 
         Calls are made in a process that has called the answer on other numbers of the same layout, but for the very
         first one. A second call with the same arguments is a proof: of a Triton answer the kernels alone are called
         (see `replay`), and must give what the answer gave.
         """
+        if fill is not None:
+            return self._called(args, shuffle, fill).first
         known = self._last
         if known is None or known.args is not args:
             self._last = self._called(args, shuffle)
@@ -117,13 +120,13 @@ class Isolated:
         recorded = self._recorded(self._called(args, None))
         return recorded if isinstance(recorded, Outcome) else self._replayed(recorded, args, shuffle)
 
-    def _called(self, args: tuple, shuffle: int | None) -> _Known:
+    def _called(self, args: tuple, shuffle: int | None, fill: float | None = None) -> _Known:
         """Calls the answer in a fresh process: on other numbers, in Triton for the record, then on ``args``."""
         job, triton = {"mode": "answer", "answer": self._code()}, self.backend == "triton"
         alone, self._new = self._new and not triton, False
         if alone or isinstance(self.record, Witness):
             return _Known(args, self._ask(job, [_Call(args, room=0)])[0][0])
-        calls = [_Call(_other_numbers(args), plan=triton), _Call(args, room=0, shuffle=shuffle)]
+        calls = [_Call(_other_numbers(args), plan=triton), _Call(args, room=0, shuffle=shuffle, fill=fill)]
         calls += [] if triton else [_Call(args, room=1)]
         before, *rest = self._ask(job, calls)
         return _Known(args, *(outcome for outcome, _ in rest or [before]), before=before)
@@ -203,7 +206,8 @@ class Isolated:
         rooms = [None if call.room is None else (call.room * room, call.room * room + room) for call in calls]
         job |= {"record": self._policy(), "backend": self.backend}
         job["calls"] = [
-            {"args": _specs(call.args, layouts), "shuffle": call.shuffle, "plan": call.plan, "room": where}
+            {"args": _specs(call.args, layouts), "shuffle": call.shuffle, "fill": call.fill}
+            | {"plan": call.plan, "room": where}
             for call, where in zip(calls, rooms, strict=True)
         ]
         with Shared(buffers.size_of(layouts)) as inputs, Shared(room * sum(map(bool, rooms))) as outputs:

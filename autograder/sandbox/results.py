@@ -81,6 +81,7 @@ def _one(
         hints=said.hints,
         looser=said.looser,
         peak=said.peak,
+        undefined=said.undefined,
     )
     if outcome.trouble is None and room:
         outcome.trouble = _wrong_number(said.outputs, record)

@@ -53,6 +53,7 @@ class Status:
     launches: tuple[KernelLaunch | str, ...] = ()
     plan: object = None
     peak: int = 0
+    undefined: bool = False
 
 
 def read(raw: bytes, source: str) -> Status:
@@ -75,6 +76,7 @@ def read(raw: bytes, source: str) -> Status:
             launches=_launches(said.get("launches", []), source),
             plan=said.get("plan"),
             peak=_peak(said.get("peak", 0)),
+            undefined=said.get("undefined") is True,
         )
     except (TypeError, KeyError, AttributeError, OverflowError) as error:
         raise Garbled(f"{type(error).__name__}: {error}") from None
