@@ -35,6 +35,14 @@ def sees(rows, keys, M, length, CAUSAL: tl.constexpr):
 
 
 @triton.jit
+def scores(q, k, scale):
+    """scale · q kᵀ in float32, exactly as rounded: input_precision's default would round float32 to 11 bits."""
+    if q.dtype != k.dtype:
+        q, k = q.to(tl.float32), k.to(tl.float32)
+    return tl.dot(q, tl.trans(k), input_precision="ieee") * scale
+
+
+@triton.jit
 def key_length(lengths_ptr, batch, N):
     if lengths_ptr is None:
         length = N
@@ -66,7 +74,7 @@ def attention_forward_kernel(
     for start in range(0, end, BLOCK_N):
         keys = start + tl.arange(0, BLOCK_N)
         k = rows_of(k_ptr, keys, k_n, k_d, length, D, BLOCK_D)
-        s = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
+        s = scores(q, k, scale)
         s = tl.where(sees(rows, keys, M, length, CAUSAL), s, float("-inf"))
         new_top = tl.maximum(top, tl.max(s, 1))
         shift = tl.where(new_top == float("-inf"), 0.0, new_top)  # -inf - -inf is NaN

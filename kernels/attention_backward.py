@@ -11,7 +11,7 @@ every time. Dao et al. 2022, arXiv:2205.14135, algorithm 4.
 
 import torch
 
-from .attention import blocks, key_length, rows_of, sees
+from .attention import blocks, key_length, rows_of, scores, sees
 from .language import tl, triton
 
 # %% attention_backward
@@ -36,9 +36,8 @@ def p_and_ds(q, k, v, g, lse_ptr, delta_ptr, rows, keys, scale, M, length, CAUSA
     seen = sees(rows, keys, M, length, CAUSAL)
     lse = tl.load(lse_ptr + rows, mask=rows < M, other=0.0)
     delta = tl.load(delta_ptr + rows, mask=rows < M, other=0.0)
-    s = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
-    p = tl.where(seen, tl.exp(s - lse[:, None]), 0.0)
-    ds = p * (tl.dot(g, tl.trans(v), input_precision="ieee") - delta[:, None])
+    p = tl.where(seen, tl.exp(scores(q, k, scale) - lse[:, None]), 0.0)
+    ds = p * (scores(g, v, 1.0) - delta[:, None])
     return p, tl.where(seen, ds, 0.0)
 
 

@@ -12,7 +12,7 @@ Milakov and Gimelshein 2018, arXiv:1805.02867 (the online softmax); Dao et al. 2
 
 import torch
 
-from .precision import upcast
+from .masked_softmax import wide
 
 # %% attention_forward
 BLOCK = 64  # keys at a time
@@ -32,7 +32,7 @@ def visible(key_lengths, causal, queries, keys, device):
 def padding_off(x, key_lengths, keys):
     """Keys or values number ``keys``, in float32, with 0 where they are padding: 0 · NaN is NaN."""
     j = torch.arange(keys.start, keys.stop, device=x.device).view(-1, 1)
-    return upcast(x[:, :, keys.start : keys.stop]).masked_fill(j >= key_lengths.view(-1, 1, 1, 1), 0)
+    return wide(x[:, :, keys.start : keys.stop]).masked_fill(j >= key_lengths.view(-1, 1, 1, 1), 0)
 
 
 def all_keys(key_lengths, k):
@@ -44,7 +44,7 @@ def attention_forward(q, k, v, key_lengths=None, causal=False, scale=None):
     M, N, D = q.shape[2], k.shape[2], q.shape[3]
     scale = D**-0.5 if scale is None else scale
     lengths = all_keys(key_lengths, k)
-    x = upcast(q)
+    x = wide(q)
     top = x.new_full((*q.shape[:3], 1), -torch.inf)  # the largest score so far
     total = torch.zeros_like(top)  # Σ e^(s - top)
     acc = torch.zeros_like(x)  # Σ e^(s - top) v
@@ -68,8 +68,8 @@ def attention_backward(do, q, k, v, o, lse, key_lengths=None, causal=False, scal
     M, N, D = q.shape[2], k.shape[2], q.shape[3]
     scale = D**-0.5 if scale is None else scale
     lengths = all_keys(key_lengths, k)
-    x, g = upcast(q), upcast(do)
-    delta = (g * upcast(o)).sum(-1, keepdim=True)  # Σ_j p_ij dp_ij, without the p_ij
+    x, g = wide(q), wide(do)
+    delta = (g * wide(o)).sum(-1, keepdim=True)  # Σ_j p_ij dp_ij, without the p_ij
     dq = torch.zeros_like(x)
     dk, dv = torch.empty(k.shape, dtype=k.dtype, device=k.device), torch.empty(v.shape, dtype=v.dtype, device=v.device)
     for start in range(0, N, BLOCK):
@@ -96,7 +96,7 @@ def merge_attention(o_a, lse_a, o_b, lse_b):
     shift = top.masked_fill(top == -torch.inf, 0)  # -inf - -inf is NaN
     a, b = (lse_a - shift).exp().unsqueeze(-1), (lse_b - shift).exp().unsqueeze(-1)
     total = a + b
-    o = (a * upcast(o_a) + b * upcast(o_b)) / total.masked_fill(total == 0, 1)
+    o = (a * wide(o_a) + b * wide(o_b)) / total.masked_fill(total == 0, 1)
     return o.to(o_a.dtype), top + total.squeeze(-1).log()
 
 
