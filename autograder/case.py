@@ -1,6 +1,5 @@
 """One case of an exercise: call the answer twice, compare with the oracle, and say in one sentence what is wrong."""
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +10,7 @@ from .exercise import Case, Exercise
 from .fingerprint import wild_outputs
 from .report import CaseResult, Curve
 from .runner import Outcome, Runner, Trouble
+from .sandbox.buffers import bits
 from .ulp import ulp_error
 
 DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
@@ -55,16 +55,8 @@ def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, gen
             judged.result = replace(judged.result, hint="")
         return judged
     if case.raises:
-        everything = [
-            (o, torch.ones(o.shape, dtype=torch.bool), torch.full(o.shape, math.inf)) for o in outcome.outputs
-        ]
-        return Judged(
-            result("fail", f"This call should raise {case.raises.__name__}, but it returned."),
-            None,
-            args,
-            everything,
-            outcome,
-        )
+        message = f"This call should raise {case.raises.__name__}, but it returned."
+        return Judged(result("fail", message), None, args, _returned(exercise, case, args, outcome), outcome)
     named = dict(zip(exercise.parameters, args, strict=False))
     expected = expect(exercise, case, args)
     comparisons = [compare(expected, i, outcome.outputs[i], named) for i in range(len(expected.names))]
@@ -93,6 +85,22 @@ def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, gen
         None,
         outcome,
     )
+
+
+def _returned(exercise: Exercise, case: Case, args: tuple, outcome: Outcome) -> list | None:
+    """Of a call that should have raised, the elements that no reading of it makes right: what is right where the bad
+    input is left out is no evidence of any bug.
+    """
+    if case.repaired is None:
+        return None
+    args = case.repaired(args)
+    named = dict(zip(exercise.parameters, args, strict=False))
+    expected = expect(exercise, case, args)
+    found = [compare(expected, i, o, named) for i, o in enumerate(outcome.outputs)]
+    if any(c.complaint for c in found):
+        return None
+    wrong = [(o, c.wrong, c.error) for o, c in zip(outcome.outputs, found, strict=True)]
+    return wrong if any(c.failure for c in found) else None
 
 
 def _trouble(case: Case, trouble: Trouble, result, args: tuple, outcome: Outcome) -> Judged:
@@ -145,11 +153,7 @@ def _unsteady(exercise, case, args, backend, runner, first: Outcome, expected: E
 def _same(one: Outcome, other: Outcome) -> bool:
     """Whether two calls gave the same bits: NaN compares like any other pattern."""
     pairs = list(zip(one.outputs, other.outputs, strict=True))
-    return all(a.shape == b.shape and a.dtype == b.dtype and _bits(a).equal(_bits(b)) for a, b in pairs)
-
-
-def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.reshape(-1).contiguous().view(torch.uint8)
+    return all(a.shape == b.shape and a.dtype == b.dtype and bits(a).equal(bits(b)) for a, b in pairs)
 
 
 def describe(exercise: Exercise, args: tuple) -> str:

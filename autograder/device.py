@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
+from .apart import is_apart
+
 PAD = 4096  # bytes before and after each tensor; a load that strays there reads NaN, a store is found afterwards
 CANARY = 0xFF  # NaN in every floating dtype, -1 in every integer
 
@@ -52,11 +54,14 @@ class Device:
         storage = tensor.untyped_storage()
         data = torch.empty(0, dtype=torch.uint8).set_(storage.cpu() if storage.device.type != "cpu" else storage)
         memory = torch.full((data.numel() + 2 * PAD,), CANARY, dtype=torch.uint8, device=self.device)
-        memory[PAD : PAD + data.numel()] = data.to(self.device)
         self._padded.append((name, memory))
         typed = torch.empty(0, dtype=tensor.dtype, device=self.device)
         offset = PAD // tensor.element_size() + tensor.storage_offset()
-        return typed.set_(memory.untyped_storage(), offset, tensor.shape, tensor.stride())
+        typed.set_(memory.untyped_storage(), offset, tensor.shape, tensor.stride())
+        if is_apart(tensor.shape, tensor.stride()):
+            return typed.copy_(tensor)  # the gigabytes between the rows stay where they are
+        memory[PAD : PAD + data.numel()] = data.to(self.device)
+        return typed
 
     def poison_(self, tensor: torch.Tensor) -> torch.Tensor:
         """A padded tensor of canaries in the place of one that promised nothing."""

@@ -49,6 +49,7 @@ class Case:
     within: judge only elements whose every input is at most this large (NaN and infinity are judged always).
     swept: the parameter that runs through many values, over which the error is worth drawing.
     raises, says: this call must raise this error, its message matching this pattern.
+    repaired: the arguments of such a call with the bad input left out, for which there is a right result.
     hidden: an instructor's own; the report tells its name, the kind of its input and the hint.
     """
 
@@ -60,6 +61,7 @@ class Case:
     swept: str = ""
     raises: type[Exception] | None = None
     says: str = ""
+    repaired: Callable[[tuple], tuple] | None = None
     hidden: bool = False
 
 
@@ -127,6 +129,8 @@ class Witness:
     not.
 
     complaint: says what is wrong with arguments that the exercise's contract calls bad input; "" where they are good.
+        It gets tensors that are not empty, of floating-point numbers or, for the names in ``integers``, of int64; and
+        for parameters with a default what has the default's type.
     """
 
     name: str
@@ -135,6 +139,7 @@ class Witness:
     bug: WildBug
     hint: str
     complaint: Callable[..., str] = lambda *args: ""
+    integers: frozenset[str] = frozenset()
     points: int = 2
     backends: tuple[str, ...] = ("torch",)
 

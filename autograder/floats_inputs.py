@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import torch
 
+from .apart import far_apart
 from .exercise import Case
-from .inputs import elementwise, every_value, normal
+from .inputs import BEYOND, BEYOND_HINT, elementwise, every_value, normal
 
 INF, NAN = float("inf"), float("nan")
 GENERAL = ("ordinary values", "the same shape again", "one element", "no dimensions", "no elements", "transposed")
 GENERAL += ("odd shape, several blocks", "every second column", "every float16 value", "every bfloat16 value")
-GENERAL += ("x of stride 0", "infinity and NaN")
+GENERAL += ("x of stride 0", "infinity and NaN", BEYOND)
 
 
 def pairs() -> tuple[Case, ...]:
@@ -103,5 +104,6 @@ def rows() -> tuple[Case, ...]:
         Case("no columns", shaped(4, 0), "The sum of nothing is 0, and somebody has to write it."),
         Case("transposed", shaped(53, 37, view=lambda t: t.t()), "Neighbours in a row are not neighbours in memory."),
         Case("every second column", shaped(11, 202, view=lambda t: t[:, ::2]), "Mind the strides."),
+        Case(BEYOND, shaped(3, 70, dtype=torch.float16, view=far_apart), BEYOND_HINT),
         Case("infinity and NaN", special, "Nothing to do: they travel through a sum by themselves."),
     )

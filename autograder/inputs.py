@@ -8,11 +8,17 @@ from collections.abc import Callable, Iterable
 
 import torch
 
+from .apart import far_apart
 from .exercise import Case
 
 WORKING_RANGE = 1e4
 
 TINY = (0.0, -0.0, 1e-45, -1e-45, 1e-40, -1e-40, 1.2e-38, 1e-20, -1e-20, 1e-8, -1e-8, 1e-4, -1e-4, 0.5)
+BEYOND = "offsets beyond 2^31"
+BEYOND_HINT = (
+    "The rows lie 2^30 elements apart in memory. row * stride is 2^31 for the third, and no int32 holds that: make row "
+    "an int64 first, as in `tl.program_id(0).to(tl.int64)`."
+)
 LARGE = (
     -1e4,
     -300.0,
@@ -81,6 +87,13 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], torc
 
         return inputs
 
+    def far() -> Callable[[torch.Generator], tuple]:
+        def inputs(generator):
+            x = far_apart(normal(generator, (3, 70), torch.float16, 3.0))
+            return tuple(x if p == swept else gradient(generator, x.shape, x.dtype) for p in parameters)
+
+        return inputs
+
     def listed(*values: float) -> Callable[[torch.Generator], tuple]:
         return along(lambda generator: torch.tensor(values))
 
@@ -133,6 +146,7 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], torc
             "The stride of the last dimension is 2. Pointer + index reads the wrong elements.",
         ),
     ]
+    cases.append(Case(BEYOND, far(), BEYOND_HINT))
     if len(parameters) > 1:
         cases.append(
             Case(

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import torch
 
+from .apart import far_apart
 from .exercise import Case
-from .inputs import normal
+from .inputs import BEYOND, BEYOND_HINT, normal
 
 # (generator, logits, labels, ignore_index or None for the default) -> the arguments of the exercise
 Arguments = Callable[[torch.Generator, torch.Tensor, torch.Tensor, int | None], tuple]
@@ -148,6 +149,7 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
             "The labels have stride 2: labels_ptr + row reads somebody else's.",
         ),
     ]
+    cases.append(case(BEYOND, shaped(3, 70, torch.bfloat16, view=far_apart), BEYOND_HINT))
     cases += [case(_word(dtype), shaped(6, 384, dtype), CONVERT) for dtype in HALVES]
     cases.append(
         case("NaN in one row", _one_nan, "NaN in gives NaN out, in its own row. The other rows know nothing of it.")
@@ -204,7 +206,19 @@ def _refused(arguments: Arguments, name: str, row: int, label: int, hint: str) -
         return arguments(generator, logits, labels, None)
 
     more = " Raise an IndexError that names the first bad row and its label."
-    return Case(name, inputs, hint + more, raises=IndexError, says=names(row, label))
+    return Case(name, inputs, hint + more, raises=IndexError, says=names(row, label), repaired=without_bad_labels(50))
+
+
+def without_bad_labels(classes: int) -> Callable[[tuple], tuple]:
+    """For the arguments of a call, the same with each label that is no class ignored."""
+
+    def repaired(args: tuple) -> tuple:
+        return tuple(
+            a.where((a >= 0) & (a < classes), IGNORE) if isinstance(a, torch.Tensor) and a.dtype == torch.int64 else a
+            for a in args
+        )
+
+    return repaired
 
 
 def names(row: int, label: int) -> str:

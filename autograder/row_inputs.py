@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import torch
 
+from .apart import far_apart
 from .exercise import Case
-from .inputs import normal
+from .inputs import BEYOND, BEYOND_HINT, normal
 
 # (generator, x, eps or None for its default, dtype of the weights or None for that of x) -> the exercise's arguments
 Arguments = Callable[[torch.Generator, torch.Tensor, float | None, torch.dtype | None], tuple]
@@ -93,6 +94,16 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
             rows((1000.0, 1.0), (-5000.0, 5.0), (1e4, 30.0), (300.0, 0.3)),
             "The mean is a thousand standard deviations: two large numbers that are nearly equal leave no digits.",
         ),
+        *(
+            case(
+                f"large mean, {str(dtype).removeprefix('torch.')}",
+                lambda generator, dtype=dtype, sigma=sigma: offset(
+                    generator, [(m, sigma) for m in (200.0, -180.0, 230.0, 150.0) * 2], 65, dtype
+                ),
+                "The mean, rounded to x's dtype, is no longer the mean. Which lanes of a block of 128 hold it?",
+            )
+            for dtype, sigma in ((torch.float16, 0.25), (torch.bfloat16, 2.0))
+        ),
         case("one outlier", _outlier, "One element is a million times the others. They still have a right value."),
     ]
     cases += [
@@ -126,6 +137,7 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
             shaped(9, 202, torch.bfloat16, HALF, view=lambda x: x[:, ::2]),
             "The stride of the last dimension is 2. Pointer + index reads the wrong elements.",
         ),
+        case(BEYOND, shaped(3, 70, torch.float16, HALF, view=far_apart), BEYOND_HINT),
         case(
             "float16",
             shaped(6, 384, torch.float16, HALF),

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
+from .apart import far_apart, is_apart
 from .compiler import KernelLaunch
 from .device import Device
 from .emulator import Emulator, EmulatorError
@@ -73,6 +74,8 @@ class Unloadable:
 
 def duplicate(tensor: torch.Tensor) -> torch.Tensor:
     """A copy in memory of its own with the same shape, strides and offset."""
+    if is_apart(tensor.shape, tensor.stride()):
+        return far_apart(tensor)
     copy = torch.empty(0, dtype=tensor.dtype)
     return copy.set_(tensor.untyped_storage().clone(), tensor.storage_offset(), tensor.shape, tensor.stride())
 
@@ -176,6 +179,9 @@ class InProcess:
                 isinstance(self.exercise, Witness) and isinstance(output, int | float | str)
             ):
                 return Trouble("raised", f"{label} should be a tensor, but is {type(output).__name__}.")
+            if isinstance(output, torch.Tensor) and not _has_storage(output):
+                kind = str(output.layout if output.layout != torch.strided else output.dtype).removeprefix("torch.")
+                return Trouble("raised", f"{label} should be an ordinary dense tensor, but is {kind}.")
         return None
 
 
@@ -183,9 +189,17 @@ def as_tuple(result) -> tuple:
     return tuple(result) if isinstance(result, tuple | list) else (result,)
 
 
+def _has_storage(tensor: torch.Tensor) -> bool:
+    """Whether it lies in memory as numbers one after the other: not sparse, nested, quantized or without data."""
+    strided = tensor.layout == torch.strided and not tensor.is_nested
+    return strided and not tensor.is_quantized and not tensor.is_meta
+
+
 def unchanged(original: torch.Tensor, copy: torch.Tensor) -> bool:
-    """Whether a copy still holds the bits of its original; on the CPU in all of its memory, gaps included."""
-    if copy.device.type != "cpu":
+    """Whether a copy still holds the bits of its original; on the CPU in all of its memory, gaps included but for those
+    that cannot be written.
+    """
+    if copy.device.type != "cpu" or is_apart(copy.shape, copy.stride()):
         return _bytes(original.contiguous()).equal(_bytes(copy.cpu().contiguous()))
     return _bytes(original).equal(_bytes(copy))
 

@@ -1,4 +1,10 @@
-"""Judging a witness: an input on which a wild bug is wrong and right code is not."""
+"""Judging a witness: an input on which a wild bug is wrong and right code is not.
+
+The input may be anything that fits into a few tensors and numbers. What an exercise cannot take is the learner's error
+and gets a sentence, not an exception.
+"""
+
+import inspect
 
 import torch
 
@@ -7,6 +13,9 @@ from .compare import compare, expect
 from .exercise import Case, Witness
 from .report import CaseResult
 from .runner import Runner, as_tuple
+
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+DIMENSIONS, ELEMENTS = 8, 1 << 20  # of a tensor: an input that shows a bug is small
 
 
 def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
@@ -20,32 +29,34 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
             *(Judged(_case(n, "not-run", "There is no input.", record)) for n in names[1:]),
         ]
     args = outcome.outputs
-    complaint = _complaint(record, args)
-    if complaint:
-        rest = [Judged(_case(n, "not-run", "The input is not valid.", record)) for n in names[1:]]
-        return [Judged(_case(names[0], "fail", complaint, record)), *rest]
+    try:
+        complaint = _complaint(record, args)
+        if not complaint:
+            return [Judged(_case(names[0], "pass", "", record)), *_judged(record, args, names[1:])]
+    except Exception as error:  # raised by the oracle, or by PyTorch's own function: so these are no arguments of it
+        said = " ".join(str(error).split())[:200]
+        complaint = f"{record.exercise.name} cannot take this input ({type(error).__name__}: {said})."
+    rest = [Judged(_case(n, "not-run", "The input is not valid.", record)) for n in names[1:]]
+    return [Judged(_case(names[0], "fail", complaint, record)), *rest]
+
+
+def _judged(record: Witness, args: tuple, names: tuple[str, str]) -> list[Judged]:
+    """Right code and the bug on a valid input."""
     case = Case("witness", lambda generator: args, record.hint)
     exercise = record.exercise
     expected = expect(exercise, case, args)
     named = dict(zip(exercise.parameters, args, strict=False))
 
     def failures(outputs) -> list:
-        return [
-            c
-            for c in (compare(expected, i, o, named) for i, o in enumerate(as_tuple(outputs)))
-            if c.failure or c.complaint
-        ]
+        compared = (compare(expected, i, o, named) for i, o in enumerate(as_tuple(outputs)))
+        return [c for c in compared if c.failure or c.complaint]
 
     right = tuple(v.to(d) for v, d in zip(expected.values, expected.dtypes, strict=True))
-    results = [_case(names[0], "pass", "", record)]
     honest = failures(exercise.peer(*args)) if exercise.peer else failures(right)
+    status, message = "pass", ""
     if honest:
-        results.append(
-            _case(names[1], "fail", "PyTorch itself is outside the tolerance here: this input is out of range.", record)
-        )
-    else:
-        results.append(_case(names[1], "pass", "", record))
-    results.append(_bug_case(names[2], record, args, failures))
+        status, message = "fail", "PyTorch itself is outside the tolerance here: this input is out of range."
+    results = [_case(names[0], status, message, record), _bug_case(names[1], record, args, failures)]
     return [Judged(r) for r in results]
 
 
@@ -63,19 +74,34 @@ def _bug_case(name: str, record: Witness, args: tuple, failures) -> CaseResult:
 
 def _complaint(record: Witness, args: tuple) -> str:
     """Why these are no arguments of the exercise; "" if they are."""
-    for name, value in zip(record.parameters, args, strict=False):
-        if not isinstance(value, torch.Tensor):
+    parameters = inspect.signature(record.exercise.oracle).parameters.values()
+    for parameter, value in zip(parameters, args, strict=False):
+        if parameter.default is None:  # what may be left out: the exercise's own complaint knows
             continue
-        if not value.numel():
-            return f"{name} is empty."
-        if value.is_floating_point() and not value.isfinite().all():
-            return f"{name} holds NaN or infinity. A witness is an ordinary, finite input."
-        if value.is_floating_point() and value.dtype == torch.float64:
-            return f"{name} is float64. Use float32, float16 or bfloat16."
-    tensors = [isinstance(a, torch.Tensor) for a in args]
-    if not any(tensors):
-        return f"Return tensors: ({', '.join(record.parameters)})."
+        if parameter.default is not parameter.empty:
+            kind = type(parameter.default)
+            said = "" if type(value) is kind else f"should be {kind.__name__}, but is {type(value).__name__}"
+        else:
+            said = _of_tensor(value, integers=parameter.name in record.integers)
+        if said:
+            return f"{parameter.name} {said}."
     return record.complaint(*args)
+
+
+def _of_tensor(value, integers: bool) -> str:
+    """What is wrong with a tensor, to follow its name."""
+    if not isinstance(value, torch.Tensor):
+        return f"should be a tensor, but is {type(value).__name__}"
+    if value.dim() > DIMENSIONS or value.numel() > ELEMENTS:
+        return f"has {value.dim()} dimensions and {value.numel():,} elements, of at most {DIMENSIONS} and {ELEMENTS:,}"
+    dtype = str(value.dtype).removeprefix("torch.")
+    if not value.numel():
+        return "is empty"
+    if integers:
+        return "" if value.dtype == torch.int64 else f"is {dtype}. Use int64"
+    if value.dtype not in FLOATS:
+        return f"is {dtype}. Use float32, float16 or bfloat16"
+    return "" if value.isfinite().all() else "holds NaN or infinity. A witness is an ordinary, finite input"
 
 
 def _case(name: str, status: str, message: str, record: Witness, details: str = "") -> CaseResult:

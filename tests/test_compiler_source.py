@@ -20,6 +20,10 @@ def test_nothing_of_the_learners_file_runs(tmp_path):
     assert mark.exists(), "run as a file, the source does leave its mark"
 
 
+# Triton makes a type of this text with ``eval``.
+EVIL = "tensordesc<fp32[16],open('MARK','w')"
+
+
 @pytest.mark.parametrize(
     ("line", "status"),
     [
@@ -28,14 +32,50 @@ def test_nothing_of_the_learners_file_runs(tmp_path):
         ("y = tl.load.__globals__['inspect'].os.system('touch MARK')", "not-run"),
         ("y = getattr(getattr(tl.core, 'inspect'), 'os').system('touch MARK')", "not-run"),
         ("y = inspect.os.system('touch MARK')", "fail"),
+        (f"if n < 0:\n        tl.str_to_ty({EVIL!r}.value, None)\n    y = x", "fail"),
+        ("tl.str_to_ty(f'{TEXT}', None)\n    y = x", "fail"),
+        ("tl.core.extern_elementwise('MARK', 'MARK', [x], {}, True)\n    y = x", "fail"),
+        ("m = tl\n    m.str_to_ty(TEXT, None)\n    y = x", "fail"),
+        ("y = tl.load(x_ptr + offsets, _semantic=None)", "fail"),
     ],
-    ids=["through-a-module", "through-a-function", "private", "getattr", "imported"],
+    ids=["through-a-module", "through-a-function", "private", "getattr", "imported", "evaluated-type"]
+    + ["evaluated-f-string", "library", "module-as-value", "private-keyword"],
 )
 def test_a_kernel_cannot_run_python_in_the_compiler(tmp_path, line, status):
     mark = tmp_path / "mark"
-    source = "from triton.language.core import inspect\n" + HEADER + BODY.format(line.replace("MARK", str(mark)))
+    text = f"TEXT = tl.constexpr({EVIL!r})\n"
+    source = "from triton.language.core import inspect\n" + HEADER + text + BODY.format(line)
+    source = source.replace("MARK", str(mark))
     report = compile_report([described(source)], SM_90)
     assert row_of(report)["status"] == status and not mark.exists(), report
+
+
+ASSEMBLY = """
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    y = {}
+    tl.store(y_ptr + offsets, y)
+"""
+
+
+def test_assembly_is_there_to_be_read_and_names_no_file():
+    call = "tl.inline_asm_elementwise({}, '=r,r', [x], dtype=tl.float32, is_pure=True, pack=1)"
+    told = {
+        call.format("'tanh.approx.f32 $0, $1;'"): "",
+        call.format("TANH"): "",
+        call.format("'.incbin \"/etc/passwd\"'"): "quotation marks",
+        call.format("INCLUDE"): "quotation marks",
+        call.format("'.altmacro' + TANH"): "written out in the call",
+        call.replace("({}, ", "(*TANH, "): "written out in the call",
+        "(tl.inline_asm_elementwise, 1)[0](INCLUDE, '=r,r', [x], tl.float32, True, 1)": "written out in the call",
+    }
+    constants = "TANH = tl.constexpr('tanh.approx.f32 $0, $1;')\nINCLUDE = tl.constexpr('.include \"x\"')\n"
+    sources = [HEADER + constants + ASSEMBLY.format(line).replace("=r,r", "=f,f") for line in told]
+    report = compile_report([described(source) for source in sources], SM_90, limit=len(sources))
+    for (line, words), row in zip(told.items(), report["targets"], strict=True):
+        assert row["status"] == ("fail" if words else "pass") and words in row["message"], (line, row)
 
 
 def test_a_default_value_is_not_computed(tmp_path):

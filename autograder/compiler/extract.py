@@ -20,11 +20,14 @@ follows every dotted name and refuses those that leave ``triton.language`` (`lan
 
 import ast
 import builtins
+import functools
 from dataclasses import asdict, dataclass
 
-from .bindings import Evaluator, Import, Refused, Unknown, bindings
+from .bindings import Import, Refused, bindings
+from .constants import Evaluator, Unknown
 from .launch import KernelLaunch
 
+HELPERS = 32  # functions of other modules that a launch may need, counted at every place that names one
 _PYTHON = frozenset(dir(builtins))
 _DEFAULT = ast.Constant | ast.Name | ast.Attribute | ast.UnaryOp | ast.unaryop | ast.Load  # of a parameter
 _USELESS = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.JoinedStr | ast.Lambda  # to a kernel
@@ -55,24 +58,33 @@ class Extract:
 def extract(launch: KernelLaunch) -> Extract:
     """Cut out the launch's kernel, the functions that are passed to it as constants, and what they use.
 
-    Raises Refused where a kernel uses what a GPU cannot have, or what is not in the source.
+    Raises Refused where a kernel uses what a GPU cannot have, or what is not in the source. All of it may have been
+    written to take for ever, the launch as well: every name is looked up once, and what can multiply is counted.
     """
     passed = [v["function"] for v in launch.constants.values() if isinstance(v, dict) and "function" in v]
-    return _Extractor(launch.source, launch).run(launch.kernel, *passed)
+    return _Extractor(launch.source, launch, []).run(launch.kernel, *passed)
+
+
+@functools.lru_cache(maxsize=2)  # of one source many kernels, launches and targets are read
+def _bindings(source: str) -> dict[str, list]:
+    try:
+        return bindings(ast.parse(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise Refused("not-run", f"the source cannot be read: {error}") from error
 
 
 class _Extractor:
-    def __init__(self, source: str, launch: KernelLaunch):
-        try:
-            self.names = bindings(ast.parse(source))
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise Refused("not-run", f"the source cannot be read: {error}") from error
+    """helpers: names of the functions of other modules that have been cut out so far, for all modules together."""
+
+    def __init__(self, source: str, launch: KernelLaunch, helpers: list[str]):
+        self.names = dict(_bindings(source))
         for name, module in launch.modules.items():
             if name not in self.names or _elsewhere(self.names[name][0]):
                 self.names[name] = [Import(module)]
         self.lines = source_lines(source)
         self.evaluate = Evaluator(self.names)
-        self.launch = launch
+        self.launch, self.helpers = launch, helpers
+        self._found: dict[str, ast.FunctionDef | None] = {}
         self.functions: dict[str, Function] = {}
         self.values: dict[str, object] = {}
 
@@ -90,8 +102,11 @@ class _Extractor:
         return Extract(dict(sorted(self.functions.items())), dict(sorted(self.values.items())))
 
     def _jit_function(self, name: str) -> ast.FunctionDef | None:
-        node = self.names.get(name, [None])[0]
-        return node if isinstance(node, ast.FunctionDef) and self._jit(node) is not None else None
+        if name not in self._found:
+            node = self.names.get(name, [None])[0]
+            jit = isinstance(node, ast.FunctionDef) and self._jit(node) is not None
+            self._found[name] = node if jit else None
+        return self._found[name]
 
     def _jit(self, node: ast.FunctionDef) -> ast.expr | None:
         for decorator in node.decorator_list:
@@ -138,6 +153,8 @@ class _Extractor:
 
     def _bind(self, node: ast.Name, attribute: str | None) -> None:
         name, choices = node.id, self.names.get(node.id)
+        if name in self.values and not _of_floats(self.values[name]):
+            return
         if choices is None:
             if name not in _PYTHON:  # the compiler has its own words for Python's builtins
                 raise Refused("not-run", f"the source does not define {name}", node.lineno)
@@ -156,8 +173,7 @@ class _Extractor:
             values = [{"import": c.module, "name": c.name} if c.name else {"import": c.module} for c in allowed]
             return values[0] if len(values) == 1 else {"any": values}
         if name in self.launch.helpers:
-            function, source = self.launch.helpers[name]
-            return {"function": function, "of": _Extractor(source, self.launch).run(function).content()}
+            return self._helper(name)
         shown = first.path + (f".{attribute}" if attribute else "")
         try:
             value = self.evaluate.float_of(shown)
@@ -171,6 +187,13 @@ class _Extractor:
             return value
         return {"floats": {**self.values.get(name, {}).get("floats", {}), attribute: value}}
 
+    def _helper(self, name: str):
+        self.helpers.append(name)
+        if len(self.helpers) > HELPERS:
+            raise Refused("not-run", f"the kernel needs more than {HELPERS} helpers of other modules")
+        function, source = self.launch.helpers[name]
+        return {"function": function, "of": _Extractor(source, self.launch, self.helpers).run(function).content()}
+
     def _evaluated(self, node: ast.Name, expression: ast.expr):
         try:
             return self.evaluate.value(expression)
@@ -179,6 +202,10 @@ class _Extractor:
                 return {"opaque": True}
             message = f"{node.id} is computed when the file runs; the compiler report reads constants only"
             raise Refused("not-run", message, node.lineno) from None
+
+
+def _of_floats(value) -> bool:
+    return isinstance(value, dict) and "floats" in value
 
 
 def _elsewhere(bound) -> bool:

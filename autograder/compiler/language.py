@@ -1,4 +1,4 @@
-"""What a kernel may reach while it is compiled: Triton's language, and nothing else. Imports nothing of this package.
+"""What a kernel may reach while it is compiled: the names of `names`, and nothing else.
 
 Compiling evaluates the calls in a kernel, so every name is followed here before the compiler sees it.
 """
@@ -8,11 +8,15 @@ import importlib
 import re
 import types
 
-MODULES = re.compile(r"triton|math|triton\.language(\.(core|math|standard|random|target_info|extra(\.\w+)*))?")
-# What tensors, dtypes and constants have beside what their classes show.
-INSTANCE = {"shape", "numel", "type", "dtype", "element_ty", "address_space", "scalar", "name", "primitive_bitwidth"}
-INSTANCE |= {"int_bitwidth", "fp_mantissa_width", "exponent_bias", "int_signedness", "value", "values", "block_shape"}
-INSTANCE |= {"ALL", "NONE"}  # of PropagateNan
+if __package__:
+    from .names import ATTRIBUTES, MODULES
+else:  # beside the worker's script
+    from names import ATTRIBUTES, MODULES
+
+# What has attributes in a kernel. Not among them: text and numbers as they are written.
+_OBJECTS = (ast.Name, ast.Call, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp)
+# Instructions need no quotation mark. The directives that read a file do, and LLVM's assembler obeys those.
+_ASSEMBLY = re.compile(r"[\w\s.,;:@!?%$#{}\[\]()+\-*/|&^~=]*", re.ASCII)
 
 
 class Refusal(Exception):
@@ -26,49 +30,75 @@ class Opaque:
 
 
 def imported(module, name):
-    if not MODULES.fullmatch(module):
-        return Opaque()
+    """What ``import module`` or ``from module import name`` binds. Raises Refusal for what no kernel may use."""
+    if module not in MODULES or (name and name not in MODULES[module]):
+        raise Refusal(_not_permitted(f"{module}.{name}" if name else module))
     try:
         found = importlib.import_module(module)
         if name:
             found = getattr(found, name) if hasattr(found, name) else importlib.import_module(f"{module}.{name}")
     except ImportError:
         return Opaque()
-    return found if in_language(found) else Opaque()
-
-
-def in_language(found):
-    """A public part of Triton's language, or of ``math``: what a call in a kernel may run while compiling."""
-    if isinstance(found, types.ModuleType):
-        return MODULES.fullmatch(found.__name__) is not None
-    import triton.language as tl
-
-    if type(found).__module__.startswith("triton.runtime."):  # a kernel of Triton's own; the interpreter's has no home
-        found = getattr(found, "fn", found)
-    home = getattr(found, "__module__", None) or type(found).__module__
-    return not callable(found) or found is tl.PropagateNan or MODULES.fullmatch(home) is not None
+    return found
 
 
 def check_names(name, tree, names):
-    """Every dotted name stays in the language, every other attribute is one of a tensor, a dtype or a constant."""
-    import triton.language as tl
-
-    classes = (tl.tensor, tl.dtype, tl.block_type, tl.pointer_type, tl.constexpr, tl.tuple, tl.tensor_descriptor)
-    known = INSTANCE.union(*map(dir, classes)) - {"handle"}
+    """Raises Refusal unless every dotted name of the function is permitted, and every attribute is one of a tensor,
+    a dtype or a constant. names: the values that the function's module binds.
+    """
     inner = {node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    called = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Attribute | ast.Name) or node in inner:
-            continue
-        chain, root = [], node
-        while isinstance(root, ast.Attribute):
-            chain.insert(0, root.attr)
-            root = root.value
-        value = names.get(root.id) if isinstance(root, ast.Name) else None
-        while isinstance(value, types.ModuleType) and chain:
-            path, value = f"{value.__name__}.{chain[0]}", getattr(value, chain.pop(0), value)
-            if not in_language(value) and value is not None:
-                raise Refusal(f"{path} is not part of Triton's language", name, node.lineno - 1)
-        for attribute in chain:
-            if attribute not in known:
-                message = f".{attribute}: tensors, dtypes and constants have no such attribute"
-                raise Refusal(f"{message}, and a kernel has no other objects", name, node.lineno - 1)
+        try:
+            if isinstance(node, ast.keyword) and (node.arg or "").startswith("_"):
+                raise Refusal(f"{node.arg} is private: only Triton's public language can be used here")
+            if isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load) and node not in inner:
+                value = _followed(node, names)
+                if getattr(value, "__name__", "") == "inline_asm_elementwise":
+                    _check_assembly(called.get(node), {k: v for k, v in names.items() if k not in own})
+        except Refusal as refusal:
+            raise Refusal(str(refusal), name, getattr(node, "lineno", 1) - 1) from None
+
+
+def _followed(node, names):
+    """The value that a dotted name stands for, as far as it is known before the kernel is compiled."""
+    chain, root = [], node
+    while isinstance(root, ast.Attribute):
+        chain.insert(0, root.attr)
+        root = root.value
+    if not isinstance(root, _OBJECTS):
+        raise Refusal(f".{chain[0]}: what is written as a literal has no attributes in a kernel")
+    value = names.get(root.id) if isinstance(root, ast.Name) else None
+    while isinstance(value, types.ModuleType) and chain:
+        path, attribute = f"{value.__name__}.{chain[0]}", chain.pop(0)
+        if not isinstance(value, Constants) and attribute not in MODULES.get(value.__name__, ()):
+            raise Refusal(_not_permitted(path))
+        value = getattr(value, attribute, None)
+    if isinstance(value, types.ModuleType):
+        raise Refusal(f"{value.__name__} is a module: name what you need of it")
+    for attribute in chain:
+        if attribute not in ATTRIBUTES:
+            message = f".{attribute}: tensors, dtypes and constants have no such attribute"
+            raise Refusal(f"{message}, and a kernel has no other objects")
+    return value
+
+
+def _check_assembly(call, names):
+    """The text of inline assembly is there to be read, and holds instructions alone."""
+    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "asm")] if call else []
+    value = names.get(given[0].id) if len(given) == 1 and isinstance(given[0], ast.Name) else None
+    value = given[0].value if len(given) == 1 and isinstance(given[0], ast.Constant) else getattr(value, "value", value)
+    if not isinstance(value, str):
+        raise Refusal("inline assembly is written out in the call, or in a constant of the module")
+    if not _ASSEMBLY.fullmatch(value):
+        raise Refusal("inline assembly holds instructions: quotation marks and angle brackets are not permitted")
+
+
+def _not_permitted(path):
+    return f"{path} is not part of Triton's language for kernels (the permitted names: compiler/names.py)"
+
+
+class Constants(types.ModuleType):
+    """Holds the numbers that numpy or torch stand for in a kernel."""

@@ -1,12 +1,15 @@
 """One launch of a kernel as plain data: what the compiler has to know to compile what the launch would have run."""
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 _TYPE = re.compile(r"\*?k?(u1|[iu](8|16|32|64)|bf16|fp(16|32|64)|fp8\w{2,6})")
 _SOURCE_LIMIT = 1 << 20
+NAME, TEXT = 200, 4_000  # characters of a name, and of a constant that is text
+ELEMENTS, DEEP = 1_000, 8  # of a constant that is a tuple, and tuples in tuples
 SEAM = "\n\n# the next file or cell\n"  # between texts joined to one source; lines are counted from the last one
 
 
@@ -44,7 +47,7 @@ class KernelLaunch:
             object.__setattr__(self, name, tuple(getattr(self, name)))
         names = [self.kernel, *self.signature, *self.constants, *self.divisible, *self.within_2gb, *self.options]
         names += [*self.modules, *self.helpers, *(function for function, _ in self.helpers.values())]
-        if not all(isinstance(name, str) and name.isidentifier() for name in names):
+        if not all(isinstance(name, str) and len(name) <= NAME and name.isidentifier() for name in names):
             raise ValueError("a kernel launch names its kernel, parameters and options with Python identifiers")
         texts = [self.source, *(text for _, text in self.helpers.values())]
         if not all(isinstance(text, str) for text in texts) or sum(map(len, texts)) > _SOURCE_LIMIT:
@@ -56,10 +59,14 @@ class KernelLaunch:
             raise ValueError(f"kernel {self.kernel} names a module that is none of Triton's")
         for name, value in self.constants.items():
             if not is_constant(value):
-                raise ValueError(f"constant {name} of kernel {self.kernel} is not plain data: {value!r:.80}")
+                kind = type(value).__name__
+                raise ValueError(
+                    f"constant {name} of kernel {self.kernel} is not plain data, or too much of it: a {kind}"
+                )
         for name, value in self.options.items():
-            if not isinstance(value, bool | int):
-                raise ValueError(f"option {name} of kernel {self.kernel} is not a number: {value!r:.80}")
+            if not isinstance(value, bool | int) or abs(value) >= 2**64:
+                kind = type(value).__name__
+                raise ValueError(f"option {name} of kernel {self.kernel} is not a number of 64 bits, but a {kind}")
 
     @property
     def aligned(self) -> bool:
@@ -85,14 +92,22 @@ class KernelLaunch:
 
 
 def is_constant(value) -> bool:
-    if isinstance(value, dict):
-        if len(value) != 1:
-            return False
+    """Whether ``value`` is plain data, and no larger than a kernel's constant has to be."""
+    return _elements(value, 0) <= ELEMENTS
+
+
+def _elements(value, depth: int) -> float:
+    """How many values there are in it, itself included; infinity where one is not plain data."""
+    if isinstance(value, dict) and len(value) == 1:
         [(kind, inner)] = value.items()
-        if kind == "tuple":
-            return isinstance(inner, list) and all(is_constant(item) for item in inner)
-        return kind in ("dtype", "function") and isinstance(inner, str) and inner.isidentifier()
-    return value is None or isinstance(value, bool | int | float | str)
+        if kind == "tuple" and isinstance(inner, list) and depth < DEEP:
+            return 1 + sum(_elements(item, depth + 1) for item in inner)
+        plain = kind in ("dtype", "function") and isinstance(inner, str) and len(inner) <= NAME and inner.isidentifier()
+    elif isinstance(value, str):
+        plain = len(value) <= TEXT
+    else:
+        plain = value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**64)
+    return 1 if plain else math.inf
 
 
 def _show(value) -> str:

@@ -17,13 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import types
 
 if __package__:
-    from .language import Opaque, Refusal, check_names, imported
+    from .language import Constants, Opaque, Refusal, check_names, imported
 else:  # the script: its folder comes last on the path, so that nothing in it hides a module
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-    from language import Opaque, Refusal, check_names, imported
+    from language import Constants, Opaque, Refusal, check_names, imported
 
 
 class Unsuited(Exception):
@@ -76,13 +75,28 @@ def decode(value, names, folder):
     if "function" in value:
         return names[value["function"]]
     if "floats" in value:
-        module = types.ModuleType("floats")
+        module = Constants("floats")
         vars(module).update(value["floats"])
         return module
     if "any" in value:
-        found = [decode(choice, names, folder) for choice in value["any"]]
-        return next((f for f in found if not isinstance(f, Opaque)), found[0])
+        return _first(value["any"], names, folder)
     return imported(value["import"], value.get("name")) if "import" in value else Opaque()
+
+
+def _first(choices, names, folder):
+    """What Python binds that tries one import after the other."""
+    found = refusal = None
+    for choice in choices:
+        try:
+            found = decode(choice, names, folder)
+        except Refusal as reason:
+            refusal = refusal or reason
+            continue
+        if not isinstance(found, Opaque):
+            return found
+    if found is None:
+        raise refusal
+    return found
 
 
 def build(job, module):

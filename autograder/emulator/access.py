@@ -8,7 +8,7 @@ import torch
 
 from . import messages
 from .findings import EmulatorError, Place, here
-from .memory import AddressSpace, Outside, Region
+from .memory import AddressSpace, Outside, Region, distinct
 from .shadow import Clash, Shadow
 
 
@@ -87,7 +87,7 @@ class Access:
 
     def _gather_region(self, region: Region, offsets, dtype, ordered):
         values = region.words(dtype).take(offsets)
-        region.loaded += values.nbytes
+        region.loaded += distinct(offsets) * values.itemsize
         shadow = self._shadow(region)
         at = shadow.positions(region.real, offsets, dtype.itemsize)
         clash = None if ordered else shadow.read(at, self.program, self.first)
@@ -128,7 +128,7 @@ class Access:
         words = region.words(values.dtype)
         before = words.take(offsets)
         words[offsets] = values
-        region.stored += values.nbytes
+        region.stored += distinct(offsets) * values.itemsize
         self._remember("store", region, offsets, before, values)
         after = words.take(offsets)
         differ = _differ(after, values)

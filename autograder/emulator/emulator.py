@@ -83,7 +83,10 @@ class Emulator:
 
     @property
     def traffic(self) -> dict[str, dict[str, int]]:
-        """Bytes that unmasked lanes loaded and stored, by kernel parameter, summed over all launches."""
+        """Bytes loaded and stored, by kernel parameter, summed over all launches.
+
+        Each load or store of a program counts the addresses of its unmasked lanes once; a second load counts again.
+        """
         return {name: dict(bytes_) for name, bytes_ in self._traffic.items()}
 
     @property

@@ -189,5 +189,15 @@ class AddressSpace:
         return Outside(region, int(addresses[lane]), int(elements[lane]), lane, int(bad.sum()))
 
 
+def distinct(offsets: np.ndarray) -> int:
+    """How many elements these are: many lanes that ask for one address are one fetch."""
+    if offsets.size < 2 or (offsets[1:] > offsets[:-1]).all():
+        return offsets.size
+    low = offsets.min()
+    if int(offsets.max()) - int(low) < 8 * offsets.size:
+        return int(np.count_nonzero(np.bincount(offsets - low)))
+    return np.unique(offsets).size
+
+
 def _between(addresses: np.ndarray, region: Region) -> np.ndarray:
     return (addresses >= np.uint64(region.real)) & (addresses < np.uint64(region.real + region.nbytes))

@@ -1,5 +1,6 @@
 """Layer norm. Case: burn 0.3.0 to 0.13.2, tracel-ai/burn#2185."""
 
+import math
 from dataclasses import replace
 
 import torch
@@ -174,14 +175,14 @@ def _no_witness(x, weight, bias, eps=1e-5):
         return "x is a matrix (M, N), weight and bias are (N,)."
     if len({x.dtype, weight.dtype, bias.dtype}) > 1:
         return "x, weight and bias need one dtype."
-    return "" if isinstance(eps, float) and eps > 0 else "eps is a positive float."
+    return "" if 0 < eps < math.inf else "eps is positive and finite."
 
 
 VISIBLE = Tolerance(
     half=8,
     single=2.0**17,
     reason="A witness should convict at a glance: more than 1 % of the largest element of the row.",
-    floor=lambda *args: floors(0.01 * row_max(layer_norm(*args)[0]), 0, 0),
+    floor=lambda *args: (0.01 * row_max(layer_norm(*args)[0]), *forward_floor(*args)[1:]),
 )
 
 layer_norm_witness = Witness(

@@ -3,9 +3,10 @@
 import torch
 
 from ...kernels.wild import linear_cross_entropy as wild
+from ..apart import far_apart
 from ..exercise import Case, Exercise, Output, Tolerance, WildBug
-from ..inputs import normal
-from ..loss_inputs import CONVERT, HALVES, IGNORE, OUT_OF_RANGE, ignored, labelled, names
+from ..inputs import BEYOND, BEYOND_HINT, normal
+from ..loss_inputs import CONVERT, HALVES, IGNORE, OUT_OF_RANGE, ignored, labelled, names, without_bad_labels
 from ..row_inputs import EPS, floors
 from .cross_entropy import ANSWERS, checked, cross_entropy, cross_entropy_gradient
 
@@ -68,6 +69,11 @@ def _batch(
     return inputs
 
 
+def _far(generator):
+    hidden, weight, labels = _batch(3, 16, 40, torch.bfloat16)(generator)
+    return far_apart(hidden), weight, labels
+
+
 def _certain(dtype):
     """The label's weight is along hidden: p of the label is up to 1 - 1e-6."""
 
@@ -89,7 +95,7 @@ def _refused(name: str, row: int, label: int, hint: str) -> Case:
         return hidden, weight, labels
 
     more = " Raise an IndexError that names the row of the whole batch."
-    return Case(name, inputs, hint + more, raises=IndexError, says=names(row, label))
+    return Case(name, inputs, hint + more, raises=IndexError, says=names(row, label), repaired=without_bad_labels(50))
 
 
 def _one_nan(generator):
@@ -148,6 +154,7 @@ CASES = (
     Case(
         "every second column", _batch(12, 16, 40, view=lambda x: x[:, ::2]), "The strides of the last dimension are 2."
     ),
+    Case(BEYOND, _far, BEYOND_HINT),
     Case("float16", _batch(21, 24, 50, torch.float16), CONVERT),
     Case("bfloat16", _batch(21, 24, 50, torch.bfloat16), CONVERT),
     *(

@@ -43,6 +43,18 @@ def silu_tail():
     return torch.linspace(-103.9, -87.0, 997)
 
 
+def torch_swiglu(gate, up):
+    """In float32, rounded at the end."""
+    return (torch.nn.functional.silu(gate.float()) * up.float()).to(gate.dtype)
+
+
+def torch_swiglu_gradients(dy, gate, up):
+    """What autograd makes of silu(gate) · up, in float32, rounded at the end."""
+    dy, g, u = dy.float(), gate.float(), up.float()
+    dgate, dup = torch.ops.aten.silu_backward(dy * u, g), dy * torch.nn.functional.silu(g)
+    return dgate.to(gate.dtype), dup.to(up.dtype)
+
+
 REASON = (
     "One rounding at the end costs half an ulp; float32 arithmetic inside adds a few ulp of float32, exp written as "
     "exp2(x · log2 e) up to |x| of them in the tail; below -88.7 a plain 1 / (1 + e^-x) is 0, which is 4e-37 away."
@@ -113,6 +125,7 @@ swiglu_forward = Exercise(
     tolerance=Tolerance(1, 8, REASON, lambda gate, up: (silu_floor(gate)[0] * up.abs(),)),
     hint="One kernel, one rounding: silu(gate) stays in float32 until it has met up.",
     backends=("triton",),
+    peer=torch_swiglu,
     points=3,
     least_bytes=lambda gate, up: 3 * up.numel() * up.element_size(),
     traffic=1.05,
@@ -133,6 +146,7 @@ swiglu_backward = Exercise(
     ),
     hint="Two outputs of one pass: read dy, gate and up once, write dgate and dup.",
     backends=("triton",),
+    peer=torch_swiglu_gradients,
     refused=frozenset({"autograd"}),
     points=4,
     least_bytes=lambda dy, gate, up: 5 * up.numel() * up.element_size(),

@@ -199,12 +199,8 @@ def _mean_cross_entropy(logits, labels, ignore_index=-100):
 
 def _no_witness(logits, labels, ignore_index=-100):
     """Why these are no arguments of cross-entropy; "" if they are."""
-    if logits.dim() != 2 or not logits.is_floating_point() or labels.shape != logits.shape[:1]:
-        return "logits are a matrix (M, V) of floating-point numbers, labels are (M,)."
-    if labels.dtype != torch.int64:
-        return "labels are int64."
-    if not isinstance(ignore_index, int):
-        return "ignore_index is an integer."
+    if logits.dim() != 2 or labels.shape != logits.shape[:1]:
+        return "logits are a matrix (M, V), labels are (M,)."
     bad = (labels != ignore_index) & ((labels < 0) | (labels >= logits.shape[1]))
     return (
         f"Label {labels[bad][0]} is no class, and not ignore_index. That is bad input, not a witness."
@@ -228,5 +224,6 @@ cross_entropy_witness = Witness(
     bug=RATIO,
     hint="It divides by the number of labels that count. -100 is the label that does not.",
     complaint=_no_witness,
+    integers=frozenset({"labels"}),
     points=2,
 )

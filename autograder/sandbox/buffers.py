@@ -13,7 +13,9 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-ALIGNMENT = 4096
+from .. import apart
+
+ALIGNMENT = max(4096, mmap.PAGESIZE)
 POISON = 0x5B  # every byte of an output nobody wrote: a finite number in any dtype, and hardly the right one
 
 DTYPES = {
@@ -34,7 +36,19 @@ class Layout:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of memory; of rows that lie far apart, what they take without what is between them."""
+        if self.is_apart:
+            return apart.nbytes(DTYPES[self.dtype], self.shape)
         return span(self.shape, self.stride) * DTYPES[self.dtype].itemsize
+
+    @property
+    def is_apart(self) -> bool:
+        return apart.is_apart(self.shape, self.stride)
+
+    @property
+    def addresses(self) -> int:
+        """Bytes of addresses that the tensor needs beside its memory."""
+        return apart.reach(DTYPES[self.dtype], self.shape) if self.is_apart else 0
 
     def data(self) -> dict:
         return asdict(self)
@@ -98,6 +112,8 @@ def tensor_in(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
         raise ValueError("a tensor lies outside of its memory")
     if not elements:
         return torch.empty(layout.shape, dtype=dtype)
+    if layout.is_apart:
+        return apart.matrix(memory, layout.offset, dtype, layout.shape)
     flat = torch.frombuffer(memory, dtype=dtype, count=elements, offset=layout.offset)
     return flat.as_strided(layout.shape, layout.stride)
 
@@ -132,8 +148,11 @@ def same(shared: Shared, layout: Layout, tensor: torch.Tensor) -> bool:
 
 def decoy(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Other numbers in the same layout: random ones for floats, the same ones in another order for integers."""
-    memory = torch.zeros(span(tensor.shape, tensor.stride()), dtype=tensor.dtype)
-    other = memory.as_strided(tensor.shape, tensor.stride(), 0)
+    if apart.is_apart(tensor.shape, tensor.stride()):
+        other = apart.far_apart(torch.zeros(tensor.shape, dtype=tensor.dtype))
+    else:
+        memory = torch.zeros(span(tensor.shape, tensor.stride()), dtype=tensor.dtype)
+        other = memory.as_strided(tensor.shape, tensor.stride(), 0)
     place = _once(other)
     if tensor.is_floating_point():
         place.copy_(torch.randn(place.shape, generator=generator))

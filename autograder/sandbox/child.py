@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import functools
 import json
 import mmap
 import os
@@ -17,7 +18,7 @@ from ..exercise import Exercise, Output, Witness
 from ..runner import InProcess, Outcome, Trouble, as_tuple, shares_memory
 from ..source import Answer, AnswerError, AnswerRefused, Cell, load, trace
 from .absent import leave_out_drawing
-from .buffers import Layout, contiguous, opened, rounded, span, tensor_in
+from .buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
 from .recorder import Recorder
 from .replay import Kernels, Player
 
@@ -125,7 +126,14 @@ def _function(job: dict):
 
 def _arguments(specs: list, memory: mmap.mmap) -> tuple:
     """The tensors themselves, in the memory that the parent looks at afterwards."""
-    return tuple(tensor_in(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
+    return tuple(_tensor(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
+
+
+def _tensor(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
+    return _mapped(memory, layout).detach() if layout.is_apart else tensor_in(memory, layout)
+
+
+_mapped = functools.cache(tensor_in)  # once for all calls: there are addresses for one such matrix of each argument
 
 
 class Recorded(InProcess):
@@ -194,6 +202,8 @@ def _deliver(outputs: tuple, memory: mmap.mmap, begin: int, end: int) -> list[di
             described.append({"value": output})
             continue
         layout = contiguous(output.dtype, tuple(output.shape), offset)
+        if layout.dtype not in DTYPES:
+            raise TypeError(f"a tensor of {layout.dtype} cannot be handed over")
         described.append({"dtype": layout.dtype, "shape": list(layout.shape)})
         size = output.numel() * output.element_size()
         if offset + size <= end and output.numel():

@@ -21,15 +21,15 @@ class Layers:
     seccomp: bool
 
 
-def limit(seconds: float, memory: int, shared: int) -> None:
+def limit(seconds: float, memory: int, shared: int, addresses: int = 0) -> None:
     """No more than this beyond what the process has already: processor seconds, bytes of its own, bytes shared with
-    the parent.
+    the parent, addresses where nothing lies.
 
     Works for root too, but for the number of processes, which `seccomp` holds at none.
     """
     with open("/proc/self/statm") as file:
         pages = [int(word) for word in file.read().split()]
-    _lower(resource.RLIMIT_AS, pages[0] * PAGE + memory + 4 * shared + _SLACK)
+    _lower(resource.RLIMIT_AS, pages[0] * PAGE + memory + 4 * shared + addresses + _SLACK)
     _lower(resource.RLIMIT_DATA, pages[5] * PAGE + memory + _SLACK)
     _lower(resource.RLIMIT_CPU, int(seconds) + 2)
     _lower(resource.RLIMIT_FSIZE, max(memory, shared))  # of what it may create in memory: there is no file to write

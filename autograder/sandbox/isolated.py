@@ -225,7 +225,7 @@ class Isolated:
                 return True
 
             try:
-                ended = self._run(job, inputs, outputs, len(calls), between)
+                ended = self._run(job, inputs, outputs, len(calls), between, sum(one.addresses for one in layouts))
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
             found = results.of(ended, rooms, outputs, self.record, self.limits, self._text)
@@ -250,7 +250,7 @@ class Isolated:
             self._shapes[key] = results.expected(self.record, args)
         return self._shapes[key]
 
-    def _run(self, job: dict, inputs: Shared, outputs: Shared, calls: int, between: Between) -> Ended:
+    def _run(self, job: dict, inputs: Shared, outputs: Shared, calls: int, between: Between, addresses: int) -> Ended:
         with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as file:
             file.write(json.dumps(job).encode())
             file.seek(0)
@@ -259,7 +259,7 @@ class Isolated:
             self._worker.ready()  # its start is nobody's time
             begin = time.monotonic()
             try:
-                ended = self._worker.run(files, limits, inputs.nbytes + outputs.nbytes, calls, between)
+                ended = self._worker.run(files, limits, inputs.nbytes + outputs.nbytes, calls, between, addresses)
             finally:
                 self._spent += time.monotonic() - begin
         self.printed = clean(ended.printed, SHOWN)

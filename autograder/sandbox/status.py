@@ -78,7 +78,7 @@ def read(raw: bytes, source: str) -> Status:
             peak=_peak(said.get("peak", 0)),
             undefined=said.get("undefined") is True,
         )
-    except (TypeError, KeyError, AttributeError, OverflowError) as error:
+    except (TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise Garbled(f"{type(error).__name__}: {error}") from None
 
 

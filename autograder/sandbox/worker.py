@@ -56,14 +56,17 @@ class Worker:
             self._process.wait()
         self._process = self._control = None
 
-    def run(self, files: dict[str, int], limits: Limits, shared: int, calls: int, between: Between) -> Ended:
+    def run(
+        self, files: dict[str, int], limits: Limits, shared: int, calls: int, between: Between, addresses: int = 0
+    ) -> Ended:
         """One child, from fork to death, for up to so many calls. files: descriptors of ``job``, ``inputs``,
-        ``outputs``. shared: bytes of the latter two. between: see `Between`.
+        ``outputs``. shared: bytes of the latter two. between: see `Between`. addresses: bytes of
+        addresses that inputs take where nothing lies.
         """
         with self._lock:
             self.ready()
             try:
-                return self._run(files, limits, shared, calls, between)
+                return self._run(files, limits, shared, calls, between, addresses)
             except BaseException as error:  # an interruption, too, leaves a call without an answer behind
                 self.close()
                 if isinstance(error, OSError | ValueError | LookupError | TypeError):
@@ -116,8 +119,10 @@ class Worker:
                 reason = complaints.read().decode(errors="replace").strip()[-1000:]
                 raise SandboxError(f"the worker did not start: {reason or 'no reason given'}")
 
-    def _run(self, files: dict[str, int], limits: Limits, shared: int, calls: int, between: Between) -> Ended:
-        wanted = {"seconds": calls * limits.seconds, "memory": limits.memory, "shared": shared}
+    def _run(
+        self, files: dict[str, int], limits: Limits, shared: int, calls: int, between: Between, addresses: int = 0
+    ) -> Ended:
+        wanted = {"seconds": calls * limits.seconds, "memory": limits.memory, "shared": shared, "addresses": addresses}
         with contextlib.ExitStack() as open_ends:
             prints, their_prints = _pipe(open_ends)
             status, their_status = _pipe(open_ends)

@@ -101,7 +101,7 @@ def _become(limits: dict, files: list[int], layers: confine.Layers) -> None:
         os.dup2(prints, 2)
         os.close(prints)
         faulthandler.enable(2)  # a crash in native code says at which line of the answer
-        confine.limit(limits["seconds"], limits["memory"], limits["shared"])
+        confine.limit(limits["seconds"], limits["memory"], limits["shared"], limits["addresses"])
         confine.give_up_rights(confine.Layers(rules, layers.seccomp))
         with open(job, "rb") as file:
             said = json.loads(file.read())

@@ -9,7 +9,7 @@ import triton.language as tl
 
 @triton.jit
 def silu_kernel(x_ptr, y_ptr, columns, row_step, column_step, BLOCK: tl.constexpr):
-    row, block = tl.program_id(0), tl.program_id(1)
+    row, block = tl.program_id(0).to(tl.int64), tl.program_id(1)
     columns_here = block * BLOCK + tl.arange(0, BLOCK)
     mask = columns_here < columns
     x = tl.load(x_ptr + row * row_step + columns_here * column_step, mask=mask, other=0.0).to(tl.float32)

@@ -7,6 +7,7 @@ UPCAST = "x.to(torch.promote_types(x.dtype, torch.float32))"
 VARIANCE = "(d * d).mean(-1, keepdim=True)"
 LOAD_X = "x = tl.load(x_ptr + row * N + cols, mask=mask, other=0.0).to(tl.float32)"
 Y = "y = d * rstd * weight + bias"
+RSTD = "rstd = tl.rsqrt(tl.sum(d * d) / N + eps)"
 AGAIN = LOAD_X.removeprefix("x = ")
 
 MUTANTS = {
@@ -63,8 +64,8 @@ MUTANTS = {
         ),
         (
             "divides by the block",
-            "rstd = tl.rsqrt(tl.sum(d * d) / N + eps)",
-            "rstd = tl.rsqrt(tl.sum(d * d) / BLOCK + eps)",
+            RSTD,
+            RSTD.replace("N", "BLOCK"),
             PADDED,
         ),
         (
@@ -72,6 +73,18 @@ MUTANTS = {
             "tl.store(y_ptr + row * N + cols, y.to(y_ptr.dtype.element_ty), mask=mask)",
             "tl.store(y_ptr + row * N + cols, y.to(y_ptr.dtype.element_ty))",
             CONSTANT,
+        ),
+        (
+            "pads with the mean, rounded to the dtype of x",
+            RSTD,
+            f"d = tl.where(mask, d, mean.to(x_ptr.dtype.element_ty).to(tl.float32) - mean)\n    {RSTD}",
+            "large mean, float16",
+        ),
+        (
+            "pads with the mean, rounded to bfloat16",
+            RSTD,
+            f"d = tl.where(mask, d, mean.to(tl.bfloat16).to(tl.float32) - mean)\n    {RSTD}",
+            "large mean, bfloat16",
         ),
         ("squares in the dtype of x", "tl.sum(d * d) / N", "tl.sum((d * d).to(x_ptr.dtype.element_ty)) / N", SQUARES),
         ("reads x twice", Y + "\n\n", f"y = ({AGAIN} - mean - rest) * rstd * weight + bias\n\n", "memory traffic"),

@@ -1,0 +1,77 @@
+"""Matrices whose rows lie so far apart that 32-bit offsets cannot reach them, in the memory of the rows alone.
+
+The addresses between the rows read as zeros and cannot be written. The rows themselves are pages of a shared mapping,
+mapped a second time at their place.
+"""
+
+import ctypes
+import functools
+import mmap
+import sys
+import weakref
+
+import torch
+
+STRIDE = 1 << 30  # elements from row to row: the offset of the third has no place in an int32
+_MAYMOVE, _FIXED = 1, 2  # of mremap
+
+
+def is_apart(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    """Whether these are rows of such a matrix: contiguous ones, on pages of their own."""
+    return len(shape) == 2 and tuple(stride) == (STRIDE, 1) and 0 < shape[1] <= STRIDE // 2 and shape[0] > 0
+
+
+def nbytes(dtype: torch.dtype, shape: tuple[int, ...]) -> int:
+    """Bytes of memory that the rows take."""
+    return shape[0] * _row(dtype, shape)
+
+
+def reach(dtype: torch.dtype, shape: tuple[int, ...]) -> int:
+    """Bytes of addresses from the first row to the end of the last."""
+    return (shape[0] - 1) * STRIDE * dtype.itemsize + _row(dtype, shape)
+
+
+def matrix(memory: mmap.mmap, begin: int, dtype: torch.dtype, shape: tuple[int, ...]) -> torch.Tensor:
+    """The matrix, its rows one after the other in ``memory`` from byte ``begin`` on, each on pages of its own.
+
+    memory: a shared mapping; ``begin`` is a multiple of the page size. Raises OSError where the system has no room for
+    the addresses.
+    """
+    libc, size, row = _libc(), reach(dtype, shape), _row(dtype, shape)
+    source = ctypes.addressof(ctypes.c_char.from_buffer(memory, begin))
+    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    start = _checked(libc.mmap(None, size, mmap.PROT_READ, private, -1, 0))
+    for number in range(shape[0]):
+        place = start + number * STRIDE * dtype.itemsize
+        _checked(libc.mremap(source + number * row, 0, row, _MAYMOVE | _FIXED, place))
+    addresses = (ctypes.c_char * size).from_address(start)
+    weakref.finalize(addresses, libc.munmap, start, size)
+    return torch.frombuffer(addresses, dtype=dtype).as_strided(shape, (STRIDE, 1))
+
+
+def far_apart(rows: torch.Tensor) -> torch.Tensor:
+    """The matrix with its rows `STRIDE` elements apart, in memory of its own; a copy where there is no Linux."""
+    if sys.platform != "linux":
+        return rows.clone()
+    memory = mmap.mmap(-1, nbytes(rows.dtype, rows.shape))
+    return matrix(memory, 0, rows.dtype, tuple(rows.shape)).copy_(rows)
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    libc.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    return libc
+
+
+def _row(dtype: torch.dtype, shape: tuple[int, ...]) -> int:
+    return -(-shape[1] * dtype.itemsize // mmap.PAGESIZE) * mmap.PAGESIZE
+
+
+def _checked(address: int) -> int:
+    if address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), "there are no addresses for a matrix whose rows lie far apart")
+    return address

@@ -1,0 +1,33 @@
+"""Runs a function in a process of its own that may take so much processor time and memory, and no more."""
+
+import json
+import os
+import resource
+import traceback
+
+SECONDS, MEMORY = 20, 4 << 30
+
+
+def bounded(function, seconds: int = SECONDS, memory: int = MEMORY):
+    """What ``function()`` returns, as JSON carries it. Raises AssertionError where it raised, or took more."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.close(read)
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+            said = json.dumps({"returned": function()})
+        except BaseException:
+            said = json.dumps({"raised": traceback.format_exc(limit=-3)})
+        with open(write, "w") as pipe:
+            pipe.write(said)
+        os._exit(0)
+    os.close(write)
+    with open(read) as pipe:
+        said = pipe.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status == 0, f"it took more than {seconds} s of processor time or {memory >> 20} MiB: status {status}"
+    said = json.loads(said)
+    assert "returned" in said, said["raised"]
+    return said["returned"]

@@ -1,0 +1,87 @@
+"""A witness may be anything: what an exercise cannot take gets a sentence and no points, never an exception."""
+
+import itertools
+
+import pytest
+import torch
+from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.check import check_answer
+from graded_kernels.autograder.exercise import Witness
+from graded_kernels.autograder.sandbox import Worker
+from graded_kernels.autograder.source import Answer, Cell
+
+WITNESSES = [name for name, record in EXERCISES.items() if isinstance(record, Witness)]
+STRANGE = {
+    "integers": torch.arange(4),
+    "bools": torch.ones(4, dtype=torch.bool),
+    "matrix of bools": torch.ones(2, 4, dtype=torch.bool),
+    "complex numbers": torch.ones(4, dtype=torch.complex64),
+    "matrix of complex numbers": torch.ones(2, 4, dtype=torch.complex64),
+    "bytes": torch.ones(2, 3, dtype=torch.uint8),
+    "64 dimensions": torch.ones([1] * 64),
+    "63 dimensions": torch.ones([1] * 61 + [2, 3]),
+    "no dimension": torch.tensor(1.0),
+    "no columns": torch.empty(2**40, 0),
+    "no rows": torch.empty(0, 2**40),
+    "float64": torch.ones(2, 8, dtype=torch.float64),
+    "float8": torch.ones(2, 8).to(torch.float8_e5m2),
+    "sparse": torch.ones(2, 8).to_sparse(),
+    "two million": torch.ones(1).expand(2**21),
+    "NaN": torch.tensor([[float("nan")]]),
+    "an integer": 5,
+    "a float": -3.0,
+    "a bool": True,
+    "text": "tanh",
+}
+PLAIN = {"vector": torch.ones(8), "matrix": torch.ones(2, 8), "labels": torch.tensor([0, -100])}
+
+
+@pytest.mark.parametrize("name", WITNESSES)
+def test_strange_values_get_a_sentence(name):
+    """Every strange value at every place, beside ordinary ones and beside itself."""
+    record, tried = EXERCISES[name], 0
+    everything = STRANGE | PLAIN
+    for count in range(record.fewest, len(record.parameters) + 1):
+        for strange, place, other in itertools.product(STRANGE, range(count), (*PLAIN, None)):
+            names = [other or strange] * count
+            names[place] = strange
+            report = check(name, lambda chosen=names: tuple(everything[n] for n in chosen))
+            first = report.cases[0]
+            assert report.passed == (first.status == "pass" and all(c.status == "pass" for c in report.cases[1:]))
+            assert report.passed or report.score == 0, names
+            assert first.status == "pass" or 0 < len(first.message) < 300, (names, first)
+            tried += first.status != "pass"
+    assert tried > len(STRANGE)
+
+
+def test_the_sentence_names_the_value_and_the_remedy():
+    matrix, vector = torch.ones(2, 8), torch.ones(8)
+    cases = [
+        ("gelu_witness", (torch.arange(4),), "x is int64. Use float32, float16 or bfloat16."),
+        ("gelu_witness", (matrix, 3), "approximate should be str, but is int."),
+        ("gelu_witness", (matrix, "tan"), "The bug is in the tanh form"),
+        ("silu_witness", (matrix, 3), "x should be a tensor, but is int."),
+        (
+            "silu_witness",
+            (torch.ones([1] * 64),) * 2,
+            "dy has 64 dimensions and 1 elements, of at most 8 and 1,048,576.",
+        ),
+        ("layer_norm_witness", (matrix, vector, vector, 1), "eps should be float, but is int."),
+        ("layer_norm_witness", (matrix, vector, vector, -1.0), "eps is positive and finite."),
+        ("cross_entropy_witness", (matrix, vector[:2]), "labels is float32. Use int64."),
+        ("cross_entropy_witness", (torch.ones(2, 8, dtype=torch.bool), torch.zeros(2).long()), "logits is bool. Use"),
+    ]
+    for name, answer, sentence in cases:
+        first = check(name, lambda given=answer: given).cases[0]
+        assert first.status == "fail" and first.message.startswith(sentence), first
+
+
+def test_isolated_a_strange_value_gets_a_sentence_too():
+    values = ("torch.arange(4)", "torch.ones([1] * 64)", "torch.ones(4, dtype=torch.complex64)", "torch.ones(2, 2**22)")
+    values += ("((1, 2), (3,))", "torch.ones(4).to(torch.float8_e5m2)", "torch.ones(4).to_sparse()", "10**30", "None")
+    with Worker() as worker:
+        for value in values:
+            source = f"import torch\ndef silu_witness():\n    return {value}, {value}"
+            report = check_answer(Answer("silu_witness", (Cell("a", source),)), "torch", worker=worker)
+            assert not report.passed and report.score == 0 and report.cases[0].message, (value, report.cases[0])
+            assert "ended its process" not in report.cases[0].message or value == "10**30", value
