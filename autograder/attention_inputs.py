@@ -1,7 +1,7 @@
 """The batches that show the bugs of attention: who sees which key, how large the scores are, how the tensors lie.
 
-A case is q (B, H, M, D), k and v (B, H, N, D), key_lengths, causal and scale. What else the function takes (the upstream
-gradient, o and lse as forward saved them) its record adds.
+A case is q (B, H, M, D), k and v (B, H, N, D), key_lengths, causal and scale. What else the function takes (the
+upstream gradient, o and lse as forward saved them) its record adds.
 """
 
 from collections.abc import Callable
@@ -133,7 +133,11 @@ ROWS = (
     ("lengths around a block", Batch(b=5, h=1, m=5, n=130, lengths=(63, 64, 65, 127, 129)), LENGTH),
     ("a sequence without keys", Batch(b=3, lengths=(20, 0, 7)), NOBODY),
     ("nobody sees a key", Batch(lengths=(0, 0)), NOBODY),
-    ("padding of NaN and infinity", Batch(b=3, lengths=(20, 3, 0), change=garbage((20, 3, 0))), LENGTH + " 0 · NaN is NaN."),
+    (
+        "padding of NaN and infinity",
+        Batch(b=3, lengths=(20, 3, 0), change=garbage((20, 3, 0))),
+        LENGTH + " 0 · NaN is NaN.",
+    ),
     ("causal", Batch(m=40, n=40, causal=True), ALIGNED),
     ("causal, more keys than queries", Batch(m=9, n=75, causal=True), ALIGNED),
     ("causal, fewer keys than queries", Batch(m=30, n=11, causal=True), ALIGNED + " The first queries see none."),
@@ -146,9 +150,21 @@ ROWS = (
     ("24 features", Batch(d=24), "24 is no power of two, and a block is: what do its last columns hold?"),
     ("128 features", Batch(b=1, n=40, d=128), "Is 1 / √D taken from the features, or from the width of the block?"),
     ("256 features", Batch(b=1, h=1, n=40, d=256), "The widest head there is."),
-    ("scores up to 1e4", Batch(scale=1.0, change=up_to(1e4)), "e^s overflows from 88.7 on: subtract the row's largest."),
-    ("scores near -60000", Batch(scale=1.0, n=70, change=around(-6e4, 3.0)), "A score of -60000 is a score. Is your -inf one?"),
-    ("scores near 5000", Batch(scale=1.0, n=70, change=around(5e3, 3.0)), "A constant on every score changes nothing but lse."),
+    (
+        "scores up to 1e4",
+        Batch(scale=1.0, change=up_to(1e4)),
+        "e^s overflows from 88.7 on: subtract the row's largest.",
+    ),
+    (
+        "scores near -60000",
+        Batch(scale=1.0, n=70, change=around(-6e4, 3.0)),
+        "A score of -60000 is a score. Is your -inf one?",
+    ),
+    (
+        "scores near 5000",
+        Batch(scale=1.0, n=70, change=around(5e3, 3.0)),
+        "A constant on every score changes nothing but lse.",
+    ),
     ("scores all equal", Batch(n=37, change=one_key_for_all), "Equal scores give the mean of the values."),
     ("one huge score", Batch(change=one_huge), "One key takes it all; the rescaling of what came before must not."),
     ("scale = 0", Batch(scale=0.0), "scale = 0 makes all scores 0. It is a number, not an absent one."),
@@ -158,14 +174,34 @@ ROWS = (
     ("keys shared by heads", Batch(h=3, change=shared_by_heads), STRIDES + " k.stride(1) is 0 here."),
     ("float16", Batch(m=20, n=70, d=32, dtype=torch.float16), CONVERT),
     ("bfloat16", Batch(m=20, n=70, d=32, dtype=torch.bfloat16, causal=True), CONVERT),
-    ("float16 scores up to 3000", Batch(d=64, dtype=torch.float16, scale=1.0, change=up_to(3e3)), "Between 2048 and 4096 float16 counts in twos. In which dtype are the scores?"),
-    ("float16 scores past 65504", Batch(d=64, dtype=torch.float16, scale=1.0, change=up_to(9e4)), "65,504 is the largest float16. In which dtype are the scores?"),
-    ("bfloat16 with float32 values", Batch(dtype=torch.bfloat16, change=lambda generator, q, k, v: (q, k, v.float())), "Each result has the dtype of its own tensor."),
+    (
+        "float16 scores up to 3000",
+        Batch(d=64, dtype=torch.float16, scale=1.0, change=up_to(3e3)),
+        "Between 2048 and 4096 float16 counts in twos. In which dtype are the scores?",
+    ),
+    (
+        "float16 scores past 65504",
+        Batch(d=64, dtype=torch.float16, scale=1.0, change=up_to(9e4)),
+        "65,504 is the largest float16. In which dtype are the scores?",
+    ),
+    (
+        "bfloat16 with float32 values",
+        Batch(dtype=torch.bfloat16, change=lambda generator, q, k, v: (q, k, v.float())),
+        "Each result has the dtype of its own tensor.",
+    ),
     ("no sequences", Batch(b=0), "An empty batch goes in, an empty batch comes out."),
     ("no queries", Batch(m=0), "No queries: o is empty, and no gradient reaches a key."),
     ("no keys", Batch(n=0), NOBODY),
-    ("NaN in a query", Batch(change=one_nan(0)), "NaN in gives NaN out, for this query and no other. tl.max drops NaN."),
+    (
+        "NaN in a query",
+        Batch(change=one_nan(0)),
+        "NaN in gives NaN out, for this query and no other. tl.max drops NaN.",
+    ),
     ("NaN in a key", Batch(change=one_nan(1)), "NaN in a key that is seen gives NaN in every query of its head."),
     ("NaN in a value", Batch(change=one_nan(2)), "NaN in a value gives NaN in its feature and in no other."),
-    ("700 queries and keys", Batch(b=1, h=1, m=700, n=700), "All scores at once would be 700 · 700 numbers. Hold a block of them."),
-)  # fmt: skip
+    (
+        "700 queries and keys",
+        Batch(b=1, h=1, m=700, n=700),
+        "All scores at once would be 700 · 700 numbers. Hold a block of them.",
+    ),
+)

@@ -130,7 +130,7 @@ class MaskedSoftmaxFunction(torch.autograd.Function):
 
 
 def masked_softmax(x, mask):
-    """Softmax over the last axis where mask is True, 0 elsewhere; differentiable once. CUDA through Triton, else PyTorch.
+    """Softmax over the last axis where mask is True, 0 elsewhere, differentiable once. CUDA: Triton, else PyTorch.
 
     mask: bool, of a shape that broadcasts to x's. Raises ValueError where it is not.
     """

@@ -28,10 +28,9 @@ def merge_attention_kernel(
     cols = tl.arange(0, BLOCK_D)
     a = tl.load(lse_a_ptr + row, mask=row < rows, other=0.0)
     b = tl.load(lse_b_ptr + row, mask=row < rows, other=0.0)
-    top = tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
-    apart = tl.where(a == b, 0.0, tl.abs(a - b))  # -inf - -inf is NaN; equal pieces are 0 apart
+    top = tl.maximum(a, b)
     empty = top == float("-inf")
-    lse = tl.where(empty, top, top + log1p(tl.exp(-apart)))
+    lse = tl.where(empty, top, top + log1p(tl.exp(-tl.abs(a - b))))  # of two empty pieces a - b is NaN
     shift = tl.where(empty, 0.0, lse)
     weight_a, weight_b = tl.exp(a - shift), tl.exp(b - shift)
 

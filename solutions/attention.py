@@ -2,7 +2,8 @@
 
     s_ij = scale · q_i · k_j  where query i sees key j, -inf elsewhere        lse_i = log Σ_j e^(s_ij)
     o_i  = Σ_j p_ij v_j,   p_ij = e^(s_ij - lse_i)
-    dv_j = Σ_i p_ij do_i,   ds_ij = p_ij (do_i · v_j - do_i · o_i),   dq_i = scale Σ_j ds_ij k_j,   dk_j = scale Σ_i ds_ij q_i
+    dv_j = Σ_i p_ij do_i,   ds_ij = p_ij (do_i · v_j - do_i · o_i)
+    dq_i = scale Σ_j ds_ij k_j,   dk_j = scale Σ_i ds_ij q_i
 
 q, o, do: (B, H, M, D)   k, v: (B, H, N, D)   lse: (B, H, M), natural logarithm, float32   key_lengths: (B,) int64.
 Query i sees key j if j < key_lengths[b] and, if causal, j <= i + key_lengths[b] - M: the last query is aligned with the

@@ -135,7 +135,7 @@ def backward_bytes(do, q, k, v, o, lse, key_lengths=None, causal=False, scale=No
 
 
 def one_score_matrix(q, k, *inputs) -> int:
-    """As much as all scores of all heads in float32, and four times what comes in: less than scores and their softmax."""
+    """As much as all scores of all heads in float32, and four times what comes in."""
     B, H, M, _ = q.shape
     return 4 * B * H * M * k.shape[2] + 16 * (q.numel() + 2 * B * H * k.shape[2] * q.shape[3]) + (1 << 14)
 
@@ -155,7 +155,7 @@ FORMULA = WildBug(
     thread="pytorch/pytorch#103963",
     function=wild.attention_formula,
     seen_by="a sequence without keys",
-    story="A query without a key has scores of -inf alone: -inf - -inf is NaN, and a NaN in one row is soon in all weights.",
+    story="A query without a key has scores of -inf alone: -inf - -inf is NaN, and soon in all weights.",
 )
 RESCALED = WildBug(
     who="the online softmax that starts at -inf",
@@ -169,7 +169,7 @@ CLAMPED = WildBug(
     thread="tracel-ai/burn#4697",
     function=wild.attention_clamped,
     seen_by="scores near -60000",
-    story="The maximum is kept above -1e4, which gives no NaN for no key, and nothing at all where real scores are lower.",
+    story="The maximum is kept above -1e4, which avoids the NaN and gives 0 where real scores are lower.",
 )
 SENTINEL = WildBug(
     who="flashinfer before 2026-08",
@@ -214,7 +214,7 @@ attention_forward = Exercise(
     outputs=(Output("o", "q"), Output("lse", torch.float32)),
     cases=attention_cases(forward_arguments),
     tolerance=Tolerance(1, 8, REASON, forward_floor),
-    hint="Walk over the keys block by block; keep the largest score, the sum and the weighted values of the walk so far.",
+    hint="Walk over the keys block by block; keep the largest score, the sum and the weighted values so far.",
     refused=ANSWERS,
     wild=(FORMULA, RESCALED, CLAMPED, SENTINEL, UNSCALED, AFTERWARDS, PADDED, HALF_MAXIMUM),
     points=8,

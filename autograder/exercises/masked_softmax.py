@@ -81,14 +81,46 @@ ROWS = (
     ("a row of nothing", _drawn(6, 50, change=_row(2, None)), NOTHING),
     ("nothing at all", _drawn(4, 33, share=-1.0), NOTHING),
     ("one element in a row", _drawn(6, 50, change=_row(4, 17)), "One element gets all the weight, whatever it is."),
-    ("the last element alone", _drawn(3, 20_011, share=0.5, change=_row(1, -1)), "A row of 20,011: its first blocks are masked, its last element is not."),
-    ("the first element alone", _drawn(3, 20_011, share=0.5, change=_row(1, 0)), "A row of 20,011: only the first block has an element."),
-    ("NaN and infinity under no mask", _drawn(6, 90, change=_poisoned), "What the mask leaves out never matters: 0 · NaN is NaN."),
-    ("rows of -inf", _drawn(6, 64, change=_rows_of_infinity), "-inf under the mask weighs nothing; a row of nothing else gives 0. -inf - -inf is NaN."),
-    ("NaN in one row", _drawn(6, 64, change=_seen_nan), "A NaN under the mask makes its row NaN where the mask is True. tl.max drops NaN."),
-    ("large values", _drawn(6, 64, scale=4e3), "e^x overflows from 88.7 on: subtract the largest element under the mask."),
-    ("large values under no mask", _drawn(6, 64, change=lambda x, mask: x.masked_fill_(~mask, 9e3)), "The largest element of a row may be one that the mask leaves out."),
-    ("values near -60000", _drawn(6, 64, change=lambda x, mask: x.sub_(6e4)), "A value of -60000 is a value. Is your -inf one?"),
+    (
+        "the last element alone",
+        _drawn(3, 20_011, share=0.5, change=_row(1, -1)),
+        "A row of 20,011: its first blocks are masked, its last element is not.",
+    ),
+    (
+        "the first element alone",
+        _drawn(3, 20_011, share=0.5, change=_row(1, 0)),
+        "A row of 20,011: only the first block has an element.",
+    ),
+    (
+        "NaN and infinity under no mask",
+        _drawn(6, 90, change=_poisoned),
+        "What the mask leaves out never matters: 0 · NaN is NaN.",
+    ),
+    (
+        "rows of -inf",
+        _drawn(6, 64, change=_rows_of_infinity),
+        "-inf under the mask weighs nothing; a row of nothing else gives 0. -inf - -inf is NaN.",
+    ),
+    (
+        "NaN in one row",
+        _drawn(6, 64, change=_seen_nan),
+        "A NaN under the mask makes its row NaN where the mask is True. tl.max drops NaN.",
+    ),
+    (
+        "large values",
+        _drawn(6, 64, scale=4e3),
+        "e^x overflows from 88.7 on: subtract the largest element under the mask.",
+    ),
+    (
+        "large values under no mask",
+        _drawn(6, 64, change=lambda x, mask: x.masked_fill_(~mask, 9e3)),
+        "The largest element of a row may be one that the mask leaves out.",
+    ),
+    (
+        "values near -60000",
+        _drawn(6, 64, change=lambda x, mask: x.sub_(6e4)),
+        "A value of -60000 is a value. Is your -inf one?",
+    ),
     ("values all equal", _drawn(5, 37, scale=0.0), "Equal elements share alike."),
     ("1 column", _drawn(5, 1), "A row of one element."),
     ("17 columns", _drawn(5, 17), "17 elements in a block of 32: what do the other 15 lanes add to the sum?"),
@@ -97,10 +129,14 @@ ROWS = (
     ("no rows", _drawn(0, 33), "No rows go in, no rows come out."),
     ("no columns", _drawn(4, 0), "Rows without elements: there is nothing to write."),
     ("transposed", _drawn(53, 37, view=lambda x: x.t()), "Neighbours in a row are not neighbours in memory here."),
-    ("every second column", _drawn(9, 202, torch.float16, view=lambda x: x[:, ::2]), "The stride of the last dimension is 2, of the mask as well."),
-    ("float16", _drawn(6, 384, torch.float16, scale=20.0), CONVERT),
-    ("bfloat16", _drawn(6, 384, torch.bfloat16, scale=20.0), CONVERT),
-)  # fmt: skip
+    (
+        "every second column",
+        _drawn(9, 202, torch.float16, view=lambda x: x[:, ::2]),
+        "The stride of the last dimension is 2, of the mask as well.",
+    ),
+    ("float16", _drawn(6, 384, torch.float16, scale=2.0), CONVERT),
+    ("bfloat16", _drawn(6, 384, torch.bfloat16, scale=2.0), CONVERT),
+)
 
 
 def _forward(name: str, inputs, hint: str) -> Case:
@@ -128,14 +164,14 @@ FORMULA = WildBug(
     thread="pytorch/pytorch#41508, #103963",
     function=wild.masked_softmax_formula,
     seen_by="a row of nothing",
-    story="Every score of the row is -inf, so is the maximum, and -inf - -inf is NaN. PyTorch's attention gives 0 since 2.5.",
+    story="Every score of the row is -inf, so is the maximum, and -inf - -inf is NaN. PyTorch's attention has 0.",
 )
 CLAMPED = WildBug(
     who="burn since 2026-03",
     thread="tracel-ai/burn#4697",
     function=wild.masked_softmax_clamped,
     seen_by="values near -60000",
-    story="It keeps the maximum above -1e4, so that a row of -inf gives no NaN. A row of -60000 then gives 0 everywhere.",
+    story="It keeps the maximum above -1e4, so that a row of -inf gives no NaN. A row of -60000 then gives 0.",
 )
 SENTINEL = WildBug(
     who="flashinfer before 2026-08",

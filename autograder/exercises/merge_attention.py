@@ -1,4 +1,4 @@
-"""Two pieces of attention made into one. Case: which logarithm, flashinfer#2113, vllm#28840, sglang#33064 and #40903."""
+"""Two pieces of attention made into one. Case: which logarithm, flashinfer#2113, vllm#28840, sglang#33064, #40903."""
 
 from dataclasses import replace
 
@@ -89,13 +89,17 @@ CASES = tuple(
         ("100 features", _pieces(d=100), "100 is no power of two, and a block is."),
         ("many rows", _pieces(m=301, d=6), "1,806 rows. Does every one find a program?"),
         ("no rows", _pieces(m=0), "No queries: nothing to merge."),
-        ("heads side by side", _pieces(view=lambda x: x.transpose(1, 2).contiguous().transpose(1, 2)), "Rows of a head are not neighbours here."),
+        (
+            "heads side by side",
+            _pieces(view=lambda x: x.transpose(1, 2).contiguous().transpose(1, 2)),
+            "Rows of a head are not neighbours here.",
+        ),
         ("float16", _pieces(torch.float16), "lse is float32 and o is not: multiply in float32, round once."),
         ("bfloat16", _pieces(torch.bfloat16), "lse is float32 and o is not: multiply in float32, round once."),
         ("float16 with a float32 piece", _pieces(torch.float16, torch.float32), "o has the dtype of o_a."),
-        ("NaN in one row", _one_nan, "NaN in gives NaN out, in its own row. tl.maximum drops NaN unless told otherwise."),
+        ("NaN in one row", _one_nan, "NaN in gives NaN out, in its own row."),
     )
-)  # fmt: skip
+)
 
 BASE_2 = WildBug(
     who="flashinfer, vLLM and sglang in turn",
@@ -125,7 +129,9 @@ merge_attention = Exercise(
     oracle=merged,
     outputs=(Output("o", "o_a"), Output("lse", torch.float32)),
     cases=CASES,
-    tolerance=Tolerance(1, 8, "A weight is e to a difference of two float32 numbers, as good as they are large.", floor),
+    tolerance=Tolerance(
+        1, 8, "A weight is e to a difference of two float32 numbers, as good as they are large.", floor
+    ),
     hint="Each o is already divided by its own sum, e^lse: multiply that back in, add, and divide by the sum of both.",
     wild=(BASE_2, LOG2, OVERFLOW),
     points=4,

@@ -35,7 +35,10 @@ def masked_softmax_clamped(x, mask):
 
 
 def masked_softmax_sentinel(x, mask):
-    """flashinfer: -5e4 stands for minus infinity. Fixed by github.com/flashinfer-ai/flashinfer/pull/4401 (2026-08-07)."""
+    """flashinfer: -5e4 stands for minus infinity.
+
+    Fixed by github.com/flashinfer-ai/flashinfer/pull/4401 (2026-08-07).
+    """
     return _softmax(x.float().masked_fill(~mask, -5e4)).to(x.dtype)
 
 
