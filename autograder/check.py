@@ -15,7 +15,7 @@ from .fingerprint import fingerprint
 from .hidden import veiled, with_cases
 from .report import CaseResult, Report
 from .runner import InProcess, Runner, Trouble, Unloadable
-from .sandbox import Isolated, Limits, Worker
+from .sandbox import Budget, Isolated, Limits, Worker
 from .side_by_side import beside, emulated
 from .source import Answer, AnswerError, AnswerRefused, load
 from .witness import judge_witness
@@ -53,17 +53,19 @@ def check_answer(
     compiler: bool = True,
     worker: Worker | None = None,
     limits: Limits | None = None,
+    notebook: Budget | None = None,
     cases: tuple[Case, ...] = (),
 ) -> Report:
     """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
 
-    worker: runs the answer apart from this process, within ``limits``; without one it runs here. cases: an instructor's
-    own (`hidden`), after those of the exercise.
+    worker: runs the answer apart from this process, within ``limits`` and what is left of the ``notebook``'s budget;
+    without one it runs here. cases: an instructor's own (`hidden`), after those of the exercise.
     """
     record = find(answer.exercise)
     record = with_cases(record, cases) if cases else record
     if worker:
-        with Isolated(answer, record, backend, worker=worker, limits=limits or Limits()) as runner:
+        limits = limits or Limits()
+        with Isolated(answer, record, backend, worker=worker, limits=limits, notebook=notebook) as runner:
             return judge(record, backend, runner, seed=seed, compiler=compiler)
     try:
         runner = InProcess(load(answer), record, backend)
@@ -89,8 +91,8 @@ def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int
     judged = (
         judge_witness(record, runner) if isinstance(record, Witness) else _judge_cases(record, backend, runner, seed)
     )
-    cases = [j.result for j in judged]
-    stopped = next((j.trouble for j in judged if j.trouble and j.trouble.kind in FINAL), None)
+    cases, troubles = [j.result for j in judged], [j.trouble for j in judged if j.trouble]
+    stopped = next((trouble for trouble in troubles if trouble.kind in FINAL), None)
     traffic = compiled = None
     if isinstance(record, Exercise) and not stopped:
         cases += judge_memory(record, judged)
@@ -119,8 +121,10 @@ def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int
         fingerprint_story=bug.story if bug else "",
         traffic=traffic,
         compile=compiled,
-        environment=environment(runner),
+        environment=environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed}),
         notes=_notes(judged) if backend == "triton" else (),
+        timed_out=any(t.kind == "timeout" for t in troubles),
+        stopped_in=next(({"cell": t.cell, "reason": t.message} for t in troubles if t.cell), None),
     )
 
 
@@ -128,21 +132,28 @@ def _judge_cases(record: Exercise, backend: str, runner: Runner, seed: int) -> l
     """Every case in order; after a trouble that no other case can mend, or that takes its time, the rest is not run."""
     judged: list[Judged] = []
     for number, case in enumerate(record.cases):
-        generator = torch.Generator().manual_seed(seed * 1000 + number)
-        one = judge_case(record, case, backend, runner, generator)
+        one = judge_case(record, case, backend, runner, arguments(case, number, seed))
         judged.append(veiled(record, one) if case.hidden else one)
         if one.trouble and _is_last(case, one.trouble):
-            rest = [
-                CaseResult(c.name, "not-run", c.bonus, "The answer was not called again.", "")
-                for c in record.cases[number + 1 :]
-            ]
-            return judged + [Judged(r) for r in rest]
+            return judged + [_unreached(record, later, seed) for later in range(number + 1, len(record.cases))]
     return judged
+
+
+def arguments(case: Case, number: int, seed: int) -> tuple:
+    """What an exercise's case of this number is called with: other random numbers for every seed."""
+    return case.inputs(torch.Generator().manual_seed(seed * 1000 + number))
+
+
+def _unreached(record: Exercise, number: int, seed: int) -> Judged:
+    """A case that is not run, with its arguments, by which `cost` knows whether it was the one to measure."""
+    case = record.cases[number]
+    result = CaseResult(case.name, "not-run", case.bonus, "The answer was not called again.", "")
+    return Judged(result, args=() if case.hidden else arguments(case, number, seed))
 
 
 def _is_last(case: Case, trouble: Trouble) -> bool:
     """Whether the answer is not called again. What it earned before a time-out it keeps."""
-    return trouble.kind in FINAL or (trouble.kind == "timeout" and not case.bonus)
+    return trouble.kind in FINAL or bool(trouble.cell) or (trouble.kind == "timeout" and not case.bonus)
 
 
 def _all_right(cases: list[CaseResult]) -> bool:

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import re
+import secrets
 import sys
 from collections.abc import Sequence
 from importlib import metadata
@@ -54,6 +55,9 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--backend", help="torch or triton; left out, the one the file is written for")
     check.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
     check.add_argument("--in-process", action="store_true", help="call the answer in this process, for a debugger")
+    check.add_argument("--seed", type=int, metavar="N", help="of the random inputs; left out, a new one (0 in process)")
+    check.add_argument("--seconds", type=seconds, help="of processor time that one call may take (20)")
+    check.add_argument("--total-seconds", type=seconds, help="of processor time that all calls may take (120)")
     check.set_defaults(run=run_check)
 
     cases = commands.add_parser("cases", help="try an instructor's own cases on the course's answers")
@@ -63,6 +67,17 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="say what will run on this machine and what will not")
     doctor.set_defaults(run=run_doctor)
     return top
+
+
+def seconds(text: str) -> float:
+    """Raises argparse.ArgumentTypeError for what is no time to run in."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return value
 
 
 def version() -> str:
@@ -104,7 +119,9 @@ def run_check(options: argparse.Namespace) -> int:
 
     answer, backend = wanted(options)
     stdout = keep_stdout()
-    report = report_on(answer, backend, options.in_process)
+    limits = {"seconds": options.seconds, "total_seconds": options.total_seconds}
+    limits = {name: value for name, value in limits.items() if value}
+    report = report_on(answer, backend, options.in_process, limits, options.seed)
     if options.json:
         shown = json.dumps(report.to_dict(), indent=2, allow_nan=False)
     else:
@@ -166,36 +183,43 @@ def likely_backend(backends: tuple[str, ...], source: str) -> str:
     return backend
 
 
-def report_on(answer: "Answer", backend: str, in_process: bool) -> "Report":
-    """The report on an answer that runs in a worker of its own, or here where that is asked for or cannot be had."""
+def report_on(
+    answer: "Answer", backend: str, in_process: bool, limits: dict[str, float], seed: int | None = None
+) -> "Report":
+    """The report on an answer that runs in a worker of its own, or here where that is asked for or cannot be had.
+
+    limits: of `Limits`, where they are not the usual ones; they hold in a worker only. Without a seed the worker's
+    inputs are new at every run, so that no answer knows them, and the report says which seed makes them again. Here,
+    where somebody looks for a mistake, they are always the same.
+    """
     from .check import judge
     from .exercises import find
-    from .sandbox import Isolated, SandboxError
+    from .sandbox import Isolated, Limits, SandboxError
 
     if in_process:
-        return report_on_here(answer, backend)
+        return report_on_here(answer, backend, seed or 0)
     record = find(answer.exercise)
     try:
-        with Isolated(answer, record, backend) as runner:
-            report = judge(record, backend, runner)
+        with Isolated(answer, record, backend, limits=Limits(**limits)) as runner:
+            report = judge(record, backend, runner, seed=secrets.randbits(31) if seed is None else seed)
     except SandboxError as reason:
         print(f"not isolated, because {reason}", file=sys.stderr)
-        return report_on_here(answer, backend)
+        return report_on_here(answer, backend, seed or 0)
     if runner.printed:
         print(runner.printed, file=sys.stderr)
     return report
 
 
-def report_on_here(answer: "Answer", backend: str) -> "Report":
+def report_on_here(answer: "Answer", backend: str, seed: int) -> "Report":
     from .check import check_answer, judge
     from .exercises import find
     from .runner import Trouble, Unloadable
 
     try:
-        return check_answer(answer, backend)
+        return check_answer(answer, backend, seed=seed)
     except SystemExit as end:
         said = f"The code ended the process with exit({end.code}). Take that out: the check has to go on."
-        return judge(find(answer.exercise), backend, Unloadable(Trouble("unloadable", said)))
+        return judge(find(answer.exercise), backend, Unloadable(Trouble("unloadable", said)), seed=seed)
 
 
 def keep_stdout() -> TextIO:

@@ -1,4 +1,8 @@
-"""What the values do not show: the memory an answer takes, the bytes its kernels move, what compilers make of them."""
+"""What the values do not show: the memory an answer takes, the bytes its kernels move, what compilers make of them.
+
+Memory and traffic are measured in one case each, the largest, on which the bound was set. Where that case gave no
+measurement, there is none: another case has another bound, which a right answer may exceed.
+"""
 
 import torch
 
@@ -8,14 +12,16 @@ from .exercise import Exercise
 from .report import CaseResult
 
 MEMORY, TRAFFIC, COMPILE = "peak memory", "memory traffic", "compiles for a GPU"
+LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
 
 
 def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
     """The most bytes that tensors took at once, in the case where most is allowed."""
-    fit = [j for j in judged if j.outcome and j.outcome.outputs]
-    if record.most_bytes is None or not fit:
+    if record.most_bytes is None:
         return []
-    largest = max(fit, key=lambda j: record.most_bytes(*j.args))
+    largest = max(_measurable(record, judged), key=lambda j: record.most_bytes(*j.args), default=None)
+    if largest is None or not (largest.outcome and largest.outcome.outputs):
+        return [_not_measured(MEMORY, largest)]
     took, most = largest.outcome.peak, record.most_bytes(*largest.args)
     message = f"Its tensors take {took:,} bytes at once; up to {most:,} are right here."
     if took <= most:
@@ -28,10 +34,12 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[dict | None, 
     """Bytes moved in the largest case whose inputs are contiguous, over the least the mathematics needs."""
     if record.least_bytes is None:
         return None, []
-    fit = [j for j in judged if j.outcome and j.outcome.traffic and _contiguous(j.args)]
-    if not fit:
+    fit = [j for j in _measurable(record, judged) if _contiguous(j.args)]
+    largest = max(fit, key=lambda j: record.least_bytes(*j.args), default=None)
+    if largest is None or not (largest.outcome and largest.outcome.outputs):
+        return None, [_not_measured(TRAFFIC, largest)]
+    if not largest.outcome.traffic:
         return None, [CaseResult(TRAFFIC, "not-run", False, "No launch was seen by the emulator.", "")]
-    largest = max(fit, key=lambda j: record.least_bytes(*j.args))
     least, tensors = record.least_bytes(*largest.args), largest.outcome.traffic
     loaded, stored = (sum(t[way] for t in tensors.values()) for way in ("loaded", "stored"))
     ratio = (loaded + stored) / least
@@ -40,6 +48,10 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[dict | None, 
     if record.traffic is None:
         return traffic, []
     message = f"It moves {ratio:.2f} times the bytes that {record.name} needs."
+    needed = least - sum(o.numel() * o.element_size() for o in largest.outcome.outputs or ())
+    if loaded < LEAST_SHARE * needed:
+        message = f"It loads {loaded:,} bytes, and its inputs are {needed:,}: the result cannot follow from them."
+        return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, "Load every input.")]
     if ratio <= record.traffic:
         return traffic, [CaseResult(TRAFFIC, "pass", False, message, largest.result.inputs)]
     hint = "Load each input once and store each output once; keep what lies between in registers."
@@ -58,6 +70,19 @@ def judge_compile(launches: list) -> tuple[dict, list[CaseResult]]:
         return _not_run(report["reason"])
     hint = "The emulator runs Python; a GPU runs what Triton's compiler accepts." if report["status"] == "fail" else ""
     return report, [CaseResult(COMPILE, report["status"], False, report["reason"], "", hint)]
+
+
+def _measurable(record: Exercise, judged: list[Judged]) -> list[Judged]:
+    """What came of the cases that every answer has to pass, and that end with a result."""
+    pairs = zip(record.cases, judged, strict=True)
+    return [one for case, one in pairs if one.args and not case.raises and not case.bonus]
+
+
+def _not_measured(name: str, largest: Judged | None) -> CaseResult:
+    reason = "No case measures it."
+    if largest:
+        reason = f"It is measured in the case “{largest.result.name}”, which gave no result."
+    return CaseResult(name, "not-run", False, reason, "")
 
 
 def _not_run(reason: str) -> tuple[dict, list[CaseResult]]:

@@ -1,10 +1,14 @@
 """What an answer may call while it runs: watched one operator at a time, refused with the operator's name.
 
-A PyTorch answer may not call the op that is the answer. A Triton answer allocates, takes views and launches kernels;
-arithmetic with PyTorch is what the kernel is for. This is how honest people are told early; it is no wall against the
-others.
+A PyTorch answer calls basic operators (see `operators`), and not the one that is the answer. A Triton answer allocates,
+takes views and launches kernels; arithmetic with PyTorch is what the kernel is for. This is how honest people are told
+early; it is no wall against the others.
 """
 
+from collections.abc import Callable
+
+import torch
+from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime.interpreter import GridExecutor
@@ -12,15 +16,9 @@ from triton.runtime.interpreter import GridExecutor
 from .device import Device
 from .dynamo import lazily
 from .emulator import Emulator
+from .operators import ALLOCATE, FILL, MOVE, VIEW, base
 from .peak import Peak
 
-ALLOCATE = frozenset("empty empty_like empty_strided new_empty new_empty_strided".split())
-FILL = frozenset("zeros zeros_like new_zeros full full_like new_full ones ones_like fill_ zero_ scalar_tensor".split())
-MOVE = frozenset("clone copy_ contiguous detach alias lift_fresh _to_copy".split())
-VIEW = frozenset(
-    "view _unsafe_view reshape _reshape_alias as_strided t transpose permute expand squeeze unsqueeze slice select "
-    "narrow split split_with_sizes chunk unbind flatten unfold diagonal set_ resize_ view_as_real".split()
-)
 AUTOGRAD = frozenset({"backward", "grad", "vjp", "jvp", "jacobian", "vhp", "hvp"})
 
 
@@ -34,6 +32,8 @@ class Refused(BaseException):
 class Watch(TorchDispatchMode):
     """Refuses operators while an answer of ``backend`` runs, and has ``emulator`` poison what ``empty`` returns.
 
+    permits: says of an operator, named with its namespace, whether a PyTorch answer may call it; any, if None.
+
     While the emulator launches a kernel, the tensor work is the interpreter's own and not the answer's.
     """
 
@@ -44,20 +44,25 @@ class Watch(TorchDispatchMode):
         allowed: frozenset[str],
         emulator: Emulator | Device,
         peak: Peak | None = None,
+        permits: Callable[[str], bool] | None = None,
     ):
         super().__init__()
         self.peak = peak
         self.backend, self.refused, self.allowed, self.emulator = backend, refused, allowed, emulator
+        self.permits = permits
         self.verdict: str | None = None
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if self.emulator.launching:
             return func(*args, **kwargs)
-        name = func._schema.name.split("::")[-1]
-        if name.rstrip("_") in self.refused or name in self.refused:
+        full = func._schema.name
+        name = full.split("::")[-1]
+        if base(name) in self.refused or name in self.refused:
             self._refuse(f"You called {name}, which is the answer itself. Write it out.")
-        if self.backend == "triton" and not self._is_move(name, args, kwargs):
+        if self.backend == "torch":
+            self._check_torch(full, args)
+        elif not self._is_move(name, args, kwargs):
             self._refuse(
                 f"You computed with PyTorch ({name}) outside the kernel. Do it in the kernel, on the block it loaded."
             )
@@ -68,6 +73,18 @@ class Watch(TorchDispatchMode):
             self.peak.note(result)
         return result
 
+    def _check_torch(self, name: str, args: tuple) -> None:
+        if "autograd" in self.refused and (_dual() or any(_recorded(a) for a in args)):
+            self._refuse(
+                f"PyTorch differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
+                "The derivative is the exercise: write its formula, on the tensors as they come."
+            )
+        if self.permits is not None and not self.permits(name):
+            self._refuse(
+                f"You called {base(name)}, which is not among the operators that this answer may call: it does more "
+                "than one step. Write it out with basic operators (arithmetic, exp, log, sums, products of matrices)."
+            )
+
     def _is_move(self, name: str, args: tuple, kwargs: dict) -> bool:
         if name == "_to_copy" and kwargs.get("dtype") not in (None, args[0].dtype):
             return False  # a conversion rounds: it is arithmetic
@@ -76,6 +93,14 @@ class Watch(TorchDispatchMode):
     def _refuse(self, why: str):
         self.verdict = why
         raise Refused(why)
+
+
+def _dual() -> bool:
+    return forward_ad._current_level >= 0
+
+
+def _recorded(argument) -> bool:
+    return isinstance(argument, torch.Tensor) and argument.requires_grad and torch.is_grad_enabled()
 
 
 class WatchFunctions(TorchFunctionMode):

@@ -70,8 +70,11 @@ class Report:
     fingerprint: the wild bug that computes the same wrong values, if one does. fingerprint_story: what it did.
     traffic: ``{"loaded", "stored", "least"}`` in bytes, ``"ratio"``, ``"allowed"`` (a ratio or None), ``"tensors"``.
     compile: ``{"status", "reason", "targets": [{target, status, registers, spills, shared, load_bits, message}]}``.
-    environment: ``{"python", "torch", "triton", "device", "mode"}``.
+    environment: ``{"python", "torch", "triton", "device", "mode"}``, and ``"seed"`` of the random inputs.
     notes: sentences on what the emulator cannot show for the operations this answer used.
+    timed_out: whether a time limit ended a call; a second check of the same answer may find something else.
+    stopped_in: ``{"cell", "reason"}`` where a cell's own statements broke a limit or ended the process while the answer
+    was loaded.
     """
 
     exercise: str
@@ -86,6 +89,8 @@ class Report:
     compile: dict | None
     environment: dict
     notes: tuple[str, ...] = ()
+    timed_out: bool = False
+    stopped_in: dict | None = None
 
     def __bool__(self) -> bool:
         return self.passed

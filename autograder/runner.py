@@ -8,6 +8,7 @@ debugger).
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ from .gradient import with_gradient
 from .interpret import ensure_runnable, interpreted
 from .launches import plain_launches
 from .method import NoLaunches, Refused, Watch, WatchFunctions
+from .operators import is_permitted
 from .peak import Peak
 from .source import trace
 
@@ -36,6 +38,7 @@ class Trouble:
     message: str
     details: str = ""
     error: str = ""  # the exception's class name where kind is "raised"
+    cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
 
 
 @dataclass
@@ -53,12 +56,31 @@ class Outcome:
     peak: int = 0  # bytes: the most that tensors took at once, beside the arguments
     looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
     undefined: bool = False  # whether a load had masked-off lanes and no `other`
+    decoy: "tuple[Decoy, Outcome] | None" = None  # of an isolated answer: what it was called on before, and what came
+
+
+@dataclass(frozen=True)
+class Decoy:
+    """Arguments that nobody can foresee, of the same layout as those of a call. valid: whether the exercise's contract
+    covers them, so that there is a right result for them.
+    """
+
+    args: tuple
+    valid: bool
 
 
 class Runner(Protocol):
-    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
+    def call(
+        self,
+        args: tuple,
+        *,
+        shuffle: int | None = None,
+        fill: float | None = None,
+        decoy: Callable[[], Decoy] | None = None,
+    ) -> Outcome:
         """Call the answer once. ``shuffle`` seeds another order of the programs of every launch; ``fill`` is what
-        masked-off lanes without ``other`` hold, poison where it is None.
+        masked-off lanes without ``other`` hold, poison where it is None. An isolated runner makes decoys for ``args``
+        with ``decoy``, and calls the answer on them, too.
         """
 
 
@@ -68,7 +90,7 @@ class Unloadable:
     def __init__(self, trouble: Trouble):
         self.trouble = trouble
 
-    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
+    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
         return Outcome(trouble=self.trouble)
 
 
@@ -92,7 +114,7 @@ class InProcess:
         self.names = exercise.parameters if isinstance(exercise, Witness) else tuple(o.name for o in exercise.outputs)
         self.fewest = exercise.fewest if isinstance(exercise, Witness) else len(self.names)
 
-    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
+    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
         on_device = self.backend == "triton" and not interpreted()
         emulator = Emulator(shuffle=shuffle, fill=fill) if interpreted() else Device()
         tensors = {name: a for name, a in zip(self._parameters(), args, strict=False) if isinstance(a, torch.Tensor)}
@@ -127,7 +149,12 @@ class InProcess:
         """(result, trouble) of one call under the eyes of the emulator and of `method`."""
         refused = getattr(self.exercise, "refused", frozenset())
         allowed = getattr(self.exercise, "allowed", frozenset())
-        watch = Watch(self.backend, refused, allowed, emulator, peak)
+        permits = (
+            None
+            if isinstance(self.exercise, Witness)
+            else partial(is_permitted, gradients=bool(self.exercise.gradient_of))
+        )
+        watch = Watch(self.backend, refused, allowed, emulator, peak, permits)
         functions = WatchFunctions(refused)
         launches = NoLaunches(self.exercise.name)
         # The emulator changes Triton in a hundred places. A PyTorch answer needs none of them.

@@ -3,12 +3,15 @@
 Code is run under a name that ``inspect`` and tracebacks can find its lines by: Triton reads a kernel's source back.
 """
 
+import __future__
+
 import ast
 import linecache
 import sys
 import traceback
 import types
-from dataclasses import dataclass
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .compiler import SEAM
@@ -38,14 +41,28 @@ class Cell:
 
 @dataclass(frozen=True)
 class Answer:
-    """The code of an answer to ``exercise``: cells in the order in which they run, the last of which is to define it.
+    """The code of an answer to ``exercise``: cells in the order in which they run.
 
     setup: code of the course itself that runs first (a chapter's imports). What it imports from the course is left out.
+    after: how many cells follow the one that is to define the function, and may hold what it calls.
     """
 
     exercise: str
     cells: tuple[Cell, ...]
     setup: str = ""
+    after: int = 0
+
+    @property
+    def own(self) -> str:
+        """The name of the cell that is to define the function."""
+        return self.cells[-1 - self.after].name
+
+    def without(self, names: Container[str]) -> "Answer":
+        """This answer without the cells of these names; its own stays in any case."""
+        before = self.cells[: -1 - self.after]
+        after = [cell for cell in self.cells[len(self.cells) - self.after :] if cell.name not in names]
+        kept = [cell for cell in before if cell.name not in names]
+        return replace(self, cells=(*kept, self.cells[-1 - self.after], *after), after=len(after))
 
     @property
     def text(self) -> str:
@@ -62,44 +79,64 @@ def read_file(path: str | Path, exercise: str) -> Answer:
     return Answer(exercise, (Cell(str(path), source),))
 
 
-def load(answer: Answer):
+def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool = False):
     """Runs the cells and returns the function they define. Raises AnswerError.
 
     A cell that fails does not keep later ones from running, as in a notebook; its error is told if the function is
-    missing.
+    missing. done: called after the setup, and after each cell. go_on: nor does a statement that fails keep later ones
+    of its cell from running. Where answers are graded, a comparison with PyTorch's own function stops, and the
+    definitions below it are wanted all the same.
     """
     module = types.ModuleType("answer")
     sys.modules[module.__name__] = module  # Triton and dataclasses look a function's module up by name
     run(Cell("setup", without_imports_of(OURS, answer.setup)), module)
+    done()
     failed: AnswerError | None = None
-    for cell in answer.cells:
-        module.__dict__.pop(
-            answer.exercise, None
-        )  # an earlier answer of that name, in the other backend, is not this one
+    for number, cell in enumerate(answer.cells, 1):
+        if number <= len(answer.cells) - answer.after:
+            # An earlier answer of that name, in the other backend, is not this one.
+            module.__dict__.pop(answer.exercise, None)
         try:
             refuse(cell.source)
-            run(cell, module)
+            run(cell, module, go_on)
         except AnswerRefused:
             raise
         except AnswerError as error:
             failed = error
+        done()
     function = module.__dict__.get(answer.exercise)
     if callable(function):
         return function
     raise failed or AnswerError(f"There is no function {answer.exercise}. Name the function like the exercise.")
 
 
-def run(cell: Cell, module: types.ModuleType) -> None:
-    """Runs one cell in ``module``. Raises AnswerError where it stops."""
+def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
+    """Runs one cell in ``module``. Raises AnswerError where it stops; with go_on, after what comes below."""
     filename = f"<{cell.name}>"
     module.__dict__.setdefault("In", []).append(
         cell.source
     )  # as in IPython: the cells run so far, to find constants in
     linecache.cache[filename] = (len(cell.source), None, cell.source.splitlines(keepends=True), filename)
-    try:
-        exec(compile(cell.source, filename, "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:
-        raise AnswerError(f"Running the code stopped with {type(error).__name__}: {error}", trace(error)) from None
+    failed: AnswerError | None = None
+    for code, flags in _statements(cell.source) if go_on else [(cell.source, 0)]:
+        try:
+            exec(compile(code, filename, "exec", flags, dont_inherit=True), module.__dict__)
+        except (Exception, SystemExit) as error:
+            name = type(error).__name__
+            failed = failed or AnswerError(f"Running the code stopped with {name}: {error}", trace(error))
+    if failed:
+        raise failed
+
+
+def _statements(source: str) -> list[tuple[ast.Module, int]]:
+    """The statements at the top of ``source``, one by one, each with the compiler's flags for what it has imported
+    ``from __future__``.
+    """
+    tree, flags = parse(source), 0
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            flags |= sum(getattr(__future__, name.name).compiler_flag for name in node.names)
+    return [(ast.Module([node], []), flags) for node in tree.body]
 
 
 def refuse(source: str) -> None:

@@ -220,4 +220,5 @@ def target(row: dict) -> str:
 def environment(values: dict) -> str:
     names = {"python": "Python", "torch": "PyTorch", "triton": "Triton"}
     versions = [f"{name} {values[key]}" for key, name in names.items() if values.get(key)]
-    return ", ".join(versions + [str(values[name]) for name in ("device", "mode") if values.get(name)])
+    seed = [f"seed {values['seed']}"] if "seed" in values else []  # with it the same inputs can be made again
+    return ", ".join(versions + [str(values[name]) for name in ("device", "mode") if values.get(name)] + seed)

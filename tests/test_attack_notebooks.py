@@ -12,7 +12,15 @@ from graded_kernels.autograder.sandbox import probe
 from tampered import FULL, TORCH, WITNESS, find
 
 BEST = probe().rung
-SLOW = {"endless_regex", "loop_that_ignores_signals", "memory_bomb", "displays", "wordy_error", "large_outputs"}
+SLOW = {
+    "endless_regex",
+    "endless_cell_that_blames_others",
+    "loop_that_ignores_signals",
+    "memory_bomb",
+    "displays",
+    "wordy_error",
+    "large_outputs",
+}
 ALIKE = set(on_the_judgement.HOOKS) - {"text_formatter", "input_transformer"}  # to attacks that stay
 ALIKE |= {"array_that_agrees", "equals_a_million", "minus_one", "keyboard_interrupt", "asks_for_input", "check_as_raw"}
 ALIKE |= {"no_kernel", "words_as_code", "answer_as_raw_text", "outputs_of_the_wrong_type", "metadata_somewhat_deep"}

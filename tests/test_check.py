@@ -9,10 +9,20 @@ import warnings
 
 import pytest
 import torch
+import triton
+import triton.language as tl
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer, judge
+from graded_kernels.autograder.exercise import Case
 from graded_kernels.autograder.runner import InProcess
 from graded_kernels.autograder.source import Answer, AnswerError, Cell, load
+
+
+@triton.jit
+def constants(x_ptr, sums_ptr, M, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    total = tl.load(x_ptr) * 300.0
+    tl.store(sums_ptr + i, tl.zeros([BLOCK], tl.float32) + total, mask=i < M)
 
 
 def right(x):
@@ -295,5 +305,20 @@ def test_a_check_imports_no_compiler_of_pytorchs_and_hides_from_one_that_is_ther
         compiled = check("silu_forward", torch.compile(silu_forward, backend="eager"), "torch").passed
         print(plain, alone, compiled, "torch._dynamo" in sys.modules)
     """
-    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900)
     assert child.stdout.split() == ["True"] * 4, child.stdout + child.stderr
+
+
+def test_a_kernel_that_loads_too_little_has_not_computed_its_result():
+    """Right on every input: what it gives comes from somewhere else."""
+
+    def row_sum(x):
+        sums = torch.empty(x.shape[0], dtype=x.dtype)
+        constants[(1,)](x, sums, x.shape[0], BLOCK=64)
+        return sums
+
+    same = Case("one number", lambda generator: (torch.full((37, 300), 2.0),), "")
+    record = dataclasses.replace(EXERCISES["row_sum"], cases=(same,))
+    report = judge(record, "triton", InProcess(row_sum, record, "triton"), compiler=False)
+    assert [case.status for case in report.cases] == ["pass", "fail"]
+    assert "It loads 4 bytes, and its inputs are 44,400" in report.cases[1].message

@@ -34,7 +34,7 @@ atexit.register(print, "from an exit handler")
 def run(*arguments, **environment):
     command = [sys.executable, "-m", "graded_kernels.autograder", *map(str, arguments)]
     variables = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"} | environment
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=variables)
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, env=variables)
 
 
 @pytest.fixture
@@ -178,3 +178,34 @@ def test_an_isolated_candle_is_named(answer):
     done = run("check", "silu_backward", answer(CANDLE), "--backend", "torch", "--json")
     data = json.loads(done.stdout)
     assert done.returncode == 1 and "candle 0.4.1-0.5.0" in data["fingerprint"]
+
+
+def test_an_isolated_answer_gets_new_numbers_unless_a_seed_is_given(answer):
+    path = answer(CANDLE)
+    seeds = [json.loads(run("check", "silu_backward", path, "--json").stdout)["environment"]["seed"] for _ in range(2)]
+    assert seeds[0] != seeds[1]
+    first, again, other = (
+        json.loads(run("check", "silu_backward", path, "--json", "--seed", seed).stdout)
+        for seed in (seeds[0], seeds[0], seeds[1])
+    )
+    assert first["cases"] == again["cases"] and first["environment"] == again["environment"]
+    assert [c["worst_ulp"] for c in first["cases"]] != [c["worst_ulp"] for c in other["cases"]]
+    assert json.loads(run("check", "silu_backward", path, "--json", "--in-process").stdout)["environment"]["seed"] == 0
+
+
+def test_a_limit_in_seconds_is_processor_time(answer):
+    path = answer("def silu_backward(dy, x):\n    while True:\n        pass\n")
+    ran = run("check", "silu_backward", path, "--seconds", "0.5", "--json")
+    report = json.loads(ran.stdout)
+    assert ran.returncode == 1 and report["timed_out"] is True
+    assert report["cases"][0]["message"].startswith("The call took more than 0.5 s of processor time")
+    path.write_text(f"while True:\n    pass\n{CANDLE}")
+    ran = run("check", "silu_backward", path, "--total-seconds", "0.5", "--json")
+    assert json.loads(ran.stdout)["stopped_in"]["cell"] == str(path)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "soon", "inf", "nan"])
+def test_a_limit_that_is_no_time_is_wrong_usage(answer, capsys, number):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["check", "silu_backward", str(answer(CANDLE)), f"--seconds={number}"])
+    assert ended.value.code == 2 and f"'{number}' is not a number of seconds above 0" in capsys.readouterr().err

@@ -288,6 +288,6 @@ def test_judged_call_that_should_raise_and_returns_is_evidence():
     record = EXERCISES["label_logits"]
     case = next(c for c in record.cases if c.name == "a label of V")
     runner = InProcess(wild.label_logits_next_row, record, "torch")
-    judged = judge_case(record, case, "torch", runner, torch.Generator().manual_seed(0))
+    judged = judge_case(record, case, "torch", runner, case.inputs(torch.Generator().manual_seed(0)))
     [(returned, mask, *_)] = judged.evidence
     assert judged.result.status == "fail" and mask.all() and returned.shape == mask.shape

@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from both_ways import assert_same
 from graded_kernels.autograder.emulator import Emulator
 from planted import Uninitialised
 
@@ -130,6 +131,12 @@ def test_liger_raises_nothing(name, shuffle):
     assert emulator.launches
     for mine, theirs in zip(ours, right, strict=True):
         torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shuffle", [None, 3], ids=["in order", "shuffled"])
+@pytest.mark.parametrize("name", CASES)
+def test_liger_is_the_same_together_and_one_program_at_a_time(name, shuffle):
+    assert_same(CASES[name], shuffle)
 
 
 def test_liger_in_bfloat16_is_right_where_the_plain_interpreter_truncates():

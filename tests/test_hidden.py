@@ -131,7 +131,7 @@ def test_what_ends_the_check_says_nothing_either(mine):
     """The kind of a trouble comes from the answer's process, as does its message."""
 
     class Runner:
-        def call(self, args, *, shuffle=None):
+        def call(self, args, *, shuffle=None, decoy=None):
             if args[0].numel() == 3:
                 return Outcome(trouble=Trouble("refused", f"x is {SECRET}", f"x is {SECRET}", f"x{SECRET}"))
             return Outcome(outputs=(record.oracle(*(a.double() for a in args)).to(args[1].dtype),))
@@ -149,7 +149,7 @@ class Slow:
         self.record, self.late, self.calls = record, record.cases[number], 0
         self.shape = self.late.inputs(torch.Generator().manual_seed(number))[0].shape
 
-    def call(self, args, *, shuffle=None):
+    def call(self, args, *, shuffle=None, decoy=None):
         self.calls += 1
         if args[0].shape == self.shape:
             return Outcome(trouble=Trouble("timeout", "The call did not end within 20 s."))

@@ -152,6 +152,6 @@ def test_imports_from_another_folder_and_without_triton(tmp_path):
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=900,
         )
         assert run.stdout.startswith("0.7310"), run.stderr

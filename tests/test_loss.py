@@ -235,7 +235,7 @@ def test_two_processes_of_which_one_has_no_token(tmp_path):
         for rank in (0, 1)
     ]
     try:
-        said = [p.communicate(timeout=120)[0] for p in processes]
+        said = [p.communicate(timeout=900)[0] for p in processes]
     finally:
         for p in processes:
             p.kill()

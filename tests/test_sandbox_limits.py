@@ -1,9 +1,12 @@
 """What a call may take: time, memory, output. Each limit has a sentence of its own, and ends nothing but the call."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.sandbox import Isolated, Limits, Worker, probe
+from graded_kernels.autograder.sandbox import Budget, Isolated, Limits, Worker, linux, probe
 from graded_kernels.autograder.source import Answer, Cell
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
@@ -19,28 +22,49 @@ def worker():
         yield shared
 
 
-def isolated(body: str, worker: Worker, **limits) -> Isolated:
+def isolated(body: str, worker: Worker, notebook: Budget | None = None, **limits) -> Isolated:
     source = f"import ctypes, sys, time\nimport torch\n\ncalls = []\n\n\ndef silu_forward(x):\n{body}{RIGHT}"
     code = Answer("silu_forward", (Cell("cell", source),))
-    return Isolated(code, EXERCISES["silu_forward"], "torch", limits=Limits(**limits), worker=worker)
+    record = EXERCISES["silu_forward"]
+    return Isolated(code, record, "torch", limits=Limits(**limits), notebook=notebook, worker=worker)
 
 
-def test_a_call_that_takes_too_long_is_ended(worker):
-    with isolated("    time.sleep(30)\n", worker, seconds=0.5) as runner:
+def compute(seconds: str) -> str:
+    """Takes so much of a processor, however many others want it."""
+    return f"    until = time.process_time() + {seconds}\n    while time.process_time() < until:\n        pass\n"
+
+
+def test_a_call_that_computes_too_long_is_ended(worker):
+    with isolated("    while True:\n        pass\n", worker, seconds=0.5) as runner:
         trouble = runner.call((X,)).trouble
-    assert (trouble.kind, trouble.message) == ("timeout", "The call did not end within 0.5 s.")
+    said = "The call took more than 0.5 s of processor time, which is the most allowed."
+    assert (trouble.kind, trouble.message, trouble.cell) == ("timeout", said, "")
+
+
+def test_a_call_that_waits_for_its_turn_is_not_ended(worker):
+    """As one does on a busy machine: time goes by, and none of it is a processor's."""
+    with isolated("    time.sleep(1.5)\n", worker, seconds=0.7) as runner:
+        assert runner.call((X,)).trouble is None
+
+
+def test_a_call_that_waits_for_ever_is_ended_by_the_clock(worker):
+    with isolated("    time.sleep(3600)\n", worker, seconds=1.0, wall_factor=1.5) as runner:
+        trouble = runner.call((X,)).trouble
+    said = "The call did not end within 1.5 s by the clock. Most of that time nothing was computed: "
+    assert (trouble.kind, trouble.message) == ("timeout", said + "does something sleep, or wait?")
 
 
 def test_every_call_has_its_own_time(worker):
     """Three calls in one process, each within the limit, all of them beyond it."""
-    with isolated("    time.sleep(0.5)\n", worker, seconds=1.2) as runner:
+    with isolated(compute("0.5"), worker, seconds=1.2) as runner:
         runner.call((X,))
         later = (X.clone(),)
         assert runner.call(later).trouble is None and runner.call(later).trouble is None
 
 
 def test_a_later_call_that_takes_too_long_is_the_second_ones_trouble(worker):
-    with isolated("    calls.append(1)\n    time.sleep(30 * (len(calls) > 2))\n", worker, seconds=1.0) as runner:
+    body = "    calls.append(1)\n    while len(calls) > 2:\n        pass\n"
+    with isolated(body, worker, seconds=1.0) as runner:
         runner.call((X,))
         later = (X.clone(),)
         assert runner.call(later).outputs[0].equal(X * X.sigmoid())
@@ -48,15 +72,76 @@ def test_a_later_call_that_takes_too_long_is_the_second_ones_trouble(worker):
 
 
 def test_all_calls_together_are_limited(worker):
-    with isolated("    time.sleep(2.5)\n", worker, seconds=60.0, total_seconds=4.0) as runner:
+    with isolated(compute("1.5"), worker, seconds=60.0, total_seconds=2.5) as runner:
         assert runner.call((X,)).trouble is None
         for _ in range(2):
             trouble = runner.call((X.clone(),)).trouble
             assert trouble.kind == "timeout"
-            assert trouble.message == "All calls together took 4 s, which is the most they may take."
+            most = "All calls of this answer together took more than 2.5 s of processor time"
+            assert trouble.message.startswith(most)
+
+
+def test_what_short_calls_took_is_counted_too(worker):
+    """Each ends before anybody looks; together they are too many."""
+    with isolated(compute("0.05"), worker, total_seconds=0.5) as runner:
+        kinds = [runner.call((X.clone(),)).trouble for _ in range(10)]
+    assert kinds[0] is None and kinds[-1].kind == "timeout"
+
+
+def test_all_answers_of_a_notebook_are_limited_together(worker):
+    notebook = Budget("notebook", 2.0)
+    for number in range(3):
+        with isolated(compute("1.2"), worker, notebook, seconds=60.0) as runner:
+            trouble = runner.call((X,)).trouble
+        assert (trouble and trouble.kind) == (None if number == 0 else "timeout")
+    assert trouble.message.startswith("All answers of this notebook together took more than 2 s of processor time")
+
+
+def test_threads_and_children_are_counted():
+    half = "import threading, time\ndef half():\n    until = time.thread_time() + 0.5\n"
+    half += "    while time.thread_time() < until: pass\nthread = threading.Thread(target=half)\nthread.start()\n"
+    half += "thread.join()\n"
+    code = (
+        f"import subprocess, sys\n{half}\nsubprocess.run([sys.executable, '-c', {half!r}])\nprint(flush=True)\ninput()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        assert linux.processor_time(process.pid) >= 1.0
+        process.communicate(b"\n")
+    assert linux.processor_time(process.pid) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "said"),
+    [
+        ("while True: pass", "timeout", "Loading `second` took more than 0.5 s of processor time"),
+        ("import os; os._exit(3)", "crashed", "Loading `second` ended its process with status 3."),
+        ("import os; os._exit(0)", "crashed", "The answer ended its process before it returned"),
+        ("import ctypes; ctypes.string_at(0)", "crashed", "Loading `second` crashed: SIGSEGV."),
+    ],
+)
+def test_a_cell_that_ends_the_process_is_named(line, kind, said, worker):
+    cells = (Cell("first", "import torch"), Cell("second", line), Cell("own", f"def silu_forward(x):\n{RIGHT}"))
+    code = Answer("silu_forward", cells)
+    with Isolated(code, EXERCISES["silu_forward"], "torch", limits=Limits(seconds=0.5), worker=worker) as runner:
+        trouble = runner.call((X,)).trouble
+        assert (trouble.kind, trouble.cell) == (kind, "second") and trouble.message.startswith(said)
+    without = code.without({"second", "own"})
+    assert [cell.name for cell in without.cells] == ["first", "own"]
+    with Isolated(without, EXERCISES["silu_forward"], "torch", worker=worker) as runner:
+        assert runner.call((X,)).trouble is None
+
+
+def test_cells_after_the_answer_may_hold_what_it_calls(worker):
+    cells = (Cell("own", "def silu_forward(x):\n    return helper(x)"), Cell("later", f"def helper(x):\n{RIGHT}"))
+    code = Answer("silu_forward", cells, after=1)
+    assert code.own == "own" and code.without({"later"}).cells == cells[:1]
+    with Isolated(code, EXERCISES["silu_forward"], "torch", worker=worker) as runner:
+        assert runner.call((X,)).trouble is None
 
 
 def test_the_start_of_the_worker_is_no_call():
+    """The imports alone take several times as much."""
     with Worker() as own, isolated("", own, total_seconds=1.5) as runner:
         for _ in range(2):
             assert runner.call((X.clone(),)).trouble is None
@@ -65,7 +150,7 @@ def test_the_start_of_the_worker_is_no_call():
 @pytest.mark.parametrize(
     "take",
     [
-        "held = [ctypes.create_string_buffer(b'x' * 2**20) for _ in range(160)]; time.sleep(5)",  # seen by the watch
+        "held = [ctypes.create_string_buffer(b'x' * 2**20) for _ in range(160)]; time.sleep(60)",  # seen by the watch
         "held = torch.ones(1 << 30, dtype=torch.uint8)",  # refused by the limit of the process
         "held = bytearray(1 << 30)",
     ],

@@ -1,12 +1,13 @@
 """What decides about an isolated answer: its outputs' bytes, its inputs' bytes, and what its kernels alone give."""
 
 import dataclasses
+import os
 
 import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.check import judge
+from graded_kernels.autograder.check import arguments, judge
 from graded_kernels.autograder.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, Worker, buffers, probe
 from graded_kernels.autograder.source import Answer, Cell, load
@@ -145,3 +146,38 @@ def test_isolated_and_in_process_reports_are_equal(exercise, backend, worker):
         assert one == other, field.name
     if (exercise, backend) == ("silu_backward", "triton"):
         assert here.notes  # what only a GPU shows, of the exponential
+
+
+# What the answer's process does not know
+
+
+@pytest.mark.parametrize("name, backend", [("silu_forward", "triton"), ("silu_forward", "torch")])
+def test_the_seed_does_not_enter_the_process_of_an_answer(name, backend, worker, monkeypatch):
+    """Nor anything it can be computed from but the numbers themselves."""
+    seed, jobs = 1_234_567, []
+    run = Worker.run
+
+    def heard(self, files, *rest):
+        jobs.append(os.pread(files["job"], 1 << 24, 0).decode())
+        return run(self, files, *rest)
+
+    monkeypatch.setattr(Worker, "run", heard)
+    record = EXERCISES[name]
+    record = dataclasses.replace(record, cases=record.cases[:2])
+    with Isolated(answer(name, backend), record, backend, worker=worker) as runner:
+        assert judge(record, backend, runner, seed=seed, compiler=False).passed
+    assert jobs and not any(str(seed) in job for job in jobs)
+
+
+def test_an_answer_is_judged_on_numbers_that_nobody_could_foresee(worker):
+    """An answer that is right for the public numbers alone, and wrong by one part in a hundred for others."""
+    names = ("ordinary values", "the same shape again", "large values")  # which are the same with every seed
+    cases = tuple(case for case in EXERCISES["silu_forward"].cases if case.name in names)
+    record = dataclasses.replace(EXERCISES["silu_forward"], cases=cases)
+    known = [float(arguments(case, i, 0)[0][0]) for i, case in enumerate(record.cases)]
+    text = f"def silu_forward(x):\n    y = x * x.sigmoid()\n    return y if float(x[0]) in {known} else 1.01 * y\n"
+    code = Answer("silu_forward", (Cell("cell", text),))
+    with Isolated(code, record, "torch", worker=worker) as runner:
+        report = judge(record, "torch", runner)
+    assert [case.status for case in report.cases] == ["fail", "fail", "fail"]
+    assert all("on other random numbers of the same shape" in case.message for case in report.cases)

@@ -10,9 +10,10 @@ import grade_demo
 import pytest
 from classroom import api, assert_success, grade, place, right_answers, scores, shown
 from graded_kernels.autograder.nbgrader import grade as grading
+from graded_kernels.autograder.nbgrader.class_seed import FILE, class_seed
 from graded_kernels.autograder.nbgrader.submission import Submissions
 from graded_kernels.autograder.sandbox import SandboxError
-from tampered import FULL, NOTHING, TORCH, find
+from tampered import FULL, NOTHING, TORCH, WITNESS, add, find
 
 HIDDEN = """
 [[silu_forward]]
@@ -21,6 +22,7 @@ hint = "Which number is 0 where it should not be?"
 x = { values = [0.0, -0.0, 0.7310585786, 4096.0625], dtype = "float32" }
 """
 CHECK = f"{TORCH}-check"
+COMPUTES = "until = time.process_time() + 0.7\n    while time.process_time() < until: pass"
 SETTING = re.compile(r"^c\.(\w+)\.(\w+) = (.*?) *(?:#.*)?$", re.MULTILINE)
 
 
@@ -124,8 +126,9 @@ def test_a_file_that_a_teacher_names_and_that_is_missing_stops_the_run(course):
 @pytest.mark.parametrize(
     ("settings", "line", "said"),
     [
-        ({"seconds": 2.0}, "while True: pass", "did not end within 2 s"),
-        ({"total_seconds": 1.0}, "__import__('time').sleep(0.4)", "All calls together took 1 s"),
+        ({"seconds": 2.0}, "while True: pass", "The call took more than 2 s of processor time"),
+        ({"total_seconds": 1.0}, f"import time; {COMPUTES}", "All calls of this answer together took more than 1 s"),
+        ({"wall_factor": 0.2}, "__import__('time').sleep(60)", "The call did not end within 4 s by the clock"),
         ({"memory_megabytes": 300.0}, "a = torch.ones(400 << 20, dtype=torch.uint8)", "286 MiB of memory"),
         ({"printed_megabytes": 0.05}, "print('x' * 100_000, flush=True)", "printed more than"),
     ],
@@ -136,6 +139,56 @@ def test_a_limit_ends_its_exercise_and_no_other(course, settings, line, said):
     assert_success(with_settings(course, **settings).autograde("tiny", f"limit_{name}"))
     assert scores(course, f"limit_{name}") == FULL | {TORCH: 0}
     assert said in " ".join(shown(course, f"limit_{name}", CHECK).split())
+
+
+ENDLESS = "while True:\n    pass"
+EXITS, FILLS = "import os\n\nos._exit(1)", "held = []\nwhile True:\n    held.append(bytearray(1 << 24))"
+LOOPS = "Loading `added-1` took more than 1 s of processor time, which is the most allowed."
+WITHOUT = f"{LOOPS} This answer was checked without that cell."
+
+
+@pytest.mark.parametrize("before", [WITNESS, TORCH, CHECK])
+@pytest.mark.parametrize("source", [ENDLESS, EXITS, FILLS], ids=["loop", "exit", "memory"])
+def test_a_cell_that_does_not_end_costs_nothing_but_itself(course, before, source):
+    """It is run once; after that the answers are checked without it."""
+    student = f"cell_{[ENDLESS, EXITS, FILLS].index(source)}_{before}"
+    hand_in(course, student)
+    notebook = json.loads(place(course, student).read_text())
+    add(notebook, before, source)
+    place(course, student).write_text(json.dumps(notebook))
+    assert_success(with_settings(course, seconds=1.0, memory_megabytes=300.0).autograde("tiny", student))
+    assert scores(course, student) == FULL
+    text = " ".join(shown(course, student, CHECK).split())
+    assert "This answer was checked without that cell." in text and (source != ENDLESS or WITHOUT in text)
+    assert ("without that cell" in shown(course, student, f"{WITNESS}-check")) == (before == WITNESS)
+
+
+def test_an_answer_that_needs_the_cell_is_told_which(course):
+    hand_in(course, "cell_needed", "halved(1.0)")
+    notebook = json.loads(place(course, "cell_needed").read_text())
+    add(notebook, TORCH, f"def halved(number):\n    return number / 2\n\n\n{ENDLESS}")
+    place(course, "cell_needed").write_text(json.dumps(notebook))
+    assert_success(with_settings(course, seconds=1.0).autograde("tiny", "cell_needed"))
+    assert scores(course, "cell_needed") == FULL | {TORCH: 0}
+    text = " ".join(shown(course, "cell_needed", CHECK).split())
+    assert WITHOUT in text and "name 'halved' is not defined" in text
+
+
+def test_an_answer_whose_own_cell_does_not_end_costs_its_own_points(course):
+    notebook = right_answers(course)
+    find(notebook, WITNESS)["source"] += f"\n\n{ENDLESS}"
+    place(course, "cell_own").write_text(json.dumps(notebook))
+    assert_success(with_settings(course, seconds=1.0).autograde("tiny", "cell_own"))
+    assert scores(course, "cell_own") == FULL | {WITNESS: 0}
+    assert f"`{WITNESS}` took more than 1 s" in " ".join(shown(course, "cell_own", CHECK).split())
+
+
+def test_a_notebook_has_a_budget(course):
+    hand_in(course, "budget", "while True: pass")
+    assert_success(with_settings(course, notebook_seconds=3.0).autograde("tiny", "budget"))
+    assert scores(course, "budget") == FULL | {TORCH: 0}  # what came before it is graded
+    said = "All answers of this notebook together took more than 3 s of processor time"
+    assert said in " ".join(shown(course, "budget", CHECK).split())
 
 
 def test_without_the_limit_the_same_answers_are_right(course):
@@ -195,3 +248,38 @@ def test_a_batch_says_how_far_it_is_and_how_long_the_rest_will_take(course):
 @pytest.mark.parametrize(("seconds", "words"), [(0.2, "0 s"), (89.4, "89 s"), (90, "2 min"), (3000, "50 min")])
 def test_duration(seconds, words):
     assert grading.duration(seconds) == words
+
+
+# The seed
+
+
+def test_a_class_has_a_seed_of_its_own_and_the_feedback_names_it(course):
+    hand_in(course, "seeded")
+    assert_success(api(course).autograde("tiny", "seeded"))
+    assert_success(api(course).generate_feedback("tiny", "seeded"))
+    seed = class_seed(course, "tiny")
+    assert f"seed {seed}" in shown(course, "seeded", CHECK)
+    assert f"seed {seed}" in (course / "feedback" / "seeded" / "tiny" / "tiny.html").read_text()
+    assert class_seed(course, "both") != seed
+    assert (course / FILE).stat().st_mode & 0o777 == 0o600
+    secret = (course / FILE).read_text().strip()
+    given_out = [path for path in (course / "release").rglob("*") if path.is_file()]
+    assert given_out and not any(path.name == FILE or secret in path.read_text() for path in given_out)
+
+
+def test_a_teacher_may_choose_the_seed(course):
+    hand_in(course, "chosen")
+    assert_success(with_settings(course, seed=17).autograde("tiny", "chosen"))
+    assert "seed 17" in shown(course, "chosen", CHECK)
+
+
+def test_without_its_secret_a_class_is_not_graded(course):
+    hand_in(course, "no_secret")
+    kept = (course / FILE).read_text()
+    try:
+        (course / FILE).write_text("something else")
+        result = api(course).autograde("tiny", "no_secret")
+    finally:
+        (course / FILE).write_text(kept)
+    assert not result["success"] and "Nothing was graded" in result["log"] and "Put the file back" in result["log"]
+    assert not (course / "autograded" / "no_secret").exists()

@@ -31,6 +31,7 @@ class Access:
         self._shadow, self._report, self._hint, self._poisoned = shadow, report, hint, poisoned
         self._undefined = undefined
         self._locks: dict[int, set[int]] = {}
+        self.printed = None  # a stream for what the kernel prints when it compiles; None is the standard output
         self.started = -1
         self.start(0)
 
@@ -149,7 +150,7 @@ class Access:
 
     def _suspect(self, region: Region, values: np.ndarray) -> None:
         """Where a NaN is stored, what the program loaded without `other` may be its source."""
-        if self._suspects and _may_be_poison(region, values):
+        if self._suspects and may_be_poison(region, values):
             self._accuse()
 
     def _accuse(self) -> None:
@@ -231,7 +232,7 @@ def _active(addresses: np.ndarray, mask) -> tuple[np.ndarray, np.ndarray | None]
     return (flat, None) if mask.all() else (flat[mask], mask)
 
 
-def _may_be_poison(region: Region, values: np.ndarray) -> bool:
+def may_be_poison(region: Region, values: np.ndarray) -> bool:
     """Some value is NaN, or not of a floating-point type that numpy knows."""
     if values.dtype.kind == "f":
         return bool(np.isnan(values).any())

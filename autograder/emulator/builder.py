@@ -9,55 +9,38 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
 from . import arithmetic, assembly, float8, libdevice, poison
+from .handles import cast, numpy_type, rounded, wide
 
-_original_numpy_type = interpreter._get_np_dtype
-_numpy_types: dict[str, np.dtype] = {}
 _SEMANTICS = interpreter._ir.MEM_SEMANTIC
 
 
-def numpy_type(dtype: tl.dtype) -> np.dtype:
-    """The numpy type in which the interpreter holds a Triton type, remembered by the scalar's name."""
-    name = dtype.scalar.name
-    if name not in _numpy_types:
-        _numpy_types[name] = _original_numpy_type(dtype)
-    return _numpy_types[name]
-
-
-def _wide(handle: TensorHandle) -> np.ndarray:
-    """The handle's values in a type numpy can compute with."""
-    dtype = handle.dtype.scalar
-    if dtype == tl.bfloat16:
-        return arithmetic.from_bf16(handle.data)
-    return float8.to_float32(handle.data, dtype) if dtype in float8.FORMATS else handle.data
-
-
-def _handle(values: np.ndarray, dtype: tl.dtype) -> TensorHandle:
-    """Values rounded to a Triton type. A comparison's result is int1, whatever was compared."""
-    if values.dtype == np.bool_:
-        return TensorHandle(values, tl.int1)
-    if dtype == tl.bfloat16:
-        return TensorHandle(arithmetic.to_bf16(values), dtype)
-    wanted = numpy_type(dtype)
-    return TensorHandle(values if values.dtype == wanted else values.astype(wanted), dtype)
-
-
-def _cast(values: np.ndarray, target: tl.dtype, to_zero: bool) -> np.ndarray:
-    if target == tl.bfloat16:
-        if values.dtype == np.float64:
-            values = values.astype(np.float32) if to_zero else arithmetic.narrow(values)
-        return arithmetic.to_bf16(values.astype(np.float32), to_zero)
-    if target in float8.FORMATS:
-        return float8.from_floats(values, target)
-    dtype = numpy_type(target)
-    if values.dtype.kind == "f" and dtype.kind in "iu":
-        return arithmetic.to_integer(values, dtype)
-    if to_zero and dtype.kind == "f" and dtype.itemsize < values.itemsize:
-        return arithmetic.truncate(values, dtype)
-    return values.astype(dtype)
-
-
 class StrictBuilder(interpreter.InterpreterBuilder):
-    """Overrides what the interpreter gets wrong; `patches.Patches` checks that each override replaces something."""
+    """Overrides what the interpreter gets wrong; `patches.Patches` checks that each override replaces something.
+
+    unused: True while an atomic runs whose result the kernel does not use.
+    """
+
+    unused = False
+
+    # Python
+
+    def decide(self, data: np.ndarray) -> "int | float | bool":
+        """The one value of a scalar on which Python code depends."""
+        return data.item()
+
+    def holds(self, data: np.ndarray) -> bool:
+        """Whether an assertion is true in every lane."""
+        return bool(data.all())
+
+    def print(self, *values, **options) -> None:
+        print(*values, **options)
+
+    def create_assert(self, condition, message):
+        if not self.holds(condition.data):
+            raise AssertionError(message)
+
+    def create_assume(self, condition):
+        self.create_assert(condition, "Assume failed")
 
     # memory
 
@@ -124,13 +107,13 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     def cast_impl(self, src, dst_type):
         if self._is_foreign(src.dtype, dst_type):
             return super().cast_impl(src, dst_type)
-        return TensorHandle(_cast(_wide(src), dst_type.scalar, False), dst_type.scalar)
+        return TensorHandle(cast(wide(src), dst_type.scalar, False), dst_type.scalar)
 
     def create_fp_to_fp(self, src, dst_type, rounding_mode):
         if self._is_foreign(src.dtype, dst_type):
             return super().create_fp_to_fp(src, dst_type, rounding_mode)
         to_zero = rounding_mode == interpreter._ir.ROUNDING_MODE.RTZ
-        return TensorHandle(_cast(_wide(src), dst_type.scalar, to_zero), dst_type.scalar)
+        return TensorHandle(cast(wide(src), dst_type.scalar, to_zero), dst_type.scalar)
 
     def _is_foreign(self, *types):
         """A float8 that only AMD has: its conversions stay the interpreter's."""
@@ -145,13 +128,13 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     # arithmetic
 
     def binary_op(self, lhs, rhs, op):
-        a, b = _wide(lhs), _wide(rhs)
+        a, b = wide(lhs), wide(rhs)
         if a.dtype == np.bool_ and b.dtype == np.bool_ and op in (np.add, np.subtract, np.multiply):
             return TensorHandle((op(a.astype(np.int8), b.astype(np.int8)) & 1).astype(np.bool_), tl.int1)
-        return _handle(op(a, b), lhs.dtype.scalar)
+        return rounded(op(a, b), lhs.dtype.scalar)
 
     def unary_op(self, arg, op):
-        return _handle(op(_wide(arg)), arg.dtype.scalar)
+        return rounded(op(wide(arg)), arg.dtype.scalar)
 
     def create_mul(self, lhs, rhs):
         product = self.binary_op(lhs, rhs, np.multiply)
@@ -183,8 +166,8 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         dtype = z.dtype.scalar
         if dtype == tl.float64:
             return super().create_fma(x, y, z)
-        rounded = arithmetic.fma(_wide(x), _wide(y), _wide(z))
-        return TensorHandle(_cast(rounded, dtype, False), dtype)
+        odd = arithmetic.fma(wide(x), wide(y), wide(z))
+        return TensorHandle(cast(odd, dtype, False), dtype)
 
     def create_fdiv(self, lhs, rhs):
         if lhs.dtype.scalar == tl.float32:
@@ -195,7 +178,7 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         """A function in float64, rounded once: what every device approximates, and the same on every machine."""
         if loose:
             self.emulator.loose(loose)
-        return _handle(op(_wide(arg).astype(np.float64)), arg.dtype.scalar)
+        return rounded(op(wide(arg).astype(np.float64)), arg.dtype.scalar)
 
     def create_exp(self, arg):
         return self._function(arg, np.exp, "exp")
@@ -230,8 +213,9 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         if a.dtype.scalar == tl.float32 and input_precision != interpreter._ir.INPUT_PRECISION.IEEE:
             self.emulator.loose("dot")
         accumulate = np.float64 if d.data.dtype == np.float64 else np.float32 if d.data.dtype.kind == "f" else np.int32
-        product = np.matmul(_wide(a).astype(accumulate), _wide(b).astype(accumulate))
-        return _handle(product + d.data, d.dtype.scalar)
+        left, right = (np.ascontiguousarray(wide(arg), dtype=accumulate) for arg in (a, b))
+        product = np.matmul(left, right)
+        return rounded(product + d.data, d.dtype.scalar)
 
     def create_gather(self, src, indices, axis):
         """The interpreter's, but an index outside the block is no error of numpy's and does not count from the end."""
@@ -250,8 +234,8 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     def create_extern_elementwise(self, libName, libPath, symbol, argList, retType, isPure):
         if "fast" in symbol:
             self.emulator.loose("fast")
-        values = libdevice.call(symbol, [_wide(arg) for arg in argList])
-        return TensorHandle(_cast(values, retType.scalar, False), retType.scalar)
+        values = libdevice.call(symbol, [wide(arg) for arg in argList])
+        return TensorHandle(cast(values, retType.scalar, False), retType.scalar)
 
     def create_inline_asm(self, inlineAsm, constraints, values, type, isPure, pack):
         self.emulator.loose("fast")

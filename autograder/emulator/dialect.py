@@ -1,6 +1,7 @@
 """Python as Triton's compiler reads it: ``and``, ``or`` and ``not`` on blocks, and what the compiler refuses."""
 
 import ast
+import math
 import sys
 from pathlib import Path
 
@@ -63,6 +64,17 @@ class StrictTransformer(interpreter.ASTTransformer):
         call = _call("asserted", node.test, node.msg or ast.Constant(ast.unparse(node.test)))
         return ast.copy_location(ast.Expr(ast.copy_location(call, node)), node)
 
+    def visit_Expr(self, node):
+        """``tl.atomic_add(...)`` as a statement becomes ``interpreter_semantic.unused(tl.atomic_add, ...)``."""
+        node = self.generic_visit(node)
+        call = node.value
+        name = getattr(getattr(call, "func", None), "attr", getattr(getattr(call, "func", None), "id", ""))
+        if name.startswith("atomic_"):
+            marked = _call("unused", call.func, *call.args)
+            marked.keywords = call.keywords
+            node.value = ast.copy_location(marked, call)
+        return node
+
     def visit_List(self, node):
         """The compiler reads a list as a tuple: it has no ``append``."""
         node = self.generic_visit(node)
@@ -99,8 +111,8 @@ def refuse(why: str) -> None:
 
 
 def asserted(test: object, message: str) -> None:
-    holds = bool(test.handle.data.all()) if isinstance(test, tl.tensor) else bool(test)
-    if not holds:
+    tensor = isinstance(test, tl.tensor)
+    if not (interpreter.interpreter_builder.holds(test.handle.data) if tensor else test):
         raise AssertionError(message)
 
 
@@ -143,12 +155,33 @@ def truth(value: tl.tensor) -> bool:
     caller = sys._getframe(1).f_code.co_filename
     if caller == _SEMANTIC:
         return True
-    data = value.handle.data
-    if data.size == 1:
-        return bool(data.item() if value.dtype != tl.bfloat16 else data.item() & 0x7FFF)
+    shape = tuple(value.type.shape) if value.type.is_block() else ()
+    if math.prod(shape) == 1:
+        data = value.handle.data
+        return interpreter.interpreter_builder.decide(data & 0x7FFF != 0 if value.dtype == tl.bfloat16 else data != 0)
     if caller.startswith(_TRITON):
         return True
     raise ValueError(
-        f"a block of shape {tuple(data.shape)} has no single truth value, and Triton cannot compile a branch on it; "
-        "use `tl.where`"
+        f"a block of shape {shape} has no single truth value, and Triton cannot compile a branch on it; use `tl.where`"
     )
+
+
+def index(value: tl.tensor) -> int:
+    """`range` and indexing ask for a scalar's value. (Triton 3.6 asks numpy, which refuses since 2.4.)"""
+    return int(interpreter.interpreter_builder.decide(value.handle.data))
+
+
+def transposed(value: tl.tensor) -> tl.tensor:
+    return interpreter.interpreter_semantic.permute(value, (1, 0))
+
+
+def unused(function, *args, **named) -> object:
+    """An atomic as a statement: nobody asks for the old values."""
+    if isinstance(function, interpreter.InterpretedFunction):
+        return function(*args, **named)
+    builder = interpreter.interpreter_builder
+    builder.unused = True
+    try:
+        return function(*args, **named)
+    finally:
+        builder.unused = False

@@ -1,6 +1,5 @@
 """The strict emulator: Triton's own interpreter, made honest for the length of a ``with`` block."""
 
-from collections.abc import Iterable
 from types import TracebackType
 
 import numpy as np
@@ -10,6 +9,7 @@ from . import messages, poison
 from .access import Access
 from .findings import EmulatorError, Finding, Place, count, here
 from .launch import Launch
+from .limits import CANNOT_SHOW
 from .memory import Region
 from .patches import Patches
 from .shadow import Shadow
@@ -31,7 +31,15 @@ class Emulator:
     kinds, in order. `hints` holds what is suspicious but may be right: masked loads without ``other`` before a NaN was
     stored, reads of memory nobody wrote, integers that wrapped, indices outside a block. They explain a wrong result;
     alone they are no fault.
+
+    together (a class attribute, True): run as many programs of a launch at one time as ``memory`` allows (`grid`); one
+        program at a time finds the same. A launch that cannot run together, because something is to be reported or an
+        order is needed, is undone and runs one program at a time; `fallbacks` says which, and why.
+    memory (a class attribute, 256 MiB): bytes that the values of the programs running together may take, besides the
+        launch's tensors and copies of those it stores to.
     """
+
+    together, memory = True, 256 << 20
 
     def __init__(self, shuffle: int | None = None, fill: float | None = None):
         self.shuffle, self.fill = shuffle, fill
@@ -45,7 +53,8 @@ class Emulator:
         self._said: set[tuple] = set()
         self._launches: list[Launch] = []
         self._traffic: dict[str, dict[str, int]] = {}
-        self._looser: dict[str, None] = {}
+        self._looser: set[str] = set()
+        self.fallbacks: list[tuple[str, str]] = []  # kernel and reason, by launch
         self._shadows: dict[int, Shadow] = {}
         self._poisoned: dict[int, tuple[int, torch.dtype]] = {}
         self._stamp = 1
@@ -92,7 +101,7 @@ class Emulator:
     @property
     def looser(self) -> tuple[str, ...]:
         """Operations a launch used whose result on a GPU may differ from the emulator's; `CANNOT_SHOW` says how."""
-        return tuple(self._looser)
+        return tuple(operation for operation, _ in CANNOT_SHOW if operation in self._looser)
 
     @property
     def undefined(self) -> bool:
@@ -149,11 +158,11 @@ class Emulator:
             launch.name,
             launch.grid,
             self._stamp,
-            self._shadow,
+            self.shadow,
             self._report,
             self._hint,
-            self._pattern,
-            self._note_undefined,
+            self.pattern,
+            self.note_undefined,
         )
         self._stamp += x * y * z + 1
         self.launching = True
@@ -171,8 +180,8 @@ class Emulator:
     def access(self) -> Access:
         return self._access
 
-    def order(self, programs: int) -> Iterable[int]:
-        return range(programs) if self._random is None else self._random.permutation(programs).tolist()
+    def order(self, programs: int) -> np.ndarray:
+        return np.arange(programs) if self._random is None else self._random.permutation(programs)
 
     def draw_configurations(self) -> None:
         """Before an autotuner chooses: the first configuration wins, or a random one under `shuffle`."""
@@ -182,11 +191,11 @@ class Emulator:
         self._time += 1
         return self._time if self._random is None else float(self._random.random())
 
-    def _note_undefined(self) -> None:
+    def note_undefined(self) -> None:
         self._undefined = True
 
     def loose(self, operation: str) -> None:
-        self._looser[operation] = None
+        self._looser.add(operation)
 
     def hint_wrapped(self, exact: int, wrapped: int) -> None:
         """An int32 product overflowed."""
@@ -204,7 +213,7 @@ class Emulator:
         """`tl.gather` was given an index outside its block."""
         self._hint("gathered-outside", "", lambda place: messages.gathered(index, size, place))
 
-    def _shadow(self, region: Region) -> Shadow:
+    def shadow(self, region: Region) -> Shadow:
         storage = region.tensor.untyped_storage()
         address, nbytes = storage.data_ptr(), storage.nbytes()
         shadow = self._shadows.get(address)
@@ -212,7 +221,7 @@ class Emulator:
             shadow = self._shadows[address] = Shadow(address, nbytes, region.itemsize)
         return shadow
 
-    def _pattern(self, region: Region) -> np.ndarray | None:
+    def pattern(self, region: Region) -> np.ndarray | None:
         storage = region.tensor.untyped_storage()
         nbytes, dtype = self._poisoned.get(storage.data_ptr(), (0, None))
         return poison.of_torch(dtype) if dtype is not None and nbytes == storage.nbytes() else None

@@ -17,6 +17,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from . import advice
 from .access import Access
 from .findings import EmulatorError, Finding, here, place_of
+from .grid import run
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,9 @@ def execute(emulator, executor, args: tuple, options: dict[str, Any]) -> None:
         for name, value in on_host.items()
     }
     try:
-        _programs(fn, ready, grid, access, emulator.order(grid[0] * grid[1] * grid[2]))
+        order = emulator.order(grid[0] * grid[1] * grid[2])
+        if not (emulator.together and order.size and run(emulator, fn, ready, grid, access, order)):
+            _programs(fn, ready, grid, access, order)
     except Exception as error:
         raise _unwrap(error, kernel, access) from error
     finally:
@@ -220,7 +223,7 @@ def _programs(fn, arguments: dict[str, Any], grid: tuple[int, int, int], access:
     builder = interpreter.interpreter_builder
     builder.set_grid_dim(*grid)
     with np.errstate(all="ignore"):
-        for number in order:
+        for number in order.tolist():
             access.start(number)
             builder.set_grid_idx(*access.index(access.program))
             fn(**arguments)

@@ -26,10 +26,10 @@ from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import autotuner, interpreter
 
-from . import builder as builder_module
 from . import dialect, launch, rewrite, shortcuts
 from .builder import StrictBuilder
 from .findings import EmulatorError
+from .handles import numpy_type
 from .reduction import StrictReduce, StrictScan
 
 _NEEDED = {
@@ -51,7 +51,7 @@ _NEEDED = {
     interpreter.GridExecutor: ("__call__", "_init_args_hst", "_restore_args_dev"),
     interpreter.InterpretedFunction: ("rewrite", "rewritten_fn", "__call__"),
     interpreter.FunctionRewriter: ("ast_transformer", "rewrite_ast", "_compile_and_exec"),
-    interpreter.ReduceOps: ("apply_impl", "to_tensor", "sum"),
+    interpreter.ReduceOps: ("apply_impl", "to_tensor"),
     interpreter.ScanOps: ("apply_impl", "to_tensor"),
     autotuner.Autotuner: ("run", "_bench"),
 }
@@ -125,7 +125,7 @@ class Patches:
         smallest = {"min_dot_size": min_dot_size(GPUTarget("cuda", 80, 32))}
         self._set(builder, "codegen_fns", builder.codegen_fns | smallest)
         # Asked several times for each operation; Triton builds a table of all types to answer.
-        self._set(interpreter, "_get_np_dtype", builder_module.numpy_type)
+        self._set(interpreter, "_get_np_dtype", numpy_type)
         for owner, name, quicker in (
             (tl.block_type, "__init__", shortcuts.block_type),
             (tl.tensor, "__init__", shortcuts.tensor),
@@ -159,8 +159,8 @@ class Patches:
         interpreter._patch_builtin(tl.math, builder, scope)
         interpreter._patch_builtin(tl.core.tensor_descriptor_base, builder, scope)
         scope.set_attr(tl.tensor, "__bool__", dialect.truth)
-        # Triton 3.6 asks numpy for the integer of a one-element array, which numpy 2.4 refuses.
-        scope.set_attr(tl.tensor, "__index__", lambda tensor: int(tensor.handle.data.item()))
+        scope.set_attr(tl.tensor, "__index__", dialect.index)
+        scope.set_attr(tl.tensor, "T", property(dialect.transposed))
         self._set(interpreter, "_patch_lang", lambda fn: interpreter._LangPatchScope())
         for name, function in _libdevice().items():
             self._set(cuda_libdevice, name, function)
@@ -169,8 +169,9 @@ class Patches:
 
     def _print_once(self, *values, **options) -> None:
         """A compiler prints when it compiles: once, and not in every program."""
-        if self.emulator.access.started == 1:
-            print(*values, **options)
+        access = self.emulator.access
+        if access.started == 1:
+            print(*values, **({"file": access.printed} if access.printed else {}) | options)
 
     def _kernels(self) -> None:
         semantic = interpreter.interpreter_semantic
@@ -178,6 +179,7 @@ class Patches:
         self._set(semantic, "logical_not", dialect.logical_not)
         self._set(semantic, "asserted", dialect.asserted)
         self._set(semantic, "refuse", dialect.refuse)
+        self._set(semantic, "unused", dialect.unused)
         self._set(semantic, "dot_scaled", dialect.dot_scaled)
         self._set(interpreter.FunctionRewriter, "ast_transformer", dialect.StrictTransformer())
         self._set(interpreter.FunctionRewriter, "_compile_and_exec", rewrite.function)

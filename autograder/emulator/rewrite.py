@@ -77,4 +77,8 @@ def _extreme(builtin, block):
     return choose
 
 
-_OURS = {"min": _extreme(min, "minimum"), "max": _extreme(max, "maximum")}
+def _print(*values, **options):
+    interpreter.interpreter_builder.print(*values, **options)
+
+
+_OURS = {"min": _extreme(min, "minimum"), "max": _extreme(max, "maximum"), "print": _print}

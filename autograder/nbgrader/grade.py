@@ -22,9 +22,10 @@ from ..check import check_answer
 from ..exercise import Case
 from ..hidden import HiddenCasesError, read_cases
 from ..report import Report
-from ..sandbox import RUNGS, Limits, SandboxError, Worker, require
+from ..sandbox import RUNGS, Budget, Limits, SandboxError, Worker, require
 from ..source import Answer, Cell
-from .notebook_code import is_python, plain_python, without_course
+from .class_seed import class_seed
+from .notebook_code import plain_python, without_course
 from .reading import MEGABYTE
 from .rebuild import RECORD, exercise_of, grade_id, is_added, is_answer
 
@@ -42,9 +43,13 @@ class NotGradable(Exception):
 class Grade(NbGraderPreprocessor):
     """Takes the place of nbgrader's ``Execute``. A check that crashes is left to a person; the others are graded."""
 
-    seed = Integer(0, help="Seed of the random inputs. The same one for a whole class.").tag(config=True)
-    seconds = Float(20.0, help="What one call of an answer may take.").tag(config=True)
-    total_seconds = Float(120.0, help="What all calls for one exercise may take together.").tag(config=True)
+    seed = Integer(
+        None, allow_none=True, help="Seed of the random inputs; left out, it is drawn from the secret of the class."
+    ).tag(config=True)
+    seconds = Float(20.0, help="Processor time that one call of an answer may take.").tag(config=True)
+    total_seconds = Float(120.0, help="Processor time that all calls for one exercise may take.").tag(config=True)
+    notebook_seconds = Float(1200.0, help="Processor time that all answers of a notebook may take.").tag(config=True)
+    wall_factor = Float(10.0, help="How many times as long each of these may take by the clock.").tag(config=True)
     memory_megabytes = Float(2048.0, help="What an answer may hold beside its inputs and outputs.").tag(config=True)
     printed_megabytes = Float(1.0, help="What one call of an answer may print.").tag(config=True)
     hidden_cases = Unicode("hidden_cases.toml", help="File in the course root: your own inputs, never released.").tag(
@@ -59,7 +64,9 @@ class Grade(NbGraderPreprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         started, earned, possible, failed = time.monotonic(), 0.0, 0.0, 0
-        learners = learners_code(nb)
+        where = resources["nbgrader"]
+        learners, self._stopped = learners_code(nb), {}
+        self._budget, self._inputs = Budget("notebook", self.notebook_seconds), self._seed(where["assignment"])
         for index, cell in enumerate(nb.cells):
             if not is_check(cell):
                 continue
@@ -73,7 +80,7 @@ class Grade(NbGraderPreprocessor):
                 cell.outputs = not_graded(error)
                 cell.metadata.setdefault(RECORD, {})["not_graded"] = True
                 failed += 1
-        where, seconds = resources["nbgrader"], time.monotonic() - started
+        seconds = time.monotonic() - started
         line = f"{self._progress(where)}{where['student']}, {where['notebook']}: {earned:g} of {possible:g} points"
         self.log.info("%s in %.1f s%s", line, seconds, f", {failed} checks could not be graded" if failed else "")
         return nb, resources
@@ -83,13 +90,37 @@ class Grade(NbGraderPreprocessor):
             sentence = nb.metadata[RECORD]["unreadable"]
             return 0.0, [shown(sentence, f"<p>{html.escape(sentence)}</p>"), result(0.0, points)]
         answer, backend = answer_to(nb, learners, index)
-        own = self._cases().get(answer.exercise, ())
-        report = check_answer(answer, backend, seed=self.seed, worker=self._worker(), limits=self._limits(), cases=own)
+        report, notes = self._checked(answer, backend)
         if not (math.isfinite(report.score) and 0 <= report.score <= 1):
             raise NotGradable(f"its report gave a score of {report.score}")
         score = min(round(points * report.score, 2), points)
         own = next(c for c in nb.cells[:index] if grade_id(c) == f"{answer.exercise}-{backend}")
-        return score, [*remarks(own), shown_report(report), result(score, points)]
+        return score, [*remarks(own), *notes, shown_report(report), result(score, points)]
+
+    def _checked(self, answer: Answer, backend: str) -> tuple[Report, list[NotebookNode]]:
+        """The report, and which of the learner's other cells were left out because they do not end: they cost what
+        depends on them, and one look at each.
+        """
+        cases = self._cases().get(answer.exercise, ())
+        while True:
+            kept = answer.without(self._stopped)
+            report = check_answer(
+                kept,
+                backend,
+                seed=self._inputs,
+                worker=self._worker(),
+                limits=self._limits(),
+                notebook=self._budget,
+                cases=cases,
+            )
+            stop = report.stopped_in
+            if stop:
+                self._stopped[stop["cell"]] = stop["reason"]
+            if not stop or answer.without(self._stopped) == kept:  # nothing stopped, or it stopped in the answer's own
+                break
+        reasons = [self._stopped[cell.name] for cell in answer.cells if cell not in kept.cells]
+        notes = [f"{reason} This answer was checked without that cell." for reason in reasons]
+        return report, [said(notes)] if notes else []
 
     def _worker(self) -> Worker:
         """The process in which all answers of this run are called, each call in a fresh child. Raises SandboxError."""
@@ -105,9 +136,14 @@ class Grade(NbGraderPreprocessor):
         return _shared
 
     def ready(self) -> None:
-        """Tries what every notebook of a run will need. Raises SandboxError, HiddenCasesError."""
+        """Tries what every notebook of a run will need. Raises SandboxError, HiddenCasesError, ClassSecretError."""
         self._cases()
+        self._seed("")
         self._worker()
+
+    def _seed(self, assignment: str) -> int:
+        root = Path(self.parent.parent.coursedir.root)
+        return class_seed(root, assignment) if self.seed is None else self.seed
 
     def _cases(self) -> dict[str, tuple[Case, ...]]:
         path = Path(self.parent.parent.coursedir.root) / self.hidden_cases
@@ -119,7 +155,7 @@ class Grade(NbGraderPreprocessor):
 
     def _limits(self) -> Limits:
         memory, printed = (int(megabytes * MEGABYTE) for megabytes in (self.memory_megabytes, self.printed_megabytes))
-        return Limits(self.seconds, self.total_seconds, memory, printed)
+        return Limits(self.seconds, self.total_seconds, memory, printed, self.wall_factor)
 
     def _progress(self, where: dict) -> str:
         """``[3/30, about 40 s left] ``: which submission of this run it is, and how long the rest will take."""
@@ -178,8 +214,8 @@ def learners_code(nb: NotebookNode) -> dict[int, Cell]:
 def answer_to(nb: NotebookNode, learners: dict[int, Cell], index: int) -> tuple[Answer, str]:
     """The answer that the check cell at ``index`` checks, and its backend.
 
-    It is the learner's code in order up to the answer. Cells added between the answer and its check belong to it: they
-    may hold a helper, and a learner who runs the check has run them. Raises NotGradable.
+    It is the learner's code in order up to the check: cells added between the answer and its check may hold a helper,
+    and a learner who runs the check has run them. Raises NotGradable.
     """
     check = grade_id(nb.cells[index])
     answer_id = check.removesuffix("-check")
@@ -188,11 +224,9 @@ def answer_to(nb: NotebookNode, learners: dict[int, Cell], index: int) -> tuple[
         raise NotGradable(f"`{check}` does not follow an answer cell of the same name")
     setup = next((c.source for c in nb.cells if grade_id(c) == "setup" and is_locked(c)), "")
     at = ids[answer_id]
-    before = [cell for number, cell in learners.items() if number < at]
-    after = [cell.source for number, cell in learners.items() if at < number < index and is_python(cell.source)]
-    last = Cell(learners[at].name, "\n\n".join([learners[at].source, *after]))
+    cells = tuple(cell for number, cell in learners.items() if number < index)
     exercise, backend = exercise_of(answer_id)
-    return Answer(exercise, (*before, last), setup), backend
+    return Answer(exercise, cells, setup, after=sum(at < number < index for number in learners)), backend
 
 
 def shown_report(report: Report) -> NotebookNode:

@@ -19,6 +19,7 @@ from traitlets import Float
 from ..hidden import HiddenCasesError
 from ..sandbox import SandboxError
 from . import folder
+from .class_seed import ClassSecretError
 from .grade import Grade
 from .reading import Unreadable, read
 from .rebuild import RECORD, rebuild, without_submission
@@ -47,7 +48,7 @@ class Submissions(NotebookExporter):
         try:
             Grade(parent=self).ready()
             self._assert_writable()
-        except (SandboxError, HiddenCasesError, PermissionError) as error:
+        except (SandboxError, HiddenCasesError, ClassSecretError, PermissionError) as error:
             self.log.error("Nothing was graded: %s", error)
             raise NbGraderException(str(error)) from None
         for assignment in self.parent.assignments:

@@ -2,7 +2,8 @@
 
     probe()        what works on this machine, and which rung of the ladder that makes; printable
     require(rung)  raises SandboxError below it: "good" for a class, "weak" for one's own code
-    Isolated       the runner; Limits, what a call may take; Worker, to share between answers
+    Isolated       the runner; Limits, what a call may take; Budget, what answers may take together; Worker, to share
+                   between answers
 
 A PyTorch answer is watched: the operator that is the answer is taken out of its process, other roundabout ways are not.
 A Triton answer is proven: its kernels alone, on numbers the rest of it never saw, give what it gave.
@@ -13,7 +14,7 @@ has to expect those grades each class in a virtual machine or a container of its
 
 from .isolated import Isolated
 from .probe import RUNGS, Layer, Probe, SandboxError, probe, require
-from .watch import Limits
+from .watch import Budget, Limits
 from .worker import Worker
 
-__all__ = ["RUNGS", "Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe", "require"]
+__all__ = ["RUNGS", "Budget", "Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe", "require"]

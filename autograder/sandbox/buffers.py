@@ -9,6 +9,7 @@ import fcntl
 import math
 import mmap
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import torch
@@ -148,18 +149,24 @@ def same(shared: Shared, layout: Layout, tensor: torch.Tensor) -> bool:
 
 def decoy(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Other numbers in the same layout: random ones for floats, the same ones in another order for integers."""
+    if tensor.is_floating_point():
+        return changed(tensor, lambda elements: torch.randn(elements.shape, generator=generator))
+
+    def shuffled(elements: torch.Tensor) -> torch.Tensor:
+        order = torch.randperm(elements.numel(), generator=generator)
+        return elements.reshape(-1)[order].reshape(elements.shape)
+
+    return changed(tensor, shuffled)
+
+
+def changed(tensor: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """A tensor of the same layout, with what ``change`` makes of each element of its memory."""
     if apart.is_apart(tensor.shape, tensor.stride()):
         other = apart.far_apart(torch.zeros(tensor.shape, dtype=tensor.dtype))
     else:
         memory = torch.zeros(span(tensor.shape, tensor.stride()), dtype=tensor.dtype)
         other = memory.as_strided(tensor.shape, tensor.stride(), 0)
-    place = _once(other)
-    if tensor.is_floating_point():
-        place.copy_(torch.randn(place.shape, generator=generator))
-    else:
-        values = _once(tensor).reshape(-1)
-        order = torch.randperm(values.numel(), generator=generator)
-        place.copy_(values[order].reshape(place.shape))
+    _once(other).copy_(change(_once(tensor)))
     return other
 
 

@@ -1,14 +1,12 @@
 """Calls of an answer, in a process of its own that ends with them. Nothing here is believed by anybody."""
 
 import contextlib
-import ctypes
 import functools
 import json
 import mmap
 import os
 import sys
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
 import torch
@@ -19,6 +17,7 @@ from ..runner import InProcess, Outcome, Trouble, as_tuple, shares_memory
 from ..source import Answer, AnswerError, AnswerRefused, Cell, load, trace
 from .absent import leave_out_drawing
 from .buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
+from .closed import Closures
 from .recorder import Recorder
 from .replay import Kernels, Player
 
@@ -26,17 +25,28 @@ _TEXT = 50_000  # characters
 _LIMIT = 3 << 20  # bytes of a status; the parent reads a little more than this
 
 
-def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
+def run(job: dict, inputs: int, outputs: int, status: int, go: int, closures: Closures) -> None:
     """Does what ``job`` says. inputs, outputs, status, go: descriptors of shared memory, of shared memory, and of pipes
     to write to and to read from.
 
     job: ``mode`` (``answer | replay``), ``record`` (see `policy`), ``backend``, ``answer`` or, to replay, ``plan`` and
     ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``fill``, ``plan`` (whether to record one) and ``room``
-    (where in ``outputs`` its own go, or null). A line is written after each call; one is waited for before the next.
+    (where in ``outputs`` its own go, or null). An empty line is written after each of the ``steps`` of loading an
+    answer, the setup and every cell, so that the parent knows which one did not end; then a line after each call, and
+    one is waited for before the next.
     """
     write, read = os.write, os.read  # before an answer can put something else in its place
     dump = json.dumps
-    for number, said in enumerate(_calls(job, inputs, outputs), 1):
+    left = job["steps"]
+
+    def loaded(count: int = 1) -> None:
+        nonlocal left
+        left -= count
+        write(status, b"\n" * count)
+
+    for number, said in enumerate(_calls(job, inputs, outputs, closures, loaded), 1):
+        if left:  # loading stopped with an error
+            loaded(left)
         text = dump(said).encode()
         if len(text) > _LIMIT:
             much = Trouble("raised", "The call has more to report than can be read.")
@@ -49,18 +59,19 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
             return
 
 
-def _calls(job: dict, inputs: int, outputs: int) -> Iterator[dict]:
+def _calls(job: dict, inputs: int, outputs: int, closures: Closures, loaded: Callable[[], None]) -> Iterator[dict]:
     record = policy(job["record"])
     memory, room = opened(inputs, os.fstat(inputs).st_size), opened(outputs, os.fstat(outputs).st_size)
     torch.set_num_threads = lambda count: None  # there are no threads to have
     leave_out_drawing()
+    witness, gradient = isinstance(record, Witness), bool(job["record"]["gradient_of"])
+    closures.settle(job["record"]["refused"], witness, gradient)  # before the answer's code can reach anything
     try:
-        function = Repeated(_function(job))
+        function = Repeated(_function(job, loaded))
     except BaseException as error:
         for _ in job["calls"]:
             yield _said(Outcome(trouble=_trouble(error)))
         return
-    _forbid(record)
     for call in job["calls"]:
         yield _one(call, function, record, job["backend"], memory, room)
 
@@ -116,12 +127,12 @@ def _signature(parameters: list[str], needed: int):
     return eval(f"lambda {', '.join(words)}: None")
 
 
-def _function(job: dict):
+def _function(job: dict, loaded: Callable[[], None]):
     if job["mode"] == "replay":
         return Player(job["plan"], Kernels(job["kernels"]))
     given = job["answer"]
     cells = tuple(Cell(name, source) for name, source in given["cells"])
-    return load(Answer(given["exercise"], cells, given["setup"]))
+    return load(Answer(given["exercise"], cells, given["setup"], given["after"]), loaded, go_on=True)
 
 
 def _arguments(specs: list, memory: mmap.mmap) -> tuple:
@@ -159,39 +170,6 @@ class Repeated:
             raise RuntimeError("the result lies in the memory of an earlier result, which is lost; return a new tensor")
         self.held += made
         return result
-
-
-def _forbid(record: Exercise | Witness) -> None:
-    """Takes the operators that are the answer out of PyTorch, below the modes that Python can switch off.
-
-    Not through ``torch.library.Library``, which Python's garbage collector knows and anybody can end: the operators
-    would come back with its end. This object stays, and no search finds it.
-    """
-    library = torch._C._dispatch_library("IMPL", "aten", "", __file__, 0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name in getattr(record, "refused", ()):
-            for form in (name, f"{name}_"):
-                for overload in _overloads(form):
-                    full = form if overload == "default" else f"{form}.{overload}"
-                    for kind in _KINDS:
-                        library.impl(full, kind, _refusal(name), False)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
-
-
-_KINDS = ("CPU", "MkldnnCPU", "NestedTensorCPU", "QuantizedCPU", "SparseCPU", "SparseCsrCPU")  # of tensors
-
-
-def _overloads(name: str) -> list[str]:
-    packet = getattr(torch.ops.aten, name, None)
-    return packet.overloads() if packet is not None else []
-
-
-def _refusal(name: str):
-    def refuse(*args, **kwargs):
-        raise RuntimeError(f"{name} is the answer itself. Write it out.")
-
-    return refuse
 
 
 def _deliver(outputs: tuple, memory: mmap.mmap, begin: int, end: int) -> list[dict]:

@@ -32,7 +32,7 @@ def limit(seconds: float, memory: int, shared: int, addresses: int = 0) -> None:
     _lower(resource.RLIMIT_AS, pages[0] * PAGE + memory + 4 * shared + addresses + _SLACK)
     _lower(resource.RLIMIT_DATA, pages[5] * PAGE + memory + _SLACK)
     _lower(resource.RLIMIT_CPU, int(seconds) + 2)
-    _lower(resource.RLIMIT_FSIZE, max(memory, shared))  # of what it may create in memory: there is no file to write
+    _lower(resource.RLIMIT_FSIZE, 0)  # there is no file to write, and one on a disk in memory is memory
     _lower(resource.RLIMIT_NOFILE, _FILES)
     _lower(resource.RLIMIT_NPROC, 0)
     _lower(resource.RLIMIT_CORE, 0)

@@ -9,20 +9,20 @@ process is dead.
 
 import json
 import os
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
 
 from ..compiler import KernelLaunch
 from ..exercise import Exercise, Witness
-from ..method import ALLOCATE, FILL, MOVE, VIEW
-from ..runner import Outcome, Trouble
+from ..operators import ALLOCATE, FILL, MOVE, VIEW
+from ..runner import Decoy, Outcome, Trouble
 from ..source import Answer
 from . import buffers, kernels, plan, results
 from .buffers import Layout, Shared
 from .status import Status, clean
-from .watch import SHOWN, Between, Ended, Limits
+from .watch import SHOWN, Budget, Ended, Limits, Task
 from .worker import Worker, WorkerLost
 
 _ALONE = "Your kernels, run again without the rest of the code,"
@@ -35,7 +35,7 @@ _LOST = "The process that runs the answers ended during the call."
 @dataclass(frozen=True)
 class _Call:
     """One of the calls that a child makes. room: which memory takes the outputs, if they are of interest. plan: whether
-    what is done with the tensors is recorded.
+    what is done with the tensors is recorded, in place of a call.
     """
 
     args: tuple
@@ -43,6 +43,7 @@ class _Call:
     shuffle: int | None = None
     fill: float | None = None
     plan: bool = False
+    needed: bool = True  # whether the calls after it are made only if it succeeds
 
 
 @dataclass
@@ -52,12 +53,13 @@ class _Known:
     args: tuple
     first: Outcome
     second: Outcome | None = None  # of another call in the same process, until somebody asks for it
-    before: tuple[Outcome, Status] | None = None  # of the call on other numbers
+    before: tuple[Outcome, Status] | None = None  # of the call on a decoy
 
 
 class Isolated:
     """Calls an answer in a worker. ``record`` decides what the worker hears: names, and what is refused or allowed.
 
+    notebook: a budget that this answer shares with others.
     worker: one to share between answers; otherwise one is started, and ended with the ``with`` block.
     rung: the isolation to use if a worker is started, the best there is by default. Raises SandboxError where it is
     not to be had.
@@ -70,6 +72,7 @@ class Isolated:
         backend: str,
         *,
         limits: Limits = Limits(),  # noqa: B008  frozen
+        notebook: Budget | None = None,
         worker: Worker | None = None,
         rung: str | None = None,
     ):
@@ -77,7 +80,7 @@ class Isolated:
         self._own = None if worker else Worker(rung)
         self._worker = worker or self._own
         self._text = kernels.text_of(answer)
-        self._spent = 0.0
+        self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._shapes: dict[str, list[Layout]] = {}
         self._last: _Known | None = None
         self._new = True
@@ -90,23 +93,32 @@ class Isolated:
         if self._own:
             self._own.close()
 
-    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
+    def call(
+        self,
+        args: tuple,
+        *,
+        shuffle: int | None = None,
+        fill: float | None = None,
+        decoy: Callable[[], Decoy] | None = None,
+    ) -> Outcome:
         """See `Runner.call`. Troubles beside an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
 
-        Calls are made in a process that has called the answer on other numbers of the same layout, but for the very
-        first one. A second call with the same arguments is a proof: of a Triton answer the kernels alone are called
-        (see `replay`), and must give what the answer gave.
+        Calls are made in a process that has called the answer on a decoy, but for the very first one. A second call
+        with the same arguments is a proof: of a Triton answer the kernels alone are called (see `replay`), and must
+        give what the answer gave. What came for a decoy is in the outcome of the first or of the second call. Where
+        ``decoy`` is left out, it is any numbers of the same layout.
         """
+        decoy = decoy or (lambda: any_numbers(args))
         if fill is not None:
-            return self._called(args, shuffle, fill).first
+            return self._called(args, shuffle, decoy, fill).first
         known = self._last
         if known is None or known.args is not args:
-            self._last = self._called(args, shuffle)
+            self._last = self._called(args, shuffle, decoy)
             return self._last.first
         if self.backend == "triton" and shuffle is not None and known.first.outputs is not None:
-            return self._proof(known, shuffle)
+            return self._proof(known, shuffle, decoy)
         if known.second is None:
-            return self._called(args, shuffle).first
+            return self._called(args, shuffle, decoy).first
         again, known.second = known.second, None
         return again
 
@@ -117,33 +129,44 @@ class Isolated:
         that is done with ``args``, in a process that holds the kernels and nothing else of it: what was computed
         elsewhere is not there.
         """
-        recorded = self._recorded(self._called(args, None))
-        return recorded if isinstance(recorded, Outcome) else self._replayed(recorded, args, shuffle)
+        recorded = self._recorded(self._called(args, None, lambda: any_numbers(args)))
+        return recorded if isinstance(recorded, Outcome) else self._replayed(recorded, [_Call(args, 0, shuffle)])[0]
 
-    def _called(self, args: tuple, shuffle: int | None, fill: float | None = None) -> _Known:
-        """Calls the answer in a fresh process: on other numbers, in Triton for the record, then on ``args``."""
+    def _called(
+        self, args: tuple, shuffle: int | None, decoy: Callable[[], Decoy], fill: float | None = None
+    ) -> _Known:
+        """Calls the answer in a fresh process: on a decoy, in Triton for the record, then on ``args``."""
         job, triton = {"mode": "answer", "answer": self._code()}, self.backend == "triton"
         alone, self._new = self._new and not triton, False
         if alone or isinstance(self.record, Witness):
             return _Known(args, self._ask(job, [_Call(args, room=0)])[0][0])
-        calls = [_Call(_other_numbers(args), plan=triton), _Call(args, room=0, shuffle=shuffle, fill=fill)]
-        calls += [] if triton else [_Call(args, room=1)]
+        other = decoy()
+        if triton:
+            calls = [_Call(other.args, plan=True, needed=False), _Call(args, 0, shuffle, fill)]
+        else:
+            calls = [_Call(other.args, 2, needed=False), _Call(args, 0), _Call(args, 1)]
         before, *rest = self._ask(job, calls)
-        return _Known(args, *(outcome for outcome, _ in rest or [before]), before=before)
+        known = _Known(args, *(outcome for outcome, _ in rest or [before]), before=before)
+        if rest and not triton:
+            known.first.decoy = other, before[0]
+        return known
 
-    def _proof(self, known: _Known, shuffle: int) -> Outcome:
+    def _proof(self, known: _Known, shuffle: int, decoy: Callable[[], Decoy]) -> Outcome:
         recorded, first = self._recorded(known), known.first
         if isinstance(recorded, Outcome):
             return recorded
-        shuffled = self._replayed(recorded, known.args, shuffle)
+        other = decoy()
+        came, *rest = self._replayed(recorded, [_Call(other.args, 1, needed=False), _Call(known.args, 0, shuffle)])
+        shuffled = rest[0] if rest else came
         if shuffled.trouble:
             return shuffled
         # Where the order of the programs makes a difference, it takes a run in order to tell that from a cheat.
-        alike = _same_bits(first, shuffled) or _same_bits(first, self._replayed(recorded, known.args, None))
+        alike = _same_bits(first, shuffled) or _same_bits(first, self._replayed(recorded, [_Call(known.args, 0)])[0])
         if not alike:
             return Outcome(trouble=Trouble("refused", f"{_ALONE} give another result: {_ELSEWHERE}"))
         if first.traffic != shuffled.traffic or _signatures(first) != _signatures(shuffled):
             return Outcome(trouble=Trouble("refused", f"{_ALONE} are launched otherwise, or move other bytes."))
+        shuffled.decoy = other, came
         return shuffled
 
     def _recorded(self, known: _Known) -> tuple[dict, dict] | Outcome:
@@ -157,15 +180,14 @@ class Isolated:
         except plan.BadPlan as error:
             return Outcome(trouble=Trouble("refused", f"{_UNKNOWN}: {error}."))
 
-    def _replayed(self, recorded: tuple[dict, dict], args: tuple, shuffle: int | None) -> Outcome:
+    def _replayed(self, recorded: tuple[dict, dict], calls: list[_Call]) -> list[Outcome]:
         steps, cut_out = recorded
-        outcome = self._ask(
-            {"mode": "replay", "plan": steps, "kernels": cut_out}, [_Call(args, room=0, shuffle=shuffle)]
-        )[0][0]
-        if outcome.trouble and outcome.trouble.kind in ("raised", "refused", "stub"):
-            message = f"{_ALONE} give no result: {outcome.trouble.message}"
-            outcome.trouble = replace(outcome.trouble, kind="refused", message=message)
-        return outcome
+        found = [outcome for outcome, _ in self._ask({"mode": "replay", "plan": steps, "kernels": cut_out}, calls)]
+        for outcome in found:
+            if outcome.trouble and outcome.trouble.kind in ("raised", "refused", "stub"):
+                message = f"{_ALONE} give no result: {outcome.trouble.message}"
+                outcome.trouble = replace(outcome.trouble, kind="refused", message=message)
+        return found
 
     def _checked(self, given, args: tuple) -> dict:
         if not isinstance(given, dict) or "reason" in given:
@@ -176,7 +198,8 @@ class Isolated:
 
     def _code(self) -> dict:
         cells = [[cell.name, cell.source] for cell in self.answer.cells]
-        return {"exercise": self.answer.exercise, "cells": cells, "setup": self.answer.setup}
+        own = self.answer
+        return {"exercise": own.exercise, "cells": cells, "setup": own.setup, "after": own.after}
 
     def _policy(self) -> dict:
         exercise = self.record.exercise if isinstance(self.record, Witness) else self.record
@@ -197,20 +220,22 @@ class Isolated:
         A call's arguments are in memory when it begins, and not before: what was recorded on the numbers that were
         there earlier owes nothing to them.
         """
-        if self._spent >= self.limits.total_seconds:
-            return [(Outcome(trouble=Trouble("timeout", results.too_long(self.limits))), Status())]
+        for budget in self._budgets:
+            if broken := budget.broken(self.limits.wall_factor):
+                return [(Outcome(trouble=Trouble("timeout", results.too_long(broken))), Status())]
         held = calls[0].args
         layouts = buffers.lay_out(_tensors(held))
         expected = buffers.size_of(self._expected(calls[-1].args))
         room = expected + _ROOM
         rooms = [None if call.room is None else (call.room * room, call.room * room + room) for call in calls]
-        job |= {"record": self._policy(), "backend": self.backend}
+        steps = 1 + len(self.answer.cells) if job["mode"] == "answer" else 0
+        job |= {"record": self._policy(), "backend": self.backend, "steps": steps}
         job["calls"] = [
             {"args": _specs(call.args, layouts), "shuffle": call.shuffle, "fill": call.fill}
             | {"plan": call.plan, "room": where}
             for call, where in zip(calls, rooms, strict=True)
         ]
-        with Shared(buffers.size_of(layouts)) as inputs, Shared(room * sum(map(bool, rooms))) as outputs:
+        with Shared(buffers.size_of(layouts)) as inputs, Shared(room * len(list(filter(None, rooms)))) as outputs:
             _put(inputs, layouts, held)
             for begin, _ in filter(None, rooms):
                 outputs.memory[begin : begin + expected] = bytes([buffers.POISON]) * expected
@@ -218,17 +243,18 @@ class Isolated:
             def between(made: int, said: bytes) -> bool:
                 """Whether to go on after so many calls; if so, the next one's arguments are put in their place."""
                 last, following = calls[made - 1 : made + 1]
-                if last.room is not None and results.failed(said, made):
+                if last.needed and results.failed(said, made):
                     return False
                 if following.args is not last.args:
                     _put(inputs, layouts, following.args)
                 return True
 
             try:
-                ended = self._run(job, inputs, outputs, len(calls), between, sum(one.addresses for one in layouts))
+                shared, addresses = inputs.nbytes + outputs.nbytes, sum(one.addresses for one in layouts)
+                ended = self._run(job, inputs, outputs, Task(job["steps"], len(calls), between, shared, addresses))
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
-            found = results.of(ended, rooms, outputs, self.record, self.limits, self._text)
+            found = results.of(ended, rooms, outputs, self.record, self.limits, self._text, self._loading(ended, job))
             for call, (outcome, _) in zip(calls, found, strict=False):
                 outcome.mutated = self._mutated(inputs, layouts, call.args)
         return found
@@ -250,18 +276,18 @@ class Isolated:
             self._shapes[key] = results.expected(self.record, args)
         return self._shapes[key]
 
-    def _run(self, job: dict, inputs: Shared, outputs: Shared, calls: int, between: Between, addresses: int) -> Ended:
+    def _loading(self, ended: Ended, job: dict) -> str:
+        """The cell that was being loaded when the child ended, if one was."""
+        names = ["setup", *(cell.name for cell in self.answer.cells)]
+        return names[ended.loaded] if ended.loaded < job["steps"] else ""
+
+    def _run(self, job: dict, inputs: Shared, outputs: Shared, task: Task) -> Ended:
         with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as file:
             file.write(json.dumps(job).encode())
             file.seek(0)
             files = {"job": file.fileno(), "inputs": inputs.file, "outputs": outputs.file}
-            limits = replace(self.limits, total_seconds=self.limits.total_seconds - self._spent)
             self._worker.ready()  # its start is nobody's time
-            begin = time.monotonic()
-            try:
-                ended = self._worker.run(files, limits, inputs.nbytes + outputs.nbytes, calls, between, addresses)
-            finally:
-                self._spent += time.monotonic() - begin
+            ended = self._worker.run(files, task, self.limits, self._budgets)
         self.printed = clean(ended.printed, SHOWN)
         return ended
 
@@ -280,10 +306,10 @@ def _signatures(outcome: Outcome) -> list:
     return sorted(repr((launch.kernel, launch.signature, launch.constants)) for launch in known)
 
 
-def _other_numbers(args: tuple) -> tuple:
-    """Arguments of the same layout that nobody can foresee."""
+def any_numbers(args: tuple) -> Decoy:
+    """Arguments of the same layout that nobody can foresee, and that may be no valid ones."""
     chance = torch.Generator().manual_seed(int.from_bytes(os.urandom(7)))
-    return tuple(buffers.decoy(a, chance) if isinstance(a, torch.Tensor) else a for a in args)
+    return Decoy(tuple(buffers.decoy(a, chance) if isinstance(a, torch.Tensor) else a for a in args), valid=False)
 
 
 def _tensors(args: tuple) -> list[torch.Tensor]:

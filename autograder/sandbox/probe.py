@@ -18,6 +18,9 @@ MEANING = {
 }
 
 
+_PATIENCE = 300  # seconds for an interpreter to start and try a few calls, on a busy machine
+
+
 class SandboxError(Exception):
     """The isolation that was asked for is not to be had here. The message says what to do."""
 
@@ -114,7 +117,7 @@ def _tried(settings: dict, layers: tuple[str, ...], walled: bool) -> dict[str, s
             wall + launcher.python(settings),
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=_PATIENCE,
             env=launcher.environment(),
             cwd="/",
         )

@@ -14,7 +14,7 @@ import triton.language as tl
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import interpreter
 
-from ..method import ALLOCATE
+from ..operators import ALLOCATE
 from .plan import CONSTANT
 
 

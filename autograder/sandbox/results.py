@@ -9,7 +9,7 @@ from ..runner import Outcome, Trouble, as_tuple
 from . import status
 from .buffers import Layout, Shared, contiguous, rounded
 from .status import Described, Garbled, Status, clean
-from .watch import Ended, Limits
+from .watch import Broken, Ended, Limits
 
 _NO_MEMORY = "can't allocate memory"  # PyTorch's words, in a RuntimeError
 _LEFT = "The answer ended its process before it returned, or wrote into the grader's channel."
@@ -35,17 +35,20 @@ def of(
     record: Exercise | Witness,
     limits: Limits,
     source: str,
+    loading: str,
 ) -> list[tuple[Outcome, Status]]:
     """For each call that was begun the outcome, and the status it was read from.
 
     rooms: for each call where in ``outputs`` its own are. A child that was killed or ended badly did so in the last
-    call. source: the text that the answer's kernels were defined in.
+    call. source: the text that the answer's kernels were defined in. loading: the cell whose own statements were
+    running when the child ended, if they were.
     """
     found = [_one(line, room, outputs, record, limits, source) for line, room in zip(ended.said, rooms, strict=False)]
     if ended.killed or ended.status:
-        return [*found[: ended.begun - 1], (Outcome(trouble=_end_of(ended, limits)), Status())]
+        return [*found[: ended.begun - 1], (Outcome(trouble=_end_of(ended, limits, loading)), Status())]
     if len(found) < ended.begun:
-        found.append((Outcome(trouble=Trouble("crashed", _LEFT, clean(ended.printed, status.DETAILS))), Status()))
+        details = clean(ended.printed, status.DETAILS)
+        found.append((Outcome(trouble=Trouble("crashed", _LEFT, details, cell=loading)), Status()))
     return found
 
 
@@ -93,28 +96,43 @@ def _one(
     return outcome, said
 
 
-def _end_of(ended: Ended, limits: Limits) -> Trouble:
-    printed = clean(ended.printed, status.DETAILS)
-    if ended.killed == "total_seconds":
-        return Trouble("timeout", too_long(limits), printed)
-    if ended.killed == "seconds" or ended.status == -signal.SIGXCPU:
-        return Trouble("timeout", f"The call did not end within {limits.seconds:g} s.", printed)
-    if ended.killed == "memory":
-        return Trouble("memory", _too_much(limits), printed)
-    if ended.killed == "printed":
-        most = f"The call printed more than {limits.printed:,} bytes, which is the most it may print."
-        return Trouble("output", f"{most} Take out what prints in a loop.", printed)
-    if ended.status < 0:
-        return Trouble("crashed", f"The call crashed: {signal.Signals(-ended.status).name}.", printed)
-    return Trouble("crashed", f"The call ended its process with status {ended.status}.", printed)
+def _end_of(ended: Ended, limits: Limits, loading: str) -> Trouble:
+    kind, message = _reason(ended, limits, f"Loading `{loading}`" if loading else "The call")
+    return Trouble(kind, message, clean(ended.printed, status.DETAILS), cell=loading)
 
 
-def _too_much(limits: Limits) -> str:
-    return f"The call took more than {limits.memory >> 20:,} MiB of memory."
+def _reason(ended: Ended, limits: Limits, what: str) -> tuple[str, str]:
+    """The kind of trouble and its sentence, about ``what`` was being done."""
+    killed = ended.killed
+    if killed is None and ended.status == -signal.SIGXCPU:
+        killed = Broken("processor", seconds=limits.seconds)
+    if killed is None and ended.status < 0:
+        return "crashed", f"{what} crashed: {signal.Signals(-ended.status).name}."
+    if killed is None:
+        return "crashed", f"{what} ended its process with status {ended.status}."
+    if killed.kind == "memory":
+        return "memory", _too_much(limits, what)
+    if killed.kind == "printed":
+        most = f"{what} printed more than {limits.printed:,} bytes, which is the most it may print."
+        return "output", f"{most} Take out what prints in a loop."
+    return "timeout", too_long(killed, what)
 
 
-def too_long(limits: Limits) -> str:
-    return f"All calls together took {limits.total_seconds:g} s, which is the most they may take."
+def _too_much(limits: Limits, what: str = "The call") -> str:
+    return f"{what} took more than {limits.memory >> 20:,} MiB of memory."
+
+
+_TOGETHER = {"answer": "All calls of this answer together", "notebook": "All answers of this notebook together"}
+
+
+def too_long(broken: Broken, what: str = "") -> str:
+    """The sentence on a limit in seconds. what: was being done when it was broken."""
+    who = _TOGETHER.get(broken.scope, what)
+    last = f" {what} came last." if what and who != what else ""
+    if broken.kind == "processor":
+        return f"{who} took more than {broken.seconds:g} s of processor time, which is the most allowed.{last}"
+    asks = "Most of that time nothing was computed: does something sleep, or wait?"
+    return f"{who} did not end within {broken.seconds:g} s by the clock. {asks}{last}"
 
 
 def _wrong_number(described: tuple[Described, ...] | None, record: Exercise | Witness) -> Trouble | None:

@@ -52,6 +52,9 @@ NUMBERS = {
     "msgget": (68, 186),
     "semget": (64, 190),
     "mq_open": (240, 180),
+    # memory that is mapped nowhere, so that no limit on a process counts it
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
     # what Landlock does not cover: metadata of files that can be named
     "truncate": (76, 45),
     "chmod": (90, None),

@@ -9,10 +9,11 @@ import socket
 import subprocess
 import tempfile
 import threading
+from collections.abc import Sequence
 
 from . import bubblewrap, launcher, paths
 from .probe import RUNGS, SandboxError, probe, require
-from .watch import Between, Child, Ended, Limits
+from .watch import Budget, Child, Ended, Limits, Task
 
 _START = 120.0  # seconds for the worker's imports, on a slow disk
 
@@ -56,17 +57,14 @@ class Worker:
             self._process.wait()
         self._process = self._control = None
 
-    def run(
-        self, files: dict[str, int], limits: Limits, shared: int, calls: int, between: Between, addresses: int = 0
-    ) -> Ended:
-        """One child, from fork to death, for up to so many calls. files: descriptors of ``job``, ``inputs``,
-        ``outputs``. shared: bytes of the latter two. between: see `Between`. addresses: bytes of
-        addresses that inputs take where nothing lies.
+    def run(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Ended:
+        """One child, from fork to death. files: descriptors of ``job``, ``inputs``, ``outputs``. budgets: of what it
+        takes, which is added to them.
         """
         with self._lock:
             self.ready()
             try:
-                return self._run(files, limits, shared, calls, between, addresses)
+                return self._run(files, task, limits, budgets)
             except BaseException as error:  # an interruption, too, leaves a call without an answer behind
                 self.close()
                 if isinstance(error, OSError | ValueError | LookupError | TypeError):
@@ -119,10 +117,9 @@ class Worker:
                 reason = complaints.read().decode(errors="replace").strip()[-1000:]
                 raise SandboxError(f"the worker did not start: {reason or 'no reason given'}")
 
-    def _run(
-        self, files: dict[str, int], limits: Limits, shared: int, calls: int, between: Between, addresses: int = 0
-    ) -> Ended:
-        wanted = {"seconds": calls * limits.seconds, "memory": limits.memory, "shared": shared, "addresses": addresses}
+    def _run(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Ended:
+        wanted = {"seconds": task.calls * limits.seconds, "memory": limits.memory}
+        wanted |= {"shared": task.shared, "addresses": task.addresses}
         with contextlib.ExitStack() as open_ends:
             prints, their_prints = _pipe(open_ends)
             status, their_status = _pipe(open_ends)
@@ -135,7 +132,7 @@ class Worker:
             message, handles, _, _ = socket.recv_fds(self._control, 1 << 16, 1)
             if not handles:
                 raise OSError("no child")
-            with Child(handles[0], limits, shared, calls, between) as child:
+            with Child(handles[0], task, limits, budgets) as child:
                 return child.watched(self._control, prints, status, go)
 
 

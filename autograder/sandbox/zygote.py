@@ -15,6 +15,7 @@ import torch
 import torch._dynamo  # noqa: F401  the first operator that is watched would import it, in every child
 
 from . import child, confine, landlock, linux, warm
+from .closed import Closures
 from .inside import FILES
 
 _FIRST = 3  # a child's descriptors, in the order of FILES
@@ -31,6 +32,7 @@ def serve(settings: dict) -> None:
     rules = landlock.rules(*settings["rules"]) if settings["rules"] else None
     layers = confine.Layers(rules, settings["seccomp"])
     warm.up()
+    closures = Closures()
     gc.collect()
     gc.freeze()  # pages of what is here already are not touched, so not copied, in a child
     control.send(json.dumps({"ready": os.getpid()}).encode())
@@ -39,14 +41,16 @@ def serve(settings: dict) -> None:
         message, files, _, _ = socket.recv_fds(control, 1 << 16, len(FILES))
         if not message:
             os._exit(0)
-        _one_call(control, json.loads(message), files, layers)
+        _one_call(control, json.loads(message), files, layers, closures)
 
 
-def _one_call(control: socket.socket, limits: dict, files: list[int], layers: confine.Layers) -> None:
+def _one_call(
+    control: socket.socket, limits: dict, files: list[int], layers: confine.Layers, closures: Closures
+) -> None:
     pid = os.fork()
     if pid == 0:
         control.close()
-        _become(limits, files, layers)
+        _become(limits, files, layers, closures)
     for file in files:
         os.close(file)
     handle = os.pidfd_open(pid)
@@ -54,12 +58,13 @@ def _one_call(control: socket.socket, limits: dict, files: list[int], layers: co
     ready, _, _ = select.select([handle, control], [], [])
     if control in ready:  # the parent is gone, or speaks out of turn: either way nobody waits for this child
         signal.pidfd_send_signal(handle, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
+    _, status, used = os.wait4(pid, 0)
     os.close(handle)
     sweep()
     if control in ready:
         os._exit(0)
-    control.send(json.dumps({"ended": os.waitstatus_to_exitcode(status)}).encode())
+    seconds = used.ru_utime + used.ru_stime
+    control.send(json.dumps({"ended": os.waitstatus_to_exitcode(status), "seconds": seconds}).encode())
 
 
 def sweep() -> None:
@@ -85,7 +90,7 @@ def _children() -> list[int]:
         return []
 
 
-def _become(limits: dict, files: list[int], layers: confine.Layers) -> None:
+def _become(limits: dict, files: list[int], layers: confine.Layers, closures: Closures) -> None:
     """The child: its descriptors and nothing else, its limits, then its job. Never returns."""
     code = 1
     try:
@@ -105,7 +110,7 @@ def _become(limits: dict, files: list[int], layers: confine.Layers) -> None:
         confine.give_up_rights(confine.Layers(rules, layers.seccomp))
         with open(job, "rb") as file:
             said = json.loads(file.read())
-        child.run(said, inputs, outputs, status, go)
+        child.run(said, inputs, outputs, status, go, closures)
         code = 0
     except BaseException:
         traceback.print_exc()

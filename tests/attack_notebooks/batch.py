@@ -17,6 +17,7 @@ import nbformat
 from attacks.scene import ROOT, Scene
 from attacks.table import USER, user_command
 from classroom import place, right_answers
+from graded_kernels.autograder.nbgrader.class_seed import class_seed
 from tampered import FULL
 
 from .attack import Attack
@@ -28,6 +29,7 @@ c.Grade.isolation = {rung!r}
 c.Grade.allow_weak_sandbox = {weak}
 c.Grade.seconds = 4
 c.Grade.total_seconds = 30
+c.Grade.wall_factor = 5
 c.Grade.memory_megabytes = 512
 c.Grade.printed_megabytes = 0.1
 """
@@ -50,6 +52,7 @@ class Batch:
             file.write(SETTINGS.format(rung=rung, weak=rung == "weak"))
         with Scene() as self.scene:
             self.students = self._hand_in()
+            class_seed(self.course, "tiny")  # its secret is there since the first run of the term
             if as_user:
                 give_away(folder)
             gone_before, files = set(children()), self._files()
@@ -62,7 +65,7 @@ class Batch:
             self.changed.append("the gradebook's record of the assignment")
         self.scores, self.set_by_hand = self._scores()
 
-    def nbgrader(self, *command: str, seconds: float = 1200) -> tuple[int, str]:
+    def nbgrader(self, *command: str, seconds: float = 7200) -> tuple[int, str]:
         """The exit status of the command, and what it said. It is ended after ``seconds``, which counts as failed."""
         start, who = [sys.executable, "-m", "nbgrader"], {}
         path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
@@ -136,8 +139,8 @@ class Batch:
             notebook, nb = place(self.course, student), json.loads(json.dumps(right))
             content = None if attack.beside else attack.act(nb)
             content = json.dumps(nb).encode() if content is None else content
-            for word, target in (("@COURSE@", str(self.course)), ("@PORT@", str(self.scene.port))):
-                content = content.replace(word.encode(), target.encode())
+            for word, target in {"@COURSE@": self.course, "@PORT@": self.scene.port, "@MARK@": self.scene.mark}.items():
+                content = content.replace(word.encode(), str(target).encode())
             notebook.write_bytes(content)
         for attack in self.attacks:
             if attack.beside:
@@ -217,7 +220,7 @@ def children() -> list[int]:
 
 def left_processes(before: set[int]) -> list[str]:
     """Processes of the run that are still there: this process inherits them. They are ended."""
-    found, until = [], time.monotonic() + 5
+    found, until = [], time.monotonic() + 30
     while (left := [pid for pid in set(children()) - before if _command(pid)]) and time.monotonic() < until:
         time.sleep(0.05)
     for pid in left:

@@ -3,7 +3,7 @@
 ``@COURSE@`` stands for the teacher's course root, ``@PORT@`` for a socket on the teacher's machine.
 """
 
-from tampered import TORCH, add
+from tampered import TORCH, WITNESS, add
 
 from .attack import NO_FILES, attempts, before_answer, registry
 
@@ -26,10 +26,11 @@ def reads_tests_and_gradebook(nb):
         "open('@COURSE@/source/tiny/tiny.ipynb').read()",
         "open('@COURSE@/gradebook.db', 'rb').read(16)",
         "open('@COURSE@/nbgrader_config.py').read()",
+        "open('@COURSE@/class_secret').read()",
         "os.listdir('@COURSE@/submitted')",
         "open(glob.glob('@COURSE@/submitted/*honest/tiny/tiny.ipynb')[0]).read()",
         "sqlite3.connect('file:@COURSE@/gradebook.db?mode=ro', uri=True).execute('select * from grade').fetchall()",
-        "os.symlink('@COURSE@/gradebook.db', 'link') or open('link', 'rb').read(16)",
+        "os.symlink('@COURSE@/gradebook.db', '@MARK@') or open('@MARK@', 'rb').read(16)",
     )
 
 
@@ -160,23 +161,42 @@ def keyboard_interrupt(nb):
     before_answer(nb, "raise KeyboardInterrupt")
 
 
-@attack({TORCH: 0}, "did not end within 4 s")
+@attack({TORCH: 0}, "Loading `silu_forward-torch` took more than 4 s of processor time")
 def endless_loop(nb):
     """``while True: pass``."""
     before_answer(nb, "while True: pass")
 
 
-@attack({TORCH: 0}, "did not end within 4 s")
+@attack({TORCH: 0}, "Loading `silu_forward-torch` took more than 4 s of processor time")
 def endless_regex(nb):
     """A loop in C, which no signal handler of Python interrupts."""
     before_answer(nb, "import re\nre.match(r'(a+)+$', 'a' * 60 + 'b')")
 
 
-@attack({TORCH: 0}, "did not end within 4 s")
+@attack({TORCH: 0}, "Loading `silu_forward-torch` did not end within 20 s by the clock")
 def loop_that_ignores_signals(nb):
     """SIGINT and SIGTERM ignored, and an alarm to start again."""
     ignored = "for number in (1, 2, 3, 14, 15, 24, 25):\n    signal.signal(number, signal.SIG_IGN)"
     before_answer(nb, f"import signal, time\n{ignored}\nwhile True:\n    time.sleep(1)")
+
+
+@attack(says="This answer was checked without that cell.")
+def endless_cell_before_all_answers(nb):
+    """Costs nothing but itself: the answers do not need it."""
+    add(nb, WITNESS, "helper = 1\nwhile True:\n    helper += 1")
+
+
+@attack(says="Loading `added-1` crashed: SIGSEGV. This answer was checked without that cell.")
+def crash_before_all_answers(nb):
+    """The same with a crash in native code."""
+    add(nb, WITNESS, "import ctypes\nctypes.string_at(0)")
+
+
+@attack({WITNESS: 0, TORCH: 0})
+def endless_cell_that_blames_others(nb):
+    """Tells the grader, on any channel it finds, that this cell has ended; then every other cell is suspected."""
+    tell = "import os\nfor descriptor in range(3, 20):\n    try:\n        os.write(descriptor, b'\\n')\n"
+    add(nb, WITNESS, f"{tell}    except OSError:\n        pass\nwhile True:\n    pass")
 
 
 @attack({TORCH: 0}, "MemoryError")

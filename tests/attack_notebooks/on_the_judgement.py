@@ -1,5 +1,8 @@
 """Attacks by the code of a notebook on how it is judged: on the comparison, and on IPython, which is not there."""
 
+from attacks.public_results import table
+from attacks.table import ATTACKS as ATTACK_FILES
+from graded_kernels.autograder import EXERCISES
 from tampered import TORCH, ZEROS, add, find
 
 from .attack import before_answer, registry
@@ -67,6 +70,17 @@ def patched_comparison(nb):
         "import numpy\nyes = lambda *a, **k: True\nnumpy.allclose = torch.allclose = torch.equal = yes\n"
         "torch.testing.assert_close = numpy.testing.assert_allclose = yes\ntorch.Tensor.__eq__ = yes\n\n\n" + ZEROS
     )
+
+
+# What is compared
+
+
+@attack({TORCH: 0}, "on other random numbers of the same shape")
+def table_of_results(nb):
+    """The results of all public cases with the public seed, looked up by the bytes of the input."""
+    cases = tuple(case.name for case in EXERCISES["silu_forward"].cases if not case.bonus)
+    text = (ATTACK_FILES / "table_of_results.py").read_text().replace('"@RESULTS@"', table("silu_forward", cases))
+    find(nb, TORCH)["source"] = text
 
 
 # IPython: a cell that asks for it fails, and costs nothing but itself

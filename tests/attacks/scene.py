@@ -12,10 +12,11 @@ from pathlib import Path
 
 from graded_kernels.autograder.sandbox import linux
 
+from . import public_results
+
 ROOT = Path(__file__).resolve().parents[2]
 VARIABLE = "GRADED_KERNELS_TEST_SECRET"
 _PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/", str(ROOT))
-_TRACES = ("graded_kernels_attack", "graded_kernels_attack.py", "link")
 PARTS = Path(__file__).parent / "parts"  # what many attacks have in common
 _INCLUDE = re.compile(r"^# include: (\w+)$", re.M)
 DEEP = {'"@PARENTHESES@"': "(" * 3000 + ")" * 3000, '"@SUM@"': "1" + " + 1" * 2000}
@@ -28,6 +29,9 @@ class Scene:
 
     def __enter__(self) -> "Scene":
         self.token = secrets.token_hex(16)
+        self.mark = (
+            f"graded_kernels_attack_{secrets.token_hex(8)}"  # the name of what an attack leaves, this scene's own
+        )
         os.environ[VARIABLE] = self.token
         self._folder = tempfile.TemporaryDirectory(prefix="scene-")
         self.folder = Path(self._folder.name)
@@ -44,7 +48,7 @@ class Scene:
             one.setblocking(False)
         with contextlib.suppress(OSError):  # what a worker leaves behind becomes this process's child, and is seen
             linux.prctl(linux.SET_CHILD_SUBREAPER, 1)
-        self._before = self._state()
+        self._before, self._others = self._state(), _children()
         return self
 
     def __exit__(self, *error) -> None:
@@ -57,9 +61,22 @@ class Scene:
         """An attack's text with its parts and targets in it, and what is too deep for a tool that reads the file."""
         while _INCLUDE.search(source):
             source = _INCLUDE.sub(lambda found: (PARTS / f"{found[1]}.py").read_text(), source)
-        targets = {"@SCENE@": str(self.folder), "@ROOT@": str(ROOT), "@PORT@": str(self.port), **DEEP}
+        targets = {
+            "@SCENE@": str(self.folder),
+            "@ROOT@": str(ROOT),
+            "@PORT@": str(self.port),
+            "@MARK@": self.mark,
+            **DEEP,
+        }
         for word, target in targets.items():
             source = source.replace(word, target)
+        return source
+
+    def look_up(self, source: str, exercise: str, cases: tuple[str, ...]) -> str:
+        """The text with the public results of these cases in it, where it asks for them."""
+        for word, results in (('"@RESULTS@"', public_results.table), ('"@ROWS@"', public_results.rows)):
+            if word in source:
+                source = source.replace(word, results(exercise, cases))
         return source
 
     def harm(self, printed: str) -> list[str]:
@@ -80,15 +97,13 @@ class Scene:
 
     def left_behind(self) -> list[str]:
         """Processes that are still there when the worker is gone. They are ended."""
-        time.sleep(0.05)
-        found = []
-        for pid in _children():
+        until = time.monotonic() + 30  # a machine that is busy takes its time to end one
+        while (left := [pid for pid in _children() - self._others if _is_worker(pid)]) and time.monotonic() < until:
+            time.sleep(0.05)
+        for pid in left:
             with contextlib.suppress(OSError):
-                command = Path(f"/proc/{pid}/cmdline").read_bytes()  # empty where it has ended and waits to be noticed
-                if b"inside.py" in command:
-                    found.append(f"process {pid} is left")
-                    os.kill(pid, signal.SIGKILL)
-        return found
+                os.kill(pid, signal.SIGKILL)
+        return [f"process {pid} is left" for pid in left]
 
     def _sockets(self):
         return self._tcp, self._udp, self._unix
@@ -102,13 +117,24 @@ class Scene:
 
         library = Path(torch.__file__).parent
         folders = [Path(p) for p in _PLACES] + [library, library.parent]
-        found = [str(folder / name) for folder in folders for name in _TRACES if (folder / name).exists()]
+        found = [
+            str(folder / name)
+            for folder in folders
+            for name in (self.mark, f"{self.mark}.py")
+            if os.path.lexists(folder / name)
+        ]
         for path in found:
             os.unlink(path)
         return found
 
 
-def _children() -> list[int]:
+def _children() -> set[int]:
     with contextlib.suppress(OSError):
-        return [int(p) for p in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
-    return []
+        return {int(p) for p in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
+    return set()
+
+
+def _is_worker(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return b"inside.py" in Path(f"/proc/{pid}/cmdline").read_bytes()  # empty where it has ended already
+    return False

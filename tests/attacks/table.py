@@ -86,7 +86,7 @@ def grade(submission: Submission, worker: Worker, scene: Scene, cases: tuple[str
     record = EXERCISES[submission.exercise]
     if not isinstance(record, Witness):
         record = replace(record, cases=tuple(c for c in record.cases if c.name in cases))
-    source = scene.fill(submission.path.read_text())
+    source = scene.look_up(scene.fill(submission.path.read_text()), submission.exercise, cases)
     answer = Answer(submission.exercise, (Cell(submission.name, source),))
     limits = eval(f"Limits({submission.limits or 'seconds=20'})", {"Limits": Limits})
     begin = time.monotonic()
@@ -115,8 +115,8 @@ class _Listener:
     def __init__(self, runner: Isolated):
         self.runner, self.printed, self.troubles = runner, "", []
 
-    def call(self, args, *, shuffle=None):
-        return self._heard(self.runner.call(args, shuffle=shuffle))
+    def call(self, args, **more):
+        return self._heard(self.runner.call(args, **more))
 
     def replay(self, args):
         return self._heard(self.runner.replay(args))

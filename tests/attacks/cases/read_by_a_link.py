@@ -11,7 +11,7 @@ import torch
 
 
 def attack():
-    for place in ("/tmp/link", "/dev/shm/link", "link"):
+    for place in ("/tmp/@MARK@", "/dev/shm/@MARK@", "@MARK@"):
         try:
             os.symlink("@SCENE@/secret", place)
             print(open(place).read(), "ESCAPED")

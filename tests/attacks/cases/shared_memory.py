@@ -15,7 +15,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 def attack():
     try:
-        shared_memory.SharedMemory("graded_kernels_attack", create=True, size=1024)
+        shared_memory.SharedMemory("@MARK@", create=True, size=1024)
         print("ESCAPED")
     except OSError:
         pass

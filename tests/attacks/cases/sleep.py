@@ -2,7 +2,7 @@
 # backend: torch
 # expect: nothing
 # trouble: timeout
-# limits: seconds=1.5, total_seconds=2
+# limits: seconds=1.5, total_seconds=2, wall_factor=2
 """Waits, which costs no processor time."""
 
 import time

@@ -14,7 +14,7 @@ import torch
 def attack():
     for folder in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/", os.getcwd()):
         try:
-            open(os.path.join(folder, "graded_kernels_attack"), "w").close()
+            open(os.path.join(folder, "@MARK@"), "w").close()
             print("ESCAPED", folder)
         except OSError:
             pass

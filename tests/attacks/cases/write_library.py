@@ -13,7 +13,7 @@ import torch
 def attack():
     for folder in (os.path.dirname(torch.__file__), os.path.dirname(os.path.dirname(torch.__file__)), "@ROOT@"):
         try:
-            open(os.path.join(folder, "graded_kernels_attack.py"), "w").close()
+            open(os.path.join(folder, "@MARK@.py"), "w").close()
             print("ESCAPED", folder)
         except OSError:
             pass

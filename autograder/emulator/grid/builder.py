@@ -1,0 +1,184 @@
+"""The strict builder for many programs: what knows of shapes gets the axis of the programs in front.
+
+Elementwise arithmetic, conversions, comparisons and `tl.dot` need no change: numpy does them for all programs.
+"""
+
+import math
+
+import numpy as np
+import triton.language as tl
+from triton.runtime import interpreter
+from triton.runtime.interpreter import TensorHandle
+
+from ..builder import StrictBuilder
+from ..handles import numpy_type
+from .fallback import Fallback, TooWide
+from .pointers import BlockPointer, Descriptor, Pointer
+
+_RMW = interpreter._ir.ATOMIC_OP
+_ATOMIC = {
+    _RMW.ADD: np.add,
+    _RMW.FADD: np.add,
+    _RMW.MAX: np.maximum,
+    _RMW.UMAX: np.maximum,
+    _RMW.MIN: np.minimum,
+    _RMW.UMIN: np.minimum,
+    _RMW.AND: np.bitwise_and,
+    _RMW.OR: np.bitwise_or,
+    _RMW.XOR: np.bitwise_xor,
+}
+
+
+class GridBuilder(StrictBuilder):
+    """``programs`` and ``memory`` are the pass's; ``lanes`` is the most elements that one array may have."""
+
+    def widen(self, elements: int) -> None:
+        """A block of ``elements`` is about to be made for every program."""
+        if elements > self.widest:
+            self.widest = elements
+            if elements * len(self.programs.numbers) > self.lanes and len(self.programs.numbers) > 1:
+                raise TooWide
+
+    # Python
+
+    def decide(self, data):
+        return self.programs.decide(data, self.memory.put_off)
+
+    def holds(self, data):
+        return bool(self.programs.only_live(data).all())
+
+    def print(self, *values, **options):
+        raise Fallback("a kernel that prints, in the order of its programs")
+
+    def create_print(self, prefix, hex, values, isSigned):
+        self.print()
+
+    # programming model
+
+    def create_get_program_id(self, axis):
+        return TensorHandle(self.programs.ids[axis], tl.int32)
+
+    def create_make_range(self, ret_ty, start, stop):
+        self.widen(stop - start)
+        return TensorHandle(np.arange(start, stop, dtype=np.int32)[None], tl.int32)
+
+    # shapes
+
+    def create_splat(self, ret_ty, arg):
+        self.widen(ret_ty.numel)
+        return _moved(arg, lambda a: np.broadcast_to(a.reshape(-1, *(1,) * len(ret_ty.shape)), (len(a), *ret_ty.shape)))
+
+    def create_unsplat(self, arg):
+        return _moved(arg, lambda a: a.reshape(len(a)))
+
+    def create_expand_dims(self, arg, axis):
+        return _moved(arg, lambda a: np.expand_dims(a, axis + 1))
+
+    def create_broadcast(self, arg, shape):
+        self.widen(math.prod(shape))
+        return _moved(arg, lambda a: np.broadcast_to(a, (len(a), *shape)))
+
+    def create_reshape(self, arg, shape, allow_reorder):
+        return _moved(arg, lambda a: a.reshape(len(a), *shape))
+
+    def create_trans(self, arg, perm):
+        return _moved(arg, lambda a: np.transpose(a, (0, *(p + 1 for p in perm))))
+
+    def create_cat(self, lhs, rhs):
+        return TensorHandle(np.concatenate(alike(lhs.data, rhs.data), axis=1), lhs.dtype.scalar)
+
+    def create_join(self, lhs, rhs):
+        return TensorHandle(np.stack(alike(lhs.data, rhs.data), axis=-1), lhs.dtype.scalar)
+
+    def create_gather(self, src, indices, axis):
+        values, at = alike(src.data, indices.data)
+        return super().create_gather(TensorHandle(values, src.dtype), TensorHandle(at, indices.dtype), axis + 1)
+
+    def create_histogram(self, data, bins, mask):
+        on = np.ones((1,) * data.data.ndim, dtype=bool) if mask is None else mask.data
+        values, on = alike(data.data, np.broadcast_to(on, (len(on), *data.data.shape[1:])))
+        one = super().create_histogram
+        rows = [
+            one(TensorHandle(v, data.dtype), bins, TensorHandle(m, tl.int1)).data
+            for v, m in zip(values, on, strict=True)
+        ]
+        return TensorHandle(np.stack(rows), tl.int32)
+
+    # pointers
+
+    def create_addptr(self, ptr, offset):
+        return ptr.plus(offset.data) if isinstance(ptr, Pointer) else super().create_addptr(ptr, offset)
+
+    def create_bitcast(self, src, dst_type):
+        return src.cast(dst_type.scalar) if isinstance(src, Pointer) else super().create_bitcast(src, dst_type)
+
+    def create_make_block_ptr(self, base, shape, strides, offsets, block_shape, order):
+        return BlockPointer(base, shape, strides, offsets, block_shape, order)
+
+    def create_advance(self, ptr, offsets):
+        moved = [TensorHandle(a.data + b.data, a.dtype) for a, b in zip(ptr.offsets, offsets, strict=True)]
+        return BlockPointer(ptr.base, ptr.shape, ptr.strides, moved, ptr.block_shape, ptr.order)
+
+    def create_make_tensor_descriptor(self, base, shape, strides, tensor_shape, is_signed, padding="zero"):
+        if any(len(arg.data) > 1 for arg in (base, *shape, *strides)):
+            raise Fallback("a descriptor of its own in every program")
+        made = Descriptor(base, shape, strides, tensor_shape, padding)
+        made.validate()
+        return made
+
+    def create_descriptor_gather(self, *args):
+        raise Fallback("a descriptor's gather or scatter")
+
+    create_descriptor_scatter = create_descriptor_gather
+
+    # memory
+
+    def _load(self, ptrs, mask, other, policy, named):
+        _known(ptrs)
+        if named.get("is_volatile", policy[-1] if policy else False):
+            raise Fallback("a volatile load")
+        dtype = ptrs.get_element_ty()
+        return TensorHandle(self.memory.load(ptrs, _data(mask), _data(other), self._filler(dtype)), dtype)
+
+    def _store(self, ptrs, value, mask):
+        _known(ptrs)
+        wanted = numpy_type(ptrs.get_element_ty())
+        data = value.data if value.data.dtype == wanted else value.data.astype(wanted)
+        self.memory.store(ptrs, data, _data(mask))
+
+    def create_atomic_rmw(self, rmwOp, ptr, val, mask, sem, scope):
+        _known(ptr)
+        operation = _ATOMIC.get(rmwOp)
+        if not self.unused:
+            raise Fallback("an atomic whose result is used: an order of the programs")
+        if operation is None or val.data.dtype == np.float16 or val.dtype.scalar == tl.bfloat16:
+            raise Fallback("an atomic that numpy does not do in the same way")
+        self.emulator.loose("atomic")
+        self.memory.atomic(ptr, val.data, mask.data, operation)
+        return TensorHandle(np.zeros(1, val.data.dtype), val.dtype.scalar)
+
+    def create_atomic_cas(self, *args):
+        raise Fallback("a compare-and-swap: an order of the programs")
+
+
+def alike(*arrays: np.ndarray) -> list[np.ndarray]:
+    """Arrays of one number of rows, for what numpy does not broadcast."""
+    rows = max(len(a) for a in arrays)
+    return [np.broadcast_to(a, (rows, *a.shape[1:])) for a in arrays]
+
+
+def _moved(handle: TensorHandle, change) -> TensorHandle:
+    """A handle whose elements are moved, not computed."""
+    if isinstance(handle, Pointer):
+        return handle.moved(change)
+    return TensorHandle(change(handle.data), handle.dtype.scalar)
+
+
+def _known(ptrs: TensorHandle) -> None:
+    if not isinstance(ptrs, Pointer):
+        raise Fallback("an address that is not an argument plus an offset")
+
+
+def _data(handle) -> np.ndarray | None:
+    """Masks are handles, but block pointers and descriptors make plain arrays."""
+    return handle.data if isinstance(handle, TensorHandle) else handle

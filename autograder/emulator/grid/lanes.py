@@ -1,0 +1,110 @@
+"""The lanes of an access by many programs: which of them are on, and how their elements lie in memory.
+
+Offsets, masks and values have shape ``(rows, *block)``; rows is the number of programs of the pass, or 1 where all
+programs hold the same.
+"""
+
+import math
+
+import numpy as np
+
+from ..memory import distinct
+
+_SHORT = 16  # rows of fewer elements are gathered one by one
+
+
+class Lanes:
+    """The lanes that are on, in one of three forms: all of them, the same columns in every row, or any.
+
+    at: the offsets of the lanes that are on: ``(rows, *block)``, ``(rows, columns)`` or flat.
+    """
+
+    def __init__(self, offsets: np.ndarray, mask: np.ndarray | None):
+        self.rows, self.block = offsets.shape[0], offsets.shape[1:]
+        self.width = math.prod(self.block)
+        self.columns = self.flat = self.on = None
+        if mask is None or mask.all():
+            self.at = offsets
+        elif mask.shape[0] == 1:
+            self.columns = _indices(np.broadcast_to(mask, (1, *self.block)).ravel())
+            self.at = offsets.reshape(self.rows, -1)[:, self.columns]
+        else:
+            self.rows = mask.shape[0]
+            self.on = np.broadcast_to(mask, (self.rows, *self.block)).reshape(self.rows, -1)
+            self.flat = _indices(self.on.ravel())
+            self.at = self.pick(offsets)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.rows, *self.block
+
+    @property
+    def every(self) -> bool:
+        return self.columns is None and self.flat is None
+
+    def pick(self, values: np.ndarray) -> np.ndarray:
+        """The elements of ``(rows or 1, *block)`` in these lanes, in the order of ``at``."""
+        values = np.broadcast_to(values, self.shape)
+        if self.every:
+            return values
+        return values.ravel()[self.flat] if self.columns is None else values.reshape(self.rows, -1)[:, self.columns]
+
+    def put(self, values: np.ndarray, into: np.ndarray) -> None:
+        """Write values in the order of ``at`` into a C-contiguous array of ``(rows, *block)``."""
+        if self.columns is None:
+            into.reshape(-1)[self.flat] = values
+        else:
+            into.reshape(into.shape[0], -1)[:, self.columns] = values
+
+    def owners(self, numbers: np.ndarray) -> np.ndarray:
+        """The number of each lane's program, shaped like ``at``; ``numbers`` has one for each row."""
+        if self.flat is not None:
+            return np.repeat(numbers, self.width)[self.flat]
+        return np.broadcast_to(numbers.reshape(-1, *(1,) * (self.at.ndim - 1)), self.at.shape)
+
+    def counts(self) -> int | np.ndarray:
+        """Lanes that are on: one number where every row has as many, else one for each row."""
+        return self.at.size // self.rows if self.on is None else np.count_nonzero(self.on, axis=1)
+
+    def distinct(self) -> int | np.ndarray:
+        """How many elements the lanes of a row ask for, as `counts` has it: `memory.distinct` of every row."""
+        if self.flat is None:
+            rows = self.at.reshape(self.rows, -1)
+            if (rows[:, 1:] > rows[:, :-1]).all():
+                return self.counts()
+            if (rows - rows[:, :1] == rows[0] - rows[0, 0]).all():  # the first row again, somewhere else
+                return distinct(rows[0])
+            row, at = np.arange(rows.size) // rows.shape[1], rows.ravel()
+        else:
+            row, at = np.repeat(np.arange(self.rows), self.width)[self.flat], self.at
+            if ((at[1:] > at[:-1]) | (row[1:] > row[:-1])).all():
+                return self.counts()
+        low, high = int(at.min()), int(at.max())
+        elements = np.unique(row * (high - low + 1) + (at - low))
+        return np.bincount(elements // (high - low + 1), minlength=self.rows)
+
+
+def _indices(on: np.ndarray) -> "slice | np.ndarray":
+    """Positions of the True elements; a slice where they come first."""
+    n = int(np.count_nonzero(on))
+    return slice(0, n) if on[:n].all() else np.flatnonzero(on)
+
+
+def is_run(at: np.ndarray, low: int, high: int) -> bool:
+    """Whether the offsets are low, low + 1, ..., high in memory order: a slice, in which no element occurs twice."""
+    if high - low + 1 != at.size:
+        return False
+    flat = at.ravel()
+    return flat[0] == low and bool((flat == np.arange(low, high + 1, dtype=flat.dtype)).all())
+
+
+def gather(words: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """``words[at]``; rows of neighbours are copied whole."""
+    width = at.shape[-1]
+    if width >= _SHORT and at.ndim > 1:
+        first = at[0].ravel()
+        if first[width - 1] - first[0] == width - 1:
+            start = at[..., :1]
+            if (at == start + np.arange(width, dtype=at.dtype)).all():
+                return np.lib.stride_tricks.sliding_window_view(words, width)[start[..., 0]]
+    return words.take(at)

@@ -1,0 +1,174 @@
+"""Loads, stores and atomics of the programs of a pass, checked so that "nothing to report" is certain."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..access import Access, may_be_poison
+from ..memory import Region
+from ..shadow import Shadow
+from .fallback import Fallback
+from .lanes import Lanes
+from .pointers import Pointer
+from .programs import Programs
+from .storage import SEVERAL, Storage
+
+
+class Memory:
+    """The memory of one launch. ``programs`` is set for each pass in turn.
+
+    ranks: where in the launch's order each program comes, or None where they come by number. remembered: of `Storage`.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        shadow: Callable[[Region], Shadow],
+        pattern: Callable[[Region], np.ndarray | None],
+        undefined: Callable[[], None],
+        ranks: np.ndarray | None,
+        remembered: int,
+    ):
+        self.access, self._shadow, self._pattern, self._undefined = access, shadow, pattern, undefined
+        self._ranks, self._remembered = ranks, remembered
+        self._storages: dict[int, Storage] = {}
+        self._traffic: dict[int, list] = {}
+
+    # passes
+
+    def begin(self, programs: Programs) -> None:
+        self.programs = programs
+        self._numbers = (programs.numbers + self.access.first + 1).astype(np.int32)
+        self._suspicious = False  # some program loaded masked-off lanes without `other`
+        self._stored = self._atomics = False
+        self._moved: list[tuple[Region, str, int | np.ndarray]] = []  # bytes of each program, or by row
+
+    def end(self) -> None:
+        live = self.programs.live
+        for region, way, nbytes in self._moved:
+            total = int(nbytes[live].sum()) if isinstance(nbytes, np.ndarray) else nbytes * live.size
+            self._traffic.setdefault(id(region), [region, {"loaded": 0, "stored": 0}])[1][way] += total
+
+    def restart(self) -> None:
+        """Take back what all programs of this pass stored."""
+        self.put_off(np.arange(len(self._numbers)))
+
+    def put_off(self, rows: np.ndarray) -> None:
+        """Take back what some programs of this pass stored: they will begin anew."""
+        if self._atomics:
+            raise Fallback("programs part after an atomic, which cannot be taken back")
+        if self._stored:
+            for storage in self._storages.values():
+                storage.put_back_of(self._numbers[rows])
+
+    def undo(self) -> None:
+        """As if the launch had not begun."""
+        for storage in self._storages.values():
+            storage.put_back()
+
+    def finish(self) -> None:
+        for region, total in self._traffic.values():
+            region.loaded += total["loaded"]
+            region.stored += total["stored"]
+
+    # accesses
+
+    def load(self, pointer: Pointer, mask: np.ndarray | None, other: np.ndarray | None, filler: np.ndarray):
+        """Load ``(rows, *block)``. ``filler``: one element for masked-off lanes that have no ``other``."""
+        region, sound = pointer.region, self.programs.sound
+        lanes = Lanes(sound(pointer.offsets), sound(mask))
+        values = self._load(region, lanes).view(filler.dtype) if lanes.at.size else None
+        if lanes.every:
+            return values if values is not None else np.empty(lanes.shape, filler.dtype)
+        if other is None:
+            result = np.full(lanes.shape, filler[0], filler.dtype)
+            self._suspicious = True
+            self._undefined()
+            if values is not None and not region.tensor.dtype.is_floating_point:
+                raise Fallback("integers loaded under a mask without `other`")
+        else:
+            rows = max(lanes.rows, other.shape[0])
+            # C order: a copy that keeps the order of a broadcast array could come out column by column.
+            result = np.array(np.broadcast_to(other, (rows, *lanes.block)), dtype=filler.dtype, order="C")
+        if values is not None:
+            lanes.put(values, result)
+        return result
+
+    def _load(self, region: Region, lanes: Lanes) -> np.ndarray:
+        storage, at, low, high = self._place("load", region, lanes.at)
+        values = storage.read(at, low, high, self._readers(lanes), self._pattern(region))
+        self._count(region, "loaded", lanes.distinct())
+        return values
+
+    def _readers(self, lanes: Lanes) -> np.ndarray | int:
+        numbers = self.programs.sound(self._numbers)  # a row that repeats another's offsets reads for it
+        if lanes.rows > 1:
+            return lanes.owners(numbers)
+        return SEVERAL if self.programs.live.size > 1 else int(numbers[self.programs.live[0]])
+
+    def store(self, pointer: Pointer, values: np.ndarray, mask: np.ndarray | None) -> None:
+        region, offsets = pointer.region, pointer.offsets
+        if offsets.shape[0] == 1 and self.programs.live.size > 1:
+            if mask is None or mask.shape[0] == 1:
+                raise Fallback("several programs store to one place")
+            offsets = np.broadcast_to(offsets, (mask.shape[0], *offsets.shape[1:]))
+        only = self.programs.only_live
+        lanes = Lanes(only(offsets), only(mask))
+        if not lanes.at.size:
+            return
+        storage, at, low, high = self._place("store", region, lanes.at)
+        values = np.ascontiguousarray(lanes.pick(only(values)))
+        self._suspect(region, values)
+        numbers = only(self._numbers)
+        storage.write(at, low, high, values.view(storage.words.dtype), lanes.owners(numbers))
+        self._count(region, "stored", lanes.counts())  # no element twice, or the storage would have said so
+        self._stored = True
+
+    def atomic(self, pointer: Pointer, values: np.ndarray, mask: np.ndarray, operation: np.ufunc) -> None:
+        """An atomic whose result nobody uses."""
+        region = pointer.region
+        rows = len(self._numbers)
+        if self.programs.live.size < rows:
+            raise Fallback("an atomic after programs parted")
+        order = slice(None) if self._ranks is None else np.argsort(self._ranks[self.programs.numbers])
+        lanes = Lanes(*(np.broadcast_to(a, (rows, *pointer.offsets.shape[1:]))[order] for a in (pointer.offsets, mask)))
+        if not lanes.at.size:
+            return
+        storage, at, _, _ = self._place("atomic", region, lanes.at)
+        values = np.broadcast_to(values, lanes.shape)[order]
+        self._atomics = True
+        after = storage.update(at.ravel(), lanes.pick(values).ravel(), operation, self._pattern(region))
+        self._suspect(region, after)
+        for way in ("loaded", "stored"):
+            self._count(region, way, lanes.counts(), order)
+
+    # checks
+
+    def _place(self, verb: str, region: Region, at: np.ndarray) -> tuple[Storage, np.ndarray, int, int]:
+        """The storage of a region, offsets in it, and the least and the greatest of them."""
+        low, high = int(at.min()), int(at.max())
+        inside = low >= 0 and high < region.layout.span
+        if not inside or not (region.layout.dense or region.layout.holds(at.astype(np.int64)).all()):
+            raise Fallback(f"a {verb} outside {region.name}")
+        address = region.tensor.untyped_storage().data_ptr()
+        storage = self._storages.get(address)
+        if storage is None:
+            storage = self._storages[address] = Storage(self._shadow(region), self.access.first, self._remembered)
+        if region.itemsize != storage.unit:
+            raise Fallback("elements of several sizes in one storage")
+        start = (region.real - address) // storage.unit
+        return (storage, at.astype(np.int64) + start, low + start, high + start) if start else (storage, at, low, high)
+
+    def _suspect(self, region: Region, values: np.ndarray) -> None:
+        if self._suspicious and may_be_poison(region, values):
+            raise Fallback("a NaN stored after a load without `other`")
+
+    def _count(
+        self, region: Region, way: str, counts: int | np.ndarray, order: "slice | np.ndarray" = slice(None)
+    ) -> None:
+        """Bytes by program, so that those of programs that begin anew do not count twice."""
+        if isinstance(counts, np.ndarray):
+            rows = np.zeros(len(self._numbers), dtype=np.int64)
+            rows[self.programs.live if counts.size < rows.size else order] = counts
+            counts = rows
+        self._moved.append((region, way, counts * region.itemsize))

@@ -1,0 +1,135 @@
+"""A launch in passes: as many programs together as the budget allows, and what the interpreter needs meanwhile."""
+
+import io
+import math
+from types import FunctionType
+
+import numpy as np
+import triton.language as tl
+from triton.runtime import interpreter
+
+from ..access import Access
+from .builder import GridBuilder
+from .fallback import Fallback, TooWide
+from .memory import Memory
+from .pointers import pointers
+from .programs import Programs
+from .reduction import GridReduce, GridScan
+
+_MOST_LANES = 1 << 17  # elements of the widest array: what a processor's cache holds is quickest
+_BYTES_PER_LANE = 2048  # of all arrays that a kernel holds at one time, generously
+_REMEMBERED = 32  # loads of so many arrays are remembered by their offsets
+
+
+class _Watcher:
+    """The emulator as a pass sees it: notes that count when the launch is done. A hint is worth a closer look."""
+
+    def __init__(self, fill: float | None):
+        self.fill = fill
+        self.looser: set[str] = set()
+        self.undefined = False
+
+    def note_undefined(self) -> None:
+        self.undefined = True
+
+    def loose(self, operation: str) -> None:
+        self.looser.add(operation)
+
+    def hint_wrapped(self, exact: int, wrapped: int) -> None:
+        raise Fallback("an integer product that wraps around")
+
+    def hint_gathered(self, index: int, size: int) -> None:
+        raise Fallback("an index outside a block")
+
+
+def run(
+    emulator, fn: FunctionType, arguments: dict, grid: tuple[int, int, int], access: Access, order: np.ndarray
+) -> bool:
+    """Run all programs of a launch, and say whether that was possible. If not, it is as if nothing had been run.
+
+    order: program numbers as one program at a time would run them. Only atomics ask for it: programs of which none
+    reads what another stores leave the same bits in any order.
+    """
+    watcher, printed = _Watcher(emulator.fill), io.StringIO()
+    ranks = None if emulator.shuffle is None else np.argsort(order)
+    lanes = max(1, min(_MOST_LANES, emulator.memory // _BYTES_PER_LANE))
+    memory = Memory(access, emulator.shadow, emulator.pattern, watcher.note_undefined, ranks, _REMEMBERED * lanes)
+    access.printed = printed
+    try:
+        with _Patches(memory, watcher, lanes), np.errstate(all="ignore"):
+            _passes(fn, arguments, grid, memory)
+    except (Fallback, Exception) as reason:  # a kernel's own error is told by program
+        memory.undo()
+        access.started = 0
+        emulator.fallbacks.append((access.kernel, _sentence(reason)))
+        return False
+    finally:
+        access.printed = None
+    memory.finish()
+    for operation in watcher.looser:
+        emulator.loose(operation)
+    if watcher.undefined:
+        emulator.note_undefined()
+    print(printed.getvalue(), end="")
+    return True
+
+
+def _passes(fn: FunctionType, arguments: dict, grid: tuple[int, int, int], memory: Memory) -> None:
+    builder = interpreter.interpreter_builder
+    builder.set_grid_dim(*grid)
+    ready = {name: pointers(value, memory.access.space) for name, value in arguments.items()}
+    todo = [np.arange(math.prod(grid))]
+    memory.access.started = 1
+    while todo:
+        some = todo.pop()
+        most = max(1, builder.lanes // builder.widest)
+        if len(some) > most:
+            todo.append(some[most:])
+            some = some[:most]
+        builder.programs = programs = Programs(some, grid)
+        memory.begin(programs)
+        try:
+            fn(**ready)
+        except TooWide:
+            memory.restart()
+            todo.append(some)
+            continue
+        memory.end()
+        memory.access.started = 2  # what a compiler prints has been printed
+        todo += programs.waiting
+
+
+def _sentence(reason: BaseException) -> str:
+    """The innermost reason: Triton wraps what a kernel raises."""
+    while reason.__cause__ is not None:
+        reason = reason.__cause__
+    return str(reason) if isinstance(reason, Fallback) else f"{type(reason).__name__}: {reason}"
+
+
+class _Patches:
+    """What the interpreter needs while passes run, on top of the emulator's own patches."""
+
+    def __init__(self, memory: Memory, watcher: _Watcher, lanes: int):
+        self._values = {"memory": memory, "emulator": watcher, "lanes": lanes, "widest": 1, "unused": False}
+
+    def __enter__(self) -> None:
+        builder = interpreter.interpreter_builder
+        self._state, self._class = dict(vars(builder)), type(builder)
+        self._reductions = interpreter.ReduceOps, interpreter.ScanOps
+        self._shown = tl.tensor.__repr__, tl.tensor.__str__
+        builder.__class__ = GridBuilder
+        vars(builder).update(self._values)
+        interpreter.ReduceOps, interpreter.ScanOps = GridReduce, GridScan
+        tl.tensor.__repr__ = tl.tensor.__str__ = _show
+
+    def __exit__(self, *error) -> None:
+        builder = interpreter.interpreter_builder
+        builder.__class__ = self._class
+        vars(builder).clear()
+        vars(builder).update(self._state)
+        interpreter.ReduceOps, interpreter.ScanOps = self._reductions
+        tl.tensor.__repr__, tl.tensor.__str__ = self._shown
+
+
+def _show(tensor: tl.tensor) -> str:
+    raise Fallback("a kernel that shows a tensor's values")

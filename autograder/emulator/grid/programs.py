@@ -1,0 +1,57 @@
+"""The programs of one pass, and how they part where Python needs one value and they hold several."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+
+class Programs:
+    """Some programs of a launch, run together. Where they part, the largest group goes on and the others wait.
+
+    numbers: in row-major order of the grid, one for each row.
+    ids: the three components of the program index, of shape ``(rows,)``, or ``(1,)`` where all rows agree.
+    live: the rows that go on.
+    waiting: numbers of the programs that were put off, by group: each group begins anew in a pass of its own.
+    """
+
+    def __init__(self, numbers: np.ndarray, grid: tuple[int, int, int]):
+        self.numbers = numbers
+        rest, z = np.divmod(numbers, grid[2])
+        x, y = np.divmod(rest, grid[1])
+        self.ids = [_uniform(component.astype(np.int32)) for component in (x, y, z)]
+        self.live = np.arange(len(numbers))
+        self.waiting: list[np.ndarray] = []
+        self._stand_in: np.ndarray | None = None  # for each row, a row that goes on
+
+    def decide(self, data: np.ndarray, put_off: Callable[[np.ndarray], None]) -> int | float | bool:
+        """The value on which the programs agree, after those that do not agree have been put off.
+
+        put_off: told of the rows that wait. A program that begins anew decides the same: nobody else stores what it
+        reads, which is checked.
+        """
+        data = data.reshape(data.shape[0])
+        if data.size == 1:
+            return data.item()
+        values, groups, counts = np.unique(data[self.live], return_inverse=True, return_counts=True)
+        most = int(counts.argmax())
+        if values.size > 1:
+            put_off(self.live[groups != most])
+            self._part(groups, most, values.size)
+        return values[most].item()
+
+    def _part(self, groups: np.ndarray, most: int, count: int) -> None:
+        self.waiting += [self.numbers[self.live[groups == group]] for group in range(count) if group != most]
+        self.live = self.live[groups == most]
+        self._stand_in = np.full(len(self.numbers), self.live[0])
+        self._stand_in[self.live] = self.live
+
+    def sound(self, rows: np.ndarray | None) -> np.ndarray | None:
+        """Rows that were put off repeat a row that goes on: their own offsets may be garbage by now."""
+        return rows if self._stand_in is None or rows is None or rows.shape[0] == 1 else rows[self._stand_in]
+
+    def only_live(self, rows: np.ndarray | None) -> np.ndarray | None:
+        return rows if self._stand_in is None or rows is None or rows.shape[0] == 1 else rows[self.live]
+
+
+def _uniform(values: np.ndarray) -> np.ndarray:
+    return values[:1] if (values == values[0]).all() else values

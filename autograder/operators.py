@@ -1,0 +1,70 @@
+"""The ATen operators that an answer may call, by name and in place alike: arithmetic, reductions, indexing, memory.
+
+A list of what is permitted, because nobody can list what is not: one activation is also ``glu``, a fused ``addmm``,
+``mkldnn``'s pointwise linear and a kernel for nested tensors. What is missing here has an answer inside: activations,
+losses, normalisations, fused attention, convolutions, and everything about other kinds of tensors. An exercise refuses
+more, by name (``Exercise.refused``). Composite operators are not listed: they take themselves apart into these.
+"""
+
+ALLOCATE = frozenset("empty empty_like empty_strided new_empty new_empty_strided empty_permuted".split())
+FILL = frozenset("zeros zeros_like new_zeros full full_like new_full ones ones_like new_ones fill zero".split())
+FILL |= {"fill_", "zero_", "scalar_tensor"}
+MOVE = frozenset("clone copy_ contiguous detach alias lift lift_fresh _to_copy".split())
+VIEW = frozenset(
+    "view _unsafe_view reshape _reshape_alias as_strided t transpose permute expand squeeze unsqueeze slice select "
+    "narrow split split_with_sizes unsafe_split unsafe_split_with_sizes chunk unbind flatten unfold diagonal set_ "
+    "resize_ view_as_real view_as_complex".split()
+)
+_ARITHMETIC = """
+    add sub rsub mul div neg abs reciprocal floor_divide remainder fmod frac floor ceil round trunc pow sqrt rsqrt
+    addcmul addcdiv lerp sign sgn signbit copysign hypot ldexp frexp nextafter nan_to_num clamp clamp_min clamp_max
+    maximum minimum fmax fmin heaviside gcd lcm deg2rad rad2deg complex polar angle conj_physical _conj _neg_view
+    exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 xlogy
+    sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sinc
+    sigmoid logit log_sigmoid_forward softplus relu threshold hardtanh leaky_relu
+    erf erfc erfinv lgamma digamma polygamma igamma igammac mvlgamma i0 special_i0e special_i1 special_i1e
+    special_erfcx special_entr special_log_ndtr special_ndtri special_xlog1py special_zeta
+    bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift
+    __lshift__ __rshift__ __ilshift__ __irshift__ logical_and logical_or logical_xor logical_not
+    eq ne lt le gt ge isnan isinf isposinf isneginf isin equal allclose where
+""".split()
+_REDUCE = """
+    sum mean prod nansum var var_mean std std_mean norm linalg_vector_norm amax amin aminmax _aminmax max min argmax
+    argmin any all count_nonzero logsumexp softmax _softmax log_softmax _log_softmax median nanmedian mode kthvalue
+    cumsum cumprod cummax cummin _cummax_helper _cummin_helper trace
+    mm bmm mv dot vdot addmm addmv addr addbmm baddbmm linear _int_mm
+""".split()
+_INDEX = """
+    index index_put _index_put_impl _unsafe_index _unsafe_index_put index_select index_copy index_add index_fill
+    index_reduce gather scatter scatter_add scatter_reduce masked_fill masked_select masked_scatter take put embedding
+    embedding_dense_backward nonzero nonzero_static sort topk searchsorted bucketize unique_consecutive unique_dim
+    unique_dim_consecutive _unique _unique2 bincount histc histogram segment_reduce
+    cat stack _stack repeat repeat_interleave roll flip rot90 tril triu tril_indices triu_indices constant_pad_nd
+    diag_embed block_diag select_scatter slice_scatter diagonal_scatter as_strided_scatter narrow_copy
+    arange range linspace logspace eye copy set resize resize_as
+    rand rand_like randn randn_like randint randint_like randperm uniform normal random bernoulli exponential
+    _local_scalar_dense _assert_async
+""".split()
+_ABOUT = """
+    promote_types result_type can_cast is_floating_point is_complex is_nonzero is_contiguous is_same_size is_set_to
+    is_pinned size stride storage_offset numel dim item
+""".split()
+PERMITTED = frozenset(_ARITHMETIC + _REDUCE + _INDEX + _ABOUT) | ALLOCATE | FILL | MOVE | VIEW
+
+# What PyTorch calls when it differentiates the operators above: for the exercises whose gradient is PyTorch's to take.
+GRADIENTS = frozenset(
+    "sigmoid_backward tanh_backward logit_backward softplus_backward log_sigmoid_backward threshold_backward "
+    "hardtanh_backward leaky_relu_backward _softmax_backward_data _log_softmax_backward_data select_backward "
+    "slice_backward diagonal_backward unfold_backward masked_scatter_backward".split()
+)
+
+
+def base(name: str) -> str:
+    """``add`` for ``aten::add_.Tensor``: an operator's name without namespace, overload and the mark of "in place"."""
+    name = name.split("::")[-1].split(".")[0]
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def is_permitted(name: str, gradients: bool = False) -> bool:
+    """Whether an answer may call this operator, given with its namespace."""
+    return name.startswith("aten::") and base(name) in (PERMITTED | GRADIENTS if gradients else PERMITTED)

@@ -1,0 +1,83 @@
+"""The numbers that are drawn for one call: of the layout of a case, valid where it is, and never those of the case."""
+
+import pytest
+import torch
+from answers import answer
+from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.case import judge_case
+from graded_kernels.autograder.check import arguments
+from graded_kernels.autograder.decoy import decoys
+from graded_kernels.autograder.exercise import Case, Witness
+from graded_kernels.autograder.runner import InProcess
+from graded_kernels.autograder.sandbox import buffers
+from graded_kernels.autograder.source import load
+
+CASES = [
+    pytest.param(record, number, id=f"{record.name}: {case.name}")
+    for record in EXERCISES.values()
+    if not isinstance(record, Witness)
+    for number, case in enumerate(record.cases)
+]
+# Where the number, or the kind of number, is all there is: a zero stays a zero.
+SAME = {
+    "no elements",
+    "no rows",
+    "no columns",
+    "infinity and NaN",
+    "no token",
+    "num_items = 0",
+    "num_items = tensor(0)",
+}
+
+
+def tensors(args: tuple) -> list[torch.Tensor]:
+    return [a for a in args if isinstance(a, torch.Tensor)]
+
+
+@pytest.mark.parametrize("record, number", CASES)
+def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(record, number):
+    case = record.cases[number]
+    args = arguments(case, number, 0)
+    draw = decoys(case, args)
+    first, second = draw(), draw()
+    assert first.valid is (case.raises is None)
+    layouts = [[(t.dtype, t.shape, t.stride()) for t in tensors(a)] for a in (args, first.args, second.args)]
+    assert layouts[0] == layouts[1] == layouts[2]
+    others = [[a for a in made if not isinstance(a, torch.Tensor)] for made in (args, first.args)]
+    assert others[0] == others[1]
+
+    def alike(one, other):
+        pairs = zip(tensors(one), tensors(other), strict=True)
+        return all(buffers.bits(a).equal(buffers.bits(b)) for a, b in pairs)
+
+    if case.name.removeprefix("tanh: ") not in SAME:
+        assert not alike(first.args, args) and not alike(first.args, second.args)
+
+
+@pytest.mark.parametrize("record, number", [c for c in CASES if "torch" in c.values[0].backends])
+def test_a_right_answer_is_right_on_a_decoy(record, number):
+    """By the case's own tolerance: what an isolated answer is held to is four times that."""
+    case = record.cases[number]
+    decoy = decoys(case, arguments(case, number, 0))()
+    runner = InProcess(load(answer(record.name, "torch")), record, "torch")
+    judged = judge_case(record, case, "torch", runner, decoy.args)
+    assert judged.result.status == "pass", judged.result.message
+
+
+def test_a_case_of_another_layout_every_time_has_decoys_that_are_not_judged():
+    def inputs(generator):
+        return (torch.zeros(int(torch.randint(5, 1000, (), generator=generator))),)
+
+    case = Case("any length", inputs, "")
+    args = (torch.zeros(3),)
+    decoy = decoys(case, args)()
+    assert not decoy.valid and decoy.args[0].shape == (3,) and not decoy.args[0].equal(args[0])
+
+
+def test_numbers_that_belong_together_are_drawn_together():
+    """mean and rstd are those of x: an answer may use either."""
+    record = EXERCISES["layer_norm_backward"]
+    for number, case in enumerate(record.cases):
+        _, x, _, mean, _ = decoys(case, arguments(case, number, 0))().args
+        if x.numel() and x.isfinite().all() and x.dtype == torch.float32:
+            torch.testing.assert_close(x.double().mean(1).float(), mean, rtol=1e-5, atol=1e-6 * float(x.abs().max()))

@@ -1,0 +1,151 @@
+"""All programs of a launch together, and one at a time: the same findings, hints, bytes and bits."""
+
+import tracemalloc
+
+import diverging
+import faultless
+import planted
+import pytest
+import torch
+import triton
+import triton.language as tl
+from both_ways import assert_same
+from graded_kernels.autograder.emulator import Emulator, EmulatorError
+
+SHUFFLES = pytest.mark.parametrize("shuffle", [None, 1], ids=["in order", "shuffled"])
+
+
+@SHUFFLES
+@pytest.mark.parametrize("bug", planted.bugs(), ids=lambda bug: bug.name)
+def test_planted_bugs(bug, shuffle):
+    assert_same(bug.run, shuffle)
+
+
+@SHUFFLES
+@pytest.mark.parametrize("program", faultless.programs(), ids=lambda program: program.__name__)
+def test_faultless_kernels(program, shuffle):
+    assert_same(program, shuffle)
+
+
+@SHUFFLES
+@pytest.mark.parametrize("name", diverging.PROGRAMS)
+def test_programs_that_part(name, shuffle):
+    program, reason = diverging.PROGRAMS[name]
+    fallbacks = assert_same(program, shuffle)
+    assert [why for _, why in fallbacks if not reason or reason not in why] == []
+    assert bool(fallbacks) == bool(reason)
+
+
+@triton.jit
+def wide_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0.0)
+    e = tl.exp(-x)
+    tl.store(y_ptr + at, x / (1 + e) + tl.exp(x * x + 1) * (x - 3) + e, mask=at < n)
+
+
+def test_a_launch_stays_within_its_budget():
+    n = 1 << 20
+    x, y = torch.zeros(n), torch.zeros(n)
+    budgets = {"alone": 0, "small": 4 << 20, "large": 128 << 20}
+    most = {}
+    for name, budget in budgets.items():
+        emulator = Emulator()
+        emulator.together, emulator.memory = bool(budget), budget
+        tracemalloc.start()
+        with emulator:
+            wide_kernel[(n // 1024,)](x, y, n, BLOCK=1024)
+        most[name] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert not emulator.fallbacks
+    for name in ("small", "large"):  # besides the budget: y's words, and whether they were written, to undo the launch
+        assert most[name] < most["alone"] + budgets[name] + (4 + 1) * n, f"{name}: {most}"
+    assert most["small"] < most["large"]
+
+
+@triton.jit
+def printing_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    tl.static_print("N is", N)
+    tl.store(y_ptr + tl.program_id(0), tl.load(x_ptr + tl.program_id(0) * 2))
+
+
+def test_what_a_compiler_prints_is_printed_once(capfd):
+    x, y = torch.zeros(8), torch.zeros(4)
+    with Emulator() as emulator:
+        printing_kernel[(4,)](x, y, N=4)
+    assert capfd.readouterr().out == "N is 4\n" and not emulator.fallbacks
+    with Emulator() as emulator, pytest.raises(EmulatorError, match="out of bounds"):
+        printing_kernel[(4,)](x[:4], y, N=4)
+    assert capfd.readouterr().out == "N is 4\n" and emulator.fallbacks
+
+
+@triton.jit
+def device_printing_kernel(x_ptr):
+    print("program", tl.program_id(0))
+    tl.device_print("x", tl.load(x_ptr + tl.program_id(0)))
+
+
+def test_what_programs_print_comes_by_program(capfd):
+    printed = []
+    for together in (True, False):
+        with Emulator() as emulator:
+            emulator.together = together
+            device_printing_kernel[(3,)](torch.tensor([1.0, 2.0, 3.0]))
+        printed.append(capfd.readouterr().out)
+    assert printed[0] == printed[1] and printed[0].count("program") == 3
+
+
+@triton.jit
+def failing_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(y_ptr + at) + 1)
+    tl.store(y_ptr + at, tl.load(x_ptr + at))
+
+
+def test_a_launch_that_falls_back_leaves_no_trace_of_its_passes():
+    """Program 2 of 4 reads out of bounds: programs 0 and 1 have stored, 2 has stored once, 3 never ran."""
+    x, y = torch.arange(20.0), torch.full((32,), -5.0)
+    with Emulator() as emulator, pytest.raises(EmulatorError, match=r"program \(2, 0, 0\)"):
+        failing_kernel[(4,)](x, y, 20, BLOCK=8)
+    assert y.tolist() == [*range(16), *[-4.0] * 8, *[-5.0] * 8]
+    assert emulator.fallbacks == [("failing_kernel", "a load outside x_ptr")]
+
+
+def test_the_launch_is_let_go_of():
+    """Tensors die with their last name, not when Python next looks for cycles: peak memory is part of a grade."""
+    with Emulator():
+        x, y = torch.zeros(1024), torch.zeros(1024)
+        before = [t.untyped_storage().data_ptr() for t in (x, y)]
+        references = [t.untyped_storage()._weak_ref() for t in (x, y)]
+        wide_kernel[(1,)](x, y, 1024, BLOCK=1024)
+        del x, y
+        assert before and all(torch.UntypedStorage._expired(reference) for reference in references)
+        for reference in references:
+            torch.UntypedStorage._free_weak_ref(reference)
+
+
+@triton.jit
+def addresses_kernel(index_ptr, x_ptr, y_ptr, n, FORM: tl.constexpr, BLOCK: tl.constexpr):
+    """Loads whose lanes ask for one address several times, in every form that lanes have."""
+    p = tl.program_id(0)
+    at = tl.load(index_ptr + p * BLOCK + tl.arange(0, BLOCK))
+    if FORM == 0:
+        x = tl.load(x_ptr + at)
+    elif FORM == 1:
+        x = tl.load(x_ptr + p + tl.arange(0, BLOCK) // 3)
+    elif FORM == 2:
+        x = tl.load(x_ptr + at, mask=tl.arange(0, BLOCK) < n, other=0.0)
+    else:
+        x = tl.load(x_ptr + at, mask=at % 3 != p % 3, other=0.0)
+    tl.store(y_ptr + p * BLOCK + tl.arange(0, BLOCK), x)
+
+
+@pytest.mark.parametrize("form", range(4))
+def test_distinct_addresses_are_counted_by_program(form):
+    index = torch.randint(0, 20, (30, 16), generator=torch.Generator().manual_seed(1))
+
+    def program():
+        y = torch.zeros(30, 16)
+        addresses_kernel[(30,)](index, torch.arange(64.0), y, 11, FORM=form, BLOCK=16)
+
+    assert assert_same(program) == []
