@@ -1,5 +1,6 @@
 """One case of an exercise: call the answer twice, compare with the oracle, and say in one sentence what is wrong."""
 
+import math
 import zlib
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,8 @@ from .compare import Comparison, Expected, compare, expect
 from .decoy import decoys
 from .exercise import Case, Exercise
 from .fingerprint import wild_outputs
-from .report import CaseResult, Curve
+from .quality import Quality
+from .report import CaseResult, Curve, Failure
 from .runner import Outcome, Runner, Trouble
 from .sandbox.buffers import bits
 from .ulp import ulp_error
@@ -18,6 +20,21 @@ from .ulp import ulp_error
 DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
 _LENIENT = 4  # times the tolerance, on numbers that no later run can bring back
 _WHY = "What it computes must follow from its inputs alone."
+
+
+# Troubles of the whole answer: of its values nothing is known, and no other case can go better.
+UNJUDGED = ("stub", "refused", "unloadable")
+GROSS = 64.0  # ulp: what is farther off is no matter of rounding
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a right result does not excuse. See `CaseResult` for kind and cause. late: the time-out, if that is it."""
+
+    message: str
+    kind: Quality | None = Quality.CORRECT
+    cause: str = ""
+    late: Trouble | None = None
 
 
 @dataclass
@@ -40,19 +57,50 @@ class Judged:
         return self.outputs or (self.trouble.error if self.trouble else "") or None
 
 
-def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, args: tuple) -> Judged:
+def judge_case(
+    exercise: Exercise, case: Case, backend: str, runner: Runner, args: tuple, conventions: str = "course"
+) -> Judged:
     """Calls the answer on the case's arguments, and once more, in Triton with the programs of every launch in another
-    order.
+    order. Where that fails and a load has masked-off lanes without ``other``, all of it again with 0 in these lanes:
+    what is right then is wrong by nobody's promise, and by nothing else.
     """
+    judged = _judged(exercise, case, backend, runner, args, conventions)
+    if judged.result.status in ("pass", "not-run") or not (judged.outcome and judged.outcome.undefined):
+        return judged
+    filled = _judged(exercise, case, backend, runner, args, conventions, fill=0.0)
+    return unportable(judged) if filled.result.status == "pass" else judged
+
+
+def unportable(judged: Judged) -> Judged:
+    """A failure that filling the masked-off lanes with 0 cures: today's NVIDIA backends do, and none has to."""
+    suspects = [hint for hint in judged.outcome.hints if hint.kind == "masked-load"]
+    said = suspects[0].message if suspects else "A load has a mask and no `other`."
+    more = "".join(f" Look at this one, too: {hint.cause}" for hint in suspects[1:3])
+    message = f"{said}{more} With 0 in these lanes, as today's NVIDIA backends fill them, the result is right."
+    cause = f"{suspects[0].cause} The result hangs on what masked-off lanes hold." if suspects else ""
+    told = replace(judged.result, status="fail", message=message, cause=cause, details="", hint="")
+    return replace(judged, result=replace(told, kind=Quality.PORTABLE), trouble=None, outputs=None)
+
+
+def _judged(
+    exercise: Exercise,
+    case: Case,
+    backend: str,
+    runner: Runner,
+    args: tuple,
+    conventions: str,
+    fill: float | None = None,
+) -> Judged:
     shown = describe(exercise, args)
 
     def result(status: str, message: str, **more) -> CaseResult:
-        return CaseResult(case.name, status, case.bonus, message, shown, "" if status == "pass" else case.hint, **more)
+        hint = "" if status == "pass" else case.hint
+        return CaseResult(case.name, status, case.bonus, message, shown, hint, convention=case.convention, **more)
 
-    decoy = decoys(case, args)
-    outcome = runner.call(args, decoy=decoy)
+    how = {"decoy": decoys(case, args)} | ({} if fill is None else {"fill": fill})
+    outcome = runner.call(args, **how)
     if outcome.trouble:
-        judged = _trouble(case, outcome.trouble, result, args, outcome)
+        judged = _trouble(case, outcome.trouble, result, args, outcome, conventions)
         if (
             case is exercise.cases[0]
         ):  # its hint is about the formula, which an answer without a result has not got wrong
@@ -62,7 +110,7 @@ def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, arg
         message = f"This call should raise {case.raises.__name__}, but it returned."
         return Judged(result("fail", message), None, args, _returned(exercise, case, args, outcome), outcome)
     named = dict(zip(exercise.parameters, args, strict=False))
-    expected = expect(exercise, case, args)
+    expected = expect(exercise, case, args, conventions)
     comparisons = [compare(expected, i, outcome.outputs[i], named) for i in range(len(expected.names))]
     worst = max((c.worst for c in comparisons), default=0.0)
     curve = _curve(exercise, case, args, expected, comparisons)
@@ -74,13 +122,16 @@ def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, arg
         first = failed[0].failure
         wrong = [(o, c.wrong, c.error) for o, c in zip(outcome.outputs, comparisons, strict=True)]
         message = f"{first.output} is wrong in {first.wrong:,} of {first.total:,} elements."
-        message = " ".join([message, *outcome.findings[:1], *outcome.hints[:1]])
-        return Judged(result("fail", message, failure=first, worst_ulp=worst, curve=curve), None, args, wrong, outcome)
-    misdeed, late = _misdeed(outcome), None
-    if not misdeed:
-        misdeed, late = _unsteady(exercise, case, args, backend, runner, outcome, expected, decoy)
-    if misdeed:
-        return Judged(result("error" if late else "fail", misdeed, worst_ulp=worst), late, args, None, outcome)
+        hints = [hint for hint in outcome.hints if hint.kind != "masked-load"]  # which is told where it is proven
+        message = " ".join([message, *(f.message for f in outcome.findings[:1]), *(h.message for h in hints[:1])])
+        cause = outcome.findings[0].cause if outcome.findings else _cause(first)
+        failed = result("fail", message, failure=first, worst_ulp=worst, curve=curve, cause=cause)
+        return Judged(failed, None, args, wrong, outcome)
+    fault = _misdeed(outcome) or _unsteady(exercise, case, args, backend, runner, outcome, expected, how)
+    if fault:
+        status = "error" if fault.late else "fail"
+        failed = result(status, fault.message, worst_ulp=worst, kind=fault.kind, cause=fault.cause)
+        return Judged(failed, fault.late, args, None, outcome)
     used = max((c.used for c in comparisons), default=0.0)
     return Judged(
         result("pass", f"worst {worst:.2f} ulp, {used:.0%} of the tolerance", worst_ulp=worst, curve=curve),
@@ -89,6 +140,21 @@ def judge_case(exercise: Exercise, case: Case, backend: str, runner: Runner, arg
         None,
         outcome,
     )
+
+
+def _cause(failure: Failure) -> str:
+    """What is wrong with the worst element, without its place and value."""
+    got, expected = (_number_kind(value) for value in (failure.got, failure.expected))
+    if got != expected:
+        return f"{failure.output} is {got} where {expected} belongs."
+    far = "wrong" if failure.ulp > GROSS else "off by a few ulp more than rounding once costs"
+    return f"{failure.output} is {far}."
+
+
+def _number_kind(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "a number" if math.isfinite(value) else "infinity" if value > 0 else "-infinity"
 
 
 def _returned(exercise: Exercise, case: Case, args: tuple, outcome: Outcome) -> list | None:
@@ -107,66 +173,69 @@ def _returned(exercise: Exercise, case: Case, args: tuple, outcome: Outcome) -> 
     return wrong if any(c.failure for c in found) else None
 
 
-def _trouble(case: Case, trouble: Trouble, result, args: tuple, outcome: Outcome) -> Judged:
+def _trouble(case: Case, trouble: Trouble, result, args: tuple, outcome: Outcome, conventions: str) -> Judged:
     if case.raises and trouble.kind == "raised" and trouble.error == case.raises.__name__:
         import re
 
-        if re.search(case.says, trouble.message):
+        as_pytorch = conventions == "pytorch" and case.convention  # its message names the label alone
+        if as_pytorch or re.search(case.says, trouble.message):
             return Judged(result("pass", f"raised {trouble.message}"), None, args, None, outcome)
         return Judged(
             result("fail", f"The message should name the place; it says: {trouble.message}"), None, args, None, outcome
         )
     status = "fail" if trouble.kind in ("finding", "refused") else "error"
-    return Judged(result(status, trouble.message, details=trouble.details), trouble, args, None, outcome)
+    kind = None if trouble.kind in (*UNJUDGED, "timeout") else Quality.CORRECT
+    failed = result(status, trouble.message, details=trouble.details, kind=kind, cause=trouble.cause)
+    return Judged(failed, trouble, args, None, outcome)
 
 
-def _misdeed(outcome: Outcome) -> str:
+def _misdeed(outcome: Outcome) -> Fault | None:
     """What a right result does not excuse."""
     if outcome.findings:
-        return outcome.findings[0]
+        return Fault(outcome.findings[0].message, cause=outcome.findings[0].cause)
     if outcome.mutated:
-        return (
-            f"The answer changed its input {outcome.mutated[0]}. The caller may still need it: write into a new tensor."
-        )
+        changed = f"The answer changed its input {outcome.mutated[0]}."
+        return Fault(f"{changed} The caller may still need it: write into a new tensor.")
     if outcome.aliased:
-        return f"An output shares memory with the input {outcome.aliased[0]}. Return a tensor of its own."
-    return ""
+        return Fault(f"An output shares memory with the input {outcome.aliased[0]}. Return a tensor of its own.")
+    return None
 
 
-def _unsteady(
-    exercise, case, args, backend, runner, first: Outcome, expected: Expected, decoy
-) -> tuple[str, Trouble | None]:
+def _unsteady(exercise, case, args, backend, runner, first: Outcome, expected: Expected, how: dict) -> Fault | None:
     """Whether the same input gives other bits, the programs of a launch in another order another result, or numbers
-    that nobody could foresee a wrong one: a sentence, and the time-out, if that is why.
+    that nobody could foresee a wrong one. how: the options of the first call.
     """
     # The order comes from the name: it goes where the answer runs, and the seed of the inputs must not.
     shuffle = zlib.crc32(case.name.encode()) if backend == "triton" else None
-    again = runner.call(args, shuffle=shuffle, decoy=decoy)
+    again = runner.call(args, shuffle=shuffle, **how)
     if again.trouble:
         return _second_trouble(again.trouble)
     if again.findings:
-        return again.findings[0], None
+        return Fault(again.findings[0].message, cause=again.findings[0].cause)
     unforeseen = _foreseen_only(exercise, case, first) or _foreseen_only(exercise, case, again)
-    if unforeseen or _same(first, again):
-        return unforeseen, None
-    in_order = again if backend == "torch" else runner.call(args)
+    if unforeseen:
+        return Fault(unforeseen)
+    if _same(first, again):
+        return None
+    in_order = again if backend == "torch" else runner.call(args, **{k: v for k, v in how.items() if k != "decoy"})
     if in_order.trouble:
         return _second_trouble(in_order.trouble)
     if not _same(first, in_order):
-        return "The same input, given twice, gives different bits.", None
+        return Fault("The same input, given twice, gives different bits.")
     named = dict(zip(exercise.parameters, args, strict=False))
     comparisons = [compare(expected, i, o, named) for i, o in enumerate(again.outputs)]
     if any(c.complaint or c.failure for c in comparisons):
         order = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
-        return order, None
-    return "", None
+        return Fault(order, Quality.PORTABLE)
+    return None
 
 
-def _second_trouble(trouble: Trouble) -> tuple[str, Trouble | None]:
+def _second_trouble(trouble: Trouble) -> Fault:
     if trouble.kind == "refused":  # an isolated runner proves the method in the second call
-        return trouble.message, None
+        return Fault(trouble.message)
+    said = f"The second call with the same input failed: {trouble.message}"
     late = trouble if trouble.kind == "timeout" else None
-    return f"The second call with the same input failed: {trouble.message}", late
+    return Fault(said, None if late else Quality.CORRECT, trouble.cause, late)
 
 
 def _foreseen_only(exercise: Exercise, case: Case, outcome: Outcome) -> str:

@@ -2,17 +2,19 @@
 
 import os
 import platform
+from collections.abc import Iterable
 from importlib import metadata
 
 import torch
 
-from .case import Judged, judge_case
+from .case import UNJUDGED, Judged, judge_case
 from .cost import judge_compile, judge_memory, judge_traffic
 from .emulator import CANNOT_SHOW
 from .exercise import Case, Exercise, Witness
 from .exercises import find
 from .fingerprint import fingerprint
 from .hidden import veiled, with_cases
+from .quality import Quality, qualities
 from .report import CaseResult, Report
 from .runner import InProcess, Runner, Trouble, Unloadable
 from .sandbox import Budget, Isolated, Limits, Worker
@@ -20,25 +22,38 @@ from .side_by_side import beside, emulated
 from .source import Answer, AnswerError, AnswerRefused, load
 from .witness import judge_witness
 
-FINAL = ("stub", "refused", "unloadable")  # troubles of the whole answer: no other case can go better
+CONVENTIONS = ("course", "pytorch")
 
 
-def check(exercise: str, function, backend: str | None = None, *, seed: int = 0, compiler: bool = True) -> Report:
+def check(
+    exercise: str,
+    function,
+    backend: str | None = None,
+    *,
+    seed: int = 0,
+    compiler: bool = True,
+    require: Iterable[str] = tuple(Quality),
+    conventions: str = "course",
+) -> Report:
     """Checks ``function`` as an answer to ``exercise`` and says what it found.
 
     exercise: a name of ``graded-kernels list``. backend: ``"torch"`` or ``"triton"``; where it is left out, the one
     that the exercise has, or ``"triton"`` if the function's module holds Triton kernels. seed: of the random inputs.
     compiler: whether a Triton answer that is right so far is compiled ahead of time for GPUs, too.
+    require: of ``"correct"``, ``"portable"`` and ``"efficient"`` (`quality.Quality`) those that decide ``passed``.
+    conventions: ``"course"``, or ``"pytorch"``, which takes PyTorch's own answer for right as well in the cases that
+    rest on a convention (infinity, no token, a bad label, an empty row), wherever PyTorch has one.
     The function is called in this process, on copies of its inputs. The report is true if every case but the
-    distinctions passed. Raises ValueError for an unknown exercise or a backend the exercise does not have, and
-    RuntimeError where Triton kernels can run in no way. Where nbgrader itself runs the notebook
-    (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for success.
+    distinctions passed, as far as it is required. Raises ValueError for an unknown exercise, quality or convention, or
+    a backend the exercise does not have, and RuntimeError where Triton kernels can run in no way. Where nbgrader itself
+    runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for success.
     """
     record = find(exercise)
     backend = choose_backend(record, backend, function)
-    report = judge(record, backend, InProcess(function, record, backend), seed=seed, compiler=compiler)
+    how = {"seed": seed, "compiler": compiler, "require": require, "conventions": conventions}
+    report = judge(record, backend, InProcess(function, record, backend), **how)
     if report.environment["mode"] == "device" and backend == "triton":
-        again = emulated(function, record, lambda runner: judge(record, backend, runner, seed=seed, compiler=compiler))
+        again = emulated(function, record, lambda runner: judge(record, backend, runner, **how))
         report = beside(report, again)
     if not report.passed and "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(report))
@@ -55,24 +70,28 @@ def check_answer(
     limits: Limits | None = None,
     notebook: Budget | None = None,
     cases: tuple[Case, ...] = (),
+    require: Iterable[str] = tuple(Quality),
+    conventions: str = "course",
 ) -> Report:
     """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
 
     worker: runs the answer apart from this process, within ``limits`` and what is left of the ``notebook``'s budget;
-    without one it runs here. cases: an instructor's own (`hidden`), after those of the exercise.
+    without one it runs here. cases: an instructor's own (`hidden`), after those of the exercise. require, conventions:
+    as `check` has them.
     """
+    how = {"seed": seed, "compiler": compiler, "require": require, "conventions": conventions}
     record = find(answer.exercise)
     record = with_cases(record, cases) if cases else record
     if worker:
         limits = limits or Limits()
         with Isolated(answer, record, backend, worker=worker, limits=limits, notebook=notebook) as runner:
-            return judge(record, backend, runner, seed=seed, compiler=compiler)
+            return judge(record, backend, runner, **how)
     try:
         runner = InProcess(load(answer), record, backend)
     except AnswerError as error:
         kind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
         runner = Unloadable(Trouble(kind, str(error), error.details))
-    return judge(record, backend, runner, seed=seed, compiler=compiler)
+    return judge(record, backend, runner, **how)
 
 
 def choose_backend(record: Exercise | Witness, backend: str | None, function) -> str:
@@ -86,53 +105,86 @@ def choose_backend(record: Exercise | Witness, backend: str | None, function) ->
     return backend
 
 
-def judge(record: Exercise | Witness, backend: str, runner: Runner, *, seed: int = 0, compiler: bool = True) -> Report:
+def judge(
+    record: Exercise | Witness,
+    backend: str,
+    runner: Runner,
+    *,
+    seed: int = 0,
+    compiler: bool = True,
+    require: Iterable[str] = tuple(Quality),
+    conventions: str = "course",
+) -> Report:
     """The report on whatever ``runner`` calls. Nothing the runner hands back is believed before it is compared."""
-    judged = (
-        judge_witness(record, runner) if isinstance(record, Witness) else _judge_cases(record, backend, runner, seed)
-    )
+    required = qualities(require)
+    if conventions not in CONVENTIONS:
+        raise ValueError(f"conventions are {' or '.join(map(repr, CONVENTIONS))}, not {conventions!r}")
+    if isinstance(record, Witness):
+        judged = judge_witness(record, runner)
+    else:
+        judged = _judge_cases(record, backend, runner, seed, conventions)
     cases, troubles = [j.result for j in judged], [j.trouble for j in judged if j.trouble]
-    stopped = next((trouble for trouble in troubles if trouble.kind in FINAL), None)
+    stopped = next((trouble for trouble in troubles if trouble.kind in UNJUDGED), None)
     traffic = compiled = None
     if isinstance(record, Exercise) and not stopped:
         cases += judge_memory(record, judged)
     if backend == "triton" and not stopped:
         traffic, more = judge_traffic(record, judged)
         cases += more
-    if backend == "triton" and compiler and _all_right(cases):
-        compiled, more = judge_compile(_launches(judged))
+    if backend == "triton" and compiler and _all_right(cases, required):
+        compiled, more = judge_compile(_launches(judged), runner)
         cases += more
     needed = [c for c in cases if not c.bonus and c.status != "not-run"]
     unreached = [j.result for j in judged if j.result.status == "not-run" and not j.result.bonus]
-    passed = not stopped and bool(needed) and _all_right(cases)
+    passed = not stopped and bool(needed) and _all_right(cases, required)
     bug = None
     if isinstance(record, Exercise) and not stopped:
         # Distinctions are left out: there an answer may fail by rounding alone, and no bug explains rounding.
         telling = [(j.args, j.evidence) for j in judged if j.evidence and not j.result.bonus]
         bug = fingerprint(record, telling, frozenset(c.name for c in cases if c.status in ("fail", "error")))
+    where = environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed})
     return Report(
         exercise=record.name,
         backend=backend,
         passed=passed,
-        score=0.0 if stopped else _score(record, needed, unreached),
+        score=0.0 if stopped else _score(record, needed, unreached, required),
         cases=tuple(cases),
-        summary=_summary(stopped, needed),
+        summary=_summary(stopped, needed, required),
         fingerprint=f"this is what {bug.who} computed ({bug.thread})" if bug else None,
         fingerprint_story=bug.story if bug else "",
         traffic=traffic,
         compile=compiled,
-        environment=environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed}),
+        environment=where,
         notes=_notes(judged) if backend == "triton" else (),
+        **_answers(needed, shows_lanes=backend == "triton" and where["mode"] == "emulator"),
+        required=required,
+        conventions=conventions,
         timed_out=any(t.kind == "timeout" for t in troubles),
         stopped_in=next(({"cell": t.cell, "reason": t.message} for t in troubles if t.cell), None),
     )
 
 
-def _judge_cases(record: Exercise, backend: str, runner: Runner, seed: int) -> list[Judged]:
+def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[str, bool | None]:
+    """Whether the answer is correct, portable and efficient, each None where no case that ran could have shown it.
+
+    shows_lanes: whether the calls themselves show what is not portable, as those in the emulator do.
+    """
+    failed = {c.kind for c in needed if c.status != "pass"}
+    shown = {c.kind for c in needed if c.status == "pass"} | (failed & {Quality.PORTABLE})  # whose values are right
+    called = None not in failed and (Quality.CORRECT in shown or Quality.PORTABLE in failed)
+    judged = {
+        Quality.CORRECT: called,
+        Quality.PORTABLE: Quality.PORTABLE in shown or (called and shows_lanes),
+        Quality.EFFICIENT: Quality.EFFICIENT in shown,
+    }
+    return {quality.value: False if quality in failed else judged[quality] or None for quality in Quality}
+
+
+def _judge_cases(record: Exercise, backend: str, runner: Runner, seed: int, conventions: str) -> list[Judged]:
     """Every case in order; after a trouble that no other case can mend, or that takes its time, the rest is not run."""
     judged: list[Judged] = []
     for number, case in enumerate(record.cases):
-        one = judge_case(record, case, backend, runner, arguments(case, number, seed))
+        one = judge_case(record, case, backend, runner, arguments(case, number, seed), conventions)
         judged.append(veiled(record, one) if case.hidden else one)
         if one.trouble and _is_last(case, one.trouble):
             return judged + [_unreached(record, later, seed) for later in range(number + 1, len(record.cases))]
@@ -147,17 +199,24 @@ def arguments(case: Case, number: int, seed: int) -> tuple:
 def _unreached(record: Exercise, number: int, seed: int) -> Judged:
     """A case that is not run, with its arguments, by which `cost` knows whether it was the one to measure."""
     case = record.cases[number]
-    result = CaseResult(case.name, "not-run", case.bonus, "The answer was not called again.", "")
+    result = CaseResult(
+        case.name, "not-run", case.bonus, "The answer was not called again.", "", convention=case.convention
+    )
     return Judged(result, args=() if case.hidden else arguments(case, number, seed))
 
 
 def _is_last(case: Case, trouble: Trouble) -> bool:
     """Whether the answer is not called again. What it earned before a time-out it keeps."""
-    return trouble.kind in FINAL or bool(trouble.cell) or (trouble.kind == "timeout" and not case.bonus)
+    return trouble.kind in UNJUDGED or bool(trouble.cell) or (trouble.kind == "timeout" and not case.bonus)
 
 
-def _all_right(cases: list[CaseResult]) -> bool:
-    return all(c.status in ("pass", "not-run") for c in cases if not c.bonus)
+def _all_right(cases: list[CaseResult], required: tuple[Quality, ...]) -> bool:
+    return all(c.status == "not-run" or _counts_as_right(c, required) for c in cases if not c.bonus)
+
+
+def _counts_as_right(case: CaseResult, required: tuple[Quality, ...]) -> bool:
+    """Whether it passed, or lacks a quality that is not asked for."""
+    return case.status == "pass" or (case.kind is not None and case.kind not in required)
 
 
 def _launches(judged: list[Judged]) -> list:
@@ -170,19 +229,24 @@ def _notes(judged: list[Judged]) -> tuple[str, ...]:
     return tuple(sentence for operation, sentence in CANNOT_SHOW if operation in used)
 
 
-def _score(record: Exercise | Witness, needed: list[CaseResult], unreached: list[CaseResult]) -> float:
+def _score(
+    record: Exercise | Witness,
+    needed: list[CaseResult],
+    unreached: list[CaseResult],
+    required: tuple[Quality, ...],
+) -> float:
     """The share of cases passed; nothing where the first one fails, which any attempt at the formula passes."""
-    if not needed or needed[0].status != "pass":
+    if not needed or not _counts_as_right(needed[0], required):
         return 0.0
-    passed = sum(c.status == "pass" for c in needed)
+    passed = sum(_counts_as_right(c, required) for c in needed)
     total = len(needed) + len(unreached)
     return passed / total if isinstance(record, Exercise) else float(passed == total)
 
 
-def _summary(stopped, needed: list[CaseResult]) -> str:
+def _summary(stopped, needed: list[CaseResult], required: tuple[Quality, ...]) -> str:
     if stopped:
         return stopped.message
-    wrong = [c for c in needed if c.status != "pass"]
+    wrong = [c for c in needed if not _counts_as_right(c, required)]
     if not wrong:
         return "passed"
     return f"{len(wrong)} of {len(needed)} cases fail, the first is “{wrong[0].name}”"

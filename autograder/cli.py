@@ -55,6 +55,12 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--backend", help="torch or triton; left out, the one the file is written for")
     check.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
     check.add_argument("--in-process", action="store_true", help="call the answer in this process, for a debugger")
+    check.add_argument(
+        "--only", action="extend", type=quality_list, help="what decides: some of correct,portable,efficient"
+    )
+    check.add_argument(
+        "--conventions", choices=("course", "pytorch"), default="course", help="pytorch: its own answer is right, too"
+    )
     check.add_argument("--seed", type=int, metavar="N", help="of the random inputs; left out, a new one (0 in process)")
     check.add_argument("--seconds", type=seconds, help="of processor time that one call may take (20)")
     check.add_argument("--total-seconds", type=seconds, help="of processor time that all calls may take (120)")
@@ -67,6 +73,16 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="say what will run on this machine and what will not")
     doctor.set_defaults(run=run_doctor)
     return top
+
+
+def quality_list(text: str) -> list[str]:
+    """``correct,portable`` as names. Raises ArgumentTypeError for any that is no quality."""
+    from .quality import qualities
+
+    try:
+        return list(qualities(text.split(",")))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def seconds(text: str) -> float:
@@ -121,7 +137,8 @@ def run_check(options: argparse.Namespace) -> int:
     stdout = keep_stdout()
     limits = {"seconds": options.seconds, "total_seconds": options.total_seconds}
     limits = {name: value for name, value in limits.items() if value}
-    report = report_on(answer, backend, options.in_process, limits, options.seed)
+    how = {"conventions": options.conventions} | ({"require": options.only} if options.only else {})
+    report = report_on(answer, backend, options.in_process, limits, options.seed, how)
     if options.json:
         shown = json.dumps(report.to_dict(), indent=2, allow_nan=False)
     else:
@@ -184,42 +201,42 @@ def likely_backend(backends: tuple[str, ...], source: str) -> str:
 
 
 def report_on(
-    answer: "Answer", backend: str, in_process: bool, limits: dict[str, float], seed: int | None = None
+    answer: "Answer", backend: str, in_process: bool, limits: dict[str, float], seed: int | None, how: dict
 ) -> "Report":
     """The report on an answer that runs in a worker of its own, or here where that is asked for or cannot be had.
 
     limits: of `Limits`, where they are not the usual ones; they hold in a worker only. Without a seed the worker's
     inputs are new at every run, so that no answer knows them, and the report says which seed makes them again. Here,
-    where somebody looks for a mistake, they are always the same.
+    where somebody looks for a mistake, they are always the same. how: other options of `check.judge`.
     """
     from .check import judge
     from .exercises import find
     from .sandbox import Isolated, Limits, SandboxError
 
     if in_process:
-        return report_on_here(answer, backend, seed or 0)
+        return report_on_here(answer, backend, how | {"seed": seed or 0})
     record = find(answer.exercise)
     try:
         with Isolated(answer, record, backend, limits=Limits(**limits)) as runner:
-            report = judge(record, backend, runner, seed=secrets.randbits(31) if seed is None else seed)
+            report = judge(record, backend, runner, seed=secrets.randbits(31) if seed is None else seed, **how)
     except SandboxError as reason:
         print(f"not isolated, because {reason}", file=sys.stderr)
-        return report_on_here(answer, backend, seed or 0)
+        return report_on_here(answer, backend, how | {"seed": seed or 0})
     if runner.printed:
         print(runner.printed, file=sys.stderr)
     return report
 
 
-def report_on_here(answer: "Answer", backend: str, seed: int) -> "Report":
+def report_on_here(answer: "Answer", backend: str, how: dict) -> "Report":
     from .check import check_answer, judge
     from .exercises import find
     from .runner import Trouble, Unloadable
 
     try:
-        return check_answer(answer, backend, seed=seed)
+        return check_answer(answer, backend, **how)
     except SystemExit as end:
         said = f"The code ended the process with exit({end.code}). Take that out: the check has to go on."
-        return judge(find(answer.exercise), backend, Unloadable(Trouble("unloadable", said)), seed=seed)
+        return judge(find(answer.exercise), backend, Unloadable(Trouble("unloadable", said)), **how)
 
 
 def keep_stdout() -> TextIO:

@@ -4,13 +4,19 @@ Memory and traffic are measured in one case each, the largest, on which the boun
 measurement, there is none: another case has another bound, which a right answer may exceed.
 """
 
+import contextlib
+
 import torch
 
 from .case import Judged
-from .compiler import KernelLaunch, compile_report
+from .compiler import KernelLaunch
 from .exercise import Exercise
+from .quality import Quality
 from .report import CaseResult
+from .runner import Runner
+from .sandbox import Compiler
 
+KERNELS = 32
 MEMORY, TRAFFIC, COMPILE = "peak memory", "memory traffic", "compiles for a GPU"
 LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
 
@@ -25,9 +31,9 @@ def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
     took, most = largest.outcome.peak, record.most_bytes(*largest.args)
     message = f"Its tensors take {took:,} bytes at once; up to {most:,} are right here."
     if took <= most:
-        return [CaseResult(MEMORY, "pass", False, message, largest.result.inputs)]
+        return [CaseResult(MEMORY, "pass", False, message, largest.result.inputs, kind=Quality.EFFICIENT)]
     hint = "Which tensor is the largest? Make a part of it, use it, and make the next part in its place."
-    return [CaseResult(MEMORY, "fail", False, message, largest.result.inputs, hint)]
+    return [CaseResult(MEMORY, "fail", False, message, largest.result.inputs, hint, kind=Quality.EFFICIENT)]
 
 
 def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[dict | None, list[CaseResult]]:
@@ -39,7 +45,8 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[dict | None, 
     if largest is None or not (largest.outcome and largest.outcome.outputs):
         return None, [_not_measured(TRAFFIC, largest)]
     if not largest.outcome.traffic:
-        return None, [CaseResult(TRAFFIC, "not-run", False, "No launch was seen by the emulator.", "")]
+        said = "No launch was seen by the emulator."
+        return None, [CaseResult(TRAFFIC, "not-run", False, said, "", kind=Quality.EFFICIENT)]
     least, tensors = record.least_bytes(*largest.args), largest.outcome.traffic
     loaded, stored = (sum(t[way] for t in tensors.values()) for way in ("loaded", "stored"))
     ratio = (loaded + stored) / least
@@ -53,23 +60,38 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[dict | None, 
         message = f"It loads {loaded:,} bytes, and its inputs are {needed:,}: the result cannot follow from them."
         return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, "Load every input.")]
     if ratio <= record.traffic:
-        return traffic, [CaseResult(TRAFFIC, "pass", False, message, largest.result.inputs)]
+        return traffic, [CaseResult(TRAFFIC, "pass", False, message, largest.result.inputs, kind=Quality.EFFICIENT)]
     hint = "Load each input once and store each output once; keep what lies between in registers."
     message += f" Up to {record.traffic:g} is right."
-    return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, hint)]
+    return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, hint, kind=Quality.EFFICIENT)]
 
 
-def judge_compile(launches: list) -> tuple[dict, list[CaseResult]]:
-    """What was launched, compiled ahead of time: for each kernel the launch with the best aligned arguments."""
+def judge_compile(launches: list, runner: Runner) -> tuple[dict, list[CaseResult]]:
+    """What was launched, compiled ahead of time: for each kernel the launch with the best aligned arguments. Of an
+    isolated answer by the compiler of its runner, which is as isolated.
+    """
     unknown = [launch for launch in launches if isinstance(launch, str)]
     known = [launch for launch in launches if isinstance(launch, KernelLaunch)]
     if unknown and not known:
         return _not_run(unknown[0])
-    report = compile_report(known, limit=len({launch.kernel for launch in known}))
+    kernels = len({launch.kernel for launch in known})
+    if kernels > KERNELS:
+        reason = f"The answer launches {kernels} kernels; up to {KERNELS} are compiled, and none may go unseen."
+        return {"status": "fail", "reason": reason, "targets": []}, [CaseResult(COMPILE, "fail", False, reason, "")]
+    shared = getattr(runner, "compiler", None)
+    with contextlib.nullcontext(shared) if shared else Compiler() as compiler:
+        report = compiler.report(known, limit=kernels)
     if report["status"] == "not-run":
         return _not_run(report["reason"])
     hint = "The emulator runs Python; a GPU runs what Triton's compiler accepts." if report["status"] == "fail" else ""
-    return report, [CaseResult(COMPILE, report["status"], False, report["reason"], "", hint)]
+    kind = Quality.PORTABLE if report["status"] == "pass" or _somewhere(report["targets"]) else Quality.CORRECT
+    return report, [CaseResult(COMPILE, report["status"], False, report["reason"], "", hint, kind=kind)]
+
+
+def _somewhere(rows: list[dict]) -> bool:
+    """Whether all that was compiled for some target compiles for it: then the answer runs, but not everywhere."""
+    failing = {row["target"] for row in rows if row["status"] == "fail"}
+    return bool({row["target"] for row in rows if row["status"] == "pass"} - failing)
 
 
 def _measurable(record: Exercise, judged: list[Judged]) -> list[Judged]:
@@ -82,12 +104,12 @@ def _not_measured(name: str, largest: Judged | None) -> CaseResult:
     reason = "No case measures it."
     if largest:
         reason = f"It is measured in the case “{largest.result.name}”, which gave no result."
-    return CaseResult(name, "not-run", False, reason, "")
+    return CaseResult(name, "not-run", False, reason, "", kind=Quality.EFFICIENT)
 
 
 def _not_run(reason: str) -> tuple[dict, list[CaseResult]]:
     report = {"status": "not-run", "reason": reason, "targets": []}
-    return report, [CaseResult(COMPILE, "not-run", False, reason, "")]
+    return report, [CaseResult(COMPILE, "not-run", False, reason, "", kind=Quality.PORTABLE)]
 
 
 def _contiguous(args: tuple) -> bool:

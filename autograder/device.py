@@ -1,20 +1,12 @@
 """Watching a Triton answer on a real GPU: what the hardware does not say is read from canaries around each tensor."""
 
-from dataclasses import dataclass
-
 import torch
 
 from .apart import is_apart
+from .emulator import Finding
 
 PAD = 4096  # bytes before and after each tensor; a load that strays there reads NaN, a store is found afterwards
 CANARY = 0xFF  # NaN in every floating dtype, -1 in every integer
-
-
-@dataclass(frozen=True)
-class Stray:
-    """A store outside a tensor, told as the emulator tells its findings."""
-
-    message: str
 
 
 class Device:
@@ -72,22 +64,24 @@ class Device:
         typed = torch.empty(0, dtype=tensor.dtype).set_(blank.untyped_storage(), 0, tensor.shape, tensor.stride())
         return self.put("a tensor from torch.empty", typed)
 
-    def unwritten(self, tensor: torch.Tensor, name: str = "the output") -> None:
+    def unwritten(self, tensor: torch.Tensor, name: str = "the output", written=None) -> None:
         """Nothing: an element nobody wrote still holds a canary, which the comparison finds."""
 
     @property
-    def findings(self) -> tuple[Stray, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         """A sentence for every pad that changed. Waits for the device."""
         return tuple(stray for name, memory in self._padded for stray in _strays(name, memory))
 
 
-def _strays(name: str, memory: torch.Tensor) -> list[Stray]:
+def _strays(name: str, memory: torch.Tensor) -> list[Finding]:
     before, after = (memory[:PAD] != CANARY).cpu(), (memory[-PAD:] != CANARY).cpu()
     found = []
     if before.any():
-        found.append(Stray(f"A kernel stored {PAD - int(before.int().argmax())} bytes before the beginning of {name}."))
+        found.append(_stray(name, f"{PAD - int(before.int().argmax())} bytes before the beginning of {name}."))
     if after.any():
-        found.append(
-            Stray(f"A kernel stored {int(after.int().argmax())} bytes past the end of {name}: mask the store.")
-        )
+        found.append(_stray(name, f"{int(after.int().argmax())} bytes past the end of {name}: mask the store."))
     return found
+
+
+def _stray(name: str, where: str) -> Finding:
+    return Finding("out-of-bounds", f"A kernel stored {where}", tensor=name)

@@ -6,6 +6,7 @@ A record holds data only. It never imports the answers: a grader that checks an 
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
@@ -39,6 +40,9 @@ class Output:
     like: str | torch.dtype = "x"
 
 
+Convention = Literal["", "infinity", "no token", "bad label", "empty row"]
+
+
 @dataclass(frozen=True)
 class Case:
     """One call of the answer.
@@ -51,6 +55,8 @@ class Case:
     raises, says: this call must raise this error, its message matching this pattern.
     repaired: the arguments of such a call with the bad input left out, for which there is a right result.
     hidden: an instructor's own; the report tells its name, the kind of its input and the hint.
+    convention: what the case rests on that mathematics leaves open and a library has to choose. Where asked to, the
+        check takes PyTorch's choice (`Exercise.peer`) for right as well.
     """
 
     name: str
@@ -63,6 +69,7 @@ class Case:
     says: str = ""
     repaired: Callable[[tuple], tuple] | None = None
     hidden: bool = False
+    convention: Convention = ""
 
 
 @dataclass(frozen=True)

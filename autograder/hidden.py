@@ -74,8 +74,8 @@ def veiled(exercise: Exercise, judged: Judged) -> Judged:
     if trouble and trouble.kind in OURS:
         message = trouble.message
     elif trouble:
-        trouble = replace(trouble, message=message, details="", error="")
-    told = replace(result, message=message, inputs=_kinds(exercise, judged.args), details="")
+        trouble = replace(trouble, message=message, details="", error="", cause="")
+    told = replace(result, message=message, inputs=_kinds(exercise, judged.args), details="", cause="")
     return Judged(replace(told, failure=None, worst_ulp=None, curve=None, hidden=True), trouble)
 
 

@@ -5,9 +5,11 @@ keeps the colour of the page and the accents are mid-tones that read on white an
 """
 
 import re
+from collections.abc import Iterable
 from html import escape as escape_markup
 
 from . import picture, words
+from .causes import Cause
 from .report import CaseResult, Report
 
 STYLE = """
@@ -31,6 +33,8 @@ STYLE = """
 .graded-kernels .head b { font: 600 15px/1.5 var(--gk-code); }
 .graded-kernels .head span { color: var(--gk-muted); }
 .graded-kernels .head .verdict { margin-left: auto; color: var(--gk-state); font-weight: 600; }
+.graded-kernels .answers { display: flex; flex-wrap: wrap; gap: 0 1.4rem; color: var(--gk-muted); }
+.graded-kernels .answers .quiet { font: inherit; }
 .graded-kernels .case { margin: .9rem 0 .2rem; font-weight: 600; }
 .graded-kernels .said { overflow-wrap: anywhere; }
 .graded-kernels dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem; margin: .6rem 0; }
@@ -57,11 +61,11 @@ STYLE = """
 .graded-kernels li.pass::before { content: "✓"; color: var(--gk-pass); }
 .graded-kernels li.fail::before, .graded-kernels li.error::before { content: "✗"; color: var(--gk-fail); }
 .graded-kernels li.bonus::before { color: var(--gk-muted); }
+.graded-kernels li details { text-indent: 0; }
 .graded-kernels summary { cursor: pointer; }
 .graded-kernels a { color: inherit; text-decoration: underline; text-decoration-color: var(--gk-muted); }
 .graded-kernels .quiet { color: var(--gk-muted); font-size: 13px; }
 """
-OTHERS = 5  # failing cases after the first that are shown unfolded
 CODE = re.compile(r"`([^`]+)`")
 THREAD = re.compile(r"\b([\w.-]+/[\w.-]+)#(\d+)")
 
@@ -76,8 +80,15 @@ def render(report: Report) -> str:
 def head(report: Report) -> str:
     return (
         f'<p class="head"><b>{escape(report.exercise)}</b> <span>{escape(report.backend)}</span> '
-        f'<span class="verdict">{words.verdict(report).capitalize()}</span></p>'
+        f'<span class="verdict">{words.verdict(report).capitalize()}</span></p>{answers(report)}'
     )
+
+
+def answers(report: Report) -> str:
+    colors = {"yes": "right", "no": "wrong"}
+    parts = (f'{name} <b class="{colors.get(said, "quiet")}">{said}</b>' for name, said in words.answers(report))
+    line = " ".join(f"<span>{part}</span>" for part in parts)
+    return f'<p class="answers">{line}</p>' if line else ""
 
 
 def stub(report: Report) -> str:
@@ -86,29 +97,53 @@ def stub(report: Report) -> str:
 
 def failure(report: Report) -> str:
     """What failed: the first case in full, the bug it resembles, the picture, and the other cases one line each."""
-    failing = words.failing(report.cases)
-    parts = [first_failure(report, failing[0])] if failing else []
-    if not failing and not report.passed:
+    causes, rest = words.required(report)
+    parts = [first_failure(report, causes[0])] if causes else []
+    if not causes and not report.passed:
         parts.append(f'<p class="said">{prose(report.summary)}</p>')
     if report.fingerprint:
         claim = prose(words.sentence(report.fingerprint))
         parts.append(f'<div class="print"><p><b>{claim}</b></p><p>{prose(report.fingerprint_story)}</p></div>')
-    drawn = picture.chosen(failing)
+    drawn = picture.chosen(words.failing(report.cases))
     if drawn:
         parts.append(figure(drawn))
-    others = words.hidden_first(failing[1:])
-    if others:
-        title = f"{words.count(len(others), 'more case')} failed"
-        few = len(others) <= OTHERS
-        parts.append(f'<p class="case">{title}</p>{items(others)}' if few else folded(title, items(others)))
+    parts += [also_in(cause) for cause in causes[:1]]
+    parts.append(more_causes(f"{words.count(len(causes) - 1, 'more cause')} of failure", causes[1:]))
+    parts.append(more_causes("Found, and not required", rest))
     return "".join(parts)
 
 
-def first_failure(report: Report, case: CaseResult) -> str:
-    said = f'<p class="case">{escape(case.name)}</p><p class="said">{prose(case.message)}</p>'
+def more_causes(title: str, causes: list[Cause]) -> str:
+    """One line each, with the cases behind it folded."""
+    if not causes:
+        return ""
+    lines = "".join(
+        f'<li class="fail"><b>{escape(words.label(cause))}</b> {prose(words.sentence_of(cause))} {cases_of(cause)}</li>'
+        for cause in causes
+    )
+    return f'<p class="case">{title}</p><ul class="cases">{lines}</ul>'
+
+
+def cases_of(cause: Cause) -> str:
+    if len(cause.cases) == 1:
+        return f'<span class="quiet">{escape(cause.cases[0].name)}</span>'
+    return folded(words.count(len(cause.cases), "case"), items(cause.cases))
+
+
+def first_failure(report: Report, cause: Cause) -> str:
+    case = cause.cases[0]
+    name = f'<p class="case"><span class="wrong">{escape(words.label(cause))}</span> {escape(case.name)}</p>'
     details = "\n".join(words.details(case))
     details = f"<pre>{escape(details)}</pre>" if details else ""
-    return said + details + ("" if words.is_stopped(report, case) else what_happened(case))
+    said = f'{name}<p class="said">{prose(case.message)}</p>{details}'
+    if words.is_stopped(report, case):
+        return said
+    return said + what_happened(case)
+
+
+def also_in(cause: Cause) -> str:
+    more = cause.cases[1:]
+    return folded(f"The same cause in {words.count(len(more), 'more case')}", items(more)) if more else ""
 
 
 def what_happened(case: CaseResult) -> str:
@@ -122,7 +157,7 @@ def what_happened(case: CaseResult) -> str:
             ("expected", f"{words.element(worst)} = {words.number(worst.expected)}", "code right"),
             ("off by", words.off_by(worst), ""),
         ]
-    rows.append(("hint", case.hint, ""))
+    rows += [("rests on", words.convention(case), ""), ("hint", case.hint, "")]
     cells = (f'<dt>{label}</dt><dd class="{kind}">{prose(text)}</dd>' for label, text, kind in rows if text)
     return f"<dl>{''.join(cells)}</dl>"
 
@@ -160,7 +195,7 @@ def rest(report: Report) -> str:
     return f'<div class="rest">{"".join(parts)}</div>'
 
 
-def items(cases: list[CaseResult]) -> str:
+def items(cases: Iterable[CaseResult]) -> str:
     lines = []
     for case in cases:
         said = f" <span class='quiet'>{prose(words.told(case))}</span>" if case.message else ""

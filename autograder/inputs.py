@@ -37,6 +37,8 @@ LARGE = (
     260.0,
     300.0,
     2052.0,
+    4095.9998,
+    8191.9995,
     1e4,
 )
 
@@ -109,7 +111,11 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], torc
         ),
         Case("exact zeros", zeros, "Work out by hand what each step of your formula gives at 0."),
         Case("tiny values", listed(*TINY), "Numbers near 0 are not 0, and added constants are not small beside them."),
-        Case("large values", listed(*LARGE), "e^x overflows from 88.7 on. Which of your terms is infinite there?"),
+        Case(
+            "large values",
+            listed(*LARGE),
+            "e^x overflows from 88.7 on. And what is 1 + x - x where x takes all the digits there are?",
+        ),
     ]
     for dtype, width in ((torch.float16, "5 bits of exponent"), (torch.bfloat16, "8 bits of precision")):
         name = str(dtype).removeprefix("torch.")
@@ -157,7 +163,12 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], torc
         )
     others = listed(float("inf"), -float("inf"), float("nan"), 1.0, -1.0)
     cases.append(
-        Case("infinity and NaN", others, "NaN in gives NaN out; at an infinity the limit, or PyTorch's own answer.")
+        Case(
+            "infinity and NaN",
+            others,
+            "NaN in gives NaN out; at an infinity the limit, or PyTorch's own answer.",
+            convention="infinity",
+        )
     )
     cases += [
         Case(

@@ -206,7 +206,8 @@ def _refused(arguments: Arguments, name: str, row: int, label: int, hint: str) -
         return arguments(generator, logits, labels, None)
 
     more = " Raise an IndexError that names the first bad row and its label."
-    return Case(name, inputs, hint + more, raises=IndexError, says=names(row, label), repaired=without_bad_labels(50))
+    about = {"raises": IndexError, "says": names(row, label), "repaired": without_bad_labels(50)}
+    return Case(name, inputs, hint + more, **about, convention="bad label")
 
 
 def without_bad_labels(classes: int) -> Callable[[tuple], tuple]:

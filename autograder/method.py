@@ -18,6 +18,7 @@ from .dynamo import lazily
 from .emulator import Emulator
 from .operators import ALLOCATE, FILL, MOVE, VIEW, base
 from .peak import Peak
+from .written import Written
 
 AUTOGRAD = frozenset({"backward", "grad", "vjp", "jvp", "jacobian", "vhp", "hvp"})
 
@@ -45,11 +46,13 @@ class Watch(TorchDispatchMode):
         emulator: Emulator | Device,
         peak: Peak | None = None,
         permits: Callable[[str], bool] | None = None,
+        written: Written | None = None,
     ):
         super().__init__()
         self.peak = peak
         self.backend, self.refused, self.allowed, self.emulator = backend, refused, allowed, emulator
-        self.permits = permits
+        self.permits, self.written = permits, written
+        self.sums: list = []  # the memory of sums that were allowed: they may be converted to the output's dtype
         self.verdict: str | None = None
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -66,9 +69,17 @@ class Watch(TorchDispatchMode):
             self._refuse(
                 f"You computed with PyTorch ({name}) outside the kernel. Do it in the kernel, on the block it loaded."
             )
+        if self.peak:
+            self.peak.note(args)  # memory that no operator made: from NumPy, say
         result = func(*args, **kwargs)
         if name in ALLOCATE:
             result = self.emulator.poison_(result)
+            if self.written:
+                self.written.allocated(result)
+        elif self.written:
+            self.written.note(func, args, kwargs)
+        if name == "sum" or (name == "copy_" and self._is_sum(args[1])):
+            self.sums.append(result.untyped_storage())
         if self.peak:
             self.peak.note(result)
         return result
@@ -76,7 +87,7 @@ class Watch(TorchDispatchMode):
     def _check_torch(self, name: str, args: tuple) -> None:
         if "autograd" in self.refused and (_dual() or any(_recorded(a) for a in args)):
             self._refuse(
-                f"PyTorch differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
+                f"autograd differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
                 "The derivative is the exercise: write its formula, on the tensors as they come."
             )
         if self.permits is not None and not self.permits(name):
@@ -87,8 +98,12 @@ class Watch(TorchDispatchMode):
 
     def _is_move(self, name: str, args: tuple, kwargs: dict) -> bool:
         if name == "_to_copy" and kwargs.get("dtype") not in (None, args[0].dtype):
-            return False  # a conversion rounds: it is arithmetic
+            return self._is_sum(args[0])  # a conversion rounds: it is arithmetic, but for the end of an allowed sum
         return name in ALLOCATE | FILL | MOVE | VIEW | self.allowed
+
+    def _is_sum(self, tensor: torch.Tensor) -> bool:
+        address = tensor.untyped_storage().data_ptr()
+        return any(one.data_ptr() == address for one in self.sums)
 
     def _refuse(self, why: str):
         self.verdict = why
@@ -103,14 +118,19 @@ def _recorded(argument) -> bool:
     return isinstance(argument, torch.Tensor) and argument.requires_grad and torch.is_grad_enabled()
 
 
+HANDED_OVER = frozenset({"numpy", "__array__", "__dlpack__"})  # to another library
+
+
 class WatchFunctions(TorchFunctionMode):
     """Refuses autograd where the derivative is the exercise (``autograd`` in ``refused``), and functions that are the
     answer but reach no operator of that name: ``rms_norm`` takes itself apart before `Watch` could see it.
+
+    counted: whether the memory an answer takes is judged. Then a tensor's numbers stay in tensors.
     """
 
-    def __init__(self, refused: frozenset[str]):
+    def __init__(self, refused: frozenset[str], counted: bool = False):
         super().__init__()
-        self.refused = refused
+        self.refused, self.counted = refused, counted
         self.verdict: str | None = None
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -119,6 +139,8 @@ class WatchFunctions(TorchFunctionMode):
             self._refuse(f"You called autograd ({name}). Here the derivative is the exercise: write its formula.")
         if name in self.refused:
             self._refuse(f"You called {name}, which is the answer itself. Write it out.")
+        if self.counted and name in HANDED_OVER:
+            self._refuse(f"You called {name}: this exercise counts memory, and not memory that is not a tensor's.")
         return func(*args, **(kwargs or {}))
 
     def _refuse(self, why: str):

@@ -20,10 +20,12 @@ class Peak:
         self._watch(tensor, 0)
 
     def note(self, result) -> None:
-        """What an operator returned."""
+        """What an operator returned, or was given."""
         for one in result if isinstance(result, tuple | list) else (result,):
             if isinstance(one, torch.Tensor):
                 self._watch(one, one.untyped_storage().nbytes())
+            elif isinstance(one, tuple | list):
+                self.note(one)
 
     def _watch(self, tensor: torch.Tensor, nbytes: int) -> None:
         storage = tensor.untyped_storage()

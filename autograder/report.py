@@ -6,6 +6,9 @@ from dataclasses import dataclass, fields, is_dataclass
 
 import numpy as np
 
+from .causes import Cause, causes
+from .quality import Quality
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -45,8 +48,13 @@ class Curve:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """One case. status: ``pass | fail | error | not-run``. bonus: a distinction, not needed to pass. hidden: an
-    instructor's own, of which ``inputs`` are kinds without values.
+    """One case.
+
+    status: ``pass | fail | error | not-run``. bonus: a distinction, not needed to pass.
+    hidden: an instructor's own, of which ``inputs`` are kinds without values.
+    kind: the quality that a failure shows the answer to lack; None where the answer was not judged at all.
+    cause: why it fails, in words that other cases that fail for this reason share; "" where the message says it.
+    convention: what it rests on that is a library's choice (`exercise.Case`).
     """
 
     name: str
@@ -60,12 +68,16 @@ class CaseResult:
     details: str = ""
     curve: Curve | None = None
     hidden: bool = False
+    kind: Quality | None = Quality.CORRECT
+    cause: str = ""
+    convention: str = ""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What ``check`` returns: true when every case but the distinctions passed.
+    """What ``check`` returns: true when every case but the distinctions passed, of the qualities that are ``required``.
 
+    correct, portable, efficient: whether it is, or None where that was not judged (`quality.Quality`).
     score: the share of the points earned, 0 to 1. summary: one sentence.
     fingerprint: the wild bug that computes the same wrong values, if one does. fingerprint_story: what it did.
     traffic: ``{"loaded", "stored", "least"}`` in bytes, ``"ratio"``, ``"allowed"`` (a ratio or None), ``"tensors"``.
@@ -89,15 +101,26 @@ class Report:
     compile: dict | None
     environment: dict
     notes: tuple[str, ...] = ()
+    correct: bool | None = None
+    portable: bool | None = None
+    efficient: bool | None = None
+    required: tuple[Quality, ...] = tuple(Quality)
+    conventions: str = "course"
     timed_out: bool = False
     stopped_in: dict | None = None
 
     def __bool__(self) -> bool:
         return self.passed
 
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """Why cases fail, the cause to mend first at the front."""
+        return causes(self.cases, self.fingerprint)
+
     def to_dict(self) -> dict:
         """The report as strictly valid JSON values: NaN and infinity are the strings "nan", "inf" and "-inf"."""
-        return plain(self)
+        causes = [{"kind": c.kind, "message": c.message, "cases": [x.name for x in c.cases]} for c in self.causes]
+        return plain(self) | plain({"causes": causes})
 
     # Imported when asked for: matplotlib, which draws the picture, takes longer to import than a check runs.
     def __str__(self) -> str:
@@ -113,8 +136,10 @@ class Report:
 
 def plain(value):
     """``value`` as JSON holds it, without the curves: sixty-five thousand points are a picture, not data."""
-    if value is None or isinstance(value, str):
+    if value is None:
         return value
+    if isinstance(value, str):
+        return str(value)
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, numbers.Integral):

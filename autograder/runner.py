@@ -17,7 +17,7 @@ import torch
 from .apart import far_apart, is_apart
 from .compiler import KernelLaunch
 from .device import Device
-from .emulator import Emulator, EmulatorError
+from .emulator import Emulator, EmulatorError, Finding
 from .exercise import Exercise, Witness
 from .gradient import with_gradient
 from .interpret import ensure_runnable, interpreted
@@ -26,6 +26,7 @@ from .method import NoLaunches, Refused, Watch, WatchFunctions
 from .operators import is_permitted
 from .peak import Peak
 from .source import trace
+from .written import Written
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Trouble:
     message: str
     details: str = ""
     error: str = ""  # the exception's class name where kind is "raised"
+    cause: str = ""  # `Finding.cause` where kind is "finding"
     cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
 
 
@@ -51,8 +53,8 @@ class Outcome:
     aliased: tuple[str, ...] = ()  # parameters whose memory an output shares
     launches: tuple[KernelLaunch | str, ...] = ()  # distinct Triton launches; a sentence where one is beyond words
     traffic: dict[str, dict[str, int]] = field(default_factory=dict)  # tensor -> {"loaded": bytes, "stored": bytes}
-    findings: tuple[str, ...] = ()  # faults the emulator saw, each a sentence; the first came first
-    hints: tuple[str, ...] = ()  # what may explain a wrong result, and is no fault of its own
+    findings: tuple[Finding, ...] = ()  # faults the emulator saw; the first came first
+    hints: tuple[Finding, ...] = ()  # what may explain a wrong result, and is no fault of its own
     peak: int = 0  # bytes: the most that tensors took at once, beside the arguments
     looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
     undefined: bool = False  # whether a load had masked-off lanes and no `other`
@@ -123,39 +125,44 @@ class InProcess:
         peak = Peak()
         for copy in copies.values():
             peak.exclude(copy)
-        result, trouble = self._watched(mine, emulator, peak)
+        written = Written() if self.backend == "torch" else None  # a kernel's stores the emulator sees by itself
+        result, trouble = self._watched(mine, emulator, peak, written)
         outcome = Outcome(trouble=trouble or self._complaint(result, args, emulator), traffic=emulator.traffic)
         outcome.peak, outcome.looser, outcome.undefined = peak.most, emulator.looser, emulator.undefined
         outcome.launches = plain_launches(emulator.launches) if interpreted() else ()
+        outcome.hints = tuple(emulator.hints)
         if outcome.trouble is None:
             outputs = as_tuple(result)
-            outcome.findings = self._findings(outputs, emulator)
-            outcome.hints = tuple(f.message for f in emulator.hints)
+            outcome.findings = self._findings(outputs, emulator, written)
             outcome.outputs = tuple(o.detach().cpu().clone() if isinstance(o, torch.Tensor) else o for o in outputs)
             outcome.mutated = tuple(name for name, a in tensors.items() if not unchanged(a, copies[name]))
             outcome.aliased = tuple(n for n, m in copies.items() if any(shares_memory(m, o) for o in outputs))
         return outcome
 
-    def _findings(self, outputs: tuple, emulator: Emulator | Device) -> tuple[str, ...]:
+    def _findings(self, outputs: tuple, emulator: Emulator | Device, written: Written | None) -> tuple[Finding, ...]:
         """What the emulator saw go wrong, then the outputs' elements that nobody wrote."""
         named = zip(outputs, self.names, strict=False)  # a witness may leave out what has a default
-        unwritten = [emulator.unwritten(o, name) for o, name in named if isinstance(o, torch.Tensor)]
-        return tuple(f.message for f in (*emulator.findings, *filter(None, unwritten)))
+        flags = written.elements if written else lambda output: None
+        unwritten = [emulator.unwritten(o, name, flags(o)) for o, name in named if isinstance(o, torch.Tensor)]
+        return (*emulator.findings, *filter(None, unwritten))
 
     def _parameters(self) -> tuple[str, ...]:
         return () if isinstance(self.exercise, Witness) else self.exercise.parameters
 
-    def _watched(self, args: list, emulator: Emulator | Device, peak: Peak):
+    def _watched(self, args: list, emulator: Emulator | Device, peak: Peak, written: Written | None):
         """(result, trouble) of one call under the eyes of the emulator and of `method`."""
         refused = getattr(self.exercise, "refused", frozenset())
         allowed = getattr(self.exercise, "allowed", frozenset())
+        if "labels" in self._parameters():
+            allowed |= {"_local_scalar_dense"}  # a flag for a bad label has to be read, and reading computes nothing
         permits = (
             None
             if isinstance(self.exercise, Witness)
             else partial(is_permitted, gradients=bool(self.exercise.gradient_of))
         )
-        watch = Watch(self.backend, refused, allowed, emulator, peak, permits)
-        functions = WatchFunctions(refused)
+        watch = Watch(self.backend, refused, allowed, emulator, peak, permits, written)
+        counted = self.backend == "torch" and getattr(self.exercise, "most_bytes", None) is not None
+        functions = WatchFunctions(refused, counted)
         launches = NoLaunches(self.exercise.name)
         # The emulator changes Triton in a hundred places. A PyTorch answer needs none of them.
         around = launches if self.backend == "torch" and interpreted() else emulator
@@ -168,7 +175,7 @@ class InProcess:
             except Refused as refusal:
                 trouble = Trouble("refused", str(refusal))
             except EmulatorError as error:
-                trouble = Trouble("finding", str(error), trace(error))
+                trouble = Trouble("finding", str(error), trace(error), cause=error.finding.cause)
             except (Exception, SystemExit) as error:
                 trouble = Trouble("raised", f"{type(error).__name__}: {error}", trace(error), type(error).__name__)
         verdict = launches.verdict or watch.verdict or functions.verdict

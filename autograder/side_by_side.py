@@ -8,6 +8,7 @@ import dataclasses
 
 from .exercise import Exercise
 from .launches import own_texts
+from .quality import both
 from .report import CaseResult, Report
 from .sandbox import Isolated, SandboxError
 from .source import OURS, Answer, AnswerError, Cell, without_imports_of
@@ -41,6 +42,9 @@ def beside(device: Report, emulator: Report | str) -> Report:
         device,
         cases=(*device.cases, *cases),
         passed=device.passed and emulator.passed,
+        correct=both(device.correct, emulator.correct),
+        portable=both(device.portable, emulator.portable),
+        efficient=both(device.efficient, emulator.efficient),
         score=min(device.score, emulator.score),
         summary=device.summary if not device.passed else emulator.summary,
         fingerprint=device.fingerprint or emulator.fingerprint,

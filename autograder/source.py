@@ -117,26 +117,31 @@ def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
         cell.source
     )  # as in IPython: the cells run so far, to find constants in
     linecache.cache[filename] = (len(cell.source), None, cell.source.splitlines(keepends=True), filename)
-    failed: AnswerError | None = None
-    for code, flags in _statements(cell.source) if go_on else [(cell.source, 0)]:
+    code, flags, failed = cell.source, 0, None
+    while code:
         try:
             exec(compile(code, filename, "exec", flags, dont_inherit=True), module.__dict__)
+            break
         except (Exception, SystemExit) as error:
             name = type(error).__name__
             failed = failed or AnswerError(f"Running the code stopped with {name}: {error}", trace(error))
+            at = error.__traceback__.tb_next  # none where the text was not compiled
+            if not go_on or at is None or isinstance(error, ImportError | SystemExit):
+                break
+            code, flags = _below(cell.source, at.tb_lineno)
     if failed:
         raise failed
 
 
-def _statements(source: str) -> list[tuple[ast.Module, int]]:
-    """The statements at the top of ``source``, one by one, each with the compiler's flags for what it has imported
-    ``from __future__``.
+def _below(source: str, line: int) -> tuple[ast.Module | None, int]:
+    """What begins below this line at the top of ``source``, if anything does, and the compiler's flags for what
+    ``source`` imports from ``__future__``.
     """
-    tree, flags = parse(source), 0
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            flags |= sum(getattr(__future__, name.name).compiler_flag for name in node.names)
-    return [(ast.Module([node], []), flags) for node in tree.body]
+    body = parse(source).body
+    features = [n.names for n in body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
+    flags = sum(getattr(__future__, name.name).compiler_flag for names in features for name in names)
+    body = [node for node in body if node.lineno > line]
+    return (ast.Module(body, []) if body else None), flags
 
 
 def refuse(source: str) -> None:

@@ -7,12 +7,14 @@ import textwrap
 from typing import TextIO
 
 from . import words
-from .report import CaseResult, Report
+from .causes import Cause
+from .report import Report
 
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 LABEL = 10  # width of "came out", the longest label, and two spaces
 DETAIL_LINES = 16  # of a traceback, the last ones
-OTHERS = 5  # messages of the failing cases after the first; of the rest the names
+LABELLED = 17  # where the text of a list begins: behind "not efficient"
+OTHERS = 8  # causes after the first with their sentence; of the rest the names of the cases
 
 
 def render(report: Report, color: bool | None = None) -> str:
@@ -24,9 +26,10 @@ def render(report: Report, color: bool | None = None) -> str:
         page.line(words.encouragement(report))
         return page.text()
 
-    failing = words.failing(report.cases)
-    if failing:
-        first_failure(page, report, failing[0])
+    page.answers(words.answers(report))
+    causes, rest = words.required(report)
+    if causes:
+        first_failure(page, report, causes[0])
     elif not report.passed:
         page.blank()
         page.line(report.summary)
@@ -34,22 +37,29 @@ def render(report: Report, color: bool | None = None) -> str:
         page.blank()
         page.line(words.sentence(report.fingerprint), BOLD, YELLOW)
         page.line(report.fingerprint_story)
-    others = words.hidden_first(failing[1:])
-    if others:
-        page.blank()
-        page.line(f"{words.count(len(others), 'more case')} failed", BOLD)
-        groups = words.alike(others)
-        for (status, message), names in groups[:OTHERS]:
-            page.item(status, ", ".join(names), message, RED)
-        if groups[OTHERS:]:
-            page.line(", ".join(name for _, names in groups[OTHERS:] for name in names), indent=11)
+    more_causes(page, f"{words.count(len(causes) - 1, 'more cause')} of failure", causes[1:])
+    more_causes(page, "Found, and not required", rest)
     what_else(page, report)
     return page.text()
 
 
-def first_failure(page: "Page", report: Report, case: CaseResult) -> None:
+def more_causes(page: "Page", title: str, causes: list[Cause]) -> None:
+    if not causes:
+        return
     page.blank()
-    page.line(f"{case.status}  {case.name}", BOLD, RED)
+    page.line(title, BOLD)
+    for cause in causes[:OTHERS]:
+        page.item(words.label(cause), words.sentence_of(cause), "", RED)
+        page.line(f"in {words.behind(cause)}", DIM, indent=LABELLED)
+    if causes[OTHERS:]:
+        names = ", ".join(case.name for cause in causes[OTHERS:] for case in cause.cases)
+        page.line(f"and {words.count(len(causes) - OTHERS, 'cause')} more, in {names}", DIM, indent=LABELLED)
+
+
+def first_failure(page: "Page", report: Report, cause: Cause) -> None:
+    case = cause.cases[0]
+    page.blank()
+    page.line(f"{words.label(cause)}  {case.name}", BOLD, RED)
     page.line(case.message, indent=2)
     traceback(page, words.details(case))
     if words.is_stopped(report, case):
@@ -63,8 +73,12 @@ def first_failure(page: "Page", report: Report, case: CaseResult) -> None:
         page.field("came out", f"{failure.output} = {words.number(failure.got)}")
         page.field("expected", f"{failure.output} = {words.number(failure.expected)}")
         page.field("off by", words.off_by(failure))
+    if case.convention:
+        page.field("rests on", words.convention(case))
     if case.hint:
         page.field("hint", case.hint)
+    if len(cause.cases) > 1:
+        page.field("also in", words.also_in(cause))
 
 
 def traceback(page: "Page", lines: list[str]) -> None:
@@ -127,9 +141,16 @@ class Page:
         head = self.lines[start]
         self.lines[start] = head[:2] + self.paint(head[2 : 2 + len(label)], DIM) + head[2 + len(label) :]
 
+    def answers(self, answers: list[tuple[str, str]]) -> None:
+        """``correct: yes   portable: no   efficient: not judged``"""
+        colors = {"yes": GREEN, "no": RED}
+        parts = [f"{name}: {self.paint(said, colors.get(said, DIM))}" for name, said in answers]
+        self.lines += ["   ".join(parts)] if parts else []
+
     def item(self, status: str, name: str, message: str, *styles: str) -> None:
         start, status = len(self.lines), status.replace("-", " ")
-        self.line(f"{status:7}  {name}{': ' if message else ''}{message}", indent=2, hanging=11)
+        width = LABELLED - 4 if len(status) > 7 else 7
+        self.line(f"{status:{width}}  {name}{': ' if message else ''}{message}", indent=2, hanging=width + 4)
         head = self.lines[start]
         self.lines[start] = head[:2] + self.paint(head[2 : 2 + len(status)], *styles) + head[2 + len(status) :]
 

@@ -5,10 +5,11 @@ and gets a sentence, not an exception.
 """
 
 import inspect
+from dataclasses import replace
 
 import torch
 
-from .case import Judged
+from .case import UNJUDGED, Judged
 from .compare import compare, expect
 from .exercise import Case, Witness
 from .report import CaseResult
@@ -24,6 +25,7 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
     outcome = runner.call(())
     if outcome.trouble:
         first = _case(names[0], "error", outcome.trouble.message, record, details=outcome.trouble.details)
+        first = replace(first, kind=None if outcome.trouble.kind in UNJUDGED else first.kind)
         return [
             Judged(first, outcome.trouble),
             *(Judged(_case(n, "not-run", "There is no input.", record)) for n in names[1:]),

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from .causes import Cause
+from .quality import Quality
 from .report import CaseResult, Failure, Report
 
 STUB = "not implemented yet"
@@ -28,7 +30,50 @@ def encouragement(report: Report) -> str:
 def verdict(report: Report) -> str:
     if is_stub(report):
         return STUB
-    return "passed" if report.passed else f"not passed, {percent(report.score)} of the points"
+    said = "passed" if report.passed else f"not passed, {percent(report.score)} of the points"
+    return said if len(report.required) == len(Quality) else f"{said} (required: {' and '.join(report.required)})"
+
+
+def answers(report: Report) -> list[tuple[str, str]]:
+    """Each quality and ``yes``, ``no`` or ``not judged``; empty where nothing was judged."""
+    said = {True: "yes", False: "no", None: "not judged"}
+    judged = [(quality.value, getattr(report, quality)) for quality in Quality]
+    return [(name, said[value]) for name, value in judged] if any(v is not None for _, v in judged) else []
+
+
+def required(report: Report) -> tuple[list[Cause], list[Cause]]:
+    """The causes that cost points, and those of qualities that were not asked for; an instructor's cases first among
+    all but the first: where there are many, only of the first ones more than a name is told.
+    """
+    costly = [cause for cause in report.causes if cause.kind is None or cause.kind in report.required]
+    return costly[:1] + hidden_first(costly[1:]), [cause for cause in report.causes if cause not in costly]
+
+
+def convention(case: CaseResult) -> str:
+    """On what a case rests that mathematics leaves open."""
+    return f"{case.convention}; --conventions pytorch takes PyTorch's own answer, too" if case.convention else ""
+
+
+def also_in(cause: Cause) -> str:
+    return ", ".join(case.name for case in cause.cases[1:])
+
+
+def behind(cause: Cause) -> str:
+    """``12 cases: ordinary values, one row ...``, or the name of the only one."""
+    names = ", ".join(case.name for case in cause.cases)
+    return f"{count(len(cause.cases), 'case')}: {names}" if len(cause.cases) > 1 else names
+
+
+def sentence_of(cause: Cause) -> str:
+    """What a line of a list says of a cause."""
+    return told(cause.cases[0]) if len(cause.cases) == 1 else cause.message
+
+
+def label(cause: Cause) -> str:
+    """What the answer is not."""
+    if cause.kind:
+        return f"not {cause.kind}"
+    return "refused" if cause.cases[0].status == "fail" else "no result"
 
 
 def percent(score: float) -> str:
@@ -97,9 +142,8 @@ def failing(cases: Iterable[CaseResult]) -> list[CaseResult]:
     return [case for case in cases if not case.bonus and case.status in ("fail", "error")]
 
 
-def hidden_first(cases: list[CaseResult]) -> list[CaseResult]:
-    """An instructor's own before the others: where there are many, only of the first ones more than a name is told."""
-    return sorted(cases, key=lambda case: not case.hidden)
+def hidden_first(causes: list[Cause]) -> list[Cause]:
+    return sorted(causes, key=lambda cause: not cause.cases[0].hidden)
 
 
 def brief(message: str) -> str:
@@ -119,14 +163,6 @@ def details(case: CaseResult) -> list[str]:
     lines = visible(case.details).rstrip().splitlines()
     repeated = bool(lines) and (lines[-1].endswith(visible(case.message)) or case.message.endswith(lines[-1]))
     return lines[:-1] if repeated else lines
-
-
-def alike(cases: Iterable[CaseResult]) -> list[tuple[tuple[str, str], list[str]]]:
-    """The names of the cases of one status and one brief message, by these two."""
-    groups = {}
-    for case in cases:
-        groups.setdefault((case.status, told(case)), []).append(case.name)
-    return list(groups.items())
 
 
 def passed(cases: Iterable[CaseResult]) -> list[CaseResult]:

@@ -11,6 +11,7 @@ from graded_kernels.autograder.sandbox.probe import RUNGS
 QUICK = ("ordinary values", "transposed")
 SLOW = {"print_without_end", "deep_recursion", "huge_message", "late_thread", "endless_import", "ignore_signals"}
 SLOW |= {
+    "compiler_without_end",
     "memory_of_lists",
     "memory_of_tensors",
     "memory_files",

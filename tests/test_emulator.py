@@ -56,6 +56,48 @@ def test_many_lanes_that_ask_for_one_address_are_one_fetch(shuffle):
 
 
 @triton.jit
+def loops_kernel(out_ptr, n, FUNCTION: tl.constexpr):
+    at = 0
+    if FUNCTION == 0:
+        for i in range(1, n, 2):
+            tl.store(out_ptr + at, (i.to(tl.int64) << 32) + i)
+            at += 1
+    elif FUNCTION == 1:
+        for i in tl.range(1, n, step=2, num_stages=3):
+            tl.store(out_ptr + at, (i.to(tl.int64) << 32) + i)
+            at += 1
+    else:
+        for i in tl.static_range(1, 7, 2):
+            tl.store(out_ptr + at, tl.full((), (i << 32) + i, tl.int64))
+            at += 1
+
+
+@pytest.mark.parametrize("function", [0, 1, 2])
+def test_a_loop_counts_in_a_tensor_and_an_unrolled_one_in_a_constant(function):
+    out = torch.zeros(4, dtype=torch.int64)
+    with Emulator():
+        loops_kernel[(1,)](out, 6, FUNCTION=function)
+    assert out.tolist() == [(1 << 32) + 1, (3 << 32) + 3, (5 << 32) + 5, 0]
+
+
+@triton.jit
+def counters_kernel(out_ptr, many, few):
+    wide = tl.full((), 0, tl.int64)
+    for i in range(few, few + 1):
+        tl.store(out_ptr, i * many)
+    for i in range(wide + few, few + 1):
+        tl.store(out_ptr + 1, i * many)
+
+
+def test_a_counter_has_the_bits_of_its_bounds():
+    out = torch.zeros(2, dtype=torch.int64)
+    with Emulator() as emulator:
+        counters_kernel[(1,)](out, 2**30, 3)
+    assert out.tolist() == [3 * 2**30 - 2**32, 3 * 2**30]
+    assert [hint.kind for hint in emulator.hints] == ["wrapped-integer"]
+
+
+@triton.jit
 def read_twice_kernel(x_ptr, y_ptr, N, stride, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK) * stride
     mean = tl.sum(tl.load(x_ptr + offsets)) / N

@@ -167,3 +167,49 @@ def test_nothing_reaches_stderr(capfd, recwarn):
         overflow_kernel[(1,)](x, torch.zeros(4), N=4)
     assert capfd.readouterr().err == ""
     assert len(recwarn) == 0
+
+
+@triton.jit
+def methods_kernel(x_ptr, y_ptr, NAME: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    if NAME == "exp":
+        y = x.exp() - tl.exp(x)
+    elif NAME == "exp2":
+        y = x.exp2() - tl.exp2(x)
+    elif NAME == "log":
+        y = x.log() - tl.log(x)
+    elif NAME == "log2":
+        y = x.log2() - tl.log2(x)
+    elif NAME == "sin":
+        y = x.sin() - tl.sin(x)
+    elif NAME == "cos":
+        y = x.cos() - tl.cos(x)
+    elif NAME == "sqrt":
+        y = x.sqrt() - tl.sqrt(x)
+    elif NAME == "sqrt_rn":
+        y = x.sqrt_rn() - tl.sqrt_rn(x)
+    elif NAME == "rsqrt":
+        y = x.rsqrt() - tl.rsqrt(x)
+    elif NAME == "erf":
+        y = x.erf() - tl.erf(x)
+    elif NAME == "floor":
+        y = x.floor() - tl.floor(x)
+    elif NAME == "ceil":
+        y = x.ceil() - tl.ceil(x)
+    elif NAME == "abs":
+        y = (-x).abs() - x
+    elif NAME == "sum":
+        y = x.sum(0) - tl.sum(x, 0) + x - x
+    else:
+        y = x.sigmoid() - tl.sigmoid(x)
+    tl.store(y_ptr + offsets, y)
+
+
+@pytest.mark.parametrize("name", "exp exp2 log log2 sin cos sqrt sqrt_rn rsqrt erf floor ceil abs sum sigmoid".split())
+def test_a_function_called_as_a_method_is_the_function(name):
+    x, y = torch.linspace(0.25, 3, 8), torch.ones(8)
+    with Emulator():
+        methods_kernel[(1,)](x, y, NAME=name, BLOCK=8)
+    assert y.eq(0).all()
+    assert not hasattr(tl.tensor.exp, "func")  # Triton's own method is back

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from compiler_kernels import compile_report
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.compiler import compile_report, launch_of
+from graded_kernels.autograder.compiler import launch_of
 from graded_kernels.autograder.emulator import Emulator, EmulatorError
 from graded_kernels.autograder.runner import as_tuple
 from graded_kernels.autograder.ulp import ulp_size

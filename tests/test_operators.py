@@ -6,7 +6,10 @@ from attacks.table import ATTACKS, HONEST, read
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.operators import GRADIENTS, PERMITTED, is_permitted
 from graded_kernels.autograder.runner import InProcess
-from graded_kernels.autograder.source import Answer, Cell, load
+from graded_kernels.autograder.sandbox import Isolated, probe
+from graded_kernels.autograder.source import Answer, AnswerError, Cell, load
+
+BEST = probe().rung
 
 _ARGUMENTS = {
     "silu_forward": lambda x, g: (x,),
@@ -49,9 +52,9 @@ def test_in_place_and_overloads_count_as_the_operator_itself_and_other_namespace
         ("pointwise_linear", "You called _linear_pointwise, which is not among the operators"),
         ("normalised_group_backward", "You called native_group_norm_backward, which is not among the operators"),
         ("running_sum", "You called logcumsumexp, which is not among the operators"),
-        ("engine_called_directly", "PyTorch differentiates sigmoid here"),
-        ("gradient_function_called", "PyTorch differentiates sigmoid here"),
-        ("forward_mode", "PyTorch differentiates"),
+        ("engine_called_directly", "autograd differentiates sigmoid here"),
+        ("gradient_function_called", "autograd differentiates sigmoid here"),
+        ("forward_mode", "autograd differentiates"),
     ],
 )
 def test_the_operator_is_named_with_the_cure(name, sentence):
@@ -84,3 +87,159 @@ def test_torch_func_differentiates_nothing():
 
     outcome = InProcess(silu_backward, record, "torch").call((torch.ones(3), torch.ones(3)))
     assert outcome.trouble.kind == "refused" and "the derivative is the exercise" in outcome.trouble.message.lower()
+
+
+# What PyTorch's operators may do around a kernel, and what they write
+
+
+PARTIAL_SUMS = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def partial_kernel(dy_ptr, x_ptr, w_ptr, rstd_ptr, dx_ptr, part_ptr, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    o = tl.arange(0, BLOCK)
+    mask = o < N
+    x = tl.load(x_ptr + row * N + o, mask=mask, other=0.0).to(tl.float32)
+    dy = tl.load(dy_ptr + row * N + o, mask=mask, other=0.0).to(tl.float32)
+    w = tl.load(w_ptr + o, mask=mask, other=0.0).to(tl.float32)
+    rstd = tl.load(rstd_ptr + row)
+    normal, g = x * rstd, dy * w
+    dx = rstd * (g - normal * (tl.sum(g * normal) / N))
+    tl.store(dx_ptr + row * N + o, dx.to(dx_ptr.dtype.element_ty), mask=mask)
+    tl.store(part_ptr + row * N + o, dy * normal, mask=mask)
+
+
+def rms_norm_backward(dy, x, weight, rstd):
+    M, N = x.shape
+    dx, part = torch.empty_like(x), torch.empty(M, N)
+    partial_kernel[(M,)](dy, x, weight, rstd, dx, part, N, BLOCK=triton.next_power_of_2(N))
+    return dx, RESULT
+"""
+
+
+def rms_arguments():
+    generator = torch.Generator().manual_seed(1)
+    x, dy = (torch.randn(4, 8, generator=generator).half() for _ in range(2))
+    return dy, x, torch.linspace(-1, 2, 8).half(), torch.rand(4, generator=generator) + 0.5
+
+
+def of_text(source, exercise):
+    return Answer(exercise, (Cell("answer", source),))
+
+
+@pytest.mark.parametrize("cast", ["part.sum(0).to(weight.dtype)", "part.sum(0).view(1, N).half().squeeze(0)"])
+def test_an_allowed_sum_may_be_converted(cast):
+    function = load(of_text(PARTIAL_SUMS.replace("RESULT", cast), "rms_norm_backward"))
+    outcome = InProcess(function, EXERCISES["rms_norm_backward"], "triton").call(rms_arguments())
+    assert outcome.trouble is None and not outcome.findings
+    dy, x, _, rstd = (a.double() for a in rms_arguments())
+    assert (outcome.outputs[1].double() - (dy * x * rstd[:, None]).sum(0)).abs().max() < 1e-2
+
+
+@pytest.mark.skipif(BEST in (None, "weak"), reason=f"not run: this machine isolates nothing. {probe()}")
+def test_an_allowed_sum_may_be_converted_in_a_replay():
+    answer = of_text(PARTIAL_SUMS.replace("RESULT", "part.sum(0).to(weight.dtype)"), "rms_norm_backward")
+    with Isolated(answer, EXERCISES["rms_norm_backward"], "triton", rung=BEST) as runner:
+        args = rms_arguments()
+        first, again = runner.call(args), runner.call(args, shuffle=1)
+    assert first.trouble is None and again.trouble is None
+    assert all(one.equal(other) for one, other in zip(first.outputs, again.outputs, strict=True))
+
+
+def test_what_was_not_summed_is_not_converted():
+    function = load(of_text(PARTIAL_SUMS.replace("RESULT", "part.to(x.dtype)[0]"), "rms_norm_backward"))
+    trouble = InProcess(function, EXERCISES["rms_norm_backward"], "triton").call(rms_arguments()).trouble
+    assert trouble.kind == "refused" and "_to_copy" in trouble.message
+
+
+@pytest.mark.parametrize("read", ["int(flag)", "flag.item()", "flag.tolist()[0]"])
+def test_one_number_may_be_read_back_where_there_are_labels(read):
+    source = f"""
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def flag_kernel(labels_ptr, flag_ptr, M, V, ignore_index):
+    for row in range(M):
+        label = tl.load(labels_ptr + row)
+        if (label != ignore_index) & ((label < 0) | (label >= V)):
+            tl.store(flag_ptr, row + 1)
+
+def cross_entropy_backward(dloss, logits, labels, lse, ignore_index=-100):
+    flag = torch.zeros(1, dtype=torch.int64)
+    flag_kernel[(1,)](labels, flag, len(labels), logits.shape[1], ignore_index)
+    bad = {read}
+    if bad:
+        raise IndexError(f"labels[{{bad - 1}}] is out of range")
+    return torch.empty_like(logits)
+"""
+    function = load(of_text(source, "cross_entropy_backward"))
+    runner = InProcess(function, EXERCISES["cross_entropy_backward"], "triton")
+    args = (torch.ones(2), torch.ones(2, 3), torch.tensor([0, 5]), torch.ones(2))
+    trouble = runner.call(args).trouble
+    assert trouble.kind == "raised" and trouble.message == "IndexError: labels[1] is out of range"
+
+
+POISON = torch.tensor([0x7EA5, 0x3C00, 0x7EA5, 0x7EA5, 0x4000, 0x7EA5], dtype=torch.int16).view(torch.float16)
+
+
+def filled(fill):
+    source = f"import torch\ndef silu_forward(x):\n    out = torch.empty_like(x)\n    {fill}\n    return out"
+    runner = InProcess(load(of_text(source, "silu_forward")), EXERCISES["silu_forward"], "torch")
+    return runner.call((POISON,))
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        "out[:3] = x[:3]; out[3:] = x[3:]",
+        "out.copy_(x)",
+        "torch.mul(x, 1, out=out)",
+        "m = x > 1; out[m] = x[m]; out[~m] = x[~m]",
+        "i = torch.arange(6); out.index_copy_(0, i, x)",
+        "i = torch.arange(6); out.scatter_(0, i, x)",
+        "out.fill_(1); out.masked_scatter_(x != 1, x)",
+    ],
+)
+def test_a_nan_that_goes_through_piece_by_piece_is_written(fill):
+    outcome = filled(fill)
+    assert outcome.trouble is None and outcome.findings == ()
+
+
+@pytest.mark.parametrize("fill", ["out[:3] = x[:3]", "m = x > 1; out[m] = x[m]", "pass"])
+def test_what_no_operator_wrote_is_still_named(fill):
+    outcome = filled(fill)
+    assert len(outcome.findings) == 1 and ("never written" in outcome.findings[0] or "Nobody" in outcome.findings[0])
+
+
+LOADED = """
+from __future__ import annotations
+import torch
+torch.nn.functional.silu({argument}).add_(
+    1
+)
+def silu_forward(x: Undefined):
+    return x / (1 + torch.exp(-x.float())).to(x.dtype)
+later = 1 / 0
+after = True
+"""
+
+
+def test_where_answers_are_graded_a_statement_that_stops_leaves_the_rest():
+    source = LOADED.format(argument="torch.tensor(1)")  # integers have no SiLU
+    function = load(of_text(source, "silu_forward"), go_on=True)
+    assert function(torch.zeros(2)).eq(0).all() and function.__globals__["after"]
+    assert function.__annotations__ == {"x": "Undefined"} and function.__code__.co_firstlineno == 7
+    with pytest.raises(AnswerError, match="Running the code stopped with NotImplementedError|RuntimeError"):
+        load(of_text(source, "silu_forward"))
+
+
+def test_an_import_that_fails_ends_the_cell():
+    source = "import torch_of_tomorrow\ndef silu_forward(x):\n    return torch_of_tomorrow.silu(x)"
+    with pytest.raises(AnswerError, match="ModuleNotFoundError"):
+        load(of_text(source, "silu_forward"), go_on=True)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from graded_kernels.autograder import html as notebook
 from graded_kernels.autograder import text, words
+from graded_kernels.autograder.quality import Quality
 from graded_kernels.autograder.report import CaseResult
 from reports import NASTY, candle, case, curve, failure, in_order, report, stub
 
@@ -32,8 +33,9 @@ def test_data_is_strict_json_whatever_the_numbers_are():
 
 def test_data_has_the_keys_of_the_contract():
     data = candle().to_dict()
-    keys = "exercise backend passed score cases fingerprint traffic compile environment"
+    keys = "exercise backend passed correct portable efficient score cases fingerprint traffic compile environment"
     assert set(keys.split()) <= set(data)
+    assert set(data["causes"][0]) == {"kind", "message", "cases"}
     assert set("name status bonus message inputs hint failure worst_ulp".split()) <= set(data["cases"][0])
 
 
@@ -77,8 +79,8 @@ def test_numbers_read_back_as_what_they_were():
 def test_text_shows_the_failing_case_first_and_what_passed_as_a_count():
     page = text.render(candle(), color=False)
     in_order(page, "not passed", "every value", "dy = -0.5, x = 0.0", "dx = nan", "dx = -0.25", "look at 0")
-    in_order(page, "look at 0", "This is what candle 0.4.1-0.5.0", "padded batch", "1 more case failed", "edges")
-    in_order(page, "edges", "40 cases passed")
+    in_order(page, "look at 0", "also in", "edges", "This is what candle 0.4.1-0.5.0", "padded batch")
+    in_order(page, "padded batch", "40 cases passed")
     assert "passing 7" not in page
     assert "another hint" not in page, "one hint at a time"
 
@@ -152,11 +154,63 @@ def test_a_long_traceback_ends_with_its_last_lines():
     assert "frame 99;" in page and "frame 50;" not in page and "84 lines above" in page
 
 
-def test_cases_that_fail_alike_share_a_line():
+def test_a_cause_is_told_once_with_all_the_cases_behind_it():
     many = [case(f"shape {i}", "error", message=f"NameError: name 'y' is not defined. In call {i}.") for i in range(20)]
-    page = text.render(report(*many), color=False)
-    assert page.count("NameError") == 2, "the first case in full, the other nineteen together"
-    assert "19 more cases failed" in page and "shape 19" in page
+    page = report(*many)
+    for shown in (text.render(page, color=False), notebook.render(page)):
+        assert "shape 0" in shown and "shape 19" in shown and "of failure" not in shown
+    assert text.render(page, color=False).count("NameError") == 1
+    (cause,) = page.to_dict()["causes"]
+    assert cause["kind"] == "correct" and cause["cases"] == [f"shape {i}" for i in range(20)]
+    assert len(page.to_dict()["cases"]) == 20, "nothing is lost"
+
+
+def test_what_is_wrong_comes_before_what_is_not_portable_and_that_before_what_is_slow():
+    slow = case("memory traffic", "fail", message="It moves 2 times the bytes.", kind=Quality.EFFICIENT)
+    lanes = [
+        case(f"lanes {i}", "fail", message=f"`k` loads row {i}.", cause="The lanes.", kind=Quality.PORTABLE)
+        for i in "12"
+    ]
+    wrong = case("zeros", "fail", message="dx is wrong in 3 of 4 elements.", cause="dx is wrong.")
+    page = report(slow, *lanes, wrong)
+    causes = page.to_dict()["causes"]
+    assert [(c["kind"], c["cases"]) for c in causes] == [
+        ("correct", ["zeros"]),
+        ("portable", ["lanes 1", "lanes 2"]),
+        ("efficient", ["memory traffic"]),
+    ]
+    assert [c["message"] for c in causes] == ["dx is wrong in 3 of 4 elements.", "The lanes.", slow.message]
+    for shown in (text.render(page, color=False), notebook.render(page)):
+        in_order(shown, "not correct", "zeros", "2 more causes of failure", "not portable", "not efficient")
+
+
+def test_wrong_values_that_one_bug_explains_are_one_cause():
+    one, other = candle().cases[20], candle().cases[-1]
+    assert one.name == "every value" and other.name == "edges"
+    (cause,) = candle().causes
+    assert [c.name for c in cause.cases] == ["every value", "edges"] and "candle 0.4.1-0.5.0" in cause.message
+    assert len(report(one, other).causes) == 2, "without the bug, what is said of them differs"
+
+
+def test_the_three_answers_are_told_and_a_dash_is_not_a_yes():
+    page = report(case("a", "fail"), correct=False, portable=None, efficient=True)
+    assert "correct: no   portable: not judged   efficient: yes" in text.render(page, color=False)
+    in_order(notebook.render(page), "correct <b class", ">no<", ">not judged<", ">yes<")
+    assert "not judged" not in text.render(report(case("a", "fail")), color=False), "an answer that was refused"
+
+
+def test_what_is_found_and_not_required_is_told_of_an_answer_that_passed():
+    slow = case("memory traffic", "fail", message="It moves 2 times the bytes.", kind=Quality.EFFICIENT)
+    page = report(case("a"), slow, passed=True, required=(Quality.CORRECT,), correct=True, efficient=False)
+    for shown in (text.render(page, color=False), notebook.render(page)):
+        in_order(shown, "assed (required: correct)", "Found, and not required", "not efficient", "It moves 2 times")
+
+
+def test_a_case_that_rests_on_a_convention_says_so():
+    page = report(case("infinity and NaN", "fail", convention="infinity"))
+    for shown in (text.render(page, color=False), notebook.render(page)):
+        in_order(shown, "rests on", "infinity; --conventions pytorch")
+    assert page.to_dict()["cases"][0]["convention"] == "infinity"
 
 
 def test_traffic_and_compiler_are_told_in_words():

@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 from graded_kernels.autograder.compiler import KernelLaunch
+from graded_kernels.autograder.emulator import Finding
 from graded_kernels.autograder.sandbox import buffers, status
 from graded_kernels.autograder.sandbox.buffers import DTYPES, Layout, Shared
 
@@ -101,12 +102,12 @@ def said(**more) -> bytes:
 
 
 def test_a_good_status_is_read():
-    read = status.read(
-        said(findings=["one"], looser=["exp"], traffic={"x_ptr": {"loaded": 8, "stored": 0}}, peak=12), ""
-    )
+    one = {"kind": "race-read", "message": "t\x1bwo", "kernel": "k", "tensor": "x_ptr", "line": 3}
+    one |= {"source": "tl.load(x_ptr)"}
+    read = status.read(said(findings=[one], looser=["exp"], traffic={"x_ptr": {"loaded": 8, "stored": 0}}, peak=12), "")
     assert read.outputs[0].shape == (2,) and read.outputs[0].nbytes == 8
     assert (
-        read.findings == ("one",)
+        read.findings == (Finding("race-read", "two", "k", "x_ptr", line=3, source="tl.load(x_ptr)"),)
         and read.looser == ("exp",)
         and read.traffic == {"x_ptr": {"loaded": 8, "stored": 0}}
         and read.peak == 12

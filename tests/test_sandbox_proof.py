@@ -122,8 +122,8 @@ def test_the_record_is_made_before_the_numbers_are_there(worker):
     source = KERNEL.replace("{then}", "print(ctypes.c_float.from_address(x.data_ptr()).value)")
     with isolated(source, worker, "triton") as runner:
         assert runner.call((torch.full((1000,), 7.0),)).trouble is None
-        first, second = runner.printed.split()
-        assert float(first) != 7.0 and float(second) == 7.0
+        first, second, again = map(float, runner.printed.split())  # again: whether the record is still the same
+        assert first != 7.0 and second == again == 7.0
 
 
 # The whole report
@@ -181,3 +181,65 @@ def test_an_answer_is_judged_on_numbers_that_nobody_could_foresee(worker):
         report = judge(record, "torch", runner)
     assert [case.status for case in report.cases] == ["fail", "fail", "fail"]
     assert all("on other random numbers of the same shape" in case.message for case in report.cases)
+
+
+def test_the_memory_of_a_triton_answer_is_what_its_kernels_need_alone(worker):
+    """Its own process may say what it likes."""
+    forged = f"{GRADER}\nsys.modules['graded_kernels.autograder.peak'].Peak.note = lambda self, result: None\n"
+    for before in ("", forged):
+        with isolated(before + KERNEL.replace("{then}", "pass"), worker, "triton") as runner:
+            args = (X,)
+            first, second = runner.call(args), runner.call(args, shuffle=1)
+            assert second.trouble is None
+            assert first.peak == X.numel() * 4
+
+
+def test_memory_that_is_no_longer_used_is_given_back_in_a_replay(worker):
+    """Ten pieces, one after the other, take the room of two."""
+    chunks = """
+    y = torch.zeros_like(x)
+    for _ in range(10):
+        piece = torch.empty_like(x)
+        silu_kernel[(triton.cdiv(x.numel(), 256),)](x, piece, x.numel(), BLOCK=256)
+        silu_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)"""
+    source = KERNEL.replace("    y = torch.empty_like(x)", chunks).replace("{then}", "pass")
+    with isolated(source, worker, "triton") as runner:
+        args = (X,)
+        first, second = runner.call(args), runner.call(args, shuffle=1)
+        assert second.trouble is None
+        assert first.peak == 2 * X.numel() * 4
+
+
+NUMPY = """
+import numpy as np
+import torch
+
+
+def linear_cross_entropy(hidden, weight, labels, ignore_index=-100):
+    {to_numpy}
+    logits = h @ w.T
+    logits -= logits.max(1, keepdims=True, initial=-1e9)
+    p = np.exp(logits)
+    total = p.sum(1, keepdims=True)
+    keep = y != ignore_index
+    n, rows = max(int(keep.sum()), 1), np.arange(len(y))
+    loss = ((np.log(total[:, 0]) - logits[rows, np.where(keep, y, 0)]) * keep).sum() / n
+    d = p / total
+    d[rows, np.where(keep, y, 0)] -= 1
+    d *= keep[:, None] / n
+    {back}
+"""
+BACK = "return tuple(torch.from_numpy(np.asarray(r, 'float32')) for r in (loss, d @ w, d.T @ h))"
+
+
+@pytest.mark.parametrize("convert", ["t.numpy()", "np.asarray(t)", "np.from_dlpack(t)"])
+def test_where_memory_is_judged_there_is_none_beside_tensors(convert, worker):
+    """All logits in NumPy's arrays, which nobody counts."""
+    record = EXERCISES["linear_cross_entropy"]
+    names = ("ordinary values", "160 rows, 700 classes")
+    record = dataclasses.replace(record, cases=tuple(case for case in record.cases if case.name in names))
+    to_numpy = f"h, w, y = (({convert}).astype(int if t is labels else float) for t in (hidden, weight, labels))"
+    code = Answer(record.name, (Cell("cell", NUMPY.format(to_numpy=to_numpy, back=BACK)),))
+    with Isolated(code, record, "torch", worker=worker) as runner:
+        report = judge(record, "torch", runner)
+    assert not report.passed and "memory that is not a tensor's" in report.summary

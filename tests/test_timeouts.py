@@ -21,13 +21,13 @@ class OutOfTime:
         self.case, self.call_number, self.trouble = case, call, trouble
         self.seen, self.args, self.count = 0, None, 0
 
-    def call(self, args, *, shuffle=None):
+    def call(self, args, **more):
         if args is not self.args:
             self.seen, self.args, self.count = self.seen + 1, args, 0
         self.count += 1
         if self.seen == self.case and self.count >= self.call_number:
             return Outcome(trouble=self.trouble)
-        return self.runner.call(args, shuffle=shuffle)
+        return self.runner.call(args, **more)
 
 
 def report_of(exercise: str, backend: str, case: int, **how):

@@ -7,7 +7,7 @@ sm_100 (B200) and gfx942 (MI300). It takes no GPU and no driver: ptxas, cuobjdum
 
     launch = launch_of(kernel, args, kwargs, source)     # in the process that ran the kernel; plain data from here on
     launch = recorded(emulator.launches[0], source)      # the same, of a launch that the emulator noted
-    report = compile_report([launch])
+    report = compile_report([launch], compiler.run_jobs)          # compiler: a `sandbox.Compiler`
 
 ``report`` is a dictionary for `json.dumps`:
 
@@ -32,14 +32,15 @@ sm_100 (B200) and gfx942 (MI300). It takes no GPU and no driver: ptxas, cuobjdum
 Numbers are per thread and static: an instruction inside a loop counts once.
 
 How. The launch's kernel and the functions it calls are cut out of the source text with `ast`; nothing else of the
-learner's file goes anywhere near an interpreter (`extract`). One worker process without ``TRITON_INTERPRET`` compiles
-them for every target (`worker`, `language`, `process`); what it answers is JSON. Results are kept by content in the
-user's cache folder (`cache`): a report whose results are all there starts no process.
+learner's file goes anywhere near an interpreter (`extract`). A process without ``TRITON_INTERPRET`` compiles them for
+every target (`worker`, `language`); `sandbox.Compiler` starts it, as isolated as an answer is. Results are kept by
+content in the user's cache folder (`cache`): a report whose results are all there starts no process.
 """
 
 from .launch import SEAM, KernelLaunch
 from .recording import launch_of, recorded
-from .report import LIMIT, compile_report
+from .report import LIMIT, CannotCompile, compile_report
 from .targets import TARGETS, Target
 
-__all__ = ["LIMIT", "SEAM", "TARGETS", "KernelLaunch", "Target", "compile_report", "launch_of", "recorded"]
+__all__ = ["LIMIT", "SEAM", "TARGETS", "CannotCompile", "KernelLaunch", "Target", "compile_report"]
+__all__ += ["launch_of", "recorded"]

@@ -21,13 +21,14 @@ follows every dotted name and refuses those that leave ``triton.language`` (`lan
 import ast
 import builtins
 import functools
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from .bindings import Import, Refused, bindings
 from .constants import Evaluator, Unknown
 from .launch import KernelLaunch
 
 HELPERS = 32  # functions of other modules that a launch may need, counted at every place that names one
+_OPTIONS = ("noinline", "debug", "do_not_specialize", "do_not_specialize_on_alignment")
 _PYTHON = frozenset(dir(builtins))
 _DEFAULT = ast.Constant | ast.Name | ast.Attribute | ast.UnaryOp | ast.unaryop | ast.Load  # of a parameter
 _USELESS = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.JoinedStr | ast.Lambda  # to a kernel
@@ -35,11 +36,11 @@ _USELESS = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.Joi
 
 @dataclass(frozen=True)
 class Function:
-    """line: where ``def`` stands in the source. noinline: as given to ``@triton.jit``."""
+    """line: where ``def`` stands in the source. options: as given to ``@triton.jit``."""
 
     text: str
     line: int
-    noinline: bool = False
+    options: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -123,10 +124,10 @@ class _Extractor:
                 raise Refused("not-run", message, default.lineno)
         decorator = self._jit(node)
         keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
-        noinline = any(k.arg == "noinline" and isinstance(k.value, ast.Constant) and k.value.value for k in keywords)
+        options = {k.arg: _option(k.value) for k in keywords if k.arg in _OPTIONS}
         block = self.lines[node.lineno - 1 : node.end_lineno]
         text = "\n".join(line[node.col_offset :] if not line[: node.col_offset].strip() else line for line in block)
-        return Function(text, node.lineno, bool(noinline))
+        return Function(text, node.lineno, options)
 
     def _uses(self, node: ast.FunctionDef) -> list[str]:
         """Check every name and attribute of a function; fill ``values``; return the functions it calls."""
@@ -206,6 +207,16 @@ class _Extractor:
 
 def _of_floats(value) -> bool:
     return isinstance(value, dict) and "floats" in value
+
+
+def _option(node: ast.expr):
+    """A literal: true, false, or names and numbers of parameters."""
+    match node:
+        case ast.Constant(value=bool() | int() | str() | None as value):
+            return value
+        case ast.List(elts=items) | ast.Tuple(elts=items) if all(isinstance(i, ast.Constant) for i in items):
+            return [_option(item) for item in items]
+    raise Refused("not-run", "an option of @triton.jit is computed; write it out", node.lineno)
 
 
 def _elsewhere(bound) -> bool:

@@ -3,18 +3,23 @@
 import importlib.metadata
 import importlib.util
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from . import cache, machine_code
+from . import cache
 from .bindings import Refused
 from .extract import Extract, extract, source_lines
 from .launch import SEAM, KernelLaunch
-from .process import CannotCompile, run_jobs
 from .targets import TARGETS, Target
 
 LIMIT = 6
-_NUMBERS = ("registers", "scalar_registers", "spills", "shared", "loads", "stores", "load_bits", "store_bits")
+# (modules, jobs) -> for each job its number and what `worker.results` says of it, in any order.
+RunJobs = Callable[[list[dict], list[dict]], Iterable[tuple[int, dict]]]
+NUMBERS = ("registers", "scalar_registers", "spills", "shared", "loads", "stores", "load_bits", "store_bits")
+
+
+class CannotCompile(Exception):
+    """Why this machine has no compiler report."""
 
 
 @dataclass
@@ -30,9 +35,12 @@ class _Job:
     cached: bool = False
 
 
-def compile_report(launches: Iterable[KernelLaunch], targets: Iterable[Target] = TARGETS, limit: int = LIMIT) -> dict:
+def compile_report(
+    launches: Iterable[KernelLaunch], run_jobs: RunJobs, targets: Iterable[Target] = TARGETS, limit: int = LIMIT
+) -> dict:
     """Compile what was launched for machines that are not here. Fields of the result: see the package's docstring.
 
+    run_jobs: how jobs are compiled, in another process; it raises CannotCompile where that cannot be.
     Equal launches count once. Of more than ``limit`` different ones, every kernel's best aligned launch comes first,
     then the others in turn; ``left_out`` says how many were not compiled.
     """
@@ -45,7 +53,7 @@ def compile_report(launches: Iterable[KernelLaunch], targets: Iterable[Target] =
     targets = tuple(targets)
     jobs = [_prepare(launch, target, version) for launch in chosen for target in targets]
     try:
-        _compile([job for job in jobs if job.extract and not job.result])
+        _compile([job for job in jobs if job.extract and not job.result], run_jobs)
     except CannotCompile as reason:
         return _not_run(str(reason), version)
     rows = [_row(job) for job in jobs]
@@ -111,40 +119,63 @@ def _request(job: _Job) -> dict:
     }
 
 
-def _compile(jobs: list[_Job]) -> None:
+def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
+    doubtful = []
+    for job, answer in _answers(jobs, run_jobs):
+        if "unsuited" in answer:
+            job.refused = Refused("not-run", answer["unsuited"])
+        elif "lost" in answer:
+            doubtful.append((job, answer["lost"]))
+        else:
+            job.result = _result(answer, job.target)
+            cache.write(job.key, job.result)
+    works = _works(tuple({job.target: None for job, _ in doubtful}), run_jobs)
+    for job, reason in doubtful:
+        job.refused = Refused("fail" if works[job.target] else "not-run", reason)
+
+
+def _answers(jobs: list[_Job], run_jobs: RunJobs) -> Iterable[tuple[_Job, dict]]:
     modules = {json.dumps(job.extract.content()): job.extract.content() for job in jobs}
     index = {text: i for i, text in enumerate(modules)}
     requests = [_request(job) | {"module": index[json.dumps(job.extract.content())]} for job in jobs]
-    for i, answer in run_jobs(list(modules.values()), requests) if jobs else ():
-        job = jobs[i]
-        if "lost" in answer or "unsuited" in answer:
-            job.refused = Refused("not-run", answer.get("unsuited") or f"the compiler {answer['lost']}")
-            continue
-        try:
-            job.result = _result(answer, job.target)
-        except machine_code.Unreadable as reason:
-            job.refused = Refused("not-run", str(reason))
-            continue
-        cache.write(job.key, job.result)
+    return [(jobs[i], answer) for i, answer in run_jobs(list(modules.values()), requests)] if jobs else []
+
+
+def _works(targets: tuple[Target, ...], run_jobs: RunJobs) -> dict[Target, bool]:
+    """Whether the compiler does its work where a kernel is beyond doubt. What it then cannot do is the kernel's fault:
+    "not run" is for a tool that is missing, and must not be had for the asking.
+    """
+    launch = KernelLaunch("kernel", _CONTROL, {"x_ptr": "*fp32"}, {}, ("x_ptr",))
+    control = [_Job(launch, target, extract(launch)) for target in targets]
+    return {job.target: "result" in answer for job, answer in _answers(control, run_jobs)}
+
+
+_CONTROL = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr):
+    tl.store(x_ptr, tl.load(x_ptr) + 1.0)
+"""
 
 
 def _result(answer: dict, target: Target) -> dict:
-    result = dict.fromkeys(_NUMBERS) | {"status": "fail", "message": "", "function": None, "line": None}
+    result = dict.fromkeys(NUMBERS) | {"status": "fail", "message": "", "function": None, "line": None}
     result["seconds"] = answer["seconds"]
     if "message" in answer:
         return result | {name: answer[name] for name in ("message", "function", "line")}
-    amd = "amdgcn" in answer
-    result |= machine_code.amd(answer["amdgcn"]) if amd else machine_code.nvidia(answer["sass"], answer["ptxas"])
-    result["shared"] = needed = answer["shared"]
-    if needed > target.shared:
-        message = f"a program needs {needed:,} bytes of shared memory and {target.device} has {target.shared:,}"
-        return result | {"message": message}
+    result |= answer["result"]
+    if result["shared"] > target.shared:
+        message = f"a program needs {result['shared']:,} bytes of shared memory and {target.device} has "
+        return result | {"message": f"{message}{target.shared:,}"}
     return result | {"status": "pass"}
 
 
 def _row(job: _Job) -> dict:
     launch, target, refused = job.launch, job.target, job.refused
-    result = job.result or dict.fromkeys(_NUMBERS) | {"seconds": 0.0}
+    result = job.result or dict.fromkeys(NUMBERS) | {"seconds": 0.0}
     row = {
         "kernel": launch.kernel,
         "target": target.name,
@@ -158,7 +189,7 @@ def _row(job: _Job) -> dict:
     lines = source_lines(launch.source)
     row["line_text"] = lines[row["line"] - 1].strip() if row["line"] else ""
     row["line"] = row["line"] and _in_its_text(lines, row["line"])
-    return row | {name: result[name] for name in (*_NUMBERS, "seconds")} | {"cached": job.cached}
+    return row | {name: result[name] for name in (*NUMBERS, "seconds")} | {"cached": job.cached}
 
 
 def _line(extract: Extract, result: dict) -> int | None:

@@ -1,8 +1,5 @@
-"""Compiles kernels for GPUs. A script for a process of its own: it imports the standard library and Triton only.
-
-stdin    one JSON object: {"modules": [extract], "jobs": [job]}
-stdout   JSON lines: {"triton": version} or {"unavailable": reason}; then for each job {"start": i} when the compiler
-         begins and {"done": i, ...} with what it found. A job that starts and is never done took this process along.
+"""Compiles kernels for GPUs, in a process of its own: what it compiles was written by somebody else. Imports the
+standard library and Triton only.
 """
 
 import __future__
@@ -10,19 +7,14 @@ import __future__
 import ast
 import contextlib
 import io
-import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 
-if __package__:
-    from .language import Constants, Opaque, Refusal, check_names, imported
-else:  # the script: its folder comes last on the path, so that nothing in it hides a module
-    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-    from language import Constants, Opaque, Refusal, check_names, imported
+from . import machine_code
+from .language import Constants, Opaque, Refusal, check_names, imported
 
 
 class Unsuited(Exception):
@@ -51,7 +43,7 @@ class Module:
         import triton
 
         for name, function in extract["functions"].items():
-            self.names[name] = triton.jit(self.names[name], noinline=function["noinline"])
+            self.names[name] = triton.jit(self.names[name], noinline=bool(function["options"].get("noinline")))
 
     def place(self, line):
         """A line of the file -> the function it is in, and the line counted from that function's ``def``."""
@@ -185,7 +177,7 @@ def unwrap(message):
 
 
 def attempt(index, request, modules, folder):
-    """One job. "lost" stands for what is no fault of the kernel: a tool is missing, or Triton is one we do not know."""
+    """One job: what is known of it, and the running disassembler, if there is one."""
     job = request["jobs"][index]
     try:
         if job["module"] not in modules:
@@ -197,13 +189,13 @@ def attempt(index, request, modules, folder):
     except Unsuited as reason:
         return {"unsuited": str(reason)}, None
     except Exception as error:
-        return {"lost": f"is not one that is known here: {type(error).__name__}: {error}"}, None
+        return {"lost": f"the compiler could not begin: {type(error).__name__}: {error}"}, None
     with kept_errors(folder) as errors:
         try:
             return compile_job(job, module, source, target)
         except Exception as error:
             if isinstance(error, OSError) or str(error).startswith("Cannot find "):
-                return {"lost": f"could not run: {error}"}, None
+                return {"lost": f"the compiler could not run: {error}"}, None
             errors.seek(0)
             return explain(error, module, errors.read().decode(errors="replace")), None
 
@@ -221,44 +213,42 @@ def kept_errors(folder):
             os.close(keep)
 
 
-def main():
-    answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # a kernel's static_print writes to stdout: keep it out of the answers
+def results(request):
+    """What became of each job of {"modules": [extract], "jobs": [job]}, in order; each is compiled when it is asked
+    for. A last one brings what takes longer: {"disassembled": [[job, answer], ...]}.
 
-    def say(**message):
-        answer.write(json.dumps(message) + "\n")
-        answer.flush()
-
-    request = json.load(sys.stdin)
-    try:
-        import triton
-        import triton.compiler
-    except Exception as error:
-        return say(unavailable=f"Triton cannot be imported: {type(error).__name__}: {error}")
-    say(triton=triton.__version__)
+    An answer has ``result`` (see `machine_code`) with ``shared``; or ``message``, ``function`` and ``line`` of what the
+    compiler refuses; or a reason: ``unsuited`` (for this GPU), ``lost`` (what no kernel should be able to bring about).
+    """
     folder = os.environ["TRITON_CACHE_DIR"]
-    modules, running = {}, []
-
-    def collect():
-        index, found, (process, output) = running.pop(0)
-        process.wait()
-        output.seek(0)
-        say(done=index, sass=output.read().decode(errors="replace"), **found)
-
+    modules, running, finished = {}, [], []
     for index in range(len(request["jobs"])):
-        say(start=index)
         begin = time.perf_counter()
         found, disassembler = attempt(index, request, modules, folder)
         found["seconds"] = round(time.perf_counter() - begin, 3)
-        if disassembler is None:
-            say(done=index, **found)
-            continue
-        running.append((index, found, disassembler))  # it takes longer than the next compilation: let it run
+        if disassembler:  # it takes longer than the next compilation: let it run
+            running.append((index, found, disassembler))
         if len(running) >= (os.cpu_count() or 1):
-            collect()
-    while running:
-        collect()
+            finished.append(_disassembled(*running.pop(0)))
+        yield {"pending": True} if disassembler else _read(found, machine_code.amd, "amdgcn")
+    yield {"disassembled": finished + [_disassembled(*one) for one in running]}
 
 
-if __name__ == "__main__":
-    main()
+def _disassembled(index, found, disassembler):
+    process, output = disassembler
+    process.wait()
+    output.seek(0)
+    found["sass"] = output.read().decode(errors="replace")
+    output.close()
+    return index, _read(found, machine_code.nvidia, "sass", "ptxas")
+
+
+def _read(found, reader, *texts):
+    """An answer with the numbers that a reader of machine code finds in its texts, in place of them."""
+    if texts[0] not in found:
+        return found
+    rest = {name: value for name, value in found.items() if name not in (*texts, "shared")}
+    try:
+        return rest | {"result": reader(*(found[name] for name in texts)) | {"shared": found["shared"]}}
+    except machine_code.Unreadable as reason:
+        return rest | {"lost": str(reason)}

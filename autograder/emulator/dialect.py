@@ -5,6 +5,7 @@ import math
 import sys
 from pathlib import Path
 
+import numpy as np
 import triton
 import triton.language as tl
 from triton.compiler.code_generator import CodeGenerator
@@ -64,6 +65,15 @@ class StrictTransformer(interpreter.ASTTransformer):
         call = _call("asserted", node.test, node.msg or ast.Constant(ast.unparse(node.test)))
         return ast.copy_location(ast.Expr(ast.copy_location(call, node)), node)
 
+    def visit_For(self, node):
+        """``for i in range(n)`` becomes ``for i in interpreter_semantic.counted(range, n)``."""
+        node = self.generic_visit(node)
+        if isinstance(node.iter, ast.Call):
+            call = _call("counted", node.iter.func, *node.iter.args)
+            call.keywords = node.iter.keywords
+            node.iter = ast.copy_location(call, node.iter)
+        return node
+
     def visit_Expr(self, node):
         """``tl.atomic_add(...)`` as a statement becomes ``interpreter_semantic.unused(tl.atomic_add, ...)``."""
         node = self.generic_visit(node)
@@ -114,6 +124,25 @@ def asserted(test: object, message: str) -> None:
     tensor = isinstance(test, tl.tensor)
     if not (interpreter.interpreter_builder.holds(test.handle.data) if tensor else test):
         raise AssertionError(message)
+
+
+def span(arg1, arg2=None, step=None, **hints) -> range:
+    """`tl.range`, without what it tells the compiler. Not the interpreter's, which is `tl.static_range` as well."""
+    start, stop = (0, arg1) if arg2 is None else (arg1, arg2)
+    return range(start, stop, 1 if step is None else step)
+
+
+def counted(function, *bounds, **named):
+    """What a loop runs over. The counter of `range` and `tl.range` is a tensor, of 64 bits where a bound has them; that
+    of `tl.static_range` a constant.
+    """
+    values = function(*bounds, **named)
+    if function is not range and function is not span:
+        return values
+    wide = any(isinstance(b, tl.tensor) and b.dtype.primitive_bitwidth > 32 for b in (*bounds, *named.values()))
+    wide = wide or max(map(abs, (values.start, values.stop, values.step))) >= 2**31
+    dtype, word = (tl.int64, np.int64) if wide else (tl.int32, np.int32)
+    return (tl.tensor(interpreter.TensorHandle(np.array([value], word), dtype), dtype) for value in values)
 
 
 def dot_scaled(*_args, **_named) -> None:

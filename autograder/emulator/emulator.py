@@ -120,8 +120,13 @@ class Emulator:
             self._poisoned[storage.data_ptr()] = storage.nbytes(), tensor.dtype
         return tensor
 
-    def unwritten(self, tensor: torch.Tensor, name: str = "the output") -> Finding | None:
-        """Name the elements of a poisoned tensor that nobody wrote; None if there are none."""
+    def unwritten(
+        self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None
+    ) -> Finding | None:
+        """Name the elements of a poisoned tensor that nobody wrote; None if there are none.
+
+        written: a flag for each element, where somebody else knows that it was written.
+        """
         storage = tensor.untyped_storage()
         if self._poisoned.get(storage.data_ptr(), (0, None))[0] != storage.nbytes() or not tensor.numel():
             return None
@@ -131,6 +136,8 @@ class Emulator:
         pattern = poison.of_torch(tensor.dtype)
         words = poison.memory(storage.data_ptr(), storage.nbytes()).view(pattern.dtype).reshape(-1, pattern.size)
         empty = (words[start.ravel()] == pattern).all(axis=1)
+        if written is not None:
+            empty &= ~written
         shadow = self._shadows.get(storage.data_ptr())
         if shadow is not None and empty.any():
             at = shadow.positions(storage.data_ptr(), start.ravel()[empty], tensor.dtype.itemsize)

@@ -4,6 +4,7 @@ import linecache
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -12,12 +13,37 @@ import triton
 _NOT_THE_LEARNERS = tuple(str(Path(file).parent) for file in (triton.__file__, __file__, np.__file__, torch.__file__))
 
 
+Kind = Literal[
+    "out-of-bounds",
+    "store-conflict",
+    "race-read",
+    "race-write",
+    "unwritten",
+    "grid",
+    "unsupported",
+    "kernel-error",
+    # of hints
+    "masked-load",
+    "uninitialised-read",
+    "wrapped-integer",
+    "gathered-outside",
+]
+KINDS = frozenset(get_args(Kind))
+_CAUSES = {
+    "out-of-bounds": "`{kernel}` reaches outside of {tensor}",
+    "store-conflict": "Programs or lanes of `{kernel}` store different values to one element of {tensor}",
+    "race-read": "A program of `{kernel}` loads what another one stores into {tensor}",
+    "race-write": "A program of `{kernel}` stores what another one loads from {tensor}",
+    "unwritten": "Elements of {tensor} are never written",
+    "masked-load": "`{kernel}` loads {tensor} with a mask and no `other`",
+}
+
+
 @dataclass(frozen=True)
 class Finding:
     """Something a GPU would have done wrong, said in full sentences.
 
-    kind: ``out-of-bounds | store-conflict | race-read | race-write | unwritten | grid | unsupported | kernel-error``;
-        in `Emulator.hints`: ``masked-load | uninitialised-read | wrapped-integer | gathered-outside``.
+    kind: one of `Kind`, the last four of them in `Emulator.hints`.
     kernel: name of the kernel, "" where no kernel ran.
     tensor: name of the kernel's parameter, "" where the finding is not about memory.
     offset: element offset from the tensor's first element, or None.
@@ -26,7 +52,7 @@ class Finding:
     file: the file of that line.
     """
 
-    kind: str
+    kind: Kind
     message: str
     kernel: str = ""
     tensor: str = ""
@@ -35,6 +61,17 @@ class Finding:
     line: int = 0
     source: str = ""
     file: str = ""
+
+    @property
+    def cause(self) -> str:
+        """The same in every launch that has this fault at this line: no program, no offset. "" where that is nothing
+        to be told from the message.
+        """
+        if self.kind not in _CAUSES or not self.tensor:
+            return ""
+        where = f", line {self.line}" if self.line else ""
+        where += f", `{self.source}`" if where and self.source else ""
+        return f"{_CAUSES[self.kind].format(kernel=self.kernel, tensor=self.tensor)}{where}."
 
 
 class EmulatorError(Exception):

@@ -156,8 +156,11 @@ class Patches:
             interpreter._patch_lang_tensor(lang.tensor, scope)
             interpreter._patch_lang_core(lang, scope)
             scope.set_attr(lang, "static_print", self._print_once)
+            scope.set_attr(lang, "range", dialect.span)
         interpreter._patch_builtin(tl.math, builder, scope)
         interpreter._patch_builtin(tl.core.tensor_descriptor_base, builder, scope)
+        for name, method in _unpatched_methods().items():
+            scope.set_attr(tl.tensor, name, method)
         scope.set_attr(tl.tensor, "__bool__", dialect.truth)
         scope.set_attr(tl.tensor, "__index__", dialect.index)
         scope.set_attr(tl.tensor, "T", property(dialect.transposed))
@@ -178,6 +181,7 @@ class Patches:
         self._set(semantic, "logical", dialect.logical)
         self._set(semantic, "logical_not", dialect.logical_not)
         self._set(semantic, "asserted", dialect.asserted)
+        self._set(semantic, "counted", dialect.counted)
         self._set(semantic, "refuse", dialect.refuse)
         self._set(semantic, "unused", dialect.unused)
         self._set(semantic, "dot_scaled", dialect.dot_scaled)
@@ -237,6 +241,21 @@ class Patches:
 @functools.cache
 def _libdevice() -> dict[str, Any]:
     return {name: _inject(twin) for name, twin in vars(cuda_libdevice).items() if tl.core.is_builtin(twin)}
+
+
+@functools.cache
+def _unpatched_methods() -> dict[str, Any]:
+    """``x.exp()`` and its like. Triton makes them of functions that are not yet marked as the language's own, so the
+    interpreter does not see them; its compiler does.
+    """
+    functions = {name: function for name, function in vars(tl.math).items() if callable(function)}
+    methods = {name for name, method in vars(tl.tensor).items() if isinstance(method, types.FunctionType)}
+    missed = {name for name in methods & functions.keys() if not tl.core.is_builtin(vars(tl.tensor)[name])}
+    return {name: functools.partialmethod(_free, name) for name in missed}
+
+
+def _free(tensor, name: str, *args, **named):
+    return getattr(tl.math, name)(tensor, *args, **named)
 
 
 def _inject(builtin):

@@ -1,6 +1,7 @@
 """The last layer and its loss in one. Case: Liger-Kernel 0.0.1 to 0.2.1, linkedin/Liger-Kernel#177."""
 
 import torch
+from torch.nn import functional as F
 
 from ...kernels.wild import linear_cross_entropy as wild
 from ..apart import far_apart
@@ -16,6 +17,15 @@ def mean_and_gradients(hidden, weight, labels, ignore_index=-100):
     _, x, logits, dlogits = _parts(hidden, weight, labels, ignore_index)
     loss, _ = cross_entropy(logits, labels, ignore_index)
     return loss.sum() / _items(labels, ignore_index), dlogits @ weight, dlogits.t() @ x
+
+
+def torch_mean_and_gradients(hidden, weight, labels, ignore_index=-100):
+    """In float32, rounded at the end."""
+    checked(weight.t(), labels, ignore_index)
+    x, w = hidden.float().requires_grad_(), weight.float().requires_grad_()
+    loss = F.cross_entropy(x @ w.t(), labels, ignore_index=ignore_index)
+    dhidden, dweight = torch.autograd.grad(loss, (x, w))
+    return loss.detach(), dhidden.to(hidden.dtype), dweight.to(weight.dtype)
 
 
 def _parts(hidden, weight, labels, ignore_index):
@@ -95,7 +105,8 @@ def _refused(name: str, row: int, label: int, hint: str) -> Case:
         return hidden, weight, labels
 
     more = " Raise an IndexError that names the row of the whole batch."
-    return Case(name, inputs, hint + more, raises=IndexError, says=names(row, label), repaired=without_bad_labels(50))
+    about = {"raises": IndexError, "says": names(row, label), "repaired": without_bad_labels(50)}
+    return Case(name, inputs, hint + more, **about, convention="bad label")
 
 
 def _one_nan(generator):
@@ -124,9 +135,13 @@ CASES = (
         "all rows ignored",
         _batch(10, 8, 33, keep=lambda labels: ignored(labels, *range(10))),
         "No row counts: the loss is 0 and so is every gradient. Where do you divide by their number?",
+        convention="no token",
     ),
     Case(
-        "no rows", _batch(0, 8, 33), "An empty batch. How many rows has a chunk of it, and how many chunks are there?"
+        "no rows",
+        _batch(0, 8, 33),
+        "An empty batch. How many rows has a chunk of it, and how many chunks are there?",
+        convention="no token",
     ),
     Case("one row", _batch(1, 8, 33), "A batch of one row is a batch like any other."),
     Case(
@@ -224,6 +239,7 @@ linear_cross_entropy = Exercise(
     hint="A few rows at a time: their logits, their loss, their dlogits, and what these give to dhidden and dweight.",
     refused=frozenset("linear_cross_entropy cross_entropy cross_entropy_loss nll_loss nll_loss_nd autograd".split()),
     allowed=frozenset("_local_scalar_dense ne nonzero index_select index_copy_ index".split()),
+    peer=torch_mean_and_gradients,
     wild=(NO_ROWS, RATIO, SILENT, CHUNKS),
     points=8,
     most_bytes=half_of_the_logits,

@@ -20,6 +20,14 @@ def mean_of_tokens(loss, labels, ignore_index=-100, num_items=None):
     return (loss.where(keep, 0.0) * share).sum(), UPSTREAM * share
 
 
+def torch_mean(loss, labels, ignore_index=-100, num_items=None):
+    """What PyTorch's operators give, division by 0 included: (mean, its gradient for `UPSTREAM`)."""
+    loss = loss.detach().clone().requires_grad_()
+    kept = loss.where(labels != ignore_index, 0.0).sum()
+    mean = kept / ((labels != ignore_index).sum() if num_items is None else num_items)
+    return mean.detach(), torch.autograd.grad(mean, loss, torch.tensor(UPSTREAM))[0]
+
+
 def sum_floor(loss, labels, ignore_index=-100, num_items=None):
     """A float32 sum loses a few ulp of the sum of magnitudes, in whichever order it is taken."""
     mean, _ = mean_of_tokens(loss.abs().nan_to_num(), labels, ignore_index, num_items)
@@ -80,8 +88,9 @@ CASES = (
         "no token",
         _rows(7),
         "No row counts: the mean shall be 0, its gradient zeros, and backward() shall still reach the parameters.",
+        convention="no token",
     ),
-    Case("no rows", _rows(0), "An empty batch is one in which no row counts."),
+    Case("no rows", _rows(0), "An empty batch is one in which no row counts.", convention="no token"),
     Case(
         "num_items of the whole step",
         _rows(12, 1, 4, 9, num_items=40),
@@ -95,12 +104,23 @@ CASES = (
         _rows(12, num_items=40),
         "Others have all 40 tokens. This share is 0, and attached.",
     ),
-    Case("num_items = 0", _rows(6, num_items=0), "0 is a number that was given: it is not the same as None."),
-    Case("num_items = tensor(0)", _rows(6, num_items=torch.tensor(0)), "A tensor of 0 is falsy, like 0 itself."),
+    Case(
+        "num_items = 0",
+        _rows(6, num_items=0),
+        "0 is a number that was given: it is not the same as None.",
+        convention="no token",
+    ),
+    Case(
+        "num_items = tensor(0)",
+        _rows(6, num_items=torch.tensor(0)),
+        "A tensor of 0 is falsy, like 0 itself.",
+        convention="no token",
+    ),
     Case(
         "num_items = 0 and tokens",
         _rows(6, 2, 3, num_items=0),
         "Who says 0 items gets 0: no mean over something else, and no division.",
+        convention="no token",
     ),
     Case("ignore_index = 0", _rows(15, 1, 2, 11, 14, ignore_index=0), "Another ignore_index."),
     Case("loss of stride 0", _expanded, "One number for all rows."),
@@ -178,6 +198,7 @@ token_mean = Exercise(
     hint="Return the mean alone; the check takes its gradient. Keep every path a function of loss.",
     backends=("torch",),
     refused=frozenset("cross_entropy cross_entropy_loss nll_loss nll_loss_nd".split()),
+    peer=torch_mean,
     wild=(NUMEL, OR, MASKED, MICRO_BATCH, ROWS, CONSTANT),
     points=4,
     gradient_of="loss",

@@ -2,6 +2,7 @@
 
     probe()        what works on this machine, and which rung of the ladder that makes; printable
     require(rung)  raises SandboxError below it: "good" for a class, "weak" for one's own code
+    Compiler       compiles kernels for GPUs, as isolated as an answer
     Isolated       the runner; Limits, what a call may take; Budget, what answers may take together; Worker, to share
                    between answers
 
@@ -12,9 +13,11 @@ Out of reach of any of this: faults of the kernel of the operating system and of
 has to expect those grades each class in a virtual machine or a container of its own.
 """
 
+from .compiler import Compiler
 from .isolated import Isolated
 from .probe import RUNGS, Layer, Probe, SandboxError, probe, require
 from .watch import Budget, Limits
 from .worker import Worker
 
-__all__ = ["RUNGS", "Budget", "Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe", "require"]
+__all__ = ["RUNGS", "Budget", "Compiler", "Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe"]
+__all__ += ["require"]

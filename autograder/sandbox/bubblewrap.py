@@ -12,8 +12,10 @@ from .paths import View
 _LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 
 
-def command(view: View, executable: str, environment: dict[str, str]) -> list[str]:
-    """Arguments to put before a Python command. Raises FileNotFoundError where bubblewrap is not installed."""
+def command(view: View, executable: str, environment: dict[str, str], folder: str = "") -> list[str]:
+    """Arguments to put before a Python command. folder: one to write to. Raises FileNotFoundError where bubblewrap is
+    not installed.
+    """
     program = shutil.which("bwrap")
     if program is None:
         raise FileNotFoundError("bubblewrap (bwrap) is not installed")
@@ -29,6 +31,7 @@ def command(view: View, executable: str, environment: dict[str, str]) -> list[st
         words += ["--ro-bind", path, path]
     for path in view.hidden:
         words += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
+    words += ["--bind", folder, folder] if folder else []
     words += ["--proc", "/proc", "--dev", "/dev", "--chdir", "/"]
     for path in ("/dev", "/tmp", "/"):  # nothing to write on: what one answer left there another one would find
         words += ["--remount-ro", path]

@@ -12,6 +12,7 @@ from dataclasses import asdict
 import torch
 
 from ..compiler import KernelLaunch
+from ..emulator import Finding
 from ..exercise import Exercise, Output, Witness
 from ..runner import InProcess, Outcome, Trouble, as_tuple, shares_memory
 from ..source import Answer, AnswerError, AnswerRefused, Cell, load, trace
@@ -116,7 +117,13 @@ def policy(data: dict) -> Exercise | Witness:
         refused=frozenset(data["refused"]),
         allowed=frozenset(data["allowed"]),
         gradient_of=data["gradient_of"],
+        most_bytes=_unknown if data["counted"] else None,
     )
+
+
+def _unknown(*args) -> int:
+    """That there is a limit is known here, and not which."""
+    return 0
 
 
 def _signature(parameters: list[str], needed: int):
@@ -212,14 +219,19 @@ def _said(outcome: Outcome) -> dict:
         "trouble": trouble and {name: text[:_TEXT] for name, text in trouble.items()},
         "outputs": None,
         "aliased": list(outcome.aliased),
-        "findings": list(outcome.findings),
-        "hints": list(outcome.hints),
+        "findings": [_finding(finding) for finding in outcome.findings],
+        "hints": [_finding(hint) for hint in outcome.hints],
         "looser": list(outcome.looser),
         "undefined": outcome.undefined,
         "traffic": outcome.traffic,
         "peak": outcome.peak,
         "launches": [_plain(launch) for launch in outcome.launches],
     }
+
+
+def _finding(finding: Finding) -> dict:
+    texts = {name: getattr(finding, name)[:_TEXT] for name in ("message", "kernel", "tensor", "source")}
+    return {"kind": finding.kind, "line": finding.line} | texts
 
 
 def flush() -> None:

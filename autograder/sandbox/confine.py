@@ -11,17 +11,21 @@ from . import landlock, linux, seccomp
 PAGE = os.sysconf("SC_PAGE_SIZE")
 _FILES = 64  # open files
 _SLACK = 64 << 20
+_WRITTEN = 64 << 20  # the largest file of a compiler
 
 
 @dataclass(frozen=True)
 class Layers:
-    """Which of the kernel's means to use. rules: of `landlock.rules`, or None to do without."""
+    """Which of the kernel's means to use. rules: of `landlock.rules`, or None to do without. programs: whether the
+    process may start programs; which ones is for the rules to say.
+    """
 
     rules: int | None
     seccomp: bool
+    programs: bool = False
 
 
-def limit(seconds: float, memory: int, shared: int, addresses: int = 0) -> None:
+def limit(seconds: float, memory: int, shared: int, addresses: int = 0, programs: bool = False) -> None:
     """No more than this beyond what the process has already: processor seconds, bytes of its own, bytes shared with
     the parent, addresses where nothing lies.
 
@@ -32,9 +36,11 @@ def limit(seconds: float, memory: int, shared: int, addresses: int = 0) -> None:
     _lower(resource.RLIMIT_AS, pages[0] * PAGE + memory + 4 * shared + addresses + _SLACK)
     _lower(resource.RLIMIT_DATA, pages[5] * PAGE + memory + _SLACK)
     _lower(resource.RLIMIT_CPU, int(seconds) + 2)
-    _lower(resource.RLIMIT_FSIZE, 0)  # there is no file to write, and one on a disk in memory is memory
+    # An answer has no file to write, and one on a disk in memory is memory.
+    _lower(resource.RLIMIT_FSIZE, _WRITTEN if programs else 0)
     _lower(resource.RLIMIT_NOFILE, _FILES)
-    _lower(resource.RLIMIT_NPROC, 0)
+    if not programs:
+        _lower(resource.RLIMIT_NPROC, 0)
     _lower(resource.RLIMIT_CORE, 0)
 
 
@@ -50,7 +56,7 @@ def give_up_rights(layers: Layers) -> None:
         landlock.restrict(layers.rules)
         os.close(layers.rules)
     if layers.seccomp:
-        seccomp.apply()
+        seccomp.apply(layers.programs)
 
 
 def _lower(kind: int, value: int) -> None:

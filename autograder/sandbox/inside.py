@@ -1,5 +1,4 @@
-"""The worker: a process that has imported PyTorch and Triton and forks a child for every call. Run as a script,
-isolated.
+"""The worker: a process that has made its imports and forks a child for every call. Run as a script, isolated.
 
 It never reads what a child is to do, so it remembers nothing of anybody: descriptors go in, and a process that has
 them comes out.
@@ -11,6 +10,7 @@ Over the socket, one datagram each: to the worker ``{"seconds", "memory", "share
 negative for a signal.
 """
 
+import importlib
 import json
 import os
 import sys
@@ -32,7 +32,7 @@ def make_packages(machine: str) -> None:
 
 def main(settings: dict) -> None:
     """settings: ``machine`` and ``site`` (folders to import from), ``socket`` (descriptor), ``rules``, ``seccomp``,
-    ``probe``.
+    ``probe``, ``trade`` (the module that does the work) and ``folder`` (one to write to).
     """
     sys.path += settings["site"]
     make_packages(settings["machine"])
@@ -42,7 +42,7 @@ def main(settings: dict) -> None:
         return attempts.run(settings)
     from graded_kernels.autograder.sandbox import zygote
 
-    zygote.serve(settings)
+    zygote.serve(settings, importlib.import_module(f"graded_kernels.autograder.sandbox.{settings['trade']}"))
 
 
 if __name__ == "__main__":

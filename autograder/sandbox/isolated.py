@@ -7,6 +7,7 @@ What is right stays here. An answer gets its arguments as raw memory and returns
 process is dead.
 """
 
+import contextlib
 import json
 import os
 from collections.abc import Callable
@@ -21,12 +22,17 @@ from ..runner import Decoy, Outcome, Trouble
 from ..source import Answer
 from . import buffers, kernels, plan, results
 from .buffers import Layout, Shared
+from .compiler import Compiler
 from .status import Status, clean
 from .watch import SHOWN, Budget, Ended, Limits, Task
 from .worker import Worker, WorkerLost
 
 _ALONE = "Your kernels, run again without the rest of the code,"
 _ELSEWHERE = "something is computed outside of them, or what is launched depends on the numbers that came in."
+_KEPT = (
+    "Called twice in one process with the same input, it gives two results: something is kept from call to call. "
+    "Make and fill in each call what it needs."
+)
 _UNKNOWN = "It is not shown that your kernels compute the result"
 _ROOM = 1 << 20  # bytes for outputs of a size nobody expects, so that a wrong shape can be named
 _LOST = "The process that runs the answers ended during the call."
@@ -54,6 +60,8 @@ class _Known:
     first: Outcome
     second: Outcome | None = None  # of another call in the same process, until somebody asks for it
     before: tuple[Outcome, Status] | None = None  # of the call on a decoy
+    after: tuple[Outcome, Status] | None = None  # in Triton, of a record made after the call
+    fill: float | None = None
 
 
 class Isolated:
@@ -93,6 +101,11 @@ class Isolated:
         if self._own:
             self._own.close()
 
+    @property
+    def compiler(self) -> Compiler:
+        """Compiles what the answer launches, on the rung that the answer runs on."""
+        return self._worker.compiler
+
     def call(
         self,
         args: tuple,
@@ -109,16 +122,14 @@ class Isolated:
         ``decoy`` is left out, it is any numbers of the same layout.
         """
         decoy = decoy or (lambda: any_numbers(args))
-        if fill is not None:
-            return self._called(args, shuffle, decoy, fill).first
         known = self._last
-        if known is None or known.args is not args:
-            self._last = self._called(args, shuffle, decoy)
+        if known is None or known.args is not args or known.fill != fill:
+            self._last = self._called(args, shuffle, decoy, fill)
             return self._last.first
         if self.backend == "triton" and shuffle is not None and known.first.outputs is not None:
             return self._proof(known, shuffle, decoy)
         if known.second is None:
-            return self._called(args, shuffle, decoy).first
+            return self._called(args, shuffle, decoy, fill).first
         again, known.second = known.second, None
         return again
 
@@ -142,12 +153,15 @@ class Isolated:
             return _Known(args, self._ask(job, [_Call(args, room=0)])[0][0])
         other = decoy()
         if triton:
-            calls = [_Call(other.args, plan=True, needed=False), _Call(args, 0, shuffle, fill)]
+            calls = [_Call(other.args, plan=True, needed=False), _Call(args, 0, shuffle, fill), _Call(args, plan=True)]
         else:
             calls = [_Call(other.args, 2, needed=False), _Call(args, 0), _Call(args, 1)]
         before, *rest = self._ask(job, calls)
-        known = _Known(args, *(outcome for outcome, _ in rest or [before]), before=before)
-        if rest and not triton:
+        if triton:
+            after = (*rest, None, None)[1]
+            return _Known(args, (rest or [before])[0][0], before=before, after=after, fill=fill)
+        known = _Known(args, *(outcome for outcome, _ in rest or [before]), before=before, fill=fill)
+        if rest:
             known.first.decoy = other, before[0]
         return known
 
@@ -155,19 +169,39 @@ class Isolated:
         recorded, first = self._recorded(known), known.first
         if isinstance(recorded, Outcome):
             return recorded
-        other = decoy()
-        came, *rest = self._replayed(recorded, [_Call(other.args, 1, needed=False), _Call(known.args, 0, shuffle)])
+        if complaint := self._kept(known, recorded[0]):
+            return Outcome(trouble=Trouble("refused", complaint))
+        other, fill = decoy(), known.fill
+        calls = [_Call(other.args, 1, fill=fill, needed=False), _Call(known.args, 0, shuffle, fill)]
+        came, *rest = self._replayed(recorded, calls)
         shuffled = rest[0] if rest else came
         if shuffled.trouble:
             return shuffled
         # Where the order of the programs makes a difference, it takes a run in order to tell that from a cheat.
-        alike = _same_bits(first, shuffled) or _same_bits(first, self._replayed(recorded, [_Call(known.args, 0)])[0])
+        alike = _same_bits(first, shuffled)
+        alike = alike or _same_bits(first, self._replayed(recorded, [_Call(known.args, 0, fill=fill)])[0])
         if not alike:
             return Outcome(trouble=Trouble("refused", f"{_ALONE} give another result: {_ELSEWHERE}"))
         if first.traffic != shuffled.traffic or _signatures(first) != _signatures(shuffled):
             return Outcome(trouble=Trouble("refused", f"{_ALONE} are launched otherwise, or move other bytes."))
+        # What the answer's own process says it took and launched may be forged; here nothing of it ran but the kernels.
+        first.peak, first.launches, first.looser = shuffled.peak, shuffled.launches, shuffled.looser
         shuffled.decoy = other, came
         return shuffled
+
+    def _kept(self, known: _Known, steps: dict) -> str:
+        """What an answer keeps from call to call, if that changes a result. One that does the same after a call as
+        before it keeps nothing; of any other two calls in one process must agree.
+        """
+        outcome, said = known.after or (Outcome(), Status())
+        with contextlib.suppress(plan.BadPlan):
+            if outcome.trouble is None and self._checked(said.plan, known.args) == steps:
+                return ""
+        job = {"mode": "answer", "answer": self._code()}
+        found = [one for one, _ in self._ask(job, [_Call(known.args, 0), _Call(known.args, 1)])]
+        if trouble := next((one.trouble for one in found if one.trouble), None):
+            return f"Called twice in one process, it fails: {trouble.message}"
+        return "" if _same_bits(*found) else _KEPT
 
     def _recorded(self, known: _Known) -> tuple[dict, dict] | Outcome:
         """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
@@ -211,6 +245,7 @@ class Isolated:
             "outputs": [output.name for output in exercise.outputs],
             "refused": sorted(getattr(self.record, "refused", ())),
             "allowed": sorted(getattr(self.record, "allowed", ())),
+            "counted": getattr(self.record, "most_bytes", None) is not None,
             "gradient_of": getattr(self.record, "gradient_of", ""),
         }
 

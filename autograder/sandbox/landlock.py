@@ -14,10 +14,12 @@ from . import linux
 
 _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446  # on every architecture
 
-EXECUTE, READ_FILE, READ_DIR = 1 << 0, 1 << 2, 1 << 3
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_REMOVE_DIR, _REMOVE_FILE, _MAKE_DIR, _MAKE_FILE, _RENAME, _TRUNCATE = 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 13, 1 << 14
 _FIRST_ABI = (1 << 13) - 1
 _LATER = ((2, 1 << 13), (3, 1 << 14), (5, 1 << 15))  # ABI and the right it brought: refer, truncate, ioctl on devices
-_OF_FILES = EXECUTE | READ_FILE
+_OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE
+_OWN = WRITE_FILE | READ_FILE | READ_DIR | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_FILE | _RENAME | _TRUNCATE
 
 
 def abi() -> int:
@@ -28,11 +30,14 @@ def abi() -> int:
         return 0
 
 
-def rules(readable: Iterable[str], listable: Iterable[str] = ()) -> int:
-    """A set of rules, as a file descriptor: these files and folders to read, those folders to list, nothing to write.
-
-    Execution is refused by `seccomp`; here it means mapping a shared library. Raises OSError where there is no
-    Landlock.
+def rules(
+    readable: Iterable[str],
+    listable: Iterable[str] = (),
+    writable: Iterable[str] = (),
+    programs: Iterable[str] = (),
+) -> int:
+    """A set of rules, as a file descriptor: files and folders to read, folders to list, folders and devices to write
+    to, programs to start. Raises OSError where there is no Landlock.
     """
     version = abi()
     if version < 1:
@@ -45,9 +50,13 @@ def rules(readable: Iterable[str], listable: Iterable[str] = ()) -> int:
     attributes = struct.pack("QQQ", handled, tcp, scope)[: 24 if version >= 6 else 16 if version >= 4 else 8]
     made = linux.syscall(_CREATE, ctypes.c_char_p(attributes), ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
     for path in readable:
-        _allow(made, path, EXECUTE | READ_FILE | READ_DIR)
+        _allow(made, path, READ_FILE | READ_DIR)
     for path in listable:
         _allow(made, path, READ_DIR)
+    for path in writable:
+        _allow(made, path, _OWN & handled)
+    for path in programs:
+        _allow(made, path, EXECUTE | READ_FILE)
     return made
 
 

@@ -23,13 +23,16 @@ class Unrecordable(Exception):
 
 
 class Recorder(TorchDispatchMode):
-    """Records one call of ``function``, in which no kernel runs; call it in its place. Afterwards ``plan`` holds the
-    plan, or ``reason`` why there is none.
+    """Records one call of ``function``, in which no kernel runs that need not; call it in its place. Afterwards
+    ``plan`` holds the plan, or ``reason`` why there is none.
     """
 
     def __init__(self, function):
         super().__init__()
         self.function = function
+        self._begin((), False)
+
+    def _begin(self, args: tuple, running: bool) -> None:
         self.plan: dict | None = None
         self.reason = ""
         self.buffers: list[dict] = []
@@ -37,22 +40,36 @@ class Recorder(TorchDispatchMode):
         self.globals: dict[str, object] = {}
         self.known: dict[int, int] = {}  # address of a storage -> number of its buffer
         self.kept: list = []  # storages: an address must not be given out twice
-
-    def __call__(self, *args):
+        self.running, self.launching, self.read = running, False, False
         for i, tensor in enumerate(a for a in args if isinstance(a, torch.Tensor)):
             if tensor.numel():
                 self._know(tensor, {"input": i})
             else:
                 self.buffers.append({"input": i})
-        original = interpreter.GridExecutor.__call__
-        interpreter.GridExecutor.__call__ = lambda executor, *a, **k: self._launched(executor, a, k)
+
+    def __call__(self, *args):
+        """Where the answer reads a number that a kernel may have written, the call is recorded again, and the kernels
+        run: without them a flag that says "all labels are good" is never set.
+        """
         try:
-            with self:
-                result = self.function(*args)
-        finally:
-            interpreter.GridExecutor.__call__ = original
+            result = self._called(args, running=False)
+        except Exception:
+            if not self.read:
+                raise
+        if self.read:
+            result = self._called(args, running=True)
         self._finish(result)
         return result
+
+    def _called(self, args: tuple, running: bool):
+        self._begin(args, running)
+        original = interpreter.GridExecutor.__call__
+        interpreter.GridExecutor.__call__ = lambda executor, *a, **k: self._launched(original, executor, a, k)
+        try:
+            with self:
+                return self.function(*args)
+        finally:
+            interpreter.GridExecutor.__call__ = original
 
     def _finish(self, result) -> None:
         outputs = result if isinstance(result, tuple | list) else (result,)
@@ -69,8 +86,10 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self.reason:
+        if self.launching or self.reason:
             return func(*args, **kwargs)
+        if func is _READ and not self.running:
+            self.read = self.read or self._is_of_a_kernel(args[0])
         try:
             step = self._step(func, args, kwargs)
         except Unrecordable as error:
@@ -79,6 +98,11 @@ class Recorder(TorchDispatchMode):
         result = func(*args, **kwargs)
         self._note(func, step, result)
         return result
+
+    def _is_of_a_kernel(self, tensor: torch.Tensor) -> bool:
+        launched = any("launch" in step for step in self.steps)
+        number = self.known.get(self._address(tensor))
+        return launched and (number is None or "input" not in self.buffers[number])
 
     def _step(self, func, args, kwargs) -> dict:
         schema = func._schema
@@ -102,14 +126,19 @@ class Recorder(TorchDispatchMode):
 
     # Triton's launches
 
-    def _launched(self, executor, args, kwargs) -> None:
+    def _launched(self, original, executor, args, kwargs) -> None:
         """Notes a launch, and leaves it at that: what a kernel would compute must not decide about the next one."""
-        if self.reason:
-            return
-        try:
-            self.steps.append(self._launch(executor, args, kwargs))
-        except Unrecordable as error:
-            self.reason = str(error)
+        if not self.reason:
+            try:
+                self.steps.append(self._launch(executor, args, kwargs))
+            except Unrecordable as error:
+                self.reason = str(error)
+        if self.running:
+            self.launching = True
+            try:
+                original(executor, *args, **kwargs)
+            finally:
+                self.launching = False
 
     def _launch(self, executor, args, kwargs) -> dict:
         names = list(inspect.signature(executor.fn).parameters)
@@ -187,6 +216,7 @@ class Recorder(TorchDispatchMode):
 
 
 _TYPES = {value.name: name for name, value in vars(tl).items() if type(value) is tl.dtype}  # "fp32" -> "float32"
+_READ = torch.ops.aten._local_scalar_dense.default  # a number into Python
 _ABOUT_MEMORY = (torch.device, torch.layout, torch.memory_format)
 
 

@@ -4,6 +4,7 @@ import __future__
 
 import ast
 import linecache
+from collections.abc import Iterator
 
 import torch
 import triton
@@ -34,7 +35,7 @@ class Kernels:
         # Annotations stay text: nothing but constants is evaluated when the functions are made.
         exec(compile(text, _FILE, "exec", __future__.annotations.compiler_flag, dont_inherit=True), self.names)
         for name in functions:
-            self.names[name] = triton.jit(self.names[name])
+            self.names[name] = triton.jit(self.names[name], **functions[name]["options"])
 
     def launch(self, name: str, grid: list[int], arguments: dict) -> None:
         self.names[name][tuple(grid)](**arguments)
@@ -50,20 +51,28 @@ def _at_their_lines(functions: dict) -> str:
 
 
 class Player:
-    """A checked plan as a function of the arguments it was recorded with, on other numbers."""
+    """A checked plan as a function of the arguments it was recorded with, on other numbers. Memory is held from its
+    first use to its last.
+    """
 
     def __init__(self, plan: dict, kernels: Kernels):
         self.plan, self.kernels = plan, kernels
+        used = {number: step for step, what in enumerate(plan["steps"]) for number in _buffers(what)}
+        used |= dict.fromkeys(_buffers(plan["outputs"]), len(plan["steps"]))
+        self.done = [[number for number, last in used.items() if last == step] for step in range(len(plan["steps"]))]
 
     def __call__(self, *args):
-        inputs = [a for a in args if isinstance(a, torch.Tensor)]
-        self.memory = [_memory(buffer, inputs) for buffer in self.plan["buffers"]]
-        for step in self.plan["steps"]:
+        self.inputs = [a for a in args if isinstance(a, torch.Tensor)]
+        self.memory: dict[int, torch.Tensor] = {}
+        for step, done in zip(self.plan["steps"], self.done, strict=True):
             if "launch" in step:
                 arguments = {name: self._value(v, kernel=True) for name, v in step["arguments"].items()}
                 self.kernels.launch(step["launch"], step["grid"], arguments | step["options"])
+                del arguments
             else:
                 self._operator(step)
+            for number in done:
+                self.memory.pop(number, None)
         outputs = tuple(self._view(ref) for ref in self.plan["outputs"])
         return outputs if len(outputs) > 1 else outputs[0]
 
@@ -73,13 +82,26 @@ class Player:
         result = function(*(self._value(v) for v in step["args"]), **kwargs)
         made = [r for r in (result if isinstance(result, tuple | list) else (result,)) if isinstance(r, torch.Tensor)]
         for ref, tensor in zip(step["out"], made, strict=True):
-            if ref is not None:
+            if ref is not None and not self._adopted(ref, tensor):
                 self._view(ref).copy_(tensor)
+
+    def _adopted(self, ref: dict, tensor: torch.Tensor) -> bool:
+        """Whether the memory that an operator made is the buffer from now on: all of it, and nobody else's."""
+        if 0 in ref["shape"] or ref["buffer"] in self.memory or tensor._is_view():
+            return False
+        buffer, flat = self.plan["buffers"][ref["buffer"]], tensor.untyped_storage().nbytes() // tensor.element_size()
+        fits = buffer.get("elements") == flat and DTYPES[buffer["dtype"]] == tensor.dtype
+        if fits and [list(tensor.shape), list(tensor.stride()), 0] == [ref["shape"], ref["stride"], ref["offset"]]:
+            self.memory[ref["buffer"]] = tensor.as_strided((flat,), (1,))
+            return True
+        return False
 
     def _view(self, ref: dict) -> torch.Tensor:
         dtype = DTYPES[ref["dtype"]]
         if 0 in ref["shape"]:
             return torch.empty(ref["shape"], dtype=dtype)
+        if ref["buffer"] not in self.memory:
+            self.memory[ref["buffer"]] = _memory(self.plan["buffers"][ref["buffer"]], self.inputs)
         memory = self.memory[ref["buffer"]]
         memory = memory if memory.dtype == dtype else memory.view(dtype)
         return memory.as_strided(ref["shape"], ref["stride"], ref["offset"])
@@ -100,6 +122,17 @@ class Player:
         if kind == "function":
             return self.kernels.names[inner]
         return tl.constexpr(self._value(inner))
+
+
+def _buffers(what) -> Iterator[int]:
+    """The numbers of the buffers that a step or a list of refs speaks of."""
+    if isinstance(what, dict):
+        if "shape" in what and "buffer" in what:
+            yield what["buffer"]
+        what = what.values()
+    if not isinstance(what, str | int | float | None):
+        for one in what:
+            yield from _buffers(one)
 
 
 def _memory(buffer: dict, inputs: list[torch.Tensor]) -> torch.Tensor:

@@ -22,9 +22,14 @@ _X32 = 0x40000000  # a second set of numbers on x86-64
 _SET_OWNER, _SET_SIGNAL, _SET_OWNER_EX = 8, 10, 15
 
 
-def apply() -> None:
-    """For this process and all it starts, for good. Raises OSError where the kernel has no such filters."""
-    program = filter_program()
+_STARTING = frozenset({"fork", "vfork", "clone", "execve"})
+
+
+def apply(programs: bool = False) -> None:
+    """For this process and all it starts, for good. programs: whether it may start any. Raises OSError where the kernel
+    has no such filters.
+    """
+    program = filter_program(programs)
     code = ctypes.create_string_buffer(program)
     header = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code)))
     linux.prctl(linux.SET_NO_NEW_PRIVS, 1)
@@ -32,7 +37,7 @@ def apply() -> None:
 
 
 @functools.cache
-def filter_program() -> bytes:
+def filter_program(programs: bool = False) -> bytes:
     """Classic BPF, eight bytes a step, for this machine's architecture."""
     refuse = _ERRNO | errno.EPERM
     steps = [_step(_LOAD, _ARCH), _jump(_EQUAL, syscalls.AUDIT_ARCH[platform.machine()], 1, 0), _step(_RETURN, _KILL)]
@@ -41,7 +46,7 @@ def filter_program() -> bytes:
         steps += [_jump(_AT_LEAST, _X32, 0, 1), _step(_RETURN, _KILL)]
     for name, pair in syscalls.NUMBERS.items():
         number = syscalls.of(pair)
-        if number is not None:
+        if number is not None and not (programs and name in _STARTING):
             # glibc asks for clone3 first and falls back on clone where the kernel does not know it.
             answer = _ERRNO | errno.ENOSYS if name == "clone3" else refuse
             steps += [_jump(_EQUAL, number, 0, 1), _step(_RETURN, answer)]

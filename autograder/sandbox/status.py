@@ -14,12 +14,15 @@ from dataclasses import dataclass, field
 import torch
 
 from ..compiler import KernelLaunch
+from ..emulator import KINDS as FINDINGS
+from ..emulator import Finding
 from ..runner import Trouble
 from .buffers import DTYPES
 
 KINDS = frozenset({"stub", "refused", "unloadable", "finding", "raised"})
 SENTENCE, DETAILS = 2_000, 8_000  # characters
 MANY = 64
+_LAUNCHES = 512  # distinct ones in one call; more are refused, not left out: the last might be the one that counts
 _NAME = re.compile(r"[A-Za-z_]\w{0,99}")
 _VALUE_LENGTH = 100
 
@@ -46,8 +49,8 @@ class Status:
     trouble: Trouble | None = None
     outputs: tuple[Described, ...] | None = None
     aliased: tuple[str, ...] = ()
-    findings: tuple[str, ...] = ()
-    hints: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    hints: tuple[Finding, ...] = ()
     looser: tuple[str, ...] = ()
     traffic: dict[str, dict[str, int]] = field(default_factory=dict)
     launches: tuple[KernelLaunch | str, ...] = ()
@@ -69,8 +72,8 @@ def read(raw: bytes, source: str) -> Status:
             trouble=_trouble(said.get("trouble")),
             outputs=_outputs(said.get("outputs")),
             aliased=_texts(said.get("aliased", []), 100),
-            findings=_texts(said.get("findings", []), SENTENCE),
-            hints=_texts(said.get("hints", []), SENTENCE),
+            findings=_findings(said.get("findings", [])),
+            hints=_findings(said.get("hints", [])),
             looser=_texts(said.get("looser", []), _VALUE_LENGTH),
             traffic=_traffic(said.get("traffic", {})),
             launches=_launches(said.get("launches", []), source),
@@ -114,7 +117,19 @@ def _trouble(said) -> Trouble | None:
     kind = said["kind"]
     if kind not in KINDS:
         raise TypeError("unknown trouble")
-    return Trouble(kind, _text(said["message"], SENTENCE), _text(said["details"], DETAILS), _text(said["error"], 100))
+    message, details = _text(said["message"], SENTENCE), _text(said["details"], DETAILS)
+    return Trouble(kind, message, details, _text(said["error"], 100), _text(said["cause"], SENTENCE))
+
+
+def _findings(said) -> tuple[Finding, ...]:
+    return tuple(_finding(one) for one in _list(said)[:MANY])
+
+
+def _finding(said) -> Finding:
+    if said["kind"] not in FINDINGS:
+        raise TypeError("unknown finding")
+    names, line = (_text(said[name], _VALUE_LENGTH) for name in ("kernel", "tensor")), _count(said["line"])
+    return Finding(said["kind"], _text(said["message"], SENTENCE), *names, line=line, source=_text(said["source"], 200))
 
 
 def _peak(said) -> int:
@@ -163,7 +178,9 @@ def _name(text) -> str:
 
 
 def _launches(said, source: str) -> tuple[KernelLaunch | str, ...]:
-    return tuple(_launch(one, source) for one in _list(said)[:MANY])
+    if len(_list(said)) > _LAUNCHES:
+        raise TypeError("too many launches")
+    return tuple(_launch(one, source) for one in said)
 
 
 def _launch(said, source: str) -> KernelLaunch | str:

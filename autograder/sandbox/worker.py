@@ -11,11 +11,11 @@ import tempfile
 import threading
 from collections.abc import Sequence
 
-from . import bubblewrap, launcher, paths
-from .probe import RUNGS, SandboxError, probe, require
+from . import trades
+from .probe import SandboxError, probe, require
 from .watch import Budget, Child, Ended, Limits, Task
 
-_START = 120.0  # seconds for the worker's imports, on a slow disk
+_START = 600.0  # seconds for the worker's imports, on a slow disk or a busy machine
 
 
 class WorkerLost(Exception):
@@ -26,11 +26,12 @@ class Worker:
     """A process that forks a child for every call. One call at a time; serves any number of answers, of which it keeps
     nothing.
 
-    rung: the isolation to use, the best there is by default. Raises SandboxError where it is not to be had.
+    rung: the isolation to use, the best there is by default. trade: what it is for, answers by default. Raises
+    SandboxError where the rung cannot be reached.
     """
 
-    def __init__(self, rung: str | None = None):
-        self.rung = rung or probe().rung
+    def __init__(self, rung: str | None = None, trade: trades.Trade | None = None):
+        self.rung, self.trade = rung or probe().rung, trade or trades.answering()
         if self.rung is None:
             raise SandboxError(f"{probe()}. Check without isolation instead.")
         require(self.rung)
@@ -38,6 +39,15 @@ class Worker:
         self._process: subprocess.Popen | None = None
         self._control: socket.socket | None = None
         self._waiting = False
+        self._compiler = None
+
+    @property
+    def compiler(self):
+        """A `Compiler` on this rung, which ends with this worker."""
+        from .compiler import Compiler  # it needs workers itself
+
+        self._compiler = self._compiler or Compiler(self.rung)
+        return self._compiler
 
     def __enter__(self) -> "Worker":
         return self
@@ -47,6 +57,8 @@ class Worker:
 
     def close(self) -> None:
         """Ends the process, and with it a child that is running."""
+        if self._compiler:
+            self._compiler.close()
         if self._process is None:
             return
         self._control.close()
@@ -76,25 +88,16 @@ class Worker:
         if self._process is not None and self._process.poll() is None:
             return
         self.close()
-        found, view = probe(), paths.view()
-        walled = self.rung == "strong" or (self.rung == "good" and not found.has("landlock"))
-        confined = self.rung != RUNGS[0]
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._complaints, self._waiting = tempfile.TemporaryFile(), True
         with theirs:
-            settings = launcher.locations() | {
-                "socket": theirs.fileno(),
-                "rules": view.rules() if confined and found.has("landlock") else None,
-                "seccomp": confined,
-            }
-            wall = bubblewrap.command(view, paths.interpreter(), launcher.environment()) if walled else []
             self._process = subprocess.Popen(
-                wall + launcher.python(settings),
+                self.trade.command(self.rung, theirs.fileno()),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._complaints,
-                env=launcher.environment(),
+                env=self.trade.environment,
                 cwd="/",
                 start_new_session=True,
             )

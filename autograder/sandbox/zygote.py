@@ -6,33 +6,33 @@ import gc
 import json
 import os
 import select
+import shutil
 import signal
 import socket
+import sys
 import time
 import traceback
+import types
 
-import torch
-import torch._dynamo  # noqa: F401  the first operator that is watched would import it, in every child
-
-from . import child, confine, landlock, linux, warm
-from .closed import Closures
+from . import confine, landlock, linux
 from .inside import FILES
 
 _FIRST = 3  # a child's descriptors, in the order of FILES
 _FAR = 100  # above any that the worker has open
 
 
-def serve(settings: dict) -> None:
-    torch.set_num_threads(1)  # a child hangs on its first operator if a pool of threads was left behind in its parent
+def serve(settings: dict, trade: types.ModuleType) -> None:
+    """trade: the module that does the work, with ``prepare()``, of which children find the effects, and ``run(job,
+    inputs, outputs, status, go)``, which is called in a child (see `child.run`).
+    """
     control = socket.socket(fileno=settings["socket"])
     linux.prctl(linux.SET_CHILD_SUBREAPER, 1)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")  # where memory runs out, this process and its children go first
     linux.prctl(linux.SET_DUMPABLE, 0)
     rules = landlock.rules(*settings["rules"]) if settings["rules"] else None
-    layers = confine.Layers(rules, settings["seccomp"])
-    warm.up()
-    closures = Closures()
+    layers = confine.Layers(rules, settings["seccomp"], programs=bool(settings["folder"]))
+    trade.prepare()
     gc.collect()
     gc.freeze()  # pages of what is here already are not touched, so not copied, in a child
     control.send(json.dumps({"ready": os.getpid()}).encode())
@@ -41,16 +41,25 @@ def serve(settings: dict) -> None:
         message, files, _, _ = socket.recv_fds(control, 1 << 16, len(FILES))
         if not message:
             os._exit(0)
-        _one_call(control, json.loads(message), files, layers, closures)
+        ended = _one_call(control, json.loads(message), files, layers, trade)
+        _empty(settings["folder"])
+        control.send(json.dumps(ended).encode())
+
+
+def _empty(folder: str) -> None:
+    """What one child wrote the next one does not find."""
+    for entry in os.scandir(folder) if folder else ():
+        shutil.rmtree(entry.path) if entry.is_dir(follow_symlinks=False) else os.unlink(entry.path)
 
 
 def _one_call(
-    control: socket.socket, limits: dict, files: list[int], layers: confine.Layers, closures: Closures
-) -> None:
+    control: socket.socket, limits: dict, files: list[int], layers: confine.Layers, trade: types.ModuleType
+) -> dict:
+    """A child from fork to death, and what is to be said of its end (see `inside`)."""
     pid = os.fork()
     if pid == 0:
         control.close()
-        _become(limits, files, layers, closures)
+        _become(limits, files, layers, trade)
     for file in files:
         os.close(file)
     handle = os.pidfd_open(pid)
@@ -63,8 +72,7 @@ def _one_call(
     sweep()
     if control in ready:
         os._exit(0)
-    seconds = used.ru_utime + used.ru_stime
-    control.send(json.dumps({"ended": os.waitstatus_to_exitcode(status), "seconds": seconds}).encode())
+    return {"ended": os.waitstatus_to_exitcode(status), "seconds": used.ru_utime + used.ru_stime}
 
 
 def sweep() -> None:
@@ -90,7 +98,7 @@ def _children() -> list[int]:
         return []
 
 
-def _become(limits: dict, files: list[int], layers: confine.Layers, closures: Closures) -> None:
+def _become(limits: dict, files: list[int], layers: confine.Layers, trade: types.ModuleType) -> None:
     """The child: its descriptors and nothing else, its limits, then its job. Never returns."""
     code = 1
     try:
@@ -106,14 +114,17 @@ def _become(limits: dict, files: list[int], layers: confine.Layers, closures: Cl
         os.dup2(prints, 2)
         os.close(prints)
         faulthandler.enable(2)  # a crash in native code says at which line of the answer
-        confine.limit(limits["seconds"], limits["memory"], limits["shared"], limits["addresses"])
-        confine.give_up_rights(confine.Layers(rules, layers.seccomp))
+        more = limits["addresses"]
+        confine.limit(limits["seconds"], limits["memory"], limits["shared"], more, layers.programs)
+        confine.give_up_rights(confine.Layers(rules, layers.seccomp, layers.programs))
         with open(job, "rb") as file:
             said = json.loads(file.read())
-        child.run(said, inputs, outputs, status, go, closures)
+        trade.run(said, inputs, outputs, status, go)
         code = 0
     except BaseException:
         traceback.print_exc()
     finally:
-        child.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
         os._exit(code)

@@ -20,6 +20,8 @@ _PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/", str(ROOT))
 PARTS = Path(__file__).parent / "parts"  # what many attacks have in common
 _INCLUDE = re.compile(r"^# include: (\w+)$", re.M)
 DEEP = {'"@PARENTHESES@"': "(" * 3000 + ")" * 3000, '"@SUM@"': "1" + " + 1" * 2000}
+_DECOY = "@triton.jit\ndef decoy_{0}(x_ptr, BLOCK: tl.constexpr):\n    tl.load(x_ptr)\n\n\n"
+DEEP['"@DECOYS@"'] = "".join(map(_DECOY.format, range(64))) + f"decoys = [{', '.join(f'decoy_{i}' for i in range(64))}]"
 
 
 class Scene:

@@ -92,7 +92,7 @@ def grade(submission: Submission, worker: Worker, scene: Scene, cases: tuple[str
     begin = time.monotonic()
     with Isolated(answer, record, submission.backend, limits=limits, worker=worker) as runner:
         heard = _Listener(runner)
-        report = judge(record, submission.backend, heard, compiler=False)
+        report = judge(record, submission.backend, heard)
     seconds = time.monotonic() - begin
     outcome = "full" if report.passed else "less" if report.score else "nothing"
     first = next((c for c in report.cases if c.status not in ("pass", "not-run")), None)
@@ -113,7 +113,7 @@ class _Listener:
     """A runner that passes on, and remembers what was printed and what went wrong."""
 
     def __init__(self, runner: Isolated):
-        self.runner, self.printed, self.troubles = runner, "", []
+        self.runner, self.compiler, self.printed, self.troubles = runner, runner.compiler, "", []
 
     def call(self, args, **more):
         return self._heard(self.runner.call(args, **more))

@@ -17,6 +17,7 @@ MUTANTS = {
         ("ignores dy", "(dy * slope * tail)", "(slope * tail)", ORDINARY),
         ("1 - s(x) from a rounded 0.5", "torch.where(v < 0, 1, h * h)", "torch.where(v <= 0, 1, h)", ORDINARY),
         ("computes in the dtype of x", "x.to(torch.promote_types(x.dtype, torch.float32))", "x", FP16),
+        ("the 1 is lost in x", "(1 + v * other)", "(1 + v - v * (1 - other))", "large values"),
         ("divides back at the end", "(dy * slope * tail)", "(dy * (slope * tail * v / v))", "exact zeros"),
         ("a floor under |x|", "v.clamp(-1500, 1500)", "v.clamp(-1500, 1500) + (v.abs() < 1e-3) * 1e-3", "exact zeros"),
         ("NaN becomes 0", "v.clamp(-1500, 1500)", "v.nan_to_num().clamp(-1500, 1500)", EDGES),
@@ -51,6 +52,12 @@ MUTANTS = {
         ("ignores dy", "return dy * slope * tail", "return slope * tail", ORDINARY),
         ("the sigmoid's derivative alone", "(1.0 + x * other)", "other", ORDINARY),
         ("divides back", "return dy * slope * tail", "return dy * (slope * tail * x / x)", "exact zeros"),
+        (
+            "the 1 is lost in x",
+            "(1.0 + x * other)",
+            "(1.0 + x - x * (1.0 - other))",
+            "large values",
+        ),
         ("half a block", "tl.arange(0, BLOCK)", "tl.arange(0, BLOCK // 2)", ORDINARY),
     ),
     ("swiglu_forward", "triton"): (

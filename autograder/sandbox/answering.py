@@ -1,0 +1,20 @@
+"""What a worker of answers does: it imports PyTorch and Triton, and its children call answers."""
+
+import torch
+import torch._dynamo  # noqa: F401  the first operator that is watched would import it, in every child
+
+from . import child, warm
+from .closed import Closures
+
+_prepared: list[Closures] = []
+
+
+def prepare() -> None:
+    torch.set_num_threads(1)  # a child hangs on its first operator if a pool of threads was left behind in its parent
+    warm.up()
+    _prepared.append(Closures())
+
+
+def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
+    """See `child.run`."""
+    child.run(job, inputs, outputs, status, go, _prepared.pop())
