@@ -5,7 +5,7 @@ upstream gradient, o and lse as forward saved them) its record adds.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 

@@ -95,10 +95,12 @@ def attention_forward_kernel(
 
 
 def blocks(q, k):
-    """(BLOCK_M, BLOCK_N, BLOCK_D): what fits into the registers of a program."""
-    width = max(16, triton.next_power_of_2(q.shape[3]))
-    wide = width * max(q.element_size(), k.element_size()) > 256
-    return (BLOCK // 2, BLOCK // 2, width) if wide else (BLOCK, BLOCK, width)
+    """(BLOCK_M, BLOCK_N, BLOCK_D, num_warps): what the registers of a program hold. float32 takes four times the room:
+    its products do not go through tensor cores.
+    """
+    width, half = max(16, triton.next_power_of_2(q.shape[3])), max(q.element_size(), k.element_size()) == 2
+    size = BLOCK if half and width <= 128 else BLOCK // 2 if half or width <= 64 else BLOCK // 4
+    return size, size, width, 4 if width <= 64 and half else 8
 
 
 def attention_forward(q, k, v, key_lengths=None, causal=False, scale=None):
@@ -108,10 +110,11 @@ def attention_forward(q, k, v, key_lengths=None, causal=False, scale=None):
     lse = torch.empty(B, H, M, dtype=torch.float32, device=q.device)
     scale = D**-0.5 if scale is None else scale
     lengths = None if key_lengths is None else key_lengths.contiguous()
-    block_m, block_n, block_d = blocks(q, k)
+    block_m, block_n, block_d, warps = blocks(q, k)
     if lse.numel():
         attention_forward_kernel[(triton.cdiv(M, block_m), B * H)](
             q, k, v, lengths, o, lse, scale, H, M, N, D, *q.stride(), *k.stride(), *v.stride(),
-            GROUP=H // k.shape[1], CAUSAL=causal, BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_D=block_d,
+            GROUP=H // k.shape[1], CAUSAL=causal,
+            BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_D=block_d, num_warps=warps,
         )  # fmt: skip
     return o, lse

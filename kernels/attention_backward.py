@@ -116,10 +116,10 @@ def attention_backward(do, q, k, v, o, lse, key_lengths=None, causal=False, scal
     delta = torch.empty(B, H, M, dtype=torch.float32, device=q.device)
     scale = D**-0.5 if scale is None else scale
     lse, lengths = lse.contiguous(), None if key_lengths is None else key_lengths.contiguous()
-    block_m, block_n, block_d = blocks(q, k)
+    block_m, block_n, block_d, warps = blocks(q, k)
     strides = (*do.stride(), *q.stride(), *k.stride(), *v.stride())
-    tiles = dict(BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_D=block_d)
-    how = dict(GROUP=H // k.shape[1], CAUSAL=causal, **tiles)
+    tiles = dict(BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_D=block_d, num_warps=warps)
+    how = dict(GROUP=H // max(k.shape[1], 1), CAUSAL=causal, **tiles)
     if delta.numel():
         attention_delta_kernel[(triton.cdiv(M, block_m), B * H)](
             do, o, delta, H, M, D, *do.stride(), *o.stride(), BLOCK_M=block_m, BLOCK_D=block_d

@@ -134,11 +134,13 @@ class _Extractor:
         local = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
         local |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
         parts = [n for child in (*node.args.defaults, *node.body) for n in ast.walk(child)]
+        notes = [a.annotation for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.annotation]
+        notes = [n for note in notes for n in ast.walk(note) if isinstance(n, ast.Name) and self._reaches_triton(n.id)]
         for part in parts:
             _check_attributes(part)
         attributes = {n.value: n.attr for n in parts if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)}
         called = []
-        for part in parts:
+        for part in [*parts, *notes]:  # the compiler reads tl.constexpr where a parameter is declared
             if not isinstance(part, ast.Name) or not isinstance(part.ctx, ast.Load):
                 continue
             if self._jit_function(part.id) is not None:

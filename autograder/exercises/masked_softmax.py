@@ -3,8 +3,9 @@
 import torch
 
 from ...kernels.wild import attention as wild
+from ..apart import far_apart
 from ..exercise import Case, Exercise, Output, Tolerance, WildBug
-from ..inputs import gradient, normal
+from ..inputs import BEYOND, BEYOND_HINT, gradient, normal
 from ..row_inputs import EPS, floors
 
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
@@ -74,6 +75,12 @@ def _rows_of_infinity(x, mask):
     x[1], x[3, ::2] = -torch.inf, -torch.inf
 
 
+def _far_apart(generator):
+    """Rows that no 32-bit offset reaches, and a mask that lies as usual."""
+    x, mask = _drawn(3, 70, torch.float16)(generator)
+    return far_apart(x), mask
+
+
 ROWS = (
     ("ordinary values", _drawn(7, 128), "Begin here: 7 rows of 128, about 77 of each under the mask."),
     ("the same shape again", _drawn(7, 128), "Other values of a shape seen before. Compute them; keep nothing."),
@@ -134,6 +141,7 @@ ROWS = (
         _drawn(9, 202, torch.float16, view=lambda x: x[:, ::2]),
         "The stride of the last dimension is 2, of the mask as well.",
     ),
+    (BEYOND, _far_apart, BEYOND_HINT),
     ("float16", _drawn(6, 384, torch.float16, scale=2.0), CONVERT),
     ("bfloat16", _drawn(6, 384, torch.bfloat16, scale=2.0), CONVERT),
 )
