@@ -93,7 +93,9 @@ def backward_floor(do, q, k, v, o, lse, key_lengths=None, causal=False, scale=No
     rounded = half_ulp(q, k, v)
     of_p = p * EPS * (4 * size + 2 * lse.double().abs().nan_to_num(posinf=0).unsqueeze(-1) + 8)
     dp = (ds / p.masked_fill(p == 0, 1)).abs()
-    of_dp = 8 * EPS * (g.abs() @ values.mT) + (8 * EPS + 2 * rounded) * (g * o.double()).abs().sum(-1, keepdim=True)
+    of_delta = (8 * EPS + 2 * rounded) * (g * o.double()).abs()  # do · o
+    of_dp = 8 * EPS * (g.abs() @ values.mT) + of_delta.sum(-1, keepdim=True)
+    of_dp = of_dp + (of_p * (g @ real(v, key_lengths).mT).abs().nan_to_num(posinf=0)).sum(-1, keepdim=True)  # of Σ p dp
     of_ds = of_p * dp + p * of_dp + (4 * EPS + 2 * rounded) * ds.abs()
     of_p = of_p + (4 * EPS + 2 * rounded) * p
     parts = of_ds @ keys * factor, of_ds.mT @ q.double().abs() * factor, of_p.mT @ g.abs()
