@@ -54,7 +54,11 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("file", metavar="FILE.py", type=Path, help="defines a function named like the exercise")
     check.add_argument("--backend", help="torch or triton; left out, the one the file is written for")
     check.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
-    check.add_argument("--in-process", action="store_true", help="call the answer in this process, for a debugger")
+    check.add_argument(
+        "--in-process",
+        action="store_true",
+        help="call the answer in this process, unprotected: code that you trust, in a debugger or without isolation",
+    )
     check.add_argument(
         "--only", action="extend", type=quality_list, help="what decides: some of correct,portable,efficient"
     )
@@ -203,11 +207,13 @@ def likely_backend(backends: tuple[str, ...], source: str) -> str:
 def report_on(
     answer: "Answer", backend: str, in_process: bool, limits: dict[str, float], seed: int | None, how: dict
 ) -> "Report":
-    """The report on an answer that runs in a worker of its own, or here where that is asked for or cannot be had.
+    """The report on an answer that runs in a worker of its own, or here where that is asked for.
 
     limits: of `Limits`, where they are not the usual ones; they hold in a worker only. Without a seed the worker's
     inputs are new at every run, so that no answer knows them, and the report says which seed makes them again. Here,
     where somebody looks for a mistake, they are always the same. how: other options of `check.judge`.
+
+    Raises UsageError where it cannot be isolated: an answer that makes isolation fail must not run unprotected.
     """
     from .check import judge
     from .exercises import find
@@ -220,8 +226,8 @@ def report_on(
         with Isolated(answer, record, backend, limits=Limits(**limits)) as runner:
             report = judge(record, backend, runner, seed=secrets.randbits(31) if seed is None else seed, **how)
     except SandboxError as reason:
-        print(f"not isolated, because {reason}", file=sys.stderr)
-        return report_on_here(answer, backend, how | {"seed": seed or 0})
+        cure = "Run `graded-kernels doctor`. To call code that you trust in this process instead: --in-process"
+        raise UsageError(f"the answer was not checked, for it cannot be isolated: {reason}\n{cure}") from None
     if runner.printed:
         print(runner.printed, file=sys.stderr)
     return report

@@ -19,12 +19,19 @@ from .compiler import SEAM
 OURS = "graded_kernels"
 
 
-class AnswerError(Exception):
-    """An answer that cannot be called; the message says why and what to do. ``details`` holds a traceback, if any."""
+class OperatorRefused(RuntimeError):
+    """Raised by an operator that answers may not call."""
 
-    def __init__(self, message: str, details: str = ""):
+
+class AnswerError(Exception):
+    """An answer that cannot be called; the message says why and what to do. ``details`` holds a traceback, if any.
+
+    ours: it began with an operator that the grader refuses, which elsewhere would have run.
+    """
+
+    def __init__(self, message: str, details: str = "", ours: bool = False):
         super().__init__(message)
-        self.details = details
+        self.details, self.ours = details, ours
 
 
 class AnswerRefused(AnswerError):
@@ -45,12 +52,15 @@ class Answer:
 
     setup: code of the course itself that runs first (a chapter's imports). What it imports from the course is left out.
     after: how many cells follow the one that is to define the function, and may hold what it calls.
+    module: whether it is to be imported as a whole, so that an error anywhere in it is an error of the answer. In a
+        notebook a cell that fails does not keep later ones from running.
     """
 
     exercise: str
     cells: tuple[Cell, ...]
     setup: str = ""
     after: int = 0
+    module: bool = False
 
     @property
     def own(self) -> str:
@@ -76,13 +86,13 @@ def read_file(path: str | Path, exercise: str) -> Answer:
         source = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise AnswerError(f"{path} cannot be read: {error}") from None
-    return Answer(exercise, (Cell(str(path), source),))
+    return Answer(exercise, (Cell(str(path), source),), module=True)
 
 
 def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool = False):
     """Runs the cells and returns the function they define. Raises AnswerError.
 
-    A cell that fails does not keep later ones from running, as in a notebook; its error is told if the function is
+    In a notebook a cell that fails does not keep later ones from running; its error is reported if the function is
     missing. done: called after the setup, and after each cell. go_on: nor does a statement that fails keep later ones
     of its cell from running. Where answers are graded, a comparison with PyTorch's own function stops, and the
     definitions below it are wanted all the same.
@@ -102,6 +112,8 @@ def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool 
         except AnswerRefused:
             raise
         except AnswerError as error:
+            if answer.module and not error.ours:
+                raise
             failed = error
         done()
     function = module.__dict__.get(answer.exercise)
@@ -123,8 +135,8 @@ def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
             exec(compile(code, filename, "exec", flags, dont_inherit=True), module.__dict__)
             break
         except (Exception, SystemExit) as error:
-            name = type(error).__name__
-            failed = failed or AnswerError(f"Running the code stopped with {name}: {error}", trace(error))
+            said, ours = f"{type(error).__name__}: {error}", isinstance(error, OperatorRefused)
+            failed = failed or AnswerError(f"Running the code stopped with {said}", trace(error), ours)
             at = error.__traceback__.tb_next  # none where the text was not compiled
             if not go_on or at is None or isinstance(error, ImportError | SystemExit):
                 break

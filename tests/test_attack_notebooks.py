@@ -61,6 +61,9 @@ def test_every_name_is_used_once():
 HAS_NONE = ("endless_text", "terminal_codes", "script_in_an_id")  # ids have no say, and are not kept
 
 
+INSIDE = ("data:image/", "#")  # a picture in the page itself, and another part of the page
+
+
 def unsafe(page: str) -> list[str]:
     """What a browser would run on the page, or load into it, less what nbgrader itself puts there."""
     found = []
@@ -75,7 +78,13 @@ def unsafe(page: str) -> list[str]:
             found.append("style")
         if name in ("link", "meta") and ("example.org" in where):
             found.append(f"{name} {where}")
+        loads = ("src", "srcset", "poster", "background", "data", "ping") + (() if name == "a" else ("href",))
+        outside = [f"{key}={value}" for key, value in element.items() if key.rpartition("}")[2].lower() in loads]
+        if name not in ("script", "link"):  # nbgrader's own page has some
+            found += [f"{name} {one}" for one in outside if not one.partition("=")[2].lower().startswith(INSIDE)]
         for key, value in element.items():
+            if "url(" in value.lower().replace("url(#", ""):
+                found.append(f"{name} {key}={value}")
             if key.lower().startswith("on") or value.strip().lower().startswith(
                 ("javascript:", "data:text", "vbscript:")
             ):

@@ -5,10 +5,12 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.exercises import EXERCISES
+from graded_kernels.autograder.source import load, read_file
 from graded_kernels.solutions import silu as right
 
 CANDLE = """
@@ -167,11 +169,61 @@ def test_answers_are_isolated_unless_asked(answer, tmp_path):
     trace = tmp_path / "trace"
     path = answer(ESCAPE.format(trace=str(trace)))
     done = run("check", "silu_backward", path, "--json")
-    data = json.loads(done.stdout)
-    if "not isolated" in done.stderr:
+    if "cannot be isolated" in done.stderr:
         pytest.skip(f"not run: {done.stderr.strip()}")
+    data = json.loads(done.stdout)
     assert (done.returncode, data["passed"], data["score"]) == (1, False, 0)
     assert not trace.exists()
+
+
+@pytest.mark.parametrize("moment", ["start", "call"])
+def test_what_cannot_be_isolated_is_not_run(moment, answer, monkeypatch, capfd, tmp_path):
+    """Neither where isolation cannot start nor where it fails in the middle, which an answer may bring about."""
+    from graded_kernels.autograder import sandbox
+
+    def fails(*args, **kwargs):
+        raise sandbox.SandboxError("the worker did not start: no reason given")
+
+    monkeypatch.setattr(sandbox.Isolated, "__init__" if moment == "start" else "call", fails)
+    trace = tmp_path / "trace"
+    path = answer(f"import pathlib\npathlib.Path({str(trace)!r}).write_text('ran')\n{CANDLE}")
+    stdout, stderr = os.dup(1), os.dup(2)
+    try:
+        code = cli.main(["check", "silu_backward", str(path), "--json"])
+    finally:
+        os.dup2(stdout, 1), os.dup2(stderr, 2)
+    printed = capfd.readouterr()
+    assert code == 2 and not trace.exists() and not printed.out
+    assert "cannot be isolated: the worker did not start" in printed.err and "--in-process" in printed.err
+
+
+@pytest.mark.parametrize("where", ["isolated", "in process"])
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("raise ValueError('at the end')", "ValueError: at the end"),
+        ("import a_module_that_is_missing", "No module named 'a_module_that_is_missing'"),
+        ("raise SystemExit(0)", "SystemExit"),
+    ],
+)
+def test_a_file_that_cannot_be_imported_does_not_pass(line, says, where, answer):
+    """Its function is right and defined by then, and nobody could import it."""
+    source = Path(right.__file__).read_text()
+    file = read_file(answer(f"{source}\n\n{line}\n"), "silu_backward")
+    report = cli.report_on(file, "torch", in_process=where == "in process", limits={}, seed=0, how={})
+    assert not report.passed and report.score == 0 and says in report.summary, report.summary
+
+
+def test_a_file_that_compares_itself_with_pytorch_passes(answer):
+    """Apart from the course its comparison runs; here the operator is refused, and what needs its result fails."""
+    compares = "y = torch.nn.functional.silu(torch.ones(3))\nassert y.shape == (3,)\n"
+    file = read_file(answer(f"import torch\n{compares}{Path(right.__file__).read_text()}"), "silu_backward")
+    assert cli.report_on(file, "torch", in_process=False, limits={}, seed=0, how={}).passed
+
+
+def test_what_runs_only_as_a_script_is_no_part_of_an_answer(answer):
+    source = Path(right.__file__).read_text() + "\n\nif __name__ == '__main__':\n    raise SystemExit(0)\n"
+    assert load(read_file(answer(source), "silu_backward")).__name__ == "silu_backward"
 
 
 def test_an_isolated_candle_is_named(answer):

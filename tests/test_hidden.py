@@ -105,7 +105,14 @@ def test_neither_traffic_nor_launches_of_a_hidden_case_are_told(tmp_path):
     cases = read_cases(written(tmp_path, text))["silu_backward"]
     mine, theirs = (check_answer(answer("silu_backward", "triton"), "triton", cases=own) for own in (cases, ()))
     assert mine.passed and len(mine.cases) == len(theirs.cases) + 1
-    assert mine.traffic == theirs.traffic and mine.compile == theirs.compile
+    assert mine.traffic == theirs.traffic
+
+    def compiled(report):
+        """What the compiler found, without how long it took and whether it had to be asked."""
+        rows = [{k: v for k, v in row.items() if k not in ("seconds", "cached")} for row in report.compile["targets"]]
+        return report.compile | {"targets": rows}
+
+    assert compiled(mine) == compiled(theirs)
 
 
 def test_a_bug_is_not_named_by_a_hidden_case(mine):

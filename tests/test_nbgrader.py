@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import classroom
@@ -263,6 +264,36 @@ def test_a_renamed_notebook_keeps_nobody_else_from_a_grade(course):
     assert "tiny (1).ipynb' is none of the released notebooks (tiny). Rename it." in result["log"]
     assert scores(course, "first_renamed") == dict.fromkeys(FULL)
     assert scores(course, "first_well") == NOTHING
+
+
+def nest(folder: Path, levels: int, name: str) -> None:
+    """``name/name/...`` in a folder. `os.makedirs` would recurse once a level."""
+    at = os.open(folder, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir(name, dir_fd=at)
+        at, last = os.open(name, os.O_RDONLY, dir_fd=at), at
+        os.close(last)
+    os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=at))
+    os.close(at)
+
+
+@pytest.mark.parametrize(("levels", "name"), [(1300, "d"), (60, "n" * 250)], ids=["many", "longer-than-a-path"])
+def test_nested_folders_beside_a_notebook_are_left_out(course, levels, name):
+    notebook = place(course, f"nested_{levels}")
+    notebook.write_text(json.dumps(right_answers(course)))
+    (notebook.parent / "data").mkdir()
+    (notebook.parent / "data" / "numbers.csv").write_text("1,2,3")
+    nest(notebook.parent, levels, name)
+    try:
+        result = api(course).autograde("tiny", f"nested_{levels}")
+    finally:  # pytest's own removal recurses, too
+        subprocess.run(["rm", "-rf", str(notebook.parent / name)], check=True)
+    assert_success(result)
+    assert scores(course, f"nested_{levels}") == FULL
+    said = autograded(course, f"nested_{levels}").cells[0].source
+    assert f"`{name[:60]}` lies beside the notebook and holds folders that are more than 10 deep." in said
+    graded = course / "autograded" / f"nested_{levels}" / "tiny"
+    assert (graded / "data" / "numbers.csv").exists() and not (graded / name).exists()
 
 
 def test_without_the_released_notebook_nothing_is_lost(course):

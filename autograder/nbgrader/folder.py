@@ -1,14 +1,17 @@
 """What lies beside a submitted notebook: nbgrader copies all of it, and reads there when it was handed in."""
 
+import fnmatch
 import os
 import re
 import stat
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
 from nbgrader.utils import parse_utc
 
 TIME = "timestamp.txt"
+DEEP = 10  # folders within folders; Python's own walk, and a path's length, end at a thousand
 _SHOWN = 5  # of the files that are left out; a hundred lines would bury what else there is to say
 
 
@@ -22,7 +25,9 @@ def left_out(folder: Path, megabytes: float) -> dict[str, str]:
     A copy would follow a link to what the learner cannot read, wait for a pipe for ever, or copy a device without end.
     """
     found = {}
-    for where, _, names in os.walk(folder):
+    for where, folders, names in _walk(folder):
+        if _depth(where, folder) == DEEP and folders:
+            found[os.path.relpath(where, folder).split(os.sep)[0]] = f"holds folders that are more than {DEEP} deep"
         for name in names:
             reason = _unfit(os.path.join(where, name), megabytes)
             if reason and not name.endswith(".ipynb"):
@@ -32,6 +37,31 @@ def left_out(folder: Path, megabytes: float) -> dict[str, str]:
     except BadTime as error:
         found[TIME] = str(error)
     return found
+
+
+def files(folder: str, ignored: Iterable[str]) -> list[str]:
+    """The paths of what is to be copied, in place of nbgrader's list: less what the names of ``ignored`` match."""
+    found = []
+    for where, folders, names in _walk(folder):
+        folders[:] = [name for name in folders if not _is_one(name, ignored)]
+        found += [os.path.join(where, name) for name in names if not _is_one(name, ignored)]
+    return found
+
+
+def _walk(folder: str | Path) -> Iterator[tuple[str, list[str], list[str]]]:
+    """`os.walk`, down to `DEEP` levels."""
+    for where, folders, names in os.walk(folder):
+        yield where, folders, names
+        if _depth(where, folder) == DEEP:
+            folders.clear()
+
+
+def _depth(path: str, folder: str | Path) -> int:
+    return path.count(os.sep) - os.fspath(folder).count(os.sep)
+
+
+def _is_one(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def notes(files: dict[str, str]) -> list[str]:
@@ -63,7 +93,10 @@ def submission_time(folder: str | Path) -> datetime | None:
 
 def _unfit(path: str, megabytes: float) -> str:
     """Why nobody should read the file; "" where there is no reason."""
-    facts = os.lstat(path)
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return "cannot be read"
     if stat.S_ISLNK(facts.st_mode):
         return "is a symbolic link"
     if not stat.S_ISREG(facts.st_mode):

@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.converters import base
 from nbgrader.converters.base import NbGraderException
 from sqlalchemy import make_url
 from traitlets import Float
@@ -118,13 +119,14 @@ class Submissions(NotebookExporter):
         self._left_out = folder.left_out(submitted, self.megabytes)
         for name, reason in self._left_out.items():
             self.log.warning("%s: %r %s", submitted, name, reason)
-        ignored = courses.ignore
+        ignored, nbgraders_files = courses.ignore, base.find_all_files
         many = len(self._left_out) > MANY
         courses.ignore = ignored + (["*"] if many else [glob.escape(name) for name in self._left_out])
+        base.find_all_files = folder.files  # nbgrader's own fails a thousand folders down
         try:
             self._nbgraders_init(assignment, student)
         finally:
-            courses.ignore = ignored
+            courses.ignore, base.find_all_files = ignored, nbgraders_files
 
     def _submission_time(self, path: str) -> datetime | None:
         """In place of nbgrader's, which fails where there is no time in the file, and waits if it is a pipe."""

@@ -139,7 +139,8 @@ def _function(job: dict, loaded: Callable[[], None]):
         return Player(job["plan"], Kernels(job["kernels"]))
     given = job["answer"]
     cells = tuple(Cell(name, source) for name, source in given["cells"])
-    return load(Answer(given["exercise"], cells, given["setup"], given["after"]), loaded, go_on=True)
+    answer = Answer(given["exercise"], cells, given["setup"], given["after"], given["module"])
+    return load(answer, loaded, go_on=True)
 
 
 def _arguments(specs: list, memory: mmap.mmap) -> tuple:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import torch
 
 from ..operators import base, is_permitted
+from ..source import OperatorRefused
 
 # Where an operator can have kernels that compute on the CPU: any of them can be asked for by name.
 _LEAVES = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
@@ -32,10 +33,10 @@ class Closed:
         self._libraries: dict[str, object] = {}
 
     def refuse(self, key: str, name: str, why: str) -> None:
-        """The kernel of operator ``name`` (``aten::add.Tensor``) under this dispatch key raises RuntimeError."""
+        """The kernel of operator ``name`` (``aten::add.Tensor``) under this dispatch key raises OperatorRefused."""
 
         def refusal(*args, **kwargs):
-            raise RuntimeError(why)
+            raise OperatorRefused(why)
 
         self._replace(key, name, refusal)
 

@@ -233,7 +233,8 @@ class Isolated:
     def _code(self) -> dict:
         cells = [[cell.name, cell.source] for cell in self.answer.cells]
         own = self.answer
-        return {"exercise": own.exercise, "cells": cells, "setup": own.setup, "after": own.after}
+        more = {"setup": own.setup, "after": own.after, "module": own.module}
+        return {"exercise": own.exercise, "cells": cells} | more
 
     def _policy(self) -> dict:
         exercise = self.record.exercise if isinstance(self.record, Witness) else self.record

@@ -53,6 +53,32 @@ def script_in_a_picture(nb):
     find(nb, WORDS).update(source=shown, attachments=pictures)
 
 
+FETCHED = """![a](http://127.0.0.1:@PORT@/a.png) ![b](b.png) ![c](/formgrader/api/c)
+![d](//127.0.0.1:@PORT@/d.png) `alert(1)`
+
+<img src="http://127.0.0.1:@PORT@/e"> <img srcset="http://127.0.0.1:@PORT@/f 2x" src="data:,"> <img src="g.svg#x">
+<picture><source srcset="http://127.0.0.1:@PORT@/h"><img src="../h"></picture> <img src="&#104;ttp://127.0.0.1:@PORT@/i">
+<video src="http://127.0.0.1:@PORT@/j" poster="http://127.0.0.1:@PORT@/k" autoplay></video>
+<audio src="http://127.0.0.1:@PORT@/l" autoplay></audio> <track src="http://127.0.0.1:@PORT@/m">
+<svg><image href="http://127.0.0.1:@PORT@/n" xlink:href="http://127.0.0.1:@PORT@/o"/><use href="/p.svg#x"/></svg>
+<table background="http://127.0.0.1:@PORT@/q"><tr><td style="background:url(http://127.0.0.1:@PORT@/r)">x</td></tr></table>
+<p style="background-image:url('http://127.0.0.1:@PORT@/s')">x</p> <input type="image" src="http://127.0.0.1:@PORT@/t">
+<style>@import "http://127.0.0.1:@PORT@/u"; p {background: url(http://127.0.0.1:@PORT@/v)}</style>
+<link rel="preload" as="image" href="http://127.0.0.1:@PORT@/w"> <link rel="icon" href="http://127.0.0.1:@PORT@/x">
+<embed src="http://127.0.0.1:@PORT@/y"> <object data="http://127.0.0.1:@PORT@/z"></object>
+<iframe src="http://127.0.0.1:@PORT@/aa"></iframe> <a href="/shutdown" ping="http://127.0.0.1:@PORT@/bb">link</a>
+<blockquote cite="http://127.0.0.1:@PORT@/cc">x</blockquote> <img src="blob:http://127.0.0.1:@PORT@/dd" alt="dd">
+"""
+
+
+@attack()
+def pictures_from_elsewhere(nb):
+    """Addresses that a browser fetches by itself, with the cookies of whoever reads the page."""
+    nb["cells"].append(text(FETCHED))
+    nb["cells"].append({"cell_type": "raw", "id": "raw", "metadata": {"raw_mimetype": "text/html"}, "source": FETCHED})
+    find(nb, WORDS)["source"] = FETCHED
+
+
 @attack()
 def endless_text(nb):
     """Markdown that takes nbconvert time with the square of its length."""
