@@ -55,7 +55,8 @@ def key_length(lengths_ptr, batch, N):
 def attention_forward_kernel(
     q_ptr, k_ptr, v_ptr, lengths_ptr, o_ptr, lse_ptr, scale, H, M, N, D,
     q_b, q_h, q_m, q_d, k_b, k_h, k_n, k_d, v_b, v_h, v_n, v_d,
-    GROUP: tl.constexpr, CAUSAL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
+    GROUP: tl.constexpr, CAUSAL: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     """Program (i, b · H + h) does block i of the queries of head h. GROUP heads of q share one head of k and v."""
     head, batch = (tl.program_id(1) % H).to(tl.int64), (tl.program_id(1) // H).to(tl.int64)
