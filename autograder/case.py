@@ -1,7 +1,6 @@
 """One case of an exercise: call the answer twice, compare with the oracle, and say in one sentence what is wrong."""
 
 import math
-import zlib
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,27 +13,15 @@ from .fingerprint import wild_outputs
 from .quality import Quality
 from .report import CaseResult, Curve, Failure
 from .runner import Outcome, Runner, Trouble
-from .sandbox.buffers import bits
+from .steady import Fault, unsteady
 from .ulp import ulp_error
 
 DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
-_LENIENT = 4  # times the tolerance, on numbers that no later run can bring back
-_WHY = "What it computes must follow from its inputs alone."
 
 
 # Troubles of the whole answer: of its values nothing is known, and no other case can go better.
 UNJUDGED = ("stub", "refused", "unloadable")
 GROSS = 64.0  # ulp: what is farther off is no matter of rounding
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What a right result does not excuse. See `CaseResult` for kind and cause. late: the time-out, if that is it."""
-
-    message: str
-    kind: Quality | None = Quality.CORRECT
-    cause: str = ""
-    late: Trouble | None = None
 
 
 @dataclass
@@ -127,7 +114,7 @@ def _judged(
         cause = outcome.findings[0].cause if outcome.findings else _cause(first)
         failed = result("fail", message, failure=first, worst_ulp=worst, curve=curve, cause=cause)
         return Judged(failed, None, args, wrong, outcome)
-    fault = _misdeed(outcome) or _unsteady(exercise, case, args, backend, runner, outcome, expected, how)
+    fault = _misdeed(outcome) or unsteady(exercise, case, args, backend, runner, outcome, expected, how)
     if fault:
         status = "error" if fault.late else "fail"
         failed = result(status, fault.message, worst_ulp=worst, kind=fault.kind, cause=fault.cause)
@@ -199,72 +186,6 @@ def _misdeed(outcome: Outcome) -> Fault | None:
     if outcome.aliased:
         return Fault(f"An output shares memory with the input {outcome.aliased[0]}. Return a tensor of its own.")
     return None
-
-
-def _unsteady(exercise, case, args, backend, runner, first: Outcome, expected: Expected, how: dict) -> Fault | None:
-    """Whether the same input gives other bits, the programs of a launch in another order another result, or numbers
-    that nobody could foresee a wrong one. how: the options of the first call.
-    """
-    # The order comes from the name: it goes where the answer runs, and the seed of the inputs must not.
-    shuffle = zlib.crc32(case.name.encode()) if backend == "triton" else None
-    again = runner.call(args, shuffle=shuffle, **how)
-    if again.trouble:
-        return _second_trouble(again.trouble)
-    if again.findings:
-        return Fault(again.findings[0].message, cause=again.findings[0].cause)
-    unforeseen = _foreseen_only(exercise, case, first) or _foreseen_only(exercise, case, again)
-    if unforeseen:
-        return Fault(unforeseen)
-    if _same(first, again):
-        return None
-    in_order = again if backend == "torch" else runner.call(args, **{k: v for k, v in how.items() if k != "decoy"})
-    if in_order.trouble:
-        return _second_trouble(in_order.trouble)
-    if not _same(first, in_order):
-        return Fault("The same input, given twice, gives different bits.")
-    named = dict(zip(exercise.parameters, args, strict=False))
-    comparisons = [compare(expected, i, o, named) for i, o in enumerate(again.outputs)]
-    if any(c.complaint or c.failure for c in comparisons):
-        order = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
-        return Fault(order, Quality.PORTABLE)
-    return None
-
-
-def _second_trouble(trouble: Trouble) -> Fault:
-    if trouble.kind == "refused":  # an isolated runner proves the method in the second call
-        return Fault(trouble.message)
-    said = f"The second call with the same input failed: {trouble.message}"
-    late = trouble if trouble.kind == "timeout" else None
-    return Fault(said, None if late else Quality.CORRECT, trouble.cause, late)
-
-
-def _foreseen_only(exercise: Exercise, case: Case, outcome: Outcome) -> str:
-    """What is wrong with the result for numbers that were drawn for this call alone; "" where nothing is.
-
-    A table is wrong by far. What is near the edge of the tolerance is settled by the case's own numbers.
-    """
-    if outcome.decoy is None or not outcome.decoy[0].valid:
-        return ""
-    decoy, came = outcome.decoy
-    if came.trouble:
-        return f"On other random numbers of the same shape it fails: {came.trouble.message}"
-    expected = expect(exercise, case, decoy.args)
-    expected = replace(expected, allowed=tuple(_LENIENT * a for a in expected.allowed))
-    named = dict(zip(exercise.parameters, decoy.args, strict=False))
-    for index, output in enumerate(came.outputs):
-        comparison = compare(expected, index, output, named)
-        if comparison.complaint:
-            return comparison.complaint
-        if comparison.failure:
-            wrong = f"{comparison.failure.wrong:,} of {comparison.failure.total:,} elements"
-            return f"{comparison.failure.output} is wrong in {wrong} on other random numbers of the same shape. {_WHY}"
-    return ""
-
-
-def _same(one: Outcome, other: Outcome) -> bool:
-    """Whether two calls gave the same bits: NaN compares like any other pattern."""
-    pairs = list(zip(one.outputs, other.outputs, strict=True))
-    return all(a.shape == b.shape and a.dtype == b.dtype and bits(a).equal(bits(b)) for a, b in pairs)
 
 
 def describe(exercise: Exercise, args: tuple) -> str:

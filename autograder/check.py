@@ -8,7 +8,7 @@ from importlib import metadata
 import torch
 
 from .case import UNJUDGED, Judged, judge_case
-from .cost import judge_compile, judge_memory, judge_traffic
+from .cost import MEMORY, judge_compile, judge_memory, judge_process, judge_traffic
 from .emulator import CANNOT_SHOW
 from .exercise import Case, Exercise, Witness
 from .exercises import find
@@ -128,6 +128,11 @@ def judge(
     traffic = compiled = None
     if isinstance(record, Exercise) and not stopped:
         cases += judge_memory(record, judged)
+        if _can_be_held_to_its_memory(record, backend, runner) and _all_right(cases, required):
+            held = judge_process(record, runner)
+            if held:
+                cases = [held.result if c.name == MEMORY else c for c in cases]
+                troubles += [held.trouble] if held.trouble else []
     if backend == "triton" and not stopped:
         traffic, more = judge_traffic(record, judged)
         cases += more
@@ -162,6 +167,10 @@ def judge(
         timed_out=any(t.kind == "timeout" for t in troubles),
         stopped_in=next(({"cell": t.cell, "reason": t.message} for t in troubles if t.cell), None),
     )
+
+
+def _can_be_held_to_its_memory(record: Exercise, backend: str, runner: Runner) -> bool:
+    return backend == "torch" and record.large is not None and hasattr(runner, "within")
 
 
 def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[str, bool | None]:

@@ -2,22 +2,31 @@
 
 Memory and traffic are measured in one case each, the largest, on which the bound was set. Where that case gave no
 measurement, there is none: another case has another bound, which a right answer may exceed.
+
+What the tensors of a Triton answer take is known from the replay of its kernels. A PyTorch answer tells it itself, and
+may tell it wrong; an isolated one is called once more, on more than its process has memory for if it holds too much.
 """
 
 import contextlib
+import os
+from dataclasses import replace
 
 import torch
 
-from .case import Judged
+from .case import Judged, describe
+from .compare import Expected, expect
 from .compiler import KernelLaunch
-from .exercise import Exercise
+from .exercise import Case, Exercise, Large
 from .quality import Quality
 from .report import CaseResult
 from .runner import Runner
 from .sandbox import Compiler
+from .steady import fault_in
+from .ulp import ulp_size
 
 KERNELS = 32
 MEMORY, TRAFFIC, COMPILE = "peak memory", "memory traffic", "compiles for a GPU"
+_IN_PARTS = "Which tensor is the largest? Make a part of it, use it, and make the next part in its place."
 LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
 
 
@@ -32,8 +41,39 @@ def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
     message = f"Its tensors take {took:,} bytes at once; up to {most:,} are right here."
     if took <= most:
         return [CaseResult(MEMORY, "pass", False, message, largest.result.inputs, kind=Quality.EFFICIENT)]
-    hint = "Which tensor is the largest? Make a part of it, use it, and make the next part in its place."
-    return [CaseResult(MEMORY, "fail", False, message, largest.result.inputs, hint, kind=Quality.EFFICIENT)]
+    return [CaseResult(MEMORY, "fail", False, message, largest.result.inputs, _IN_PARTS, kind=Quality.EFFICIENT)]
+
+
+def judge_process(record: Exercise, runner: Runner) -> Judged | None:
+    """A large call of an isolated PyTorch answer, in a process with memory for what is right, and what came of it
+    where that is not right; None where it is.
+
+    The numbers are drawn for this call alone: there is no table of results for them.
+    """
+    small = record.large.inputs(torch.Generator().manual_seed(int.from_bytes(os.urandom(7))))
+    args = record.large.repeated(*small)
+    shown, most = describe(record, args), record.most_bytes(*args)
+    expected = _expected(record, record.large, small)
+    outcome = runner.within(args, most, [value.shape for value in expected.values])
+    if trouble := outcome.trouble:
+        status, kind = ("error", None) if trouble.kind == "timeout" else ("fail", Quality.EFFICIENT)
+        message = f"In a process with memory for the {most:,} bytes that are right here it fails: {trouble.message}"
+        failed = CaseResult(MEMORY, status, False, message, shown, _IN_PARTS, details=trouble.details, kind=kind)
+        return Judged(failed, trouble if kind is None else None)
+    named = dict(zip(record.parameters, args, strict=False))
+    if message := fault_in(expected, outcome.outputs, named, "in a large call."):
+        return Judged(CaseResult(MEMORY, "fail", False, message, shown, kind=Quality.CORRECT))
+    return None
+
+
+def _expected(record: Exercise, large: Large, small: tuple) -> Expected:
+    """What is right for the large call, by the oracle's account of the small one."""
+    expected = expect(record, Case(MEMORY, large.inputs, ""), small)
+    sizes = [ulp_size(value, dtype) for value, dtype in zip(expected.values, expected.dtypes, strict=True)]
+    off = [ulp * size for ulp, size in zip(expected.allowed, sizes, strict=True)]
+    values, off = large.spread(*expected.values), large.spread(*off)
+    allowed = [o / ulp_size(v, dtype) for o, v, dtype in zip(off, values, expected.dtypes, strict=True)]
+    return replace(expected, values=tuple(values), allowed=tuple(allowed), peers=None)
 
 
 def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[dict | None, list[CaseResult]]:
@@ -72,12 +112,15 @@ def judge_compile(launches: list, runner: Runner) -> tuple[dict, list[CaseResult
     """
     unknown = [launch for launch in launches if isinstance(launch, str)]
     known = [launch for launch in launches if isinstance(launch, KernelLaunch)]
-    if unknown and not known:
-        return _not_run(unknown[0])
+    if unknown:
+        # What cannot be described switches the compiler off, for every kernel that is launched so. That is the answer's
+        # doing, and no tool that is missing.
+        reason = f"{unknown[0]}: hand the kernel tensors and numbers one by one."
+        return _failed(reason, Quality.PORTABLE)
     kernels = len({launch.kernel for launch in known})
     if kernels > KERNELS:
         reason = f"The answer launches {kernels} kernels; up to {KERNELS} are compiled, and none may go unseen."
-        return {"status": "fail", "reason": reason, "targets": []}, [CaseResult(COMPILE, "fail", False, reason, "")]
+        return _failed(reason, Quality.CORRECT)
     shared = getattr(runner, "compiler", None)
     with contextlib.nullcontext(shared) if shared else Compiler() as compiler:
         report = compiler.report(known, limit=kernels)
@@ -105,6 +148,11 @@ def _not_measured(name: str, largest: Judged | None) -> CaseResult:
     if largest:
         reason = f"It is measured in the case “{largest.result.name}”, which gave no result."
     return CaseResult(name, "not-run", False, reason, "", kind=Quality.EFFICIENT)
+
+
+def _failed(reason: str, kind: Quality) -> tuple[dict, list[CaseResult]]:
+    report = {"status": "fail", "reason": reason, "targets": []}
+    return report, [CaseResult(COMPILE, "fail", False, reason, "", kind=kind)]
 
 
 def _not_run(reason: str) -> tuple[dict, list[CaseResult]]:

@@ -86,6 +86,21 @@ class WildBug:
 
 
 @dataclass(frozen=True)
+class Large:
+    """A call so large that the memory its process holds tells what the answer held: a small call, repeated many times.
+
+    inputs: makes the arguments of the small call, for which the oracle says what is right.
+    repeated: the arguments of the large call, from those of the small one. `Exercise.most_bytes` of them should be at
+        least twice `sandbox.confine.SLACK`, and what an answer must not hold twice as much again.
+    spread: the outputs of the large call, from those of the small one; linear, with no negative factor.
+    """
+
+    inputs: Callable[[torch.Generator], tuple]
+    repeated: Callable[..., tuple]
+    spread: Callable[..., tuple]
+
+
+@dataclass(frozen=True)
 class Exercise:
     """A function to write.
 
@@ -100,6 +115,7 @@ class Exercise:
     gradient_of: an input whose gradient is the last output. The answer returns the one before, attached to the graph,
         and the check takes the gradient of it for `gradient.UPSTREAM`.
     most_bytes: the most memory for these arguments that an answer's tensors may take at once, its results included.
+    large: a call on which the process of an isolated PyTorch answer is held to ``most_bytes``, too.
     """
 
     name: str
@@ -120,6 +136,7 @@ class Exercise:
     upcast: bool = True
     gradient_of: str = ""
     most_bytes: Callable[..., int] | None = None
+    large: Large | None = None
 
     @property
     def parameters(self) -> tuple[str, ...]:

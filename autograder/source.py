@@ -27,11 +27,12 @@ class AnswerError(Exception):
     """An answer that cannot be called; the message says why and what to do. ``details`` holds a traceback, if any.
 
     ours: it began with an operator that the grader refuses, which elsewhere would have run.
+    missing: the import of a module that is not there.
     """
 
-    def __init__(self, message: str, details: str = "", ours: bool = False):
+    def __init__(self, message: str, details: str = "", ours: bool = False, missing: str = ""):
         super().__init__(message)
-        self.details, self.ours = details, ours
+        self.details, self.ours, self.missing = details, ours, missing
 
 
 class AnswerRefused(AnswerError):
@@ -136,13 +137,22 @@ def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
             break
         except (Exception, SystemExit) as error:
             said, ours = f"{type(error).__name__}: {error}", isinstance(error, OperatorRefused)
-            failed = failed or AnswerError(f"Running the code stopped with {said}", trace(error), ours)
+            missing = _import_of(error.name, cell.source) if isinstance(error, ModuleNotFoundError) else ""
+            failed = failed or AnswerError(f"Running the code stopped with {said}", trace(error), ours, missing)
             at = error.__traceback__.tb_next  # none where the text was not compiled
             if not go_on or at is None or isinstance(error, ImportError | SystemExit):
                 break
             code, flags = _below(cell.source, at.tb_lineno)
     if failed:
         raise failed
+
+
+def _import_of(module: str | None, source: str) -> str:
+    """The statement of ``source`` that imports this module, or something in it."""
+    for node in ast.walk(parse(source)):
+        if any(name == module or name.startswith(f"{module}.") for name in imported(node)):
+            return ast.unparse(node)
+    return ""
 
 
 def _below(source: str, line: int) -> tuple[ast.Module | None, int]:

@@ -87,26 +87,6 @@ def _envelope(y: np.ndarray) -> np.ndarray:
     return np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1).max(axis=1)
 
 
-def tiles(n: int, block: int) -> None:
-    """How programs share ``n`` elements in blocks: one row of cells a program, grey where the mask is false."""
-    programs = -(-n // block)
-    title = f"n = {n}, BLOCK = {block}: a grid of {programs} programs"
-    ax = axes("offset", "", title, y=(0.2 - programs, 1), height=0.9 + 0.45 * programs)
-    for program in range(programs):
-        for lane in range(block):
-            offset = program * block + lane
-            inside = offset < n
-            face, edge = ("#d6e6f2", RIGHT) if inside else ("#eeeeee", QUIET)
-            ax.add_patch(plt.Rectangle((offset, -program), 0.92, 0.8, facecolor=face, edgecolor=edge))
-            ax.text(offset + 0.46, 0.4 - program, str(offset), ha="center", va="center", color=INK if inside else QUIET)
-    ax.axvline(n - 0.04, color=WRONG, linewidth=1.2, linestyle="--")
-    ax.text(n + 0.1, 0.4, "mask is False: nobody's memory", color=WRONG, va="center")
-    ax.set(xlim=(-0.2, max(programs * block, n + 7)), xticks=[])
-    ax.set_yticks([0.4 - p for p in range(programs)], [f"program {p}" for p in range(programs)])
-    ax.tick_params(left=False)
-    ax.spines[:].set_visible(False)
-
-
 def online_softmax(scores, block: int, *, guard: bool) -> None:
     """The online softmax on its way over one row of scores, block by block: the running maximum as a step, and under
     each block the maximum, the factor e^(old - new) and the sum. guard: whether -inf - -inf is avoided.

@@ -100,6 +100,14 @@ def atomics(x_ptr, y_ptr, f_ptr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def atomics_of_two_kinds(y_ptr):
+    """Each program adds and cuts off: all additions before the first cut would be another order of the programs."""
+    p = tl.program_id(0)
+    tl.atomic_add(y_ptr, p)
+    tl.atomic_min(y_ptr, 10)
+
+
+@triton.jit
 def claim(slot_ptr):
     """An atomic whose result is used, in a function that is called as a statement."""
     return tl.atomic_add(slot_ptr, 1)
@@ -220,6 +228,7 @@ PROGRAMS = {
     "count": (_into(torch.zeros(5), lambda y: count[(64,)](_ints(0, 5, 64, 16), y, BLOCK=16)), ""),
     "count some": (_into(torch.zeros(5), lambda y: count_some[(64,)](_ints(0, 5, 64, 16), y, BLOCK=16)), "part after"),
     "atomics": (_atomics, ""),
+    "two kinds": (_into(torch.zeros(1, dtype=torch.int32), lambda y: atomics_of_two_kinds[(9,)](y)), "several kinds"),
     "claims": (_into(torch.zeros(99), lambda y: atomic_claims[(40,)](torch.zeros(1, dtype=torch.int32), y)), "used"),
     "search": (_into(torch.zeros(64, dtype=torch.int32), lambda y: search[(64,)](INTS % 5, y, 64)), ""),
     "one stores": (_into(torch.zeros(32), lambda y: one_program_stores[(64,)](X, y, BLOCK=32)), ""),

@@ -159,7 +159,7 @@ def test_helpers_of_other_modules_and_reexported_triton(monkeypatch):
     assert row_of(compile_report([launch], SM_90))["status"] == "pass"
     alone = dataclasses.replace(launch, helpers={})
     row = row_of(compile_report([alone], SM_90))
-    assert row["status"] == "not-run" and "doubled comes from common" in row["message"]
+    assert row["status"] == "not-run" and "doubled is imported from common: paste the function" in row["message"]
 
 
 def test_a_helper_of_another_module_that_names_triton_only_where_a_parameter_is_declared(monkeypatch):
@@ -216,3 +216,35 @@ def test_a_source_too_deep_to_read_is_not_run():
     deep = "DEEP = " + " + ".join(["1"] * 5000) + "\n"
     report = compile_report([described(HEADER + deep + BODY.format("y = x + DEEP"))], SM_90)
     assert row_of(report)["status"] == "not-run", report
+
+
+BOUND_BY_RUNNING = """
+from triton.language.extra import libdevice
+exp, HALF = libdevice.exp, tl.constexpr(sum((0.25, 0.25)))
+for name in ("maximum",):
+    globals()["larger"] = getattr(tl, name)
+"""
+
+
+def test_what_names_stood_for_is_recorded_with_the_launch():
+    source = HEADER + BOUND_BY_RUNNING + BODY.format("y = larger(exp(x), 0.0) * HALF")
+    kernel, x = load(source).kernel, torch.zeros(1024)
+    launch = launch_of(kernel, (x, x, 1024), {"BLOCK": 1024}, source)
+    assert launch.values["HALF"] == {"constexpr": 0.5}
+    assert launch.values["larger"] == {"import": "triton.language.core", "name": "maximum"}
+    assert row_of(compile_report([launch], SM_90))["status"] == "pass"
+    row = row_of(compile_report([dataclasses.replace(launch, values={})], SM_90))
+    assert row["status"] == "not-run" and "does not define" in row["message"]
+
+
+def test_a_constant_that_is_none_of_a_gpus_is_seen_although_it_is_computed():
+    source = HEADER + "C = float(sum(range(3)))\n" + BODY.format("y = x * C")
+    kernel, x = load(source).kernel, torch.zeros(1024)
+    row = row_of(compile_report([launch_of(kernel, (x, x, 1024), {"BLOCK": 1024}, source)], SM_90))
+    assert row["status"] == "fail" and "Cannot access global variable C" in row["message"], row
+
+
+@pytest.mark.parametrize("name", ["str_to_ty", "extern_elementwise", "builtins"])
+def test_a_record_names_nothing_that_is_not_permitted(name):
+    with pytest.raises(ValueError, match="binds f to what is no value of a kernel"):
+        described(HEADER + BODY.format("y = f(x)"), values={"f": {"import": "triton.language.core", "name": name}})

@@ -34,7 +34,9 @@ def imported_kernel(x_ptr, y_ptr):
 
 
 def snapshot():
-    return {(owner, name): getattr(owner, name) for owner in OWNERS for name in vars(owner)} | {
+    # Python itself adds `__annotations__` to a class where somebody looks for them.
+    names = [(owner, name) for owner in OWNERS for name in vars(owner) if name != "__annotations__"]
+    return {(owner, name): getattr(owner, name) for owner, name in names} | {
         "builder": type(interpreter.interpreter_builder),
         "options": interpreter.interpreter_builder.options,
     }

@@ -1,7 +1,8 @@
 """Notebook code as Python: magics, shell escapes and imports of the course are left out, and nothing else."""
 
 import pytest
-from graded_kernels.autograder.nbgrader.notebook_code import effort, plain_python, without_course
+from bounded import bounded
+from graded_kernels.autograder.nbgrader.notebook_code import NOTES, effort, plain_python, without_course
 
 
 @pytest.mark.parametrize(
@@ -39,3 +40,30 @@ def test_effort_counts_what_ipython_reads_again():
     cell = "x = 1\n" * 100 + "%time x\n!ls\nfiles = !ls\nx?\n"
     assert 4 * len(cell) < effort(cell) < 5 * len(cell)
     assert effort("%time 1\n" + "a" * 10_000 + " ?") > 10_000**2
+
+
+@pytest.mark.parametrize(
+    "source, python",
+    [
+        ("é = 1; import graded_kernels; x = 2", "é = 1; pass; x = 2"),
+        ("if x: import graded_kernels\ny = 1", "if x: pass\ny = 1"),
+        ("from graded_kernels import (\n    a,\n    b); x = 1; y = (\n    2)", "pass; x = 1; y = (\n\n\n    2)"),
+        ("import graded_kernels\r\nx = 1\ry = 2", "pass\nx = 1\ny = 2"),
+    ],
+)
+def test_what_shares_a_line_with_an_import_of_the_course_stays(source, python):
+    code, notes = without_course(source)
+    assert code == python
+    assert len(notes) == 1
+
+
+def test_a_megabyte_of_imports_of_the_course_is_one_line_left_out():
+    code, notes = bounded(lambda: without_course("import graded_kernels;" * 45_000 + " "))
+    assert code == "pass;" * 45_000 + " "
+    assert len(notes) == 1
+
+
+def test_of_many_lines_left_out_the_first_are_named():
+    _, notes = without_course("import graded_kernels\n" * 30_000)
+    assert len(notes) == NOTES + 1
+    assert notes[-1] == f"{30_000 - NOTES:,} more lines were left out for the same reason."

@@ -150,6 +150,7 @@ def test_what_draws_is_imported_and_does_nothing(line, worker):
         ("def silu_forward(x):\n    return None\n", "stub", "not implemented yet"),
         ("def silu_forward(x):\n    return x.missing\n", "raised", "AttributeError"),
         ("x = 1 /\n", "unloadable", "not Python, line 1"),
+        ("from mine.kernels import (\n    silu\n)\n", "unloadable", "`from mine.kernels import silu` finds nothing"),
         (
             "import torch\n\n\ndef silu_forward(x):\n    return torch.nn.functional.silu(x)\n",
             "refused",

@@ -19,7 +19,7 @@ PLAN = {
     "buffers": [{"input": 0}, {"dtype": "float32", "elements": 3}, {"dtype": "float32", "bytes": "00000000"}],
     "steps": [OP, LAUNCH],
     "outputs": [OUT],
-    "globals": {"BLOCK": 128, "WIDE": {"type": "float32"}},
+    "globals": {"BLOCK": 128, "WIDE": {"dtype": "fp32"}, "exp": {"import": "triton.language", "name": "exp"}},
 }
 
 
@@ -74,6 +74,14 @@ def changed(where: list, value) -> dict:
         (["outputs", 0, "shape"], [3, 1]),
         (["outputs", 0, "dtype"], "float64"),
         (["globals"], {"a-b": 1}),
+        (["globals"], {"a": 2**64}),
+        (["globals"], {"a": {"import": "os", "name": "system"}}),
+        (["globals"], {"a": {"import": "triton.language", "name": "str_to_ty"}}),
+        (["globals"], {"a": {"import": "triton.language.core", "name": "inspect"}}),
+        (["globals"], {"a": {"import": "triton.language.core.inspect"}}),
+        (["globals"], {"a": {"constexpr": {"import": "os"}}}),
+        (["globals"], {"a": {"tuple": [[1]]}}),
+        (["globals"], {"a": {"any": [1]}}),
     ],
 )
 def test_a_plan_that_cannot_be_followed_is_refused(where, value):
@@ -146,6 +154,12 @@ def test_a_kernel_takes_its_helpers_along_and_nothing_else():
 def test_what_is_no_kernel_is_refused(line):
     with pytest.raises(plan.BadPlan):
         cut(line)
+
+
+def test_a_kernel_of_another_module_is_told_by_its_import():
+    steps = [{"launch": "helper", "grid": [1, 1, 1], "arguments": {}, "options": {}}]
+    with pytest.raises(plan.BadPlan, match="helper is imported from somewhere: paste the function .* --in-process"):
+        kernels.cut_out(TEXT.replace("{line}", "pass"), {"steps": steps, "globals": {}})
 
 
 def test_the_text_of_a_notebook_has_its_setup_without_the_course():

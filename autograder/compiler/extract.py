@@ -13,6 +13,9 @@ The result travels to the worker as JSON:
         {"function": name, "of": extract}          a jit function of another module
         {"opaque": true}                           a list, a dictionary: there, and of no use to a kernel
 
+What was recorded of the launch (`KernelLaunch.values`) comes before what the text says: a name may be bound in ways
+that nobody can read without running them.
+
 A compiler that meets a call evaluates Python: ``tl.core.inspect.os.system("...")`` in a kernel would run. So a kernel
 reaches nothing but Triton's language: private attributes and computed ``getattr`` are refused here, and the worker
 follows every dotted name and refuses those that leave ``triton.language`` (`language`).
@@ -21,12 +24,14 @@ follows every dotted name and refuses those that leave ``triton.language`` (`lan
 import ast
 import builtins
 import functools
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from .bindings import Import, Refused, bindings
 from .constants import Evaluator, Unknown
 from .launch import KernelLaunch
 
+ADVICE = "paste the function into your answer, or check your own code where it lives, with --in-process"
 HELPERS = 32  # functions of other modules that a launch may need, counted at every place that names one
 _OPTIONS = ("noinline", "debug", "do_not_specialize", "do_not_specialize_on_alignment")
 _PYTHON = frozenset(dir(builtins))
@@ -63,7 +68,7 @@ def extract(launch: KernelLaunch) -> Extract:
     written to take for ever, the launch as well: every name is looked up once, and what can multiply is counted.
     """
     passed = [v["function"] for v in launch.constants.values() if isinstance(v, dict) and "function" in v]
-    return _Extractor(launch.source, launch, []).run(launch.kernel, *passed)
+    return _Extractor(launch.source, launch, launch.values, []).run(launch.kernel, *passed)
 
 
 @functools.lru_cache(maxsize=2)  # of one source many kernels, launches and targets are read
@@ -75,16 +80,18 @@ def _bindings(source: str) -> dict[str, list]:
 
 
 class _Extractor:
-    """helpers: names of the functions of other modules that have been cut out so far, for all modules together."""
+    """given: what names of this module stand for. helpers: names of the functions of other modules that have been cut
+    out so far, for all modules together.
+    """
 
-    def __init__(self, source: str, launch: KernelLaunch, helpers: list[str]):
+    def __init__(self, source: str, launch: KernelLaunch, given: Mapping[str, object], helpers: list[str]):
         self.names = dict(_bindings(source))
         for name, module in launch.modules.items():
             if name not in self.names or _elsewhere(self.names[name][0]):
                 self.names[name] = [Import(module)]
         self.lines = source_lines(source)
         self.evaluate = Evaluator(self.names)
-        self.launch, self.helpers = launch, helpers
+        self.launch, self.given, self.helpers = launch, given, helpers
         self._found: dict[str, ast.FunctionDef | None] = {}
         self.functions: dict[str, Function] = {}
         self.values: dict[str, object] = {}
@@ -97,10 +104,17 @@ class _Extractor:
                 continue
             node = self._jit_function(name)
             if node is None:
-                raise Refused("not-run", f"{name} is not a @triton.jit function at the top level of the source")
+                raise Refused("not-run", self._missing(name))
             self.functions[name] = self._function(node)
             queue += self._uses(node)
         return Extract(dict(sorted(self.functions.items())), dict(sorted(self.values.items())))
+
+    def _missing(self, name: str) -> str:
+        imports = [choices[0] for choices in self.names.values() if isinstance(choices[0], Import)]
+        found = next((one for one in imports if one.name == name and not one.in_triton), None)
+        if found:
+            return f"{name} is imported from {found.module}: {ADVICE}"
+        return f"{name} is not a @triton.jit function at the top level of the source"
 
     def _jit_function(self, name: str) -> ast.FunctionDef | None:
         if name not in self._found:
@@ -133,14 +147,12 @@ class _Extractor:
         """Check every name and attribute of a function; fill ``values``; return the functions it calls."""
         local = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
         local |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-        parts = [n for child in (*node.args.defaults, *node.body) for n in ast.walk(child)]
-        notes = [a.annotation for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.annotation]
-        notes = [n for note in notes for n in ast.walk(note) if isinstance(n, ast.Name) and self._reaches_triton(n.id)]
+        parts = [n for child in (node.args, *node.body) for n in ast.walk(child)]
         for part in parts:
             _check_attributes(part)
         attributes = {n.value: n.attr for n in parts if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)}
         called = []
-        for part in [*parts, *notes]:  # the compiler reads tl.constexpr where a parameter is declared
+        for part in parts:
             if not isinstance(part, ast.Name) or not isinstance(part.ctx, ast.Load):
                 continue
             if self._jit_function(part.id) is not None:
@@ -151,6 +163,8 @@ class _Extractor:
 
     def _reaches_triton(self, name: str) -> bool:
         """Such a name is there even where a local one hides it: the worker has to see it."""
+        if isinstance(self.given.get(name), dict):
+            return True
         bound = self.names.get(name, [None])[0]
         return isinstance(bound, Import) and (bound.in_triton or bound.module == "math")
 
@@ -158,7 +172,9 @@ class _Extractor:
         name, choices = node.id, self.names.get(node.id)
         if name in self.values and not _of_floats(self.values[name]):
             return
-        if choices is None:
+        if name in self.given:
+            self.values[name] = self.given[name]
+        elif choices is None:
             if name not in _PYTHON:  # the compiler has its own words for Python's builtins
                 raise Refused("not-run", f"the source does not define {name}", node.lineno)
         elif isinstance(choices[0], Import):
@@ -182,7 +198,7 @@ class _Extractor:
             value = self.evaluate.float_of(shown)
         except Unknown:
             if first.name and first.module.partition(".")[0] not in ("numpy", "torch"):
-                message = f"{name} comes from {first.module}, whose source is not at hand"
+                message = f"{name} is imported from {first.module}: {ADVICE}"
                 raise Refused("not-run", message, node.lineno) from None
             message = f"{shown} is Python for the CPU: a kernel can use triton.language and other @triton.jit functions"
             raise Refused("fail", message, node.lineno) from None
@@ -195,7 +211,7 @@ class _Extractor:
         if len(self.helpers) > HELPERS:
             raise Refused("not-run", f"the kernel needs more than {HELPERS} helpers of other modules")
         function, source = self.launch.helpers[name]
-        return {"function": function, "of": _Extractor(source, self.launch, self.helpers).run(function).content()}
+        return {"function": function, "of": _Extractor(source, self.launch, {}, self.helpers).run(function).content()}
 
     def _evaluated(self, node: ast.Name, expression: ast.expr):
         try:

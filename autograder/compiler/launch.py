@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+from .names import MODULES
+
 _TYPE = re.compile(r"\*?k?(u1|[iu](8|16|32|64)|bf16|fp(16|32|64)|fp8\w{2,6})")
 _SOURCE_LIMIT = 1 << 20
 NAME, TEXT = 200, 4_000  # characters of a name, and of a constant that is text
@@ -28,6 +30,8 @@ class KernelLaunch:
     modules: names the kernel uses that stand for Triton's modules, for a source that does not import them itself:
         "tl" -> "triton.language".
     helpers: ``@triton.jit`` functions of other modules: name in the kernel -> [its own name, that module's text].
+    values: what other names of its module stood for when the kernel was launched, as `extract` writes values: numbers,
+        text and permitted functions of Triton's. They count in place of the expressions that the source binds.
 
     Raises ValueError where a field holds something else: a launch may come from a process that is not trusted.
     """
@@ -41,12 +45,13 @@ class KernelLaunch:
     options: Mapping[str, object] = field(default_factory=dict)
     modules: Mapping[str, str] = field(default_factory=dict)
     helpers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self):
         for name in ("divisible", "within_2gb"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         names = [self.kernel, *self.signature, *self.constants, *self.divisible, *self.within_2gb, *self.options]
-        names += [*self.modules, *self.helpers, *(function for function, _ in self.helpers.values())]
+        names += [*self.modules, *self.values, *self.helpers, *(function for function, _ in self.helpers.values())]
         if not all(isinstance(name, str) and len(name) <= NAME and name.isidentifier() for name in names):
             raise ValueError("a kernel launch names its kernel, parameters and options with Python identifiers")
         texts = [self.source, *(text for _, text in self.helpers.values())]
@@ -63,6 +68,9 @@ class KernelLaunch:
                 raise ValueError(
                     f"constant {name} of kernel {self.kernel} is not plain data, or too much of it: a {kind}"
                 )
+        for name, value in self.values.items():
+            if not is_value(value):
+                raise ValueError(f"the module of kernel {self.kernel} binds {name} to what is no value of a kernel")
         for name, value in self.options.items():
             if not isinstance(value, bool | int) or abs(value) >= 2**64:
                 kind = type(value).__name__
@@ -94,6 +102,21 @@ class KernelLaunch:
 def is_constant(value) -> bool:
     """Whether ``value`` is plain data, and no larger than a kernel's constant has to be."""
     return _elements(value, 0) <= ELEMENTS
+
+
+def is_value(value) -> bool:
+    """Whether ``value`` is what a name of a kernel's module may stand for, and no larger than it has to be."""
+    if isinstance(value, dict) and "constexpr" in value:
+        return len(value) == 1 and not _is_constexpr(value["constexpr"]) and is_value(value["constexpr"])
+    if isinstance(value, dict) and "import" in value:
+        module, name = value["import"], value.get("name")
+        known = isinstance(module, str) and module in MODULES and isinstance(name, str | None)
+        return known and value.keys() <= {"import", "name"} and (name is None or name in MODULES[module])
+    return is_constant(value)
+
+
+def _is_constexpr(value) -> bool:
+    return isinstance(value, dict) and "constexpr" in value
 
 
 def _elements(value, depth: int) -> float:

@@ -6,7 +6,8 @@ import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .launch import KernelLaunch, is_constant
+from .launch import KernelLaunch, is_constant, is_value
+from .names import MODULES
 
 _BUFFER_LIMIT = 2**31 - 1
 
@@ -72,9 +73,8 @@ def _describe(function, arguments: Mapping[str, object], options: Mapping[str, o
         divisible += [name] if aligned else []
         small += [name] if getattr(value, "small", False) else []
     options = {name: value for name, value in options.items() if value is not None}
-    modules, helpers = _surroundings(function)
-    name = function.__name__
-    return KernelLaunch(name, source, signature, constants, tuple(divisible), tuple(small), options, modules, helpers)
+    around, name = surroundings(function), function.__name__
+    return KernelLaunch(name, source, signature, constants, tuple(divisible), tuple(small), options, **around)
 
 
 def _parameters(function) -> list:
@@ -131,9 +131,11 @@ def _unknown(what: str, function, value) -> str:
     return f"{what} of {function.__name__} is a {type(value).__name__}, which the compiler report cannot describe"
 
 
-def _surroundings(function) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-    """Triton's modules, and the jit functions of other modules, that a kernel and what it calls use by name."""
-    modules, helpers, seen, queue = {}, {}, set(), [function]
+def surroundings(function) -> dict[str, dict]:
+    """What a kernel and what it calls use by name, for `KernelLaunch`: ``modules`` of Triton's, ``helpers``, the jit
+    functions of other modules, and ``values``, what other names stand for.
+    """
+    modules, helpers, values, seen, queue = {}, {}, {}, set(), [function]
     while queue:
         current = queue.pop()
         if current in seen:
@@ -145,9 +147,31 @@ def _surroundings(function) -> tuple[dict[str, str], dict[str, tuple[str, str]]]
                 modules[name] = value.__name__
             callee = getattr(value, "fn", None)
             if not inspect.isfunction(callee) or callee.__module__.startswith("triton."):
+                if (plain := _value(value)) is not None:
+                    values[name] = plain
                 continue
             if callee.__globals__ is current.__globals__:
                 queue.append(callee)
             elif callee.__module__ in sys.modules:
                 helpers[name] = (callee.__name__, inspect.getsource(sys.modules[callee.__module__]))
-    return modules, helpers
+    return {"modules": modules, "helpers": helpers, "values": values}
+
+
+def _value(value) -> object:
+    """A value of a kernel's module in the form of `extract`; None where there is no form for it."""
+    kind = type(value).__name__
+    if kind == "constexpr":
+        inner = _value(value.value)
+        plain = None if inner is None else {"constexpr": inner}
+    elif kind == "dtype" and type(value).__module__.startswith("triton."):
+        plain = {"dtype": value.name}
+    elif isinstance(value, tuple):
+        items = [_value(item) for item in value]
+        plain = None if None in items else {"tuple": items}
+    elif isinstance(value, bool | int | float | str):
+        plain = value
+    else:
+        own = getattr(value, "fn", value)
+        module, name = getattr(own, "__module__", None), getattr(own, "__name__", None)
+        plain = {"import": module, "name": name} if isinstance(module, str) and module in MODULES else None
+    return plain if is_value(plain) else None

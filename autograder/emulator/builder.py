@@ -22,6 +22,10 @@ class StrictBuilder(interpreter.InterpreterBuilder):
 
     unused = False
 
+    @property
+    def access(self):
+        return self.emulator.access
+
     # Python
 
     def decide(self, data: np.ndarray) -> "int | float | bool":
@@ -54,9 +58,7 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         dtype = ptrs.get_element_ty()
         volatile = bool(named.get("is_volatile", policy[-1] if policy else False))
         filler = self._filler(dtype)
-        values = self.emulator.access.load(
-            ptrs.data, _mask(mask), None if other is None else other.data, filler, volatile
-        )
+        values = self.access.load(ptrs.data, _mask(mask), None if other is None else other.data, filler, volatile)
         return TensorHandle(values, dtype)
 
     def _filler(self, dtype: tl.dtype) -> np.ndarray:
@@ -74,7 +76,7 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     def _store(self, ptrs, value, mask):
         wanted = numpy_type(ptrs.get_element_ty())
         data = value.data if value.data.dtype == wanted else value.data.astype(wanted)
-        self.emulator.access.store(ptrs.data, data, _mask(mask))
+        self.access.store(ptrs.data, data, _mask(mask))
 
     def create_atomic_rmw(self, rmwOp, ptr, val, mask, sem, scope):
         def perform(real, lanes):
@@ -90,7 +92,7 @@ class StrictBuilder(interpreter.InterpreterBuilder):
 
         self.emulator.loose("atomic")
         orders = sem != _SEMANTICS.RELAXED
-        old = self.emulator.access.atomic(ptr.data, _mask(mask), val.data.itemsize, orders, perform)
+        old = self.access.atomic(ptr.data, _mask(mask), val.data.itemsize, orders, perform)
         return TensorHandle(old, val.dtype.scalar)
 
     def create_atomic_cas(self, ptr, cmp, val, sem, scope):
@@ -99,7 +101,7 @@ class StrictBuilder(interpreter.InterpreterBuilder):
 
         self.emulator.loose("atomic")
         orders = sem != _SEMANTICS.RELAXED
-        old = self.emulator.access.atomic(ptr.data, None, val.data.itemsize, orders, perform)
+        old = self.access.atomic(ptr.data, None, val.data.itemsize, orders, perform)
         return TensorHandle(old, cmp.dtype.scalar)
 
     # conversions

@@ -204,6 +204,13 @@ def transposed(value: tl.tensor) -> tl.tensor:
     return interpreter.interpreter_semantic.permute(value, (1, 0))
 
 
+def static_print(*values, **options) -> None:
+    """A compiler prints when it compiles: once, and not in every program."""
+    access = interpreter.interpreter_builder.access
+    if access.started == 1:
+        print(*values, **({"file": access.printed} if access.printed else {}) | options)
+
+
 def unused(function, *args, **named) -> object:
     """An atomic as a statement: nobody asks for the old values."""
     if isinstance(function, interpreter.InterpretedFunction):

@@ -14,7 +14,6 @@ What is changed, for the length of an `Emulator` block:
 - the autotuner picks a configuration without timing any.
 """
 
-import functools
 import types
 from typing import Any
 
@@ -26,7 +25,7 @@ from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import autotuner, interpreter
 
-from . import dialect, launch, rewrite, shortcuts
+from . import dialect, language, launch, rewrite, shortcuts
 from .builder import StrictBuilder
 from .findings import EmulatorError
 from .handles import numpy_type
@@ -147,34 +146,11 @@ class Patches:
         self._set(interpreter.GridExecutor, "__call__", call)
 
     def _language(self) -> None:
-        scope = interpreter._LangPatchScope()
-        self._undo.append(scope.restore)
-        builder = interpreter.interpreter_builder
-        for lang in (tl, tl.core):
-            interpreter._patch_builtin(lang, builder, scope)
-            interpreter._patch_builtin(lang.tensor, builder, scope)
-            interpreter._patch_lang_tensor(lang.tensor, scope)
-            interpreter._patch_lang_core(lang, scope)
-            scope.set_attr(lang, "static_print", self._print_once)
-            scope.set_attr(lang, "range", dialect.span)
-        interpreter._patch_builtin(tl.math, builder, scope)
-        interpreter._patch_builtin(tl.core.tensor_descriptor_base, builder, scope)
-        for name, method in _unpatched_methods().items():
-            scope.set_attr(tl.tensor, name, method)
-        scope.set_attr(tl.tensor, "__bool__", dialect.truth)
-        scope.set_attr(tl.tensor, "__index__", dialect.index)
-        scope.set_attr(tl.tensor, "T", property(dialect.transposed))
+        made = language.changes()
+        for owner, name, _, value in made:
+            setattr(owner, name, value)
+        self._undo.append(lambda: [language.put(owner, name, old) for owner, name, old, _ in made])
         self._set(interpreter, "_patch_lang", lambda fn: interpreter._LangPatchScope())
-        for name, function in _libdevice().items():
-            self._set(cuda_libdevice, name, function)
-            if hasattr(any_libdevice, name):
-                self._set(any_libdevice, name, function)
-
-    def _print_once(self, *values, **options) -> None:
-        """A compiler prints when it compiles: once, and not in every program."""
-        access = self.emulator.access
-        if access.started == 1:
-            print(*values, **({"file": access.printed} if access.printed else {}) | options)
 
     def _kernels(self) -> None:
         semantic = interpreter.interpreter_semantic
@@ -221,7 +197,7 @@ class Patches:
             twin = vars(cuda_libdevice).get(value.__name__) if value.__module__ == any_libdevice.__name__ else None
             if twin is not None or tl.core.is_builtin(value):
                 self._undo.append(lambda name=name, value=value: names.__setitem__(name, value))
-                names[name] = twin if twin is not None else _inject(value)
+                names[name] = language.inject(value if twin is None else twin, value)
 
     def _autotuner(self) -> None:
         emulator, original = self.emulator, autotuner.Autotuner.run
@@ -236,33 +212,3 @@ class Patches:
 
         self._set(autotuner.Autotuner, "run", run)
         self._set(autotuner.Autotuner, "_bench", lambda tuner, *args, config, **meta: [emulator.next_time()] * 3)
-
-
-@functools.cache
-def _libdevice() -> dict[str, Any]:
-    return {name: _inject(twin) for name, twin in vars(cuda_libdevice).items() if tl.core.is_builtin(twin)}
-
-
-@functools.cache
-def _unpatched_methods() -> dict[str, Any]:
-    """``x.exp()`` and its like. Triton makes them of functions that are not yet marked as the language's own, so the
-    interpreter does not see them; its compiler does.
-    """
-    functions = {name: function for name, function in vars(tl.math).items() if callable(function)}
-    methods = {name for name, method in vars(tl.tensor).items() if isinstance(method, types.FunctionType)}
-    missed = {name for name in methods & functions.keys() if not tl.core.is_builtin(vars(tl.tensor)[name])}
-    return {name: functools.partialmethod(_free, name) for name in missed}
-
-
-def _free(tensor, name: str, *args, **named):
-    return getattr(tl.math, name)(tensor, *args, **named)
-
-
-def _inject(builtin):
-    """A language function called without its semantic, which the compiler would pass."""
-
-    def function(*args, **named):
-        named["_semantic"] = interpreter.interpreter_semantic
-        return builtin(*args, **named)
-
-    return function

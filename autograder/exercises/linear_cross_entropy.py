@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 from ...kernels.wild import linear_cross_entropy as wild
 from ..apart import far_apart
-from ..exercise import Case, Exercise, Output, Tolerance, WildBug
+from ..exercise import Case, Exercise, Large, Output, Tolerance, WildBug
 from ..inputs import BEYOND, BEYOND_HINT, normal
 from ..loss_inputs import CONVERT, HALVES, IGNORE, OUT_OF_RANGE, ignored, labelled, names, without_bad_labels
 from ..row_inputs import EPS, floors
@@ -193,6 +193,20 @@ CASES = (
 )
 
 
+_TIMES = 128  # a power of two: what is divided by it loses nothing
+
+
+def _repeated(hidden, weight, labels):
+    return hidden.repeat(_TIMES, 1), weight, labels.repeat(_TIMES)
+
+
+def _spread(loss, dhidden, dweight):
+    """The mean over rows that come _TIMES times each is the mean over the rows."""
+    return loss, dhidden.repeat(_TIMES, 1) / _TIMES, dweight
+
+
+LARGE = Large(_batch(16, 8, 1 << 15), _repeated, _spread)  # 2048 rows, 256 MiB of logits
+
 REASON = (
     "Every product is a float32 sum of D, V or n terms and loses a few ulp of the sum of their magnitudes (4 where it"
     " goes "
@@ -243,4 +257,5 @@ linear_cross_entropy = Exercise(
     wild=(NO_ROWS, RATIO, SILENT, CHUNKS),
     points=8,
     most_bytes=half_of_the_logits,
+    large=LARGE,
 )

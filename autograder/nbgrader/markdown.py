@@ -12,7 +12,9 @@ from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-LONGEST = 20_000  # characters; the time that some Markdown takes grows with the square of its length
+LONGEST = 20_000  # characters; the time that some Markdown takes grows with the square of its length,
+EMPHASES = 1_000  # and with the cube of the number of its stars and underscores
+SHOWN_TWICE = 2  # times the size of a cell's attachments, of which every reference makes a copy
 _TEXT = "abbr b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i kbd li mark ol p pre q s samp"
 _MORE = "section small span strong sub summary sup tt u ul var a img caption figcaption figure"
 _TABLE = "table tbody td tfoot th thead tr"
@@ -34,9 +36,9 @@ def safe_markdown(context, source: str) -> str:
     """
     attachments = context.get("cell", {}).get("attachments", {})
     try:
-        if len(source) > LONGEST:
+        if len(source) > LONGEST or source.count("*") + source.count("_") > EMPHASES:
             raise ValueError("too long")
-        rendered = MarkdownWithMath(renderer=IPythonRenderer(escape=False, attachments=attachments)).render(source)
+        rendered = MarkdownWithMath(renderer=_Renderer(attachments)).render(source)
         return bleach.clean(
             rendered,
             tags=TAGS,
@@ -46,6 +48,22 @@ def safe_markdown(context, source: str) -> str:
         )
     except Exception:  # whatever it is, the rest of the page must be shown
         return f"<pre>{html.escape(source)}</pre>"
+
+
+class _Renderer(IPythonRenderer):
+    """nbconvert's, which gives up where the pictures of a cell are shown so often that they fill the memory."""
+
+    def __init__(self, attachments: dict):
+        super().__init__(escape=False, attachments=attachments)
+        size = sum(len(text) for bundle in attachments.values() for text in bundle.values())
+        self._left = LONGEST + SHOWN_TWICE * size
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        shown = super().image(text, url, title)
+        self._left -= len(shown)
+        if self._left < 0:
+            raise ValueError("its pictures are too large")
+        return shown
 
 
 def _may_stay(tag: str, name: str, value: str) -> bool:

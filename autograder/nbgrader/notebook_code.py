@@ -9,6 +9,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from ..source import OURS, imported
 
+NOTES = 20  # lines left out of a cell that are named one by one
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
 _IPYTHONS = re.compile(r"^\s*[%!?/,;]|=\s*[%!]|\?\s*$")  # a line that IPython might want to translate
 
@@ -87,13 +88,34 @@ def _parse(source: str) -> ast.Module:
 
 def _without(source: str, written: list[str], unwanted: Callable[[ast.stmt], bool], why: str) -> tuple[str, list[str]]:
     """``source`` with ``pass`` for every unwanted statement. The others stay on the lines that tracebacks name."""
-    lines, notes = source.split("\n"), []
-    for node in ast.walk(_parse(source)):
-        if isinstance(node, ast.stmt) and unwanted(node):
-            row = node.lineno - 1
-            lines[row : node.end_lineno] = [" " * node.col_offset + "pass"] + [""] * (node.end_lineno - node.lineno)
-            notes.append(_left_out(row, written, why))
-    return "\n".join(lines), notes
+    source = source.replace("\r\n", "\n").replace("\r", "\n")  # as the parser counts lines
+    nodes = [node for node in ast.walk(_parse(source)) if isinstance(node, ast.stmt) and unwanted(node)]
+    text = source.encode()  # the parser counts columns in bytes
+    begins = [0, *(match.end() for match in re.finditer(rb"\n", text))]
+    kept, at, owed, rows = [], 0, 0, []
+    for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
+        begin = begins[node.lineno - 1] + node.col_offset
+        if begin < at:  # within one that is left out already
+            continue
+        end = begins[node.end_lineno - 1] + node.end_col_offset
+        between, owed = _with_owed_lines(text[at:begin], owed)
+        kept += [between, b"pass"]
+        at, owed = end, owed + node.end_lineno - node.lineno
+        if not rows or rows[-1] != node.lineno - 1:
+            rows.append(node.lineno - 1)
+    kept.append(_with_owed_lines(text[at:], owed)[0])
+    notes = [_left_out(row, written, why) for row in rows[:NOTES]]
+    more = len(rows) - NOTES
+    notes += [f"{more:,} more lines were left out for the same reason."] if more > 0 else []
+    return b"".join(kept).decode(), notes
+
+
+def _with_owed_lines(text: bytes, owed: int) -> tuple[bytes, int]:
+    """``text`` with the line breaks that were taken out before it put where its first line ends, and how many are still
+    to be put back.
+    """
+    line, found, rest = text.partition(b"\n")
+    return (line + b"\n" * owed + found + rest, 0) if found else (text, owed)
 
 
 def _calls_ipython(statement: ast.stmt) -> bool:

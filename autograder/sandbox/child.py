@@ -12,6 +12,7 @@ from dataclasses import asdict
 import torch
 
 from ..compiler import KernelLaunch
+from ..compiler.extract import ADVICE
 from ..emulator import Finding
 from ..exercise import Exercise, Output, Witness
 from ..runner import InProcess, Outcome, Trouble, as_tuple, shares_memory
@@ -96,7 +97,8 @@ def _one(call: dict, function, record: Exercise | Witness, backend: str, inputs:
 
 def _trouble(error: BaseException) -> Trouble:
     if isinstance(error, AnswerError):
-        return Trouble("refused" if isinstance(error, AnswerRefused) else "unloadable", str(error), error.details)
+        message = f"{error}. `{error.missing}` finds nothing here: {ADVICE}." if error.missing else str(error)
+        return Trouble("refused" if isinstance(error, AnswerRefused) else "unloadable", message, error.details)
     name = type(error).__name__
     return Trouble("raised", f"{name}: {error}", trace(error), name)
 

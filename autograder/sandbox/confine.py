@@ -10,7 +10,7 @@ from . import landlock, linux, seccomp
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 _FILES = 64  # open files
-_SLACK = 64 << 20
+SLACK = 64 << 20
 _WRITTEN = 64 << 20  # the largest file of a compiler
 
 
@@ -33,8 +33,8 @@ def limit(seconds: float, memory: int, shared: int, addresses: int = 0, programs
     """
     with open("/proc/self/statm") as file:
         pages = [int(word) for word in file.read().split()]
-    _lower(resource.RLIMIT_AS, pages[0] * PAGE + memory + 4 * shared + addresses + _SLACK)
-    _lower(resource.RLIMIT_DATA, pages[5] * PAGE + memory + _SLACK)
+    _lower(resource.RLIMIT_AS, pages[0] * PAGE + memory + 4 * shared + addresses + SLACK)
+    _lower(resource.RLIMIT_DATA, pages[5] * PAGE + memory + SLACK)
     _lower(resource.RLIMIT_CPU, int(seconds) + 2)
     # An answer has no file to write, and one on a disk in memory is memory.
     _lower(resource.RLIMIT_FSIZE, _WRITTEN if programs else 0)

@@ -7,61 +7,26 @@ What is right stays here. An answer gets its arguments as raw memory and returns
 process is dead.
 """
 
-import contextlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 
-from ..compiler import KernelLaunch
 from ..exercise import Exercise, Witness
-from ..operators import ALLOCATE, FILL, MOVE, VIEW
 from ..runner import Decoy, Outcome, Trouble
 from ..source import Answer
-from . import buffers, kernels, plan, results
+from . import buffers, kernels, results
 from .buffers import Layout, Shared
 from .compiler import Compiler
+from .proof import Call, Known, Proof
 from .status import Status, clean
 from .watch import SHOWN, Budget, Ended, Limits, Task
 from .worker import Worker, WorkerLost
 
-_ALONE = "Your kernels, run again without the rest of the code,"
-_ELSEWHERE = "something is computed outside of them, or what is launched depends on the numbers that came in."
-_KEPT = (
-    "Called twice in one process with the same input, it gives two results: something is kept from call to call. "
-    "Make and fill in each call what it needs."
-)
-_UNKNOWN = "It is not shown that your kernels compute the result"
 _ROOM = 1 << 20  # bytes for outputs of a size nobody expects, so that a wrong shape can be named
 _LOST = "The process that runs the answers ended during the call."
-
-
-@dataclass(frozen=True)
-class _Call:
-    """One of the calls that a child makes. room: which memory takes the outputs, if they are of interest. plan: whether
-    what is done with the tensors is recorded, in place of a call.
-    """
-
-    args: tuple
-    room: int | None = None
-    shuffle: int | None = None
-    fill: float | None = None
-    plan: bool = False
-    needed: bool = True  # whether the calls after it are made only if it succeeds
-
-
-@dataclass
-class _Known:
-    """What is known of an answer for some arguments, after calls on them and on others."""
-
-    args: tuple
-    first: Outcome
-    second: Outcome | None = None  # of another call in the same process, until somebody asks for it
-    before: tuple[Outcome, Status] | None = None  # of the call on a decoy
-    after: tuple[Outcome, Status] | None = None  # in Triton, of a record made after the call
-    fill: float | None = None
 
 
 class Isolated:
@@ -88,9 +53,12 @@ class Isolated:
         self._own = None if worker else Worker(rung)
         self._worker = worker or self._own
         self._text = kernels.text_of(answer)
+        self._job = {"mode": "answer", "answer": self._code()}
+        allowed = getattr(record, "allowed", frozenset())
+        self._proof = Proof(self._ask, self._job, self._text, allowed, limits.memory)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._shapes: dict[str, list[Layout]] = {}
-        self._last: _Known | None = None
+        self._last: Known | None = None
         self._new = True
         self.printed = ""  # by the last call
 
@@ -127,7 +95,7 @@ class Isolated:
             self._last = self._called(args, shuffle, decoy, fill)
             return self._last.first
         if self.backend == "triton" and shuffle is not None and known.first.outputs is not None:
-            return self._proof(known, shuffle, decoy)
+            return self._proof.of(known, shuffle, decoy)
         if known.second is None:
             return self._called(args, shuffle, decoy, fill).first
         again, known.second = known.second, None
@@ -140,95 +108,39 @@ class Isolated:
         that is done with ``args``, in a process that holds the kernels and nothing else of it: what was computed
         elsewhere is not there.
         """
-        recorded = self._recorded(self._called(args, None, lambda: any_numbers(args)))
-        return recorded if isinstance(recorded, Outcome) else self._replayed(recorded, [_Call(args, 0, shuffle)])[0]
+        recorded = self._proof.recorded(self._called(args, None, lambda: any_numbers(args)))
+        if isinstance(recorded, Outcome):
+            return recorded
+        return self._proof.replayed(recorded, [Call(args, 0, shuffle)])[0]
 
-    def _called(
-        self, args: tuple, shuffle: int | None, decoy: Callable[[], Decoy], fill: float | None = None
-    ) -> _Known:
+    def within(self, args: tuple, memory: int, shapes: list[torch.Size]) -> Outcome:
+        """One call in a process that may hold ``memory`` bytes, and the slack of `confine.limit`, beyond what a process
+        holds before it loads the answer. The kernel of the operating system counts them and refuses more, whichever way
+        they are asked for. shapes: of the outputs, which the oracle would take far more memory to tell.
+        """
+        self._shapes[_layout_key(args)] = results.laid_out(self.record, args, shapes)
+        limits = replace(self.limits, memory=min(memory, self.limits.memory))
+        return self._ask(dict(self._job), [Call(args, 0)], limits)[0][0]
+
+    def _called(self, args: tuple, shuffle: int | None, decoy: Callable[[], Decoy], fill: float | None = None) -> Known:
         """Calls the answer in a fresh process: on a decoy, in Triton for the record, then on ``args``."""
-        job, triton = {"mode": "answer", "answer": self._code()}, self.backend == "triton"
+        job, triton = dict(self._job), self.backend == "triton"
         alone, self._new = self._new and not triton, False
         if alone or isinstance(self.record, Witness):
-            return _Known(args, self._ask(job, [_Call(args, room=0)])[0][0])
+            return Known(args, self._ask(job, [Call(args, room=0)])[0][0])
         other = decoy()
         if triton:
-            calls = [_Call(other.args, plan=True, needed=False), _Call(args, 0, shuffle, fill), _Call(args, plan=True)]
+            calls = [Call(other.args, plan=True, needed=False), Call(args, 0, shuffle, fill), Call(args, plan=True)]
         else:
-            calls = [_Call(other.args, 2, needed=False), _Call(args, 0), _Call(args, 1)]
+            calls = [Call(other.args, 2, needed=False), Call(args, 0), Call(args, 1)]
         before, *rest = self._ask(job, calls)
         if triton:
             after = (*rest, None, None)[1]
-            return _Known(args, (rest or [before])[0][0], before=before, after=after, fill=fill)
-        known = _Known(args, *(outcome for outcome, _ in rest or [before]), before=before, fill=fill)
+            return Known(args, (rest or [before])[0][0], before=before, after=after, fill=fill)
+        known = Known(args, *(outcome for outcome, _ in rest or [before]), before=before, fill=fill)
         if rest:
             known.first.decoy = other, before[0]
         return known
-
-    def _proof(self, known: _Known, shuffle: int, decoy: Callable[[], Decoy]) -> Outcome:
-        recorded, first = self._recorded(known), known.first
-        if isinstance(recorded, Outcome):
-            return recorded
-        if complaint := self._kept(known, recorded[0]):
-            return Outcome(trouble=Trouble("refused", complaint))
-        other, fill = decoy(), known.fill
-        calls = [_Call(other.args, 1, fill=fill, needed=False), _Call(known.args, 0, shuffle, fill)]
-        came, *rest = self._replayed(recorded, calls)
-        shuffled = rest[0] if rest else came
-        if shuffled.trouble:
-            return shuffled
-        # Where the order of the programs makes a difference, it takes a run in order to tell that from a cheat.
-        alike = _same_bits(first, shuffled)
-        alike = alike or _same_bits(first, self._replayed(recorded, [_Call(known.args, 0, fill=fill)])[0])
-        if not alike:
-            return Outcome(trouble=Trouble("refused", f"{_ALONE} give another result: {_ELSEWHERE}"))
-        if first.traffic != shuffled.traffic or _signatures(first) != _signatures(shuffled):
-            return Outcome(trouble=Trouble("refused", f"{_ALONE} are launched otherwise, or move other bytes."))
-        # What the answer's own process says it took and launched may be forged; here nothing of it ran but the kernels.
-        first.peak, first.launches, first.looser = shuffled.peak, shuffled.launches, shuffled.looser
-        shuffled.decoy = other, came
-        return shuffled
-
-    def _kept(self, known: _Known, steps: dict) -> str:
-        """What an answer keeps from call to call, if that changes a result. One that does the same after a call as
-        before it keeps nothing; of any other two calls in one process must agree.
-        """
-        outcome, said = known.after or (Outcome(), Status())
-        with contextlib.suppress(plan.BadPlan):
-            if outcome.trouble is None and self._checked(said.plan, known.args) == steps:
-                return ""
-        job = {"mode": "answer", "answer": self._code()}
-        found = [one for one, _ in self._ask(job, [_Call(known.args, 0), _Call(known.args, 1)])]
-        if trouble := next((one.trouble for one in found if one.trouble), None):
-            return f"Called twice in one process, it fails: {trouble.message}"
-        return "" if _same_bits(*found) else _KEPT
-
-    def _recorded(self, known: _Known) -> tuple[dict, dict] | Outcome:
-        """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
-        outcome, said = known.before
-        if outcome.trouble:
-            return outcome
-        try:
-            steps = self._checked(said.plan, known.args)
-            return steps, kernels.cut_out(self._text, steps)
-        except plan.BadPlan as error:
-            return Outcome(trouble=Trouble("refused", f"{_UNKNOWN}: {error}."))
-
-    def _replayed(self, recorded: tuple[dict, dict], calls: list[_Call]) -> list[Outcome]:
-        steps, cut_out = recorded
-        found = [outcome for outcome, _ in self._ask({"mode": "replay", "plan": steps, "kernels": cut_out}, calls)]
-        for outcome in found:
-            if outcome.trouble and outcome.trouble.kind in ("raised", "refused", "stub"):
-                message = f"{_ALONE} give no result: {outcome.trouble.message}"
-                outcome.trouble = replace(outcome.trouble, kind="refused", message=message)
-        return found
-
-    def _checked(self, given, args: tuple) -> dict:
-        if not isinstance(given, dict) or "reason" in given:
-            reason = given.get("reason") if isinstance(given, dict) else ""
-            raise plan.BadPlan(clean(reason) if reason and isinstance(reason, str) else "the launches are not known")
-        ops = ALLOCATE | FILL | MOVE | VIEW | self.record.allowed
-        return plan.check(given, sum(isinstance(a, torch.Tensor) for a in args), ops, self.limits.memory)
 
     def _code(self) -> dict:
         cells = [[cell.name, cell.source] for cell in self.answer.cells]
@@ -250,14 +162,15 @@ class Isolated:
             "gradient_of": getattr(self.record, "gradient_of", ""),
         }
 
-    def _ask(self, job: dict, calls: list[_Call]) -> list[tuple[Outcome, Status]]:
+    def _ask(self, job: dict, calls: list[Call], limits: Limits | None = None) -> list[tuple[Outcome, Status]]:
         """One child, and for each call that was begun in it the outcome and what the child said.
 
         A call's arguments are in memory when it begins, and not before: what was recorded on the numbers that were
         there earlier owes nothing to them.
         """
+        limits = limits or self.limits
         for budget in self._budgets:
-            if broken := budget.broken(self.limits.wall_factor):
+            if broken := budget.broken(limits.wall_factor):
                 return [(Outcome(trouble=Trouble("timeout", results.too_long(broken))), Status())]
         held = calls[0].args
         layouts = buffers.lay_out(_tensors(held))
@@ -287,10 +200,12 @@ class Isolated:
 
             try:
                 shared, addresses = inputs.nbytes + outputs.nbytes, sum(one.addresses for one in layouts)
-                ended = self._run(job, inputs, outputs, Task(job["steps"], len(calls), between, shared, addresses))
+                ended = self._run(
+                    job, inputs, outputs, Task(job["steps"], len(calls), between, shared, addresses), limits
+                )
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
-            found = results.of(ended, rooms, outputs, self.record, self.limits, self._text, self._loading(ended, job))
+            found = results.of(ended, rooms, outputs, self.record, limits, self._text, self._loading(ended, job))
             for call, (outcome, _) in zip(calls, found, strict=False):
                 outcome.mutated = self._mutated(inputs, layouts, call.args)
         return found
@@ -307,7 +222,7 @@ class Isolated:
         """The outputs' places, from the oracle's shapes; none where the oracle has nothing to say."""
         if isinstance(self.record, Witness):
             return []
-        key = repr([(str(a.dtype), a.shape) if isinstance(a, torch.Tensor) else a for a in args])
+        key = _layout_key(args)
         if key not in self._shapes:
             self._shapes[key] = results.expected(self.record, args)
         return self._shapes[key]
@@ -317,29 +232,19 @@ class Isolated:
         names = ["setup", *(cell.name for cell in self.answer.cells)]
         return names[ended.loaded] if ended.loaded < job["steps"] else ""
 
-    def _run(self, job: dict, inputs: Shared, outputs: Shared, task: Task) -> Ended:
+    def _run(self, job: dict, inputs: Shared, outputs: Shared, task: Task, limits: Limits) -> Ended:
         with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as file:
             file.write(json.dumps(job).encode())
             file.seek(0)
             files = {"job": file.fileno(), "inputs": inputs.file, "outputs": outputs.file}
             self._worker.ready()  # its start is nobody's time
-            ended = self._worker.run(files, task, self.limits, self._budgets)
+            ended = self._worker.run(files, task, limits, self._budgets)
         self.printed = clean(ended.printed, SHOWN)
         return ended
 
 
-def _same_bits(one: Outcome, other: Outcome) -> bool:
-    if other.outputs is None:
-        return False
-    pairs = list(zip(one.outputs, other.outputs, strict=True))
-    alike = all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs)
-    return alike and all(buffers.bits(a).equal(buffers.bits(b)) for a, b in pairs)
-
-
-def _signatures(outcome: Outcome) -> list:
-    """What is launched, as the compiler report would compile it."""
-    known = [launch for launch in outcome.launches if isinstance(launch, KernelLaunch)]
-    return sorted(repr((launch.kernel, launch.signature, launch.constants)) for launch in known)
+def _layout_key(args: tuple) -> str:
+    return repr([(str(a.dtype), a.shape) if isinstance(a, torch.Tensor) else a for a in args])
 
 
 def any_numbers(args: tuple) -> Decoy:

@@ -7,6 +7,7 @@ names).
 
 import ast
 import builtins
+from collections.abc import Container
 from dataclasses import asdict
 
 from ..compiler import KernelLaunch
@@ -51,19 +52,16 @@ def cut_out(text: str, plan: dict) -> dict:
         return {"functions": {}, "values": {}}
     passed = [v["function"] for step in launched for v in step["arguments"].values() if _is_function(v)]
     first, *others = dict.fromkeys([step["launch"] for step in launched] + passed)
-    # The numbers of the kernels' module as they were, in place of the expressions that computed them.
-    numbers = {name: value for name, value in plan["globals"].items() if name not in _MODULES}
-    source = text + "\n" + "".join(f"\n{name} = {_literal(value)}" for name, value in numbers.items())
     constants = {f"function_{i}": {"function": name} for i, name in enumerate(others)}
     try:
-        found = extract(KernelLaunch(first, source, {}, constants, modules=_MODULES))
+        found = extract(KernelLaunch(first, text, {}, constants, modules=_MODULES, values=plan["globals"]))
     except Refused as refused:
         where = f", line {refused.line}" if refused.line else ""
         raise BadPlan(f"{first}{where}: {refused.message}") from None
     except (ValueError, RecursionError) as error:
         raise BadPlan(f"{first}: {error}") from None
     for name, function in found.functions.items():
-        _check(name, function.text, function.line)
+        _check(name, function.text, function.line, found.values)
     return {"functions": {k: asdict(f) for k, f in found.functions.items()}, "values": found.values}
 
 
@@ -74,20 +72,13 @@ def _is_function(value) -> bool:
     return isinstance(value, dict) and "function" in value
 
 
-def _literal(value) -> str:
-    if isinstance(value, dict):
-        [(kind, inner)] = value.items()
-        return f"tl.{inner}" if kind == "type" else f"tl.constexpr({_literal(inner)})"
-    return f'float("{value}")' if isinstance(value, float) else repr(value)
-
-
-def _check(name: str, text: str, line: int) -> None:
-    """Raises BadPlan where a kernel holds what is Python and not Triton."""
+def _check(name: str, text: str, line: int, bound: Container[str]) -> None:
+    """Raises BadPlan where a kernel holds what is Python and not Triton. bound: names of its module."""
     function = ast.parse(text).body[0]
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
     own |= {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-    python = {node for node in names if node.id in _PYTHON and node.id not in own}
+    python = {node for node in names if node.id in _PYTHON and node.id not in own and node.id not in bound}
     for node in ast.walk(function):
         if node is function or (isinstance(node, _STATEMENTS + _EXPRESSIONS) and node not in python):
             continue

@@ -60,12 +60,15 @@ def pid_of(handle: int) -> int:
 
 
 def resident(pid: int) -> int | None:
-    """Bytes of memory that a process occupies; None where it has just ended. Raises OSError without a /proc."""
+    """Bytes of memory that a process occupies, less the parts of files (code, mostly) that the system has loaded for
+    it; None where it has just ended. Raises OSError without a /proc.
+    """
     try:
-        with open(f"/proc/{pid}/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (FileNotFoundError, ProcessLookupError, IndexError):
-        os.stat("/proc/self/statm")
+        with open(f"/proc/{pid}/status") as file:
+            fields = dict(line.split(":", 1) for line in file)
+        return sum(int(fields[name].split()[0]) << 10 for name in ("RssAnon", "RssShmem"))
+    except (FileNotFoundError, ProcessLookupError, KeyError):
+        os.stat("/proc/self/status")
         return None
 
 

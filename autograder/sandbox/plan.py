@@ -7,7 +7,7 @@
               {"op": "sum", "overload": "dim_IntList", "args": [value], "kwargs": {name: value}, "out": [ref]}
               with null in ``out`` for what the operator changed in place
     outputs   [ref]
-    globals   {name: value}: the module's numbers that the kernels use
+    globals   {name: value}: what names of the module stand for that the kernels use, in the form of `compiler.extract`
 
 A value is a number, text or null, {"ref": ref}, {"list": [value]}, {"dtype": name} of PyTorch, {"type": name} of
 Triton or {"function": name}, a kernel. A ref is a view: {"buffer", "dtype", "shape", "stride", "offset"}; a tensor of
@@ -19,6 +19,7 @@ It is written where learners' code runs, so it is checked here, in the parent, b
 import re
 from collections.abc import Iterable
 
+from ..compiler.launch import is_value
 from .buffers import DTYPES, span
 
 # What of Python's builtins a kernel may call: arithmetic, and what Triton's compiler knows as well.
@@ -58,8 +59,8 @@ class _Check:
             raise BadPlan(f"the answer takes {len(steps):,} steps in one call; {STEPS:,} can be followed")
         steps = [self.launch(s) if "launch" in s else self.op(s) for s in steps]
         outputs = [self.ref(one) for one in _list(self.given["outputs"])]
-        constants = {_name(k): self.scalar(v) for k, v in self.given["globals"].items()}
-        return {"buffers": self.buffers, "steps": steps, "outputs": outputs, "globals": constants}
+        values = {_name(k): _value(v) for k, v in self.given["globals"].items()}
+        return {"buffers": self.buffers, "steps": steps, "outputs": outputs, "globals": values}
 
     def buffer(self, given: dict) -> dict:
         if "input" in given:
@@ -137,6 +138,12 @@ class _Check:
         if isinstance(given, str) and len(given) <= 100:
             return given
         return _number(given)
+
+
+def _value(given):
+    if not is_value(given):
+        raise ValueError(f"what a name stands for is no value of a kernel: {given!r:.40}")
+    return given
 
 
 def _number(given) -> int | float:

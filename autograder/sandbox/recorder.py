@@ -14,6 +14,7 @@ import triton.language as tl
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import interpreter
 
+from ..compiler.recording import surroundings
 from ..operators import ALLOCATE
 from .plan import CONSTANT
 
@@ -148,22 +149,9 @@ class Recorder(TorchDispatchMode):
         grid = executor.grid(given) if callable(executor.grid) else executor.grid
         sizes = [operator.index(getattr(size, "value", size)) for size in grid]
         sizes += [1] * (3 - len(sizes))
-        self._surroundings(executor.fn, set())
+        around = surroundings(executor.fn)
+        self.globals |= around["values"] | {name: {"import": module} for name, module in around["modules"].items()}
         return {"launch": executor.fn.__name__, "grid": sizes, "arguments": arguments, "options": options}
-
-    def _surroundings(self, function, seen: set) -> None:
-        """The numbers of its module that a kernel and the kernels it calls refer to by name."""
-        if function in seen:
-            return
-        seen.add(function)
-        for name in function.__code__.co_names:
-            value = function.__globals__.get(name)
-            inner = getattr(value, "fn", None)
-            if inspect.isfunction(inner):
-                if inner.__globals__ is function.__globals__:
-                    self._surroundings(inner, seen)
-            elif isinstance(value, bool | int | float | str | tl.constexpr | tl.dtype):
-                self.globals[name] = self._value(value)
 
     # Values
 

@@ -3,6 +3,8 @@
 import signal
 from collections.abc import Iterable
 
+import torch
+
 from ..compare import output_dtypes, widened
 from ..exercise import Exercise, Witness
 from ..runner import Outcome, Trouble, as_tuple
@@ -21,9 +23,14 @@ def expected(record: Exercise, args: tuple) -> list[Layout]:
         values = as_tuple(record.oracle(*widened(record, args)))
     except (IndexError, ValueError):
         return []
+    return laid_out(record, args, [value.shape for value in values])
+
+
+def laid_out(record: Exercise, args: tuple, shapes: list[torch.Size]) -> list[Layout]:
+    """The places of outputs of these shapes."""
     layouts, offset = [], 0
-    for dtype, value in zip(output_dtypes(record, args), values, strict=True):
-        layouts.append(contiguous(dtype, tuple(value.shape), offset))
+    for dtype, shape in zip(output_dtypes(record, args), shapes, strict=True):
+        layouts.append(contiguous(dtype, tuple(shape), offset))
         offset += rounded(layouts[-1].nbytes)
     return layouts
 

@@ -14,12 +14,19 @@ import struct
 
 from . import linux, syscalls
 
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-_NUMBER, _ARCH, _FIRST, _SECOND = 0, 4, 16, 24  # offsets into what the filter sees; arguments: the low 32 bits
+_NUMBER, _ARCH, _FIRST, _SECOND, _FOURTH = (
+    0,
+    4,
+    16,
+    24,
+    40,
+)  # offsets into what the filter sees; arguments: the low 32 bits
 _X32 = 0x40000000  # a second set of numbers on x86-64
 # fcntl: have the kernel send a signal of one's choice to any process
 _SET_OWNER, _SET_SIGNAL, _SET_OWNER_EX = 8, 10, 15
+_SHARED, _ANONYMOUS = 0x01, 0x20  # of mmap; private is 0x02, and 0x03 is shared too
 
 
 _STARTING = frozenset({"fork", "vfork", "clone", "execve"})
@@ -53,6 +60,10 @@ def filter_program(programs: bool = False) -> bytes:
     # prlimit of another process (first argument not 0) could take the grader's own time or memory away.
     steps += [_jump(_EQUAL, syscalls.of(syscalls.PRLIMIT), 0, 4), _step(_LOAD, _FIRST), _jump(_EQUAL, 0, 0, 1)]
     steps += [_step(_RETURN, _ALLOW), _step(_RETURN, refuse)]
+    # Shared memory of no file counts as addresses alone, and these can be had in exchange for those of a library.
+    steps += [_jump(_EQUAL, syscalls.of(syscalls.MMAP), 0, 5), _step(_LOAD, _FOURTH)]
+    steps += [_step(_AND, _SHARED | _ANONYMOUS), _jump(_EQUAL, _SHARED | _ANONYMOUS, 0, 1), _step(_RETURN, refuse)]
+    steps += [_step(_RETURN, _ALLOW)]
     fcntl = [_step(_LOAD, _SECOND)]
     for command in (_SET_OWNER, _SET_SIGNAL, _SET_OWNER_EX):
         fcntl += [_jump(_EQUAL, command, 0, 1), _step(_RETURN, refuse)]

@@ -119,6 +119,7 @@ NUMBERS = {
 # Allowed, but not with every argument; see `seccomp`.
 PRLIMIT = (302, 261)
 FCNTL = (72, 25)
+MMAP = (9, 222)
 
 
 def known() -> bool:

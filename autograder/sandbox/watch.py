@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from . import linux
+from .confine import SLACK
 
 _TICK = 0.02
 _STUBBORN = 60.0  # seconds in which a killed process ends, on a busy machine, too
@@ -106,7 +107,7 @@ class Child:
     def __init__(self, handle: int, task: Task, limits: Limits, budgets: Sequence[Budget]):
         self.handle, self.task, self.limits, self.budgets = handle, task, limits, budgets
         self.pid = linux.pid_of(handle)
-        self.most = (linux.resident(self.pid) or 0) + limits.memory + 2 * task.shared
+        self.most = (linux.resident(self.pid) or 0) + limits.memory + SLACK + 2 * task.shared
         self.started, self.used = time.monotonic(), 0.0
         self.killed: Broken | None = None
         self.killed_at, self.begun = 0.0, 0

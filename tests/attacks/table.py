@@ -118,6 +118,9 @@ class _Listener:
     def call(self, args, **more):
         return self._heard(self.runner.call(args, **more))
 
+    def within(self, *large):
+        return self._heard(self.runner.within(*large))
+
     def replay(self, args):
         return self._heard(self.runner.replay(args))
 

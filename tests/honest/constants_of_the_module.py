@@ -1,6 +1,6 @@
 # exercise: silu_forward
 # backend: triton
-"""Module constants of every kind: a literal, an expression, constexpr, a type, and one computed by a function."""
+"""Constants of the module: from a literal, an expression and a function, and a type."""
 
 import math
 
@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 
 BLOCK_SIZE = 1 << 8
-LOG2E = 1 / math.log(2)
+LOG2E = tl.constexpr(1 / math.log(2))
 ONE: tl.constexpr = tl.constexpr(1.0)
 WIDE = tl.float32
 
@@ -18,7 +18,7 @@ def steps(n):
     return sum(range(n)) - n
 
 
-LIMIT: tl.constexpr = float(steps(50))
+LIMIT = tl.constexpr(float(steps(50)))
 
 
 @triton.jit

@@ -124,8 +124,8 @@ class Memory:
         self._count(region, "stored", lanes.counts())  # no element twice, or the storage would have said so
         self._stored = True
 
-    def atomic(self, pointer: Pointer, values: np.ndarray, mask: np.ndarray, operation: np.ufunc) -> None:
-        """An atomic whose result nobody uses."""
+    def atomic(self, pointer: Pointer, values: np.ndarray, mask: np.ndarray, kind: str, operation: np.ufunc) -> None:
+        """An atomic whose result nobody uses; ``kind`` of `Storage.update`."""
         region = pointer.region
         rows = len(self._numbers)
         if self.programs.live.size < rows:
@@ -137,7 +137,7 @@ class Memory:
         storage, at, _, _ = self._place("atomic", region, lanes.at)
         values = np.broadcast_to(values, lanes.shape)[order]
         self._atomics = True
-        after = storage.update(at.ravel(), lanes.pick(values).ravel(), operation, self._pattern(region))
+        after = storage.update(kind, at.ravel(), lanes.pick(values).ravel(), operation, self._pattern(region))
         self._suspect(region, after)
         for way in ("loaded", "stored"):
             self._count(region, way, lanes.counts(), order)

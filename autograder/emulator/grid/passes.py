@@ -12,6 +12,7 @@ from ..access import Access
 from .builder import GridBuilder
 from .fallback import Fallback, TooWide
 from .memory import Memory
+from .operators import operators
 from .pointers import pointers
 from .programs import Programs
 from .reduction import GridReduce, GridScan
@@ -115,20 +116,22 @@ class _Patches:
     def __enter__(self) -> None:
         builder = interpreter.interpreter_builder
         self._state, self._class = dict(vars(builder)), type(builder)
-        self._reductions = interpreter.ReduceOps, interpreter.ScanOps
-        self._shown = tl.tensor.__repr__, tl.tensor.__str__
         builder.__class__ = GridBuilder
         vars(builder).update(self._values)
-        interpreter.ReduceOps, interpreter.ScanOps = GridReduce, GridScan
-        tl.tensor.__repr__ = tl.tensor.__str__ = _show
+        shown = {"__repr__": _show, "__str__": _show}
+        ours = [(tl.tensor, name, value) for name, value in (operators() | shown).items()]
+        ours += [(interpreter, "ReduceOps", GridReduce), (interpreter, "ScanOps", GridScan)]
+        self._old = [(owner, name, getattr(owner, name)) for owner, name, _ in ours]
+        for owner, name, value in ours:
+            setattr(owner, name, value)
 
     def __exit__(self, *error) -> None:
         builder = interpreter.interpreter_builder
         builder.__class__ = self._class
         vars(builder).clear()
         vars(builder).update(self._state)
-        interpreter.ReduceOps, interpreter.ScanOps = self._reductions
-        tl.tensor.__repr__, tl.tensor.__str__ = self._shown
+        for owner, name, value in self._old:
+            setattr(owner, name, value)
 
 
 def _show(tensor: tl.tensor) -> str:

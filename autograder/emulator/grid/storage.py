@@ -32,7 +32,8 @@ class Storage:
         self._reads: list[tuple[np.ndarray | slice, np.ndarray | int]] = []
         self._read_lanes = 0
         self._readers: np.ndarray | None = None
-        self._loaded = self._atomic = False
+        self._loaded = False
+        self._atomics: list[tuple[str, int, int]] = []  # kind, least and greatest element
 
     def _keep(self) -> None:
         if self._before is None:
@@ -58,7 +59,7 @@ class Storage:
         owners: the program of each lane, or of all. pattern: the poison in memory that nobody wrote.
         """
         self._loaded = True
-        if self._atomic:
+        if self._atomics:
             raise Fallback("an atomic and a plain access to one storage")
         run = is_run(at, low, high)
         where = slice(low, high + 1) if run else at
@@ -99,7 +100,7 @@ class Storage:
 
     def write(self, at: np.ndarray, low: int, high: int, values: np.ndarray, owners: np.ndarray) -> None:
         """Programs store ``values`` (words) at ``at``, whose least and greatest are ``low`` and ``high``."""
-        if self._atomic:
+        if self._atomics:
             raise Fallback("an atomic and a plain access to one storage")
         again = self._before is not None
         self._keep()
@@ -122,12 +123,20 @@ class Storage:
         if not run and ((self.writer[where] != stamps).any() or (self.words[where] != values).any()):
             raise Fallback("two lanes store one element")
 
-    def update(self, at: np.ndarray, values: np.ndarray, operation: np.ufunc, pattern: np.ndarray | None) -> np.ndarray:
-        """An atomic operation on flat lanes, one after another; returns what is there afterwards."""
-        if self._loaded or (self._before is not None and not self._atomic):
+    def update(
+        self, kind: str, at: np.ndarray, values: np.ndarray, operation: np.ufunc, pattern: np.ndarray | None
+    ) -> np.ndarray:
+        """An atomic operation on flat lanes, one after another; returns what is there afterwards.
+
+        kind: operations of one kind may change places. Here all programs do the first before any does the second.
+        """
+        if self._loaded or (self._before is not None and not self._atomics):
             raise Fallback("an atomic and a plain access to one storage")
+        low, high = int(at.min()), int(at.max())
+        if any(other != kind and first <= high and low <= last for other, first, last in self._atomics):
+            raise Fallback("atomics of several kinds on one element: an order of the programs")
+        self._atomics.append((kind, low, high))
         self._keep()
-        self._atomic = True
         self._unwritten(at, self.words.take(at), pattern)
         operation.at(self.words.view(values.dtype), at, values)
         self.writer[at] = 4 * self._first + 3

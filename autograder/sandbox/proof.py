@@ -1,0 +1,139 @@
+"""The proof that a Triton answer's kernels compute its result: they alone are launched again, as the answer launched
+them, in a process that holds nothing else of it.
+"""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+
+from ..compiler import KernelLaunch
+from ..operators import ALLOCATE, FILL, MOVE, VIEW
+from ..runner import Decoy, Outcome, Trouble
+from . import buffers, kernels, plan
+from .status import Status, clean
+
+_ALONE = "Your kernels, run again without the rest of the code,"
+_ELSEWHERE = "something is computed outside of them, or what is launched depends on the numbers that came in."
+_KEPT = (
+    "Called twice in one process with the same input, it gives two results: something is kept from call to call. "
+    "Make and fill in each call what it needs."
+)
+_UNKNOWN = "It is not shown that your kernels compute the result"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One of the calls that a child makes. room: which memory takes the outputs, if they are of interest. plan: whether
+    what is done with the tensors is recorded, in place of a call.
+    """
+
+    args: tuple
+    room: int | None = None
+    shuffle: int | None = None
+    fill: float | None = None
+    plan: bool = False
+    needed: bool = True  # whether the calls after it are made only if it succeeds
+
+
+@dataclass
+class Known:
+    """What is known of an answer for some arguments, after calls on them and on others."""
+
+    args: tuple
+    first: Outcome
+    second: Outcome | None = None  # of another call in the same process, until somebody asks for it
+    before: tuple[Outcome, Status] | None = None  # of the call on a decoy
+    after: tuple[Outcome, Status] | None = None  # in Triton, of a record made after the call
+    fill: float | None = None
+
+
+class Proof:
+    """Proofs about one answer.
+
+    ask: makes calls in a fresh process (see `Isolated`); a job is the first argument. answer: the job that calls the
+    answer itself. text: its source, from which kernels are taken. allowed: operators it may call besides allocation
+    and views. memory: bytes a replay may hold.
+    """
+
+    def __init__(self, ask: Callable, answer: dict, text: str, allowed: frozenset[str], memory: int):
+        self._ask, self.answer, self.text, self.allowed, self.memory = ask, answer, text, allowed, memory
+
+    def of(self, known: Known, shuffle: int, decoy: Callable[[], Decoy]) -> Outcome:
+        recorded, first = self.recorded(known), known.first
+        if isinstance(recorded, Outcome):
+            return recorded
+        if complaint := self._kept(known, recorded[0]):
+            return Outcome(trouble=Trouble("refused", complaint))
+        other, fill = decoy(), known.fill
+        calls = [Call(other.args, 1, fill=fill, needed=False), Call(known.args, 0, shuffle, fill)]
+        came, *rest = self.replayed(recorded, calls)
+        shuffled = rest[0] if rest else came
+        if shuffled.trouble:
+            return shuffled
+        # Where the order of the programs makes a difference, it takes a run in order to tell that from a cheat.
+        alike = _same_bits(first, shuffled)
+        alike = alike or _same_bits(first, self.replayed(recorded, [Call(known.args, 0, fill=fill)])[0])
+        if not alike:
+            return Outcome(trouble=Trouble("refused", f"{_ALONE} give another result: {_ELSEWHERE}"))
+        if first.traffic != shuffled.traffic or _signatures(first) != _signatures(shuffled):
+            return Outcome(trouble=Trouble("refused", f"{_ALONE} are launched otherwise, or move other bytes."))
+        # What the answer's own process says it took and launched may be forged; here nothing of it ran but the kernels.
+        first.peak, first.launches, first.looser = shuffled.peak, shuffled.launches, shuffled.looser
+        shuffled.decoy = other, came
+        return shuffled
+
+    def _kept(self, known: Known, steps: dict) -> str:
+        """What an answer keeps from call to call, if that changes a result. One that does the same after a call as
+        before it keeps nothing; of any other two calls in one process must agree.
+        """
+        outcome, said = known.after or (Outcome(), Status())
+        with contextlib.suppress(plan.BadPlan):
+            if outcome.trouble is None and self._checked(said.plan, known.args) == steps:
+                return ""
+        found = [one for one, _ in self._ask(dict(self.answer), [Call(known.args, 0), Call(known.args, 1)])]
+        if trouble := next((one.trouble for one in found if one.trouble), None):
+            return f"Called twice in one process, it fails: {trouble.message}"
+        return "" if _same_bits(*found) else _KEPT
+
+    def recorded(self, known: Known) -> tuple[dict, dict] | Outcome:
+        """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
+        outcome, said = known.before
+        if outcome.trouble:
+            return outcome
+        try:
+            steps = self._checked(said.plan, known.args)
+            return steps, kernels.cut_out(self.text, steps)
+        except plan.BadPlan as error:
+            return Outcome(trouble=Trouble("refused", f"{_UNKNOWN}: {error}."))
+
+    def replayed(self, recorded: tuple[dict, dict], calls: list[Call]) -> list[Outcome]:
+        steps, cut_out = recorded
+        found = [outcome for outcome, _ in self._ask({"mode": "replay", "plan": steps, "kernels": cut_out}, calls)]
+        for outcome in found:
+            if outcome.trouble and outcome.trouble.kind in ("raised", "refused", "stub"):
+                message = f"{_ALONE} give no result: {outcome.trouble.message}"
+                outcome.trouble = replace(outcome.trouble, kind="refused", message=message)
+        return found
+
+    def _checked(self, given, args: tuple) -> dict:
+        if not isinstance(given, dict) or "reason" in given:
+            reason = given.get("reason") if isinstance(given, dict) else ""
+            raise plan.BadPlan(clean(reason) if reason and isinstance(reason, str) else "the launches are not known")
+        ops = ALLOCATE | FILL | MOVE | VIEW | self.allowed
+        return plan.check(given, sum(isinstance(a, torch.Tensor) for a in args), ops, self.memory)
+
+
+def _same_bits(one: Outcome, other: Outcome) -> bool:
+    if other.outputs is None:
+        return False
+    pairs = list(zip(one.outputs, other.outputs, strict=True))
+    alike = all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs)
+    return alike and all(buffers.bits(a).equal(buffers.bits(b)) for a, b in pairs)
+
+
+def _signatures(outcome: Outcome) -> list:
+    """What is launched, as the compiler report would compile it."""
+    known = [launch for launch in outcome.launches if isinstance(launch, KernelLaunch)]
+    return sorted(repr((launch.kernel, launch.signature, launch.constants)) for launch in known)
