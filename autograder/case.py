@@ -15,6 +15,7 @@ from .report import CaseResult, Curve, Failure
 from .runner import Outcome, Runner, Trouble
 from .steady import Fault, unsteady
 from .ulp import ulp_error
+from .words import used
 
 DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
 
@@ -81,7 +82,7 @@ def _judged(
     shown = describe(exercise, args)
 
     def result(status: str, message: str, **more) -> CaseResult:
-        hint = "" if status == "pass" else case.hint
+        hint = more.pop("hint", "" if status == "pass" else case.hint)
         return CaseResult(case.name, status, case.bonus, message, shown, hint, convention=case.convention, **more)
 
     how = {"decoy": decoys(case, args)} | ({} if fill is None else {"fill": fill})
@@ -103,7 +104,7 @@ def _judged(
     curve = _curve(exercise, case, args, expected, comparisons)
     complaint = next((c.complaint for c in comparisons if c.complaint), "")
     if complaint:
-        return Judged(result("fail", complaint), None, args, None, outcome)
+        return Judged(result("fail", complaint, hint=""), None, args, None, outcome)  # of values nothing is known
     failed = [c for c in comparisons if c.failure]
     if failed:
         first = failed[0].failure
@@ -112,16 +113,18 @@ def _judged(
         hints = [hint for hint in outcome.hints if hint.kind != "masked-load"]  # which is told where it is proven
         message = " ".join([message, *(f.message for f in outcome.findings[:1]), *(h.message for h in hints[:1])])
         cause = outcome.findings[0].cause if outcome.findings else _cause(first)
-        failed = result("fail", message, failure=first, worst_ulp=worst, curve=curve, cause=cause)
+        hint = "" if outcome.findings and case in exercise.cases[:2] else case.hint  # which is about the formula
+        failed = result("fail", message, failure=first, worst_ulp=worst, curve=curve, cause=cause, hint=hint)
         return Judged(failed, None, args, wrong, outcome)
     fault = _misdeed(outcome) or unsteady(exercise, case, args, backend, runner, outcome, expected, how)
     if fault:
         status = "error" if fault.late else "fail"
         failed = result(status, fault.message, worst_ulp=worst, kind=fault.kind, cause=fault.cause)
         return Judged(failed, fault.late, args, None, outcome)
-    used = max((c.used for c in comparisons), default=0.0)
+    most = max(comparisons, key=lambda c: c.used)
+    said = used(most.used, most.error_there, most.allowed_there, most.step_there)
     return Judged(
-        result("pass", f"worst {worst:.2f} ulp, {used:.0%} of the tolerance", worst_ulp=worst, curve=curve),
+        result("pass", said, worst_ulp=worst, curve=curve),
         None,
         args,
         None,
@@ -172,7 +175,8 @@ def _trouble(case: Case, trouble: Trouble, result, args: tuple, outcome: Outcome
         )
     status = "fail" if trouble.kind in ("finding", "refused") else "error"
     kind = None if trouble.kind in (*UNJUDGED, "timeout") else Quality.CORRECT
-    failed = result(status, trouble.message, details=trouble.details, kind=kind, cause=trouble.cause)
+    message = trouble.place + trouble.message
+    failed = result(status, message, details=trouble.details, kind=kind, cause=trouble.cause)
     return Judged(failed, trouble, args, None, outcome)
 
 

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import metadata
 
 import torch
@@ -14,14 +14,19 @@ from .exercise import Case, Exercise, Witness
 from .exercises import find
 from .fingerprint import fingerprint
 from .hidden import veiled, with_cases
+from .printing import few_lines
+from .progress import Progress
 from .quality import Quality, qualities
 from .report import CaseResult, Report
 from .runner import InProcess, Runner, Trouble, Unloadable
 from .sandbox import Budget, Isolated, Limits, Worker
+from .session import left_over, remember
 from .side_by_side import beside, emulated
 from .source import Answer, AnswerError, AnswerRefused, load
+from .where import Interrupted, interrupted
 from .witness import judge_witness
 
+remember()
 CONVENTIONS = ("course", "pytorch")
 HALF = 0.5  # the most that an answer gets which fails a case made for one of its exercise's bugs
 
@@ -52,10 +57,17 @@ def check(
     record = find(exercise)
     backend = choose_backend(record, backend, function)
     how = {"seed": seed, "compiler": compiler, "require": require, "conventions": conventions}
-    report = judge(record, backend, InProcess(function, record, backend), **how)
-    if report.environment["mode"] == "device" and backend == "triton":
-        again = emulated(function, record, lambda runner: judge(record, backend, runner, **how))
-        report = beside(report, again)
+    said = left_over(function, exercise, backend, record.backends)
+    runner = Unloadable(Trouble("unloadable", said)) if said else InProcess(function, record, backend)
+    try:
+        with Progress(exercise) as progress, few_lines():
+            how["at"] = progress.at
+            report = judge(record, backend, runner, **how)
+            if report.environment["mode"] == "device" and backend == "triton" and not said:
+                again = emulated(function, record, lambda runner: judge(record, backend, runner, **how))
+                report = beside(report, again)
+    except KeyboardInterrupt as error:  # hundreds of frames, of which the learner can use one
+        raise (error if isinstance(error, Interrupted) else interrupted(exercise, error)).with_traceback(None) from None
     if not report.passed and "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(report))
     return report
@@ -115,15 +127,19 @@ def judge(
     compiler: bool = True,
     require: Iterable[str] = tuple(Quality),
     conventions: str = "course",
+    at: Callable[[str], None] = lambda where: None,
 ) -> Report:
-    """The report on whatever ``runner`` calls. Nothing the runner hands back is believed before it is compared."""
+    """The report on whatever ``runner`` calls. Nothing the runner hands back is believed before it is compared.
+
+    at: is told what is under way.
+    """
     required = qualities(require)
     if conventions not in CONVENTIONS:
         raise ValueError(f"conventions are {' or '.join(map(repr, CONVENTIONS))}, not {conventions!r}")
     if isinstance(record, Witness):
         judged = judge_witness(record, runner)
     else:
-        judged = _judge_cases(record, backend, runner, seed, conventions)
+        judged = _judge_cases(record, backend, runner, seed, conventions, at)
     cases, troubles = [j.result for j in judged], [j.trouble for j in judged if j.trouble]
     stopped = next((trouble for trouble in troubles if trouble.kind in UNJUDGED), None)
     traffic = compiled = None
@@ -138,6 +154,7 @@ def judge(
         traffic, more = judge_traffic(record, judged)
         cases += more
     if backend == "triton" and compiler and _all_right(cases, required):
+        at("compiling for GPUs")
         compiled, more = judge_compile(_launches(judged), runner)
         cases += more
     needed = [c for c in cases if not c.bonus and c.status != "not-run"]
@@ -190,10 +207,13 @@ def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[str, bool | No
     return {quality.value: False if quality in failed else judged[quality] or None for quality in Quality}
 
 
-def _judge_cases(record: Exercise, backend: str, runner: Runner, seed: int, conventions: str) -> list[Judged]:
+def _judge_cases(
+    record: Exercise, backend: str, runner: Runner, seed: int, conventions: str, at: Callable[[str], None]
+) -> list[Judged]:
     """Every case in order; after a trouble that no other case can mend, or that takes its time, the rest is not run."""
     judged: list[Judged] = []
     for number, case in enumerate(record.cases):
+        at(f"case {number + 1} of {len(record.cases)}, {'one of your teacher' if case.hidden else case.name}")
         one = judge_case(record, case, backend, runner, arguments(case, number, seed), conventions)
         judged.append(veiled(record, one) if case.hidden else one)
         if one.trouble and _is_last(case, one.trouble):

@@ -3,7 +3,7 @@ only if proven so.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -34,6 +34,9 @@ class Comparison:
     wrong: torch.Tensor | None = None
     worst: float = 0.0
     used: float = 0.0  # the largest share of the tolerance that an element takes
+    error_there: float = 0.0  # of that element, in ulp
+    allowed_there: float = 0.0
+    step_there: float = 1.0  # one ulp there
     failure: Failure | None = None
 
 
@@ -90,12 +93,17 @@ def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[s
     right = (error <= allowed) | ~judged
     error = error.masked_fill(~judged, 0.0)
     worst = float(error.max()) if error.numel() else 0.0
+    if right.all() and not error.numel():
+        return Comparison(error=error, wrong=~right)
     if right.all():
-        used = float((error / allowed).nan_to_num().max()) if error.numel() else 0.0
-        return Comparison(error=error, wrong=~right, worst=worst, used=used)
-    return Comparison(
-        error=error, wrong=~right, worst=worst, failure=_failure(name, actual, exact, error, ~right, inputs)
-    )
+        shares = (error / allowed).nan_to_num().flatten()
+        most = int(shares.argmax())
+        there = (float(t.flatten()[most]) for t in (shares, error, allowed, ulp_size(exact, dtype).expand(exact.shape)))
+        return Comparison("", error, ~right, worst, *there)
+    failure = _failure(name, actual, exact, error, ~right, inputs)
+    step = float(ulp_size(exact, dtype).expand(exact.shape)[failure.index])
+    failure = replace(failure, allowed=float(allowed[failure.index]), step=step)
+    return Comparison(error=error, wrong=~right, worst=worst, failure=failure)
 
 
 def unlike(name: str, actual: torch.Tensor, shape: torch.Size, dtype: torch.dtype) -> str:

@@ -28,6 +28,11 @@ KERNELS = 32
 MEMORY, TRAFFIC, COMPILE = "peak memory", "memory traffic", "compiles for a GPU"
 _IN_PARTS = "Which tensor is the largest? Make a part of it, use it, and make the next part in its place."
 LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
+_ACCEPTED = "The emulator runs Python; a GPU runs what Triton's compiler accepts."
+_PRINTS = (
+    "Python's print of a block works in the emulator alone: take it out, or write "
+    '`tl.device_print("name", block)`, which a GPU can do, too.'
+)
 
 
 def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
@@ -126,7 +131,9 @@ def judge_compile(launches: list, runner: Runner) -> tuple[dict, list[CaseResult
         report = compiler.report(known, limit=kernels)
     if report["status"] == "not-run":
         return _not_run(report["reason"])
-    hint = "The emulator runs Python; a GPU runs what Triton's compiler accepts." if report["status"] == "fail" else ""
+    hint = ""
+    if report["status"] == "fail":
+        hint = _PRINTS if "`print(" in report["reason"] else _ACCEPTED
     kind = Quality.PORTABLE if report["status"] == "pass" or _somewhere(report["targets"]) else Quality.CORRECT
     return report, [CaseResult(COMPILE, report["status"], False, report["reason"], "", hint, kind=kind)]
 

@@ -75,7 +75,7 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
         case(
             "no rows",
             shaped(0, 33),
-            "No rows go in, no rows come out. What does your check of the labels do with none?",
+            "No rows go in, no rows come out. Do you ask for the largest of none, among the logits or the labels?",
         ),
         case("one row", shaped(1, 515), "A batch of one row is a batch like any other."),
         case(
@@ -128,6 +128,7 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
     cases += [
         case(f"{v} class{'es'[: 2 * (v > 1)]}", shaped(5, v, view=lambda x: x - 20.0), hint) for v, hint in CLASSES
     ]
+    cases += [case(_word(dtype), shaped(6, 384, dtype), CONVERT) for dtype in HALVES]  # before the layouts of halves
     cases += [
         case("many rows", shaped(300, 6), "300 rows. Does every one get its result?"),
         case(
@@ -150,7 +151,6 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
         ),
     ]
     cases.append(case(BEYOND, shaped(3, 70, torch.bfloat16, view=far_apart), BEYOND_HINT))
-    cases += [case(_word(dtype), shaped(6, 384, dtype), CONVERT) for dtype in HALVES]
     cases.append(
         case("NaN in one row", _one_nan, "NaN in gives NaN out, in its own row. The other rows know nothing of it.")
     )

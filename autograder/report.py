@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import os
 from dataclasses import dataclass, fields, is_dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ class Failure:
     index: where it is in the output. ulp: distance from ``expected`` in ulp of the output's dtype, infinity where
     NaN or infinity disagree. wrong, total: how many elements lie outside the tolerance, of how many.
     inputs: the value, at that index, of every input that has the output's shape.
+    allowed: the tolerance there, in ulp. step: one ulp there. Both NaN where they are not known.
     """
 
     output: str
@@ -27,6 +29,8 @@ class Failure:
     wrong: int
     total: int
     inputs: dict[str, float]
+    allowed: float = math.nan
+    step: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,16 @@ class Report:
         from . import text
 
         return text.render(self, color=False)
+
+    def _repr_pretty_(self, printer, cycle: bool) -> None:  # what IPython prints where it cannot show HTML
+        printer.text(str(self))
+
+    def _ipython_display_(self) -> None:
+        """Nothing where nbgrader runs the notebook, which takes the output of a check for points; else IPython asks for
+        the other forms.
+        """
+        if "NBGRADER_EXECUTION" not in os.environ:
+            raise NotImplementedError
 
     def _repr_html_(self) -> str:
         from . import html

@@ -70,12 +70,17 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
     def rows(*means_and_scales: tuple[float, float], n: int = 100):
         return lambda generator: offset(generator, list(means_and_scales), n)
 
+    def wide(lengths) -> list[Case]:
+        rows_with_means = ((200.0, ORDINARY), (-70.0, 90.0), (5.0, 50.0))
+        return [case(f"{n} column{'s'[: n > 1]}", rows(*rows_with_means, n=n), hint) for n, hint in lengths]
+
     cases = [
         case(
             "ordinary values",
             shaped(7, 128),
             "Begin here: 7 rows of 128 random float32 values. Compare with the formula, row by row.",
         ),
+        *wide(PADDED),  # before the cases in which what padding lanes do would pass for something else
         case(
             "constant rows",
             lambda generator: torch.tensor([3.0, 0.0, -0.1, 700.0]).unsqueeze(-1).repeat(1, 60),
@@ -106,10 +111,7 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
         ),
         case("one outlier", _outlier, "One element is a million times the others. They still have a right value."),
     ]
-    cases += [
-        case(f"{n} column{'s'[: n > 1]}", rows((200.0, ORDINARY), (-70.0, 90.0), (5.0, 50.0), n=n), hint)
-        for n, hint in LENGTHS
-    ]
+    cases += wide(LENGTHS)
     cases += [
         case(
             "4096 columns",
@@ -120,6 +122,16 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
             "a row longer than a block",
             shaped(1, 20_011),
             "20,011 columns: a block of 1024, 4096 or 16384 is too short.",
+        ),
+        case(
+            "float16",
+            shaped(6, 384, torch.float16, HALF),
+            "Convert to float32 first, compute there, and round once at the end.",
+        ),
+        case(
+            "bfloat16",
+            shaped(6, 384, torch.bfloat16, HALF),
+            "Convert to float32 first, compute there, and round once at the end.",
         ),
         case("80 rows", shaped(80, 6), "80 rows. Does every row find a program?"),
         case("one row", shaped(1, 515), "A matrix of one row is a matrix like any other."),
@@ -139,16 +151,6 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
         ),
         case(BEYOND, shaped(3, 70, torch.float16, HALF, view=far_apart), BEYOND_HINT),
         case(
-            "float16",
-            shaped(6, 384, torch.float16, HALF),
-            "Convert to float32 first, compute there, and round once at the end.",
-        ),
-        case(
-            "bfloat16",
-            shaped(6, 384, torch.bfloat16, HALF),
-            "Convert to float32 first, compute there, and round once at the end.",
-        ),
-        case(
             "float16 values of 300",
             shaped(4, 200, torch.float16, 300.0),
             "300² is 90,000, and the largest float16 is 65,504. In which dtype do you square?",
@@ -164,10 +166,12 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
     return tuple(cases)
 
 
-LENGTHS = (
-    (1, "A row of one element: its variance is 0."),
+PADDED = (
     (3, "Rows of 3 elements in a block of 4: what does the fourth lane add to each of your sums?"),
     (17, "Rows of 17 elements in a block of 32: what do the other 15 lanes add to each of your sums?"),
+)
+LENGTHS = (
+    (1, "A row of one element: its variance is 0."),
     (127, "Rows of 127 elements: one lane of the block holds nothing. Does it add to a sum?"),
     (1000, "Rows of 1000 elements fill no block whose size is a power of two: look at the masks."),
     (1025, "One element more than 1024. Is it read, is it counted, is it written?"),

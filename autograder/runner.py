@@ -5,9 +5,10 @@ verdict stay with the caller. `InProcess` calls a function that lives in this ve
 debugger).
 """
 
+import inspect
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -25,8 +26,11 @@ from .launches import plain_launches
 from .method import NoLaunches, Refused, Watch, WatchFunctions
 from .operators import is_permitted
 from .peak import Peak
-from .source import trace
+from .source import is_stub, trace
+from .where import interrupted, line_of
 from .written import Written
+
+STUB = "not implemented yet"
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Trouble:
     error: str = ""  # the exception's class name where kind is "raised"
     cause: str = ""  # `Finding.cause` where kind is "finding"
     cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
+    place: str = ""  # begins the sentence where kind is "raised": the function, and its line that failed
 
 
 @dataclass
@@ -111,6 +116,7 @@ class InProcess:
         ensure_runnable(backend)
         self.copy = copy
         self.function, self.exercise, self.backend = function, exercise, backend
+        self.answer = inspect.unwrap(function)
         if isinstance(exercise, Exercise):
             self.function = with_gradient(exercise, function)
         self.names = exercise.parameters if isinstance(exercise, Witness) else tuple(o.name for o in exercise.outputs)
@@ -176,8 +182,15 @@ class InProcess:
                 trouble = Trouble("refused", str(refusal))
             except EmulatorError as error:
                 trouble = Trouble("finding", str(error), trace(error), cause=error.finding.cause)
+            except KeyboardInterrupt as error:
+                raise interrupted(self.exercise.name, error) from None
             except (Exception, SystemExit) as error:
-                trouble = Trouble("raised", f"{type(error).__name__}: {error}", trace(error), type(error).__name__)
+                kind, name = type(error).__name__, self.exercise.name
+                trouble = Trouble("raised", f"{kind}: {error}", trace(error), kind)
+                if kind == "NotImplementedError" and is_stub(self.answer):
+                    trouble = Trouble("stub", STUB)
+                elif line := line_of(error):
+                    trouble = replace(trouble, place=f"`{name}` fails in {line}: ")
         verdict = launches.verdict or watch.verdict or functions.verdict
         if verdict:  # also where the answer caught the refusal and went on
             trouble = Trouble("refused", verdict)
@@ -190,8 +203,10 @@ class InProcess:
     def _complaint(self, result, args: tuple, emulator: Emulator | Device) -> Trouble | None:
         """What is wrong with the result before any value is looked at."""
         name = self.exercise.name
+        if result is None and is_stub(self.answer):
+            return Trouble("stub", STUB)
         if result is None:
-            return Trouble("stub", "not implemented yet")
+            return Trouble("raised", f"`{name}` returns nothing (None). Does every way through it end with `return`?")
         if emulator.launches and self.backend == "torch":
             return Trouble("refused", f"This `{name}` launches a Triton kernel; run the PyTorch answer's cell again.")
         # Where one input is empty there may be nothing to launch: no rows, and weights that wait for them.

@@ -24,7 +24,8 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
     names = ("a valid input", "right code is right on it", f"{record.bug.who} is wrong on it")
     outcome = runner.call(())
     if outcome.trouble:
-        first = _case(names[0], "error", outcome.trouble.message, record, details=outcome.trouble.details)
+        said = outcome.trouble.place + outcome.trouble.message
+        first = _case(names[0], "error", said, record, details=outcome.trouble.details)
         first = replace(first, kind=None if outcome.trouble.kind in UNJUDGED else first.kind)
         return [
             Judged(first, outcome.trouble),
@@ -39,7 +40,8 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
         said = " ".join(str(error).split())[:200]
         complaint = f"{record.exercise.name} cannot take this input ({type(error).__name__}: {said})."
     rest = [Judged(_case(n, "not-run", "The input is not valid.", record)) for n in names[1:]]
-    return [Judged(_case(names[0], "fail", complaint, record)), *rest]
+    invalid = replace(_case(names[0], "fail", complaint, record), hint="")  # which is about valid inputs
+    return [Judged(invalid), *rest]
 
 
 def _judged(record: Witness, args: tuple, names: tuple[str, str]) -> list[Judged]:

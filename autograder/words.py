@@ -11,6 +11,7 @@ from .quality import Quality
 from .report import CaseResult, Failure, Report
 
 STUB = "not implemented yet"
+MOSTLY_ULP = 64.0  # ulp: a larger tolerance has an absolute part that is most of it
 SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 
 
@@ -126,7 +127,28 @@ def went_in(failure: Failure) -> str:
 
 def off_by(failure: Failure) -> str:
     got, expected = kind(failure.got), kind(failure.expected)
-    return f"{got} where {expected} belongs" if got != expected else ulp(failure.ulp)
+    if got != expected:
+        return f"{got} where {expected} belongs"
+    return distance(failure.ulp, failure.allowed, failure.step)
+
+
+def distance(error: float, allowed: float, step: float) -> str:
+    """How far off, and how far is allowed: in ulp, or in plain numbers where the absolute part of the tolerance is most
+    of it. error, allowed: in ulp. step: one ulp.
+    """
+    if not math.isfinite(error) or not math.isfinite(allowed):
+        return ulp(error)
+    if allowed <= MOSTLY_ULP:
+        return f"{ulp(error)}, where {allowed:.3g} {'is' if allowed == 1 else 'are'} allowed"
+    return (
+        f"{error * step:.2g}, where {allowed * step:.2g} is allowed; not counted in ulp, because the result is close "
+        "to 0 beside the terms it is computed from"
+    )
+
+
+def used(share: float, error: float, allowed: float, step: float) -> str:
+    """The same of a result that is right, after the share of the tolerance that it takes."""
+    return f"{share:.0%} of the tolerance at most: {distance(error, allowed, step)}" if error else "exact"
 
 
 def kind(value: float) -> str:

@@ -87,24 +87,66 @@ def _envelope(y: np.ndarray) -> np.ndarray:
     return np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1).max(axis=1)
 
 
-def tiles(n: int, block: int) -> None:
-    """How programs share ``n`` elements in blocks: one row of cells a program, grey where the mask is false."""
-    programs = -(-n // block)
-    title = f"n = {n}, BLOCK = {block}: a grid of {programs} programs"
-    ax = axes("offset", "", title, y=(0.2 - programs, 1), height=0.9 + 0.45 * programs)
-    for program in range(programs):
-        for lane in range(block):
-            offset = program * block + lane
-            inside = offset < n
-            face, edge = ("#d6e6f2", RIGHT) if inside else ("#eeeeee", QUIET)
-            ax.add_patch(plt.Rectangle((offset, -program), 0.92, 0.8, facecolor=face, edgecolor=edge))
-            ax.text(offset + 0.46, 0.4 - program, str(offset), ha="center", va="center", color=INK if inside else QUIET)
-    ax.axvline(n - 0.04, color=WRONG, linewidth=1.2, linestyle="--")
-    ax.text(n + 0.1, 0.4, "mask is False: nobody's memory", color=WRONG, va="center")
-    ax.set(xlim=(-0.2, max(programs * block, n + 7)), xticks=[])
-    ax.set_yticks([0.4 - p for p in range(programs)], [f"program {p}" for p in range(programs)])
-    ax.tick_params(left=False)
+def online_softmax(scores, block: int, *, guard: bool) -> None:
+    """The online softmax on its way over one row of scores, block by block: the running maximum as a step, and under
+    each block the maximum, the factor e^(old - new) and the sum. guard: whether -inf - -inf is avoided.
+    """
+    scores = _numbers(scores)
+    finite = scores[np.isfinite(scores)]
+    floor = min(finite, default=0.0) - 1.5
+    ax = axes("key", "score", "One row of scores, a block at a time", y=(floor - 3.2, max(finite, default=0.0) + 0.8))
+    top, total = -np.inf, 0.0
+    for start in range(0, len(scores), block):
+        part = scores[start : start + block]
+        middle, new = start + (len(part) - 1) / 2, max(top, part.max())
+        with np.errstate(invalid="ignore"):
+            shift = 0.0 if guard and new == -np.inf else new
+            keep = np.exp(top - shift)
+            top, total = new, total * keep + np.exp(part - shift).sum()
+        _online_block(ax, start, part, top, floor)
+        text = f"max {top:.1f}\nfactor {keep:.2f}\nsum {total:.2f}"
+        colour = WRONG if np.isnan(total) else INK
+        ax.text(middle, floor - 0.3, text.replace("-inf", "−∞"), ha="center", va="top", color=colour, fontsize=9)
+    ax.set(xticks=range(len(scores)), xlim=(-0.6, len(scores) - 0.4))
+
+
+def _online_block(ax: Axes, start: int, part: np.ndarray, top: float, floor: float) -> None:
+    """Scores as bars, those of minus infinity as crosses on the floor; the maximum after this block as a line."""
+    keys = np.arange(start, start + len(part))
+    seen = np.isfinite(part)
+    ax.bar(keys[seen], part[seen] - floor, bottom=floor, color="#d6e6f2", edgecolor=RIGHT)
+    ax.plot(keys[~seen], np.full((~seen).sum(), floor + 0.3), "x", color=QUIET)
+    if np.isfinite(top):
+        ax.plot([start - 0.5, start + len(part) - 0.5], [top, top], color=CURE, linewidth=2.5)
+    if start:
+        ax.axvline(start - 0.5, color=QUIET, linewidth=0.8, linestyle="--")
+
+
+def attention_tiles(queries: int, length: int, keys: int, block: int, *, causal: bool) -> None:
+    """The scores of one head as a grid, a program a band of rows: blue where a query sees a key, white where a tile is
+    computed and masked, grey where it is not computed at all. A red query sees no key.
+    """
+    ax = axes("key", "query", f"{queries} queries, {length} of {keys} keys, tiles of {block} by {block}", y=(0, 1))
+    rows, cols = np.arange(queries)[:, None], np.arange(keys)[None, :]
+    seen = (cols < length) & ((cols <= rows + length - queries) | (not causal))
+    for i in range(queries):
+        for j in range(keys):
+            band = slice(i // block * block, i // block * block + block)
+            needed = seen[band, j // block * block :].any()
+            face = "#d6e6f2" if seen[i, j] else "white" if needed else "#e4e4e4"
+            ax.add_patch(plt.Rectangle((j, i), 0.94, 0.9, facecolor=face, edgecolor=RIGHT if seen[i, j] else QUIET))
+        if not seen[i].any():
+            ax.text(-0.3, i + 0.45, "no key", color=WRONG, ha="right", va="center", fontsize=8)
+    for edge in range(0, queries + 1, block):
+        ax.axhline(edge - 0.05, color=INK, linewidth=1.4)
+    for edge in range(0, keys + 1, block):
+        ax.axvline(edge - 0.03, color=INK, linewidth=0.8)
+    bands = range(-(-queries // block))
+    ax.set(xlim=(-1.6, keys + 0.1), ylim=(queries + 0.1, -0.2), xticks=np.arange(keys) + 0.45)
+    ax.set_xticklabels([str(j) for j in range(keys)])
+    ax.set_yticks([min((p + 0.5) * block, (p * block + queries) / 2) for p in bands], [f"program {p}" for p in bands])
     ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
 
 
 def drawing(name: str) -> SVG:

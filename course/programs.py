@@ -42,6 +42,7 @@ class _Recorder(Emulator):
     """An emulator that also writes down every block of addresses before it is checked."""
 
     story = Story()
+    together = False  # the picture tells programs apart, so they run one after the other
 
     def begin(self, launch):
         access = super().begin(launch)

@@ -13,15 +13,15 @@ import torch
 
 from .cross_entropy import check_labels, cross_entropy_backward, losses
 from .language import tl, triton
+from .matmul import product_of_tiles
 
 # %% linear_cross_entropy
 
 
 @triton.jit
-def matmul_kernel(
+def add_product_kernel(
     a_ptr, b_ptr, add_ptr, c_ptr, count_ptr, M, N, K, a_row, a_col, b_row, b_col,
-    INNER: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
-):  # fmt: skip
+    INNER: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):  # fmt: skip
     """Program (i, j) does tile (i, j) of C = A @ B, or of C = add + A @ B. add and C: (M, N), contiguous.
 
     count_ptr: None, or how many rows of A (if INNER, of B) count. A tile without one is 0, and nothing is read for it.
@@ -29,24 +29,19 @@ def matmul_kernel(
     rows = (tl.program_id(0).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M))[:, None]
     cols = (tl.program_id(1).to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N))[None, :]
     inside = (rows < M) & (cols < N)
-    total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     depth = K
     if count_ptr is not None:
         count = tl.load(count_ptr).to(tl.int32)
         depth = tl.minimum(K, count) if INNER else tl.where(tl.program_id(0) * BLOCK_M < count, K, 0)
-    for start in range(0, depth, BLOCK_K):
-        k = (start + tl.arange(0, BLOCK_K)).to(tl.int64)
-        a = tl.load(a_ptr + rows * a_row + k[None, :] * a_col, mask=(rows < M) & (k[None, :] < depth), other=0.0)
-        b = tl.load(b_ptr + k[:, None] * b_row + cols * b_col, mask=(k[:, None] < depth) & (cols < N), other=0.0)
-        if a_ptr.dtype.element_ty != b_ptr.dtype.element_ty:
-            a, b = a.to(tl.float32), b.to(tl.float32)
-        total = tl.dot(a, b, total, input_precision="ieee")  # the default rounds float32 to 11 bits
+    total = product_of_tiles(
+        a_ptr, b_ptr, rows, cols, M, N, depth, a_row, a_col, b_row, b_col, BLOCK_M, BLOCK_N, BLOCK_K
+    )  # fmt: skip
     if add_ptr is not None:
         total += tl.load(add_ptr + rows * N + cols, mask=inside, other=0.0)
     tl.store(c_ptr + rows * N + cols, total.to(c_ptr.dtype.element_ty), mask=inside)
 
 
-def matmul(a, b, c, add=None, count=None, inner=False):
+def add_product(a, b, c, add=None, count=None, inner=False):
     """Writes a @ b into c, or add + a @ b, where add may be c itself. a: (M, K), b: (K, N), any strides.
 
     count: how many rows of a, or (inner) of b, count: a scalar on the device. The others come last.
@@ -54,7 +49,7 @@ def matmul(a, b, c, add=None, count=None, inner=False):
     (M, K), N = a.shape, b.shape[1]
     depth = 32 if a.dtype == b.dtype != torch.float32 else 16  # what fits into the registers
     grid = (triton.cdiv(M, 64), triton.cdiv(N, 64))
-    matmul_kernel[grid](
+    add_product_kernel[grid](
         a, b, add, c, count, M, N, K, *a.stride(), *b.stride(),
         INNER=inner, BLOCK_M=64, BLOCK_N=64, BLOCK_K=depth, num_warps=8,
     )  # fmt: skip
@@ -87,16 +82,16 @@ def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None, count=No
         left = None if count is None else count - start
         x, y = hidden.index_select(0, rows), labels.index_select(0, rows)
         logits = torch.empty(len(rows), V, dtype=torch.float32, device=device)
-        matmul(x, weight.t(), logits, count=left)
+        add_product(x, weight.t(), logits, count=left)
         losses_here, lse = losses(logits, y, ignore_index)
         loss[here].copy_(losses_here)
         if dloss is not None:
             dlogits = cross_entropy_backward(dloss[here], logits, y, lse, ignore_index)
             dx = torch.empty_like(x)
-            matmul(dlogits, weight, dx, count=left)
+            add_product(dlogits, weight, dx, count=left)
             dhidden.index_copy_(0, rows, dx)
             out, add = dweight if start + size >= n else total, total if start else None
-            matmul(dlogits.t(), x, out, add, left, inner=True)
+            add_product(dlogits.t(), x, out, add, left, inner=True)
     return loss, dhidden if dloss is not None else None, dweight if dloss is not None else None
 
 

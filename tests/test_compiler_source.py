@@ -162,6 +162,16 @@ def test_helpers_of_other_modules_and_reexported_triton(monkeypatch):
     assert row["status"] == "not-run" and "doubled is imported from common: paste the function" in row["message"]
 
 
+def test_a_helper_of_another_module_that_names_triton_only_where_a_parameter_is_declared(monkeypatch):
+    helper = "@triton.jit\ndef scaled(v, TWICE: tl.constexpr):\n    if TWICE:\n        v = v * 2.0\n    return v\n"
+    monkeypatch.setitem(sys.modules, "common", load(HEADER + helper))
+    source = HEADER + "from common import scaled\n" + BODY.format("y = scaled(x, True)")
+    x = torch.zeros(1024)
+    launch = launch_of(load(source).kernel, (x, x, 1024), {"BLOCK": 1024}, source)
+    row = row_of(compile_report([launch], SM_90))
+    assert row["status"] == "pass", row
+
+
 PYTHON_IN_A_KERNEL = {  # what only the interpreter runs -> a word of the reason
     "y = [x, x]; y.append(x); y = y[0] + y[2]": "append",
     "y = {'two': 2.0}['two'] * x": "Dict",

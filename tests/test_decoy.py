@@ -25,6 +25,7 @@ SAME = {
     "no columns",
     "infinity and NaN",
     "no token",
+    "K is 0",
     "a micro-batch without tokens",
     "num_items = 0",
     "num_items = tensor(0)",

@@ -182,6 +182,18 @@ def secrets(text: str) -> list[str]:
     return [line.strip() for block in blocks for line in block.split("\n") if len(line.strip()) > 4]
 
 
+ANSWERS = re.compile(
+    r"graded_kernels[.]solutions|graded_kernels[.]kernels(?![.]wild)|graded_kernels import .*(solutions|kernels)"
+)
+
+
+@each_chapter
+def test_release_imports_no_answer(name, released):
+    """An import is enough to read the answer: `inspect.getsource` shows it. What shipped with a bug may be imported."""
+    cells = read(released / name / f"{name}.ipynb").cells
+    assert not [line for cell in cells for line in cell.source.splitlines() if ANSWERS.search(line)]
+
+
 # The learner's own copies.
 
 

@@ -3,6 +3,8 @@
 import matplotlib
 import pytest
 import torch
+import triton
+import triton.language as tl
 from graded_kernels.course import programs
 from graded_kernels.kernels import floats
 from graded_kernels.kernels.wild.floats import axpy_no_mask
@@ -46,3 +48,23 @@ def test_picture_is_red_out_of_bounds_and_grey_where_masked_off(launch, red, gre
     colours = [patch.get_facecolor() for patch in plt.gca().patches]
     assert colours.count(to_rgba(programs.RED)) == red
     assert colours.count(to_rgba(programs.GREY)) == grey
+
+
+@triton.jit
+def tile_kernel(x_ptr, y_ptr, M, N, x_row, x_col, TILE: tl.constexpr):
+    rows = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    cols = tl.program_id(1) * TILE + tl.arange(0, TILE)
+    mask = (rows[:, None] < M) & (cols[None, :] < N)
+    x = tl.load(x_ptr + rows[:, None] * x_row + cols[None, :] * x_col, mask=mask, other=0.0)
+    tl.store(y_ptr + rows[:, None] * N + cols[None, :], x, mask=mask)
+
+
+def test_programs_of_a_two_dimensional_grid_are_told_apart():
+    def launch():
+        x, y = torch.arange(15.0).reshape(5, 3).t(), torch.empty(3, 5)
+        tile_kernel[(2, 3)](x, y, 3, 5, *x.stride(), TILE=2)
+
+    story = programs.watch(launch)
+    assert sorted({t.program for t in story.touches}) == list(range(6)) and story.error == ""
+    load, store = story.of(0)
+    assert (load.offsets, store.offsets) == ((0, 3, 1, 4), (0, 1, 5, 6))  # down a column of x is along its memory

@@ -147,7 +147,7 @@ class Emulator:
         first, missing, total = int(empty.argmax()), int(empty.sum()), tensor.numel()
         index = tuple(int(i) for i in np.unravel_index(first, tensor.shape))
         if missing == total:
-            text = f"Nobody wrote {name} ({count(total, 'element')}). Store the kernel's result in it."
+            text = f"Nobody wrote {name} ({count(total, 'element')}). {self._nobody()}"
         else:
             text = (
                 f"{count(missing, 'element')} of {name} ({total:,} in all) {'was' if missing == 1 else 'were'} never "
@@ -155,6 +155,15 @@ class Emulator:
                 "cuts off its end."
             )
         return Finding("unwritten", text, "", name, first)
+
+    def _nobody(self) -> str:
+        idle = next((launch for launch in self._launches if not all(launch.grid)), None)
+        if idle is None:
+            return "Store the kernel's result in it."
+        return (
+            f"`{idle.name}` was launched on a grid of {idle.grid}: no program at all. `n // BLOCK` rounds down, and is "
+            "0 for a tensor smaller than a block; `triton.cdiv(n, BLOCK)` rounds up."
+        )
 
     # Called by the patched interpreter.
 

@@ -130,7 +130,7 @@ class AddressSpace:
             if region.real <= address < region.real + region.nbytes:
                 return region
         for thing in gc.get_objects():
-            if type(thing) in (torch.Tensor, torch.nn.Parameter) and thing.device.type == "cpu" and thing.numel():
+            if type(thing) in (torch.Tensor, torch.nn.Parameter) and _has_memory(thing):
                 if 0 <= address - thing.data_ptr() < thing.untyped_storage().nbytes():
                     region = Region("a stored address", thing, 0, thing.element_size(), thing.shape, thing.stride())
                     region.virtual = region.real
@@ -201,3 +201,8 @@ def distinct(offsets: np.ndarray) -> int:
 
 def _between(addresses: np.ndarray, region: Region) -> np.ndarray:
     return (addresses >= np.uint64(region.real)) & (addresses < np.uint64(region.real + region.nbytes))
+
+
+def _has_memory(tensor: torch.Tensor) -> bool:
+    """Whether the elements lie in this process: not of sparse and other tensors without a storage, nor on a device."""
+    return tensor.layout == torch.strided and tensor.device.type == "cpu" and tensor.numel() > 0

@@ -1,4 +1,4 @@
-"""GELU in its two forms. Case: rasbt/LLMs-from-scratch#475, and pytorch/pytorch#187806 for the tails."""
+"""GELU in its two forms. Cases: apache/tvm#16188, which lost the factor x; pytorch/pytorch#187806 for the tails."""
 
 import math
 
@@ -90,8 +90,8 @@ def in_tanh_form(function, who, thread, story, seen_by="tanh: ordinary values"):
 TEN_TIMES = in_tanh_form(
     wild.gelu_ten_times_the_cubic,
     "tanh-GELU with 0.44715",
-    "one zero short; the symptom is that of rasbt/LLMs-from-scratch#475",
-    "Written 0.44715, the constant 0.044715 is ten times too large. The curve stays smooth and almost right.",
+    "a constructed bug: one zero short of 0.044715",
+    "The constant is ten times too large. The curve stays smooth, and a language model's text still makes sense.",
 )
 WILD = (
     TEN_TIMES,

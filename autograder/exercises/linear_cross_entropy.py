@@ -162,16 +162,20 @@ CASES = (
     Case("large logits", _batch(9, 16, 40, scale=100.0), "Logits of hundreds: e^x overflows from 88.7 on."),
     Case("a nearly certain label", _certain(torch.float32), "p of the label is up to 1 - 1e-6."),
     Case("1 class", _batch(5, 8, 1), "One class: the loss is 0."),
-    Case("17 classes", _batch(20, 8, 17), "17 classes and 20 rows fill no tile of 16 or 32: look at the masks."),
+    Case(
+        "17 classes",
+        _batch(20, 8, 17),
+        "20 rows and 17 classes: more than one chunk or tile of 16, the last not full. Does each add its share?",
+    ),
     Case("1000 classes", _batch(18, 8, 1000), "1000 classes: more than one tile."),
     Case("one feature", _batch(20, 1, 19), "One feature: the inner dimension of the product is 1."),
     Case("75 features", _batch(20, 75, 19), "75 features fill no tile of 16, 32 or 64: look at the inner loop's mask."),
     Case(
         "every second column", _batch(12, 16, 40, view=lambda x: x[:, ::2]), "The strides of the last dimension are 2."
     ),
-    Case(BEYOND, _far, BEYOND_HINT),
     Case("float16", _batch(21, 24, 50, torch.float16), CONVERT),
     Case("bfloat16", _batch(21, 24, 50, torch.bfloat16), CONVERT),
+    Case(BEYOND, _far, BEYOND_HINT),
     *(
         Case(
             f"a nearly certain label, {str(dtype).removeprefix('torch.')}",

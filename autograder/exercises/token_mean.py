@@ -76,7 +76,7 @@ CASES = (
     Case(
         "some rows ignored",
         _rows(20, 0, 2, 3, 5, 8, 13),
-        "Divide by the number of rows that count, not by that of all rows.",
+        "A row that is ignored is neither in the sum nor in the number: also its gradient is 0.",
     ),
     Case(
         "mostly padding",

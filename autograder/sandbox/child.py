@@ -168,7 +168,7 @@ class Repeated:
     """An answer that is called more than once: no result may lie in the memory of an earlier one."""
 
     def __init__(self, function):
-        self.function = function
+        self.function = self.__wrapped__ = function
         self.held: list[torch.Tensor] = []
 
     def __call__(self, *args):

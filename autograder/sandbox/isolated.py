@@ -20,6 +20,7 @@ from ..source import Answer
 from . import buffers, kernels, results
 from .buffers import Layout, Shared
 from .compiler import Compiler
+from .confine import SLACK
 from .proof import Call, Known, Proof
 from .status import Status, clean
 from .watch import SHOWN, Budget, Ended, Limits, Task
@@ -119,7 +120,7 @@ class Isolated:
         they are asked for. shapes: of the outputs, which the oracle would take far more memory to tell.
         """
         self._shapes[_layout_key(args)] = results.laid_out(self.record, args, shapes)
-        limits = replace(self.limits, memory=min(memory, self.limits.memory))
+        limits = replace(self.limits, memory=min(memory, self.limits.memory), grace=SLACK)
         return self._ask(dict(self._job), [Call(args, 0)], limits)[0][0]
 
     def _called(self, args: tuple, shuffle: int | None, decoy: Callable[[], Decoy], fill: float | None = None) -> Known:

@@ -118,7 +118,8 @@ def _trouble(said) -> Trouble | None:
     if kind not in KINDS:
         raise TypeError("unknown trouble")
     message, details = _text(said["message"], SENTENCE), _text(said["details"], DETAILS)
-    return Trouble(kind, message, details, _text(said["error"], 100), _text(said["cause"], SENTENCE))
+    error, cause = _text(said["error"], 100), _text(said["cause"], SENTENCE)
+    return Trouble(kind, message, details, error, cause, place=_text(said["place"], SENTENCE))
 
 
 def _findings(said) -> tuple[Finding, ...]:

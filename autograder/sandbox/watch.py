@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from . import linux
-from .confine import SLACK
 
 _TICK = 0.02
 _STUBBORN = 60.0  # seconds in which a killed process ends, on a busy machine, too
@@ -31,7 +30,8 @@ class Limits:
     seconds: processor time of one call, loading the answer included. total_seconds: of all calls; later ones are not
     made. wall_factor: how many times as long each of them may take by the clock: what sleeps or waits ends, too, and a
     machine that is busy with something else ends nothing. memory: bytes an answer may hold beside its inputs and
-    outputs. printed: bytes that one call may print.
+    outputs. grace: bytes beyond these that the watch lets pass; the limit of the process itself stays as it is.
+    printed: bytes that one call may print.
     """
 
     seconds: float = 20.0
@@ -39,6 +39,7 @@ class Limits:
     memory: int = 2 << 30
     printed: int = 1 << 20
     wall_factor: float = 10.0
+    grace: int = 0
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Child:
     def __init__(self, handle: int, task: Task, limits: Limits, budgets: Sequence[Budget]):
         self.handle, self.task, self.limits, self.budgets = handle, task, limits, budgets
         self.pid = linux.pid_of(handle)
-        self.most = (linux.resident(self.pid) or 0) + limits.memory + SLACK + 2 * task.shared
+        self.most = (linux.resident(self.pid) or 0) + limits.memory + limits.grace + 2 * task.shared
         self.started, self.used = time.monotonic(), 0.0
         self.killed: Broken | None = None
         self.killed_at, self.begun = 0.0, 0

@@ -1,8 +1,7 @@
 """GELU as it has been written down wrong: one slip a function. Every operation is rounded to the dtype of its input.
 
 Each takes the place of one form, "tanh" or "none", and leaves the other right, unless its docstring says otherwise.
-Those without a thread are slips of the pen that leave a smooth curve. A reader's own code that made GPT-2 talk nonsense
-(github.com/rasbt/LLMs-from-scratch/issues/475, 2025-01-09) was never shown; this is what such a line can look like.
+Those without a thread are constructed: slips of the pen that leave a smooth curve. None is known to have shipped.
 """
 
 import math

@@ -112,7 +112,8 @@ class Scene:
 
     def _state(self) -> list:
         files = sorted(self.folder.rglob("*"))
-        return [(f.name, os.lstat(f)[:8], f.read_bytes() if f.is_file() else b"") for f in files]
+        facts = [(os.lstat(f)[:7], os.lstat(f)[8:10]) for f in files]  # not when it was read: this reads it, too
+        return [(f.name, *fact, f.read_bytes() if f.is_file() else b"") for f, fact in zip(files, facts, strict=True)]
 
     def _traces(self) -> list[str]:
         import torch

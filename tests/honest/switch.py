@@ -10,8 +10,8 @@ import triton.language as tl
 @triton.jit
 def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr, EXACT: tl.constexpr = True, PARTS: tl.constexpr = 2):
     tl.static_assert(BLOCK % PARTS == 0)
+    size: tl.constexpr = BLOCK // PARTS  # once: a constexpr cannot be assigned again
     for part in tl.static_range(PARTS):
-        size: tl.constexpr = BLOCK // PARTS
         offsets = tl.program_id(0) * BLOCK + part * size + tl.arange(0, size)
         mask = offsets < n
         x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)

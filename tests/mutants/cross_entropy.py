@@ -254,18 +254,13 @@ MUTANTS = {
         ("divides by all rows", "n = len(kept)\n    dloss", "n = max(len(labels), len(kept))\n    dloss", SOME),
         ("holds all logits", "size = max(16, triton.cdiv(n, 16))", "size = max(16, n)", "peak memory"),
         ("does not add up dweight", "total if start else None\n", "None\n", "17 classes"),
-        (
-            "forgets the mask of the inner loop",
-            "(rows < M) & (k[None, :] < depth), other=0.0)",
-            "(rows < M), other=0.0)",
-            "75 features",
-        ),
+        ("leaves out the last rows", "range(0, n, size)", "range(0, n - 1, size)", "one row"),
         ("checks no labels", "    check_labels(labels, weight.shape[0], ignore_index)\n", "", FAR),
         (
-            "multiplies in half precision",
-            "a, b = a.to(tl.float32), b.to(tl.float32)",
-            "a, b = a.to(tl.float16), b.to(tl.float16)",
-            "bfloat16",
+            "holds the logits in half precision",
+            "torch.empty(len(rows), V, dtype=torch.float32, device=device)",
+            "torch.empty(len(rows), V, dtype=weight.dtype, device=device)",
+            "a nearly certain label, bfloat16",
         ),
         (
             "reads weight by another's strides",

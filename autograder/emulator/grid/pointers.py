@@ -48,7 +48,13 @@ class Pointer(TensorHandle):
         return Pointer(self.region, self.offsets, dtype, self.bare)
 
 
-class BlockPointer(interpreter.BlockPointerHandle):
+class BlockPointer:
+    """`tl.make_block_ptr`, which Triton 3.8 no longer hands to its builder."""
+
+    def __init__(self, base, shape, strides, offsets, block_shape, order):
+        self.base, self.shape, self.strides, self.offsets = base, shape, strides, offsets
+        self.block_shape, self.order = block_shape, order
+
     def materialize_pointers(self, boundary_check):
         return _block(self.base, self.offsets, self.shape, self.strides, self.block_shape, boundary_check)
 

@@ -7,7 +7,7 @@ import torch
 import triton
 import triton.language as tl
 
-DEEP = "@SUM@"
+DEEP = tl.constexpr("@SUM@")
 
 
 @triton.jit

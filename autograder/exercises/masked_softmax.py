@@ -1,0 +1,231 @@
+"""Softmax under a mask. Case: a row that may look at nothing, pytorch#41508 and #103963."""
+
+import torch
+
+from ...kernels.wild import attention as wild
+from ..apart import far_apart
+from ..exercise import Case, Exercise, Output, Tolerance, WildBug
+from ..inputs import BEYOND, BEYOND_HINT, gradient, normal
+from ..row_inputs import EPS, floors
+
+CONVERT = "Convert to float32 first, compute there, and round once at the end."
+NOTHING = "A row without a True: no maximum, and a sum of 0. The result is 0, as PyTorch's attention has it."
+
+
+def softmax_under(x, mask):
+    """The softmax of each row over its elements under the mask, 0 elsewhere; of a row of -inf alone 0."""
+    scores = x.masked_fill(~mask, -torch.inf)
+    lse = scores.logsumexp(1, keepdim=True) if x.shape[1] else x.sum(1, keepdim=True)
+    return (scores - lse.masked_fill(lse == -torch.inf, 0)).exp().masked_fill(~mask, 0)
+
+
+def softmax_gradient(dy, y):
+    return y * (dy - (y * dy).sum(1, keepdim=True))
+
+
+def forward_floor(x, mask):
+    """e^(x - top) loses |x - top| roundings, and the sum under it as many as its terms do on average."""
+    y = softmax_under(x, mask)
+    depth = (x.masked_fill(~mask, 0) - x.masked_fill(~mask, -torch.inf).amax(1, keepdim=True)).abs() if x.numel() else x
+    depth = depth.nan_to_num(posinf=0)
+    return floors(EPS * y * (8 + depth + (y * depth).nansum(1, keepdim=True)))
+
+
+def backward_floor(dy, y):
+    """dy - Σ y · dy cancels."""
+    return floors(EPS * y * (4 * dy.abs() + 8 * (y * dy).abs().sum(1, keepdim=True)))
+
+
+def _drawn(m: int, n: int, dtype=torch.float32, *, share=0.6, scale=3.0, view=lambda x: x, change=None):
+    """A matrix and a mask under which a share of it lies; ``change`` alters both in place."""
+
+    def inputs(generator):
+        x = view(normal(generator, (m, n), dtype, scale))
+        mask = view(torch.rand((m, n), generator=generator) < share)
+        if change:
+            change(x, mask)
+        return x, mask
+
+    return inputs
+
+
+def _row(row: int, keep: slice | int | None, value: float | None = None):
+    """A change: of the mask's row ``row`` only ``keep`` stays True; what is off holds ``value``."""
+
+    def change(x, mask):
+        mask[row] = False
+        if keep is not None:
+            mask[row, keep] = True
+        if value is not None:
+            x[~mask] = value
+
+    return change
+
+
+def _poisoned(x, mask):
+    """What the mask leaves out is NaN and infinity, in turn."""
+    x[~mask] = torch.tensor([torch.nan, torch.inf, -torch.inf]).repeat(x.numel())[: int((~mask).sum())].to(x.dtype)
+
+
+def _seen_nan(x, mask):
+    x[2, 7], mask[2, 7] = torch.nan, True
+
+
+def _rows_of_infinity(x, mask):
+    x[1], x[3, ::2] = -torch.inf, -torch.inf
+
+
+def _far_apart(generator):
+    """Rows that no 32-bit offset reaches, and a mask that lies as usual."""
+    x, mask = _drawn(3, 70, torch.float16)(generator)
+    return far_apart(x), mask
+
+
+ROWS = (
+    ("ordinary values", _drawn(7, 128), "Begin here: 7 rows of 128, about 77 of each under the mask."),
+    ("the same shape again", _drawn(7, 128), "Other values of a shape seen before. Compute them; keep nothing."),
+    ("everything", _drawn(5, 100, share=2.0), "A mask of True alone: the softmax you know."),
+    ("a row of nothing", _drawn(6, 50, change=_row(2, None)), NOTHING),
+    ("nothing at all", _drawn(4, 33, share=-1.0), NOTHING),
+    ("one element in a row", _drawn(6, 50, change=_row(4, 17)), "One element gets all the weight, whatever it is."),
+    (
+        "the last element alone",
+        _drawn(3, 20_011, share=0.5, change=_row(1, -1)),
+        "A row of 20,011: its first blocks are masked, its last element is not.",
+    ),
+    (
+        "the first element alone",
+        _drawn(3, 20_011, share=0.5, change=_row(1, 0)),
+        "A row of 20,011: only the first block has an element.",
+    ),
+    (
+        "NaN and infinity under no mask",
+        _drawn(6, 90, change=_poisoned),
+        "What the mask leaves out never matters: 0 · NaN is NaN.",
+    ),
+    (
+        "rows of -inf",
+        _drawn(6, 64, change=_rows_of_infinity),
+        "-inf under the mask weighs nothing; a row of nothing else gives 0. -inf - -inf is NaN.",
+    ),
+    (
+        "NaN in one row",
+        _drawn(6, 64, change=_seen_nan),
+        "A NaN under the mask makes its row NaN where the mask is True. tl.max drops NaN.",
+    ),
+    (
+        "large values",
+        _drawn(6, 64, scale=4e3),
+        "e^x overflows from 88.7 on: subtract the largest element under the mask.",
+    ),
+    (
+        "large values under no mask",
+        _drawn(6, 64, change=lambda x, mask: x.masked_fill_(~mask, 9e3)),
+        "The largest element of a row may be one that the mask leaves out.",
+    ),
+    (
+        "values near -60000",
+        _drawn(6, 64, change=lambda x, mask: x.sub_(6e4)),
+        "A value of -60000 is a value. Is your -inf one?",
+    ),
+    ("values all equal", _drawn(5, 37, scale=0.0), "Equal elements share alike."),
+    ("1 column", _drawn(5, 1), "A row of one element."),
+    ("17 columns", _drawn(5, 17), "17 elements in a block of 32: what do the other 15 lanes add to the sum?"),
+    ("1000 columns", _drawn(5, 1000), "1000 elements fill no block whose size is a power of two."),
+    ("many rows", _drawn(300, 6), "300 rows. Does every row find a program?"),
+    ("no rows", _drawn(0, 33), "No rows go in, no rows come out."),
+    ("no columns", _drawn(4, 0), "Rows without elements: there is nothing to write."),
+    ("transposed", _drawn(53, 37, view=lambda x: x.t()), "Neighbours in a row are not neighbours in memory here."),
+    (
+        "every second column",
+        _drawn(9, 202, torch.float16, view=lambda x: x[:, ::2]),
+        "The stride of the last dimension is 2, of the mask as well.",
+    ),
+    (BEYOND, _far_apart, BEYOND_HINT),
+    ("float16", _drawn(6, 384, torch.float16, scale=2.0), CONVERT),
+    ("bfloat16", _drawn(6, 384, torch.bfloat16, scale=2.0), CONVERT),
+)
+
+
+def _forward(name: str, inputs, hint: str) -> Case:
+    return Case(name, inputs, hint)
+
+
+def _backward(name: str, inputs, hint: str) -> Case:
+    """dy, and y as forward saved it."""
+
+    def with_gradient(generator):
+        x, mask = inputs(generator)
+        y = softmax_under(x.double(), mask).to(x.dtype)
+        return gradient(generator, y.shape, y.dtype), y
+
+    return Case(name, with_gradient, hint)
+
+
+def _stride_zero(generator):
+    _, y = _backward("", _drawn(29, 67), "").inputs(generator)
+    return torch.tensor(-0.7).expand(29, 67), y
+
+
+FORMULA = WildBug(
+    who="the formula, torch.softmax over -inf,",
+    thread="pytorch/pytorch#41508, #103963",
+    function=wild.masked_softmax_formula,
+    seen_by="a row of nothing",
+    story="Every score of the row is -inf, so is the maximum, and -inf - -inf is NaN. PyTorch's attention has 0.",
+)
+CLAMPED = WildBug(
+    who="burn since 2026-03",
+    thread="tracel-ai/burn#4697",
+    function=wild.masked_softmax_clamped,
+    seen_by="values near -60000",
+    story="It keeps the maximum above -1e4, so that a row of -inf gives no NaN. A row of -60000 then gives 0.",
+)
+SENTINEL = WildBug(
+    who="flashinfer before 2026-08",
+    thread="flashinfer-ai/flashinfer#4401",
+    function=wild.masked_softmax_sentinel,
+    seen_by="values near -60000",
+    story="-5e4 stood for minus infinity. Scores below it are real (ALiBi, long contexts): then what is masked wins.",
+)
+AFTERWARDS = WildBug(
+    who="a mask that is multiplied in after the softmax",
+    thread="no thread of its own",
+    function=wild.masked_softmax_afterwards,
+    seen_by="ordinary values",
+    story="The sum still holds what is masked out: the rows add up to less than 1, and a masked NaN reaches all.",
+)
+
+masked_softmax_forward = Exercise(
+    name="masked_softmax_forward",
+    summary="y = e^x / Σ e^x over the elements of a row where mask is True, 0 elsewhere; a row without one gives 0",
+    oracle=softmax_under,
+    outputs=(Output("y"),),
+    cases=tuple(_forward(*row) for row in ROWS),
+    tolerance=Tolerance(
+        1, 8, "Each e^(x - top) loses as many roundings as its exponent is large, and so does their sum.", forward_floor
+    ),
+    hint="Subtract the largest element under the mask, and ask what it is where there is none.",
+    refused=frozenset("softmax _softmax _safe_softmax log_softmax _log_softmax logsumexp _masked_softmax".split()),
+    wild=(FORMULA, CLAMPED, SENTINEL, AFTERWARDS),
+    points=3,
+    least_bytes=lambda x, mask: x.numel() + int(mask.sum()) * x.element_size() + x.numel() * x.element_size(),
+    traffic=2.1,  # a row longer than a block is read twice
+)
+
+masked_softmax_backward = Exercise(
+    name="masked_softmax_backward",
+    summary="dx = y · (dy - Σ y · dy over the row)",
+    oracle=softmax_gradient,
+    outputs=(Output("dx", "y"),),
+    cases=(
+        *(_backward(*row) for row in ROWS),
+        Case("dy of stride 0", _stride_zero, "What .sum() hands back: one number for the whole shape."),
+    ),
+    tolerance=Tolerance(1, 8, "dy - Σ y · dy cancels: what both are good for is left of neither.", backward_floor),
+    hint="Differentiate y_j by x_k: y_j ([j = k] - y_k). Sum over j with dy_j.",
+    refused=frozenset("softmax_backward_data _softmax_backward_data _masked_softmax_backward autograd".split()),
+    points=2,
+    least_bytes=lambda dy, y: 3 * y.numel() * y.element_size(),
+    traffic=2.1,
+)

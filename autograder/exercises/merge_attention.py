@@ -1,0 +1,195 @@
+"""Two pieces of attention made into one. Case: which logarithm, flashinfer#2113, vllm#28840, sglang#33064, #40903."""
+
+from dataclasses import replace
+
+import torch
+
+from ...kernels.wild import attention as wild
+from ..exercise import Case, Exercise, Output, Tolerance, WildBug, Witness
+from ..inputs import normal
+from ..row_inputs import EPS, floors
+from .attention import FORMULA, attention, attention_forward
+
+
+def merged(o_a, lse_a, o_b, lse_b):
+    """(o, lse) of both pieces together; of two empty pieces 0 and -inf."""
+    lse = torch.logaddexp(lse_a.double(), lse_b.double())
+    shift = lse.masked_fill(lse == -torch.inf, 0)
+    a, b = ((x.double() - shift).exp().unsqueeze(-1) for x in (lse_a, lse_b))
+    return a * o_a.double() + b * o_b.double(), lse
+
+
+def floor(o_a, lse_a, o_b, lse_b):
+    """e^(lse_a - lse) is as good as lse is, a float32 that may be large."""
+    o, lse = merged(o_a, lse_a, o_b, lse_b)
+    shift = lse.masked_fill(lse == -torch.inf, 0)
+    size = sum((x.double() - shift).exp().unsqueeze(-1) * y.double().abs() for x, y in ((lse_a, o_a), (lse_b, o_b)))
+    largest = torch.maximum(*(x.double().masked_fill(x == -torch.inf, 0).abs() for x in (lse_a, lse_b)))
+    return floors(EPS * (4 * largest + 8).unsqueeze(-1) * size + 1e-40, EPS * (largest + 4))
+
+
+def _pieces(dtype=torch.float32, other=None, *, b=2, h=3, m=5, d=16, lse=None, view=lambda x: x):
+    """Two pieces whose lse are drawn near 3, or are what ``lse`` says: a pair of numbers."""
+
+    def inputs(generator):
+        o_a, o_b = (view(normal(generator, (b, h, m, d), t)) for t in (dtype, other or dtype))
+        lses = [3 + normal(generator, (b, h, m), scale=2.0) for _ in range(2)]
+        if lse:
+            lses = [torch.full_like(x, value) for x, value in zip(lses, lse, strict=True)]
+            o_a, o_b = (o.zero_() if value == -torch.inf else o for o, value in zip((o_a, o_b), lse, strict=True))
+        return o_a, lses[0], o_b, lses[1]
+
+    return inputs
+
+
+def _of_attention(generator):
+    """Attention over 40 keys in two pieces of 13 and 27, as a split over the keys computes them."""
+    q, k, v = (normal(generator, (2, 2, n, 16), scale=1.5) for n in (6, 40, 40))
+    pieces = [attention(q, k[:, :, keys], v[:, :, keys]) for keys in (slice(0, 13), slice(13, 40))]
+    return tuple(x.float() for piece in pieces for x in piece)
+
+
+def _some_empty(generator):
+    """In some rows the one piece is empty, in some the other, in some both."""
+    o_a, lse_a, o_b, lse_b = _pieces(m=8)(generator)
+    for o, lse, rows in ((o_a, lse_a, (0, 2, 7)), (o_b, lse_b, (1, 2))):
+        lse[:, :, rows], o[:, :, rows] = -torch.inf, 0.0
+    return o_a, lse_a, o_b, lse_b
+
+
+def _one_nan(generator):
+    o_a, lse_a, o_b, lse_b = _pieces()(generator)
+    o_a[0, 1, 2, 3], o_b[1, 1, 3] = torch.nan, torch.nan
+    lse_b[1, 1, 3] = torch.nan
+    return o_a, lse_a, o_b, lse_b
+
+
+NONE = -torch.inf
+EMPTY = "A piece without a key has lse = -inf and o = 0: it weighs nothing."
+NATURAL = "Both lse are natural logarithms: the weight of a piece is e^(lse - the merged lse)."
+LARGE = "e^lse overflows from 88.7 on: subtract the larger lse from both."
+
+CASES = tuple(
+    Case(name, inputs, hint)
+    for name, inputs, hint in (
+        ("ordinary values", _pieces(), "Begin here: two pieces with lse near 3. " + NATURAL),
+        ("the same shape again", _pieces(), "Other values of a shape seen before. Compute them; keep nothing."),
+        ("Z = 2 and 8", _pieces(lse=(0.6931472, 2.0794415)), NATURAL + " Here 1/5 and 4/5."),
+        ("two pieces of one attention", _of_attention, NATURAL),
+        ("equal lse", _pieces(lse=(1.5, 1.5)), "Equal pieces weigh 1/2 each, in any base."),
+        ("a is empty", _pieces(lse=(NONE, 2.0)), EMPTY),
+        ("b is empty", _pieces(lse=(-3.0, NONE)), EMPTY),
+        ("both are empty", _pieces(lse=(NONE, NONE)), EMPTY + " Of two such pieces o is 0 and lse is -inf."),
+        ("some rows empty", _some_empty, EMPTY),
+        ("100 apart", _pieces(lse=(52.5, -47.5)), "e^-100 is 0 in float32, and the result is the larger piece."),
+        ("20 apart", _pieces(lse=(-4.0, 16.0)), "The smaller piece still moves lse by e^-20, if lse is small."),
+        ("lse of 3000", _pieces(lse=(3000.0, 2999.0)), LARGE),
+        ("lse of -60000", _pieces(lse=(-6e4, -60001.0)), "An lse of -60000 is an lse. Is your -inf one?"),
+        ("one row, one feature", _pieces(b=1, h=1, m=1, d=1), "One number."),
+        ("100 features", _pieces(d=100), "100 is no power of two, and a block is."),
+        ("many rows", _pieces(m=301, d=6), "1,806 rows. Does every one find a program?"),
+        ("no rows", _pieces(m=0), "No queries: nothing to merge."),
+        (
+            "heads side by side",
+            _pieces(view=lambda x: x.transpose(1, 2).contiguous().transpose(1, 2)),
+            "Rows of a head are not neighbours here.",
+        ),
+        ("float16", _pieces(torch.float16), "lse is float32 and o is not: multiply in float32, round once."),
+        ("bfloat16", _pieces(torch.bfloat16), "lse is float32 and o is not: multiply in float32, round once."),
+        ("float16 with a float32 piece", _pieces(torch.float16, torch.float32), "o has the dtype of o_a."),
+        ("NaN in one row", _one_nan, "NaN in gives NaN out, in its own row."),
+    )
+)
+
+BASE_2 = WildBug(
+    who="flashinfer, vLLM and sglang in turn",
+    thread="flashinfer-ai/flashinfer#2113, vllm-project/vllm#28840, sgl-project/sglang#33064",
+    function=wild.merge_attention_base_2,
+    seen_by="Z = 2 and 8",
+    story="One kernel wrote natural logarithms and the next one read them as base 2: the weights are 2^lse.",
+)
+LOG2 = WildBug(
+    who="sglang, the other way round",
+    thread="sgl-project/sglang#40903",
+    function=wild.merge_attention_log2_as_natural,
+    seen_by="Z = 2 and 8",
+    story="Natural logarithms were multiplied by log2 e as if e had still to be made of them.",
+)
+OVERFLOW = WildBug(
+    who="the formula with nothing subtracted",
+    thread="no thread of its own",
+    function=wild.merge_attention_formula,
+    seen_by="both are empty",
+    story="e^lse is infinite from 88.7 on, and two empty pieces are 0 / 0.",
+)
+
+merge_attention = Exercise(
+    name="merge_attention",
+    summary="o = o_a · e^(lse_a - lse) + o_b · e^(lse_b - lse), lse = log(e^lse_a + e^lse_b), natural logarithms",
+    oracle=merged,
+    outputs=(Output("o", "o_a"), Output("lse", torch.float32)),
+    cases=CASES,
+    tolerance=Tolerance(
+        1, 8, "A weight is e to a difference of two float32 numbers, as good as they are large.", floor
+    ),
+    hint="Each o is already divided by its own sum, e^lse: multiply that back in, add, and divide by the sum of both.",
+    wild=(BASE_2, LOG2, OVERFLOW),
+    points=4,
+    least_bytes=lambda o_a, lse_a, o_b, lse_b: (
+        (2 * o_a.element_size() + o_b.element_size()) * o_a.numel() + 12 * lse_a.numel()
+    ),
+    traffic=1.05,
+)
+
+OBVIOUS = "A witness should convict at a glance: more than 1 %."
+
+merge_witness = Witness(
+    name="merge_witness",
+    summary="(o_a, lse_a, o_b, lse_b) on which reading the natural logarithms as base 2 is off by more than 1 %",
+    exercise=replace(
+        merge_attention,
+        tolerance=Tolerance(
+            8,
+            2.0**17,
+            OBVIOUS,
+            lambda o_a, lse_a, o_b, lse_b: floors(
+                0.01 * torch.maximum(o_a.abs(), o_b.abs()).amax(-1, keepdim=True).expand_as(o_a), torch.inf
+            ),
+        ),
+    ),
+    bug=BASE_2,
+    hint="In which case do two pieces weigh the same in any base? Make yours differ.",
+    complaint=lambda o_a, lse_a, o_b, lse_b: (
+        ""
+        if o_a.dim() == 4
+        and o_a.shape == o_b.shape
+        and o_a.dtype == o_b.dtype
+        and lse_a.shape == lse_b.shape == o_a.shape[:3]
+        and lse_a.dtype == lse_b.dtype == torch.float32
+        else "o_a and o_b are (B, H, M, D) of one dtype, lse_a and lse_b are (B, H, M) float32."
+    ),
+)
+
+
+def _no_attention(q, k, v, key_lengths=None, causal=False, scale=None) -> str:
+    """Why these are no arguments of attention; "" if they are."""
+    shapes = q.dim() == k.dim() == 4 and k.shape == v.shape and q.shape[:2] == k.shape[:2] and q.shape[3] == k.shape[3]
+    if not shapes or len({q.dtype, k.dtype, v.dtype}) > 1:
+        return "q is (B, H, M, D), k and v are (B, H, N, D), all of one dtype."
+    if key_lengths is not None and not (
+        isinstance(key_lengths, torch.Tensor) and key_lengths.dtype == torch.int64 and key_lengths.shape == q.shape[:1]
+    ):
+        return "key_lengths is None or (B,) int64."
+    if key_lengths is not None and not ((key_lengths >= 0) & (key_lengths <= k.shape[2])).all():
+        return "key_lengths lie between 0 and N."
+    return ""
+
+
+attention_witness = Witness(
+    name="attention_witness",
+    summary="(q, k, v, key_lengths, causal) on which the formula, softmax(q kᵀ + mask) v, gives NaN",
+    exercise=attention_forward,
+    bug=FORMULA,
+    hint="When has a query no key at all? A length can do it, and so can causality.",
+    complaint=_no_attention,
+)

@@ -1,0 +1,60 @@
+"""What an answer prints while it is checked. A kernel prints once a program, and a check runs it hundreds of times."""
+
+import contextlib
+import io
+import sys
+from collections.abc import Iterator
+
+LINES, CHARACTERS = 10, 2000
+
+
+class Few(io.TextIOBase):
+    """Writes the first lines through to ``stream`` and counts the others."""
+
+    def __init__(self, stream, lines: int = LINES, characters: int = CHARACTERS):
+        self.stream, self.lines, self.characters = stream, lines, characters
+        self.left_out = 0  # characters
+        self.more = 0  # lines
+        self.begun = False  # whether the line that is being written was begun before the limit
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        for line in text.splitlines(keepends=True):
+            self._line(line)
+        return len(text)
+
+    def _line(self, line: str) -> None:
+        if self.lines > 0 and self.characters > 0:
+            shown = line[: self.characters]
+            self.stream.write(shown)
+            self.characters -= len(shown)
+            self.left_out += len(line) - len(shown)
+            self.lines -= line.endswith("\n")
+            self.begun = not shown.endswith("\n")
+        else:
+            self.left_out += len(line)
+            self.more += line.endswith("\n")
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+    def finish(self) -> None:
+        """Says how much was left out."""
+        if self.left_out:
+            many = f"{self.more:,} more line{'s' if self.more != 1 else ''}" if self.more else "the rest"
+            self.stream.write(
+                f"{chr(10) * self.begun}... {many} ({self.left_out:,} characters) of what your code printed: a check "
+                "calls it many times, and a kernel prints in every program. To see one call, make it yourself.\n"
+            )
+
+
+@contextlib.contextmanager
+def few_lines() -> Iterator[None]:
+    few = Few(sys.stdout)
+    try:
+        with contextlib.redirect_stdout(few):
+            yield
+    finally:
+        few.finish()

@@ -1,0 +1,75 @@
+"""The notebook a check runs in, if it runs in one: whether the cell that should have defined the function stopped."""
+
+import inspect
+import linecache
+import re
+import sys
+import traceback
+from dataclasses import dataclass
+
+_KERNEL = re.compile(r"@\s*triton\.jit\b|\btl\.")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A cell that was run, and the error that stopped it."""
+
+    text: str
+    error: BaseException | None
+
+    def defines(self, name: str, backend: str, backends: tuple[str, ...]) -> bool:
+        """Whether it is where the answer for this backend is, as far as its text shows, which may be no Python."""
+        if not re.search(rf"^def\s+{re.escape(name)}\b", self.text, re.MULTILINE):
+            return False
+        return len(backends) == 1 or backend == ("triton" if _KERNEL.search(self.text) else "torch")
+
+
+_runs: list[Run] = []
+
+
+def shell():
+    """The running IPython, if any."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython else None
+
+
+def remember() -> None:
+    """From now on keeps the cells that are run, if there are any cells here."""
+    here = shell()
+    if here and _keep not in here.events.callbacks["post_run_cell"]:
+        here.events.register("post_run_cell", _keep)
+
+
+def _keep(result) -> None:
+    if result.info is not None and result.info.raw_cell:
+        _runs.append(Run(result.info.raw_cell, result.error_before_exec or result.error_in_exec))
+
+
+def left_over(function, name: str, backend: str, backends: tuple[str, ...]) -> str:
+    """A sentence where the cell of the answer was run last and stopped, so that ``function`` is from an earlier run;
+    else "".
+    """
+    last = next((run for run in reversed(_runs) if run.defines(name, backend, backends)), None)
+    if last is None or last.error is None or _text_of(function).strip() == last.text.strip():
+        return ""
+    return (
+        f"The cell that defines `{name}` stopped with {_said(last)}. `{name}` is still the function of an earlier run, "
+        "so it was not checked. Fix that cell, run it, and check again."
+    )
+
+
+def _said(run: Run) -> str:
+    error = run.error
+    line = error.lineno if isinstance(error, SyntaxError) else _line(run, error)
+    return f"{type(error).__name__}{f' in line {line}' if line else ''} ({getattr(error, 'msg', None) or error})"
+
+
+def _line(run: Run, error: BaseException) -> int:
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if "".join(linecache.getlines(f.filename)).strip() == run.text.strip()]
+    return own[-1].lineno if own else 0
+
+
+def _text_of(function) -> str:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return "".join(linecache.getlines(code.co_filename)) if code else ""

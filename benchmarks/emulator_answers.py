@@ -1,0 +1,110 @@
+"""The emulator on our own Triton answers: time as a ratio to Triton's interpreter, and a whole check both ways.
+
+    python benchmarks/emulator_answers.py             the answers, shapes as in their cases
+    python benchmarks/emulator_answers.py --checks    processor time of a check: one program at a time, and together
+
+Compiling is left out of the checks: it is the same both ways.
+"""
+
+import argparse
+import math
+import os
+import time
+
+os.environ["TRITON_INTERPRET"] = "1"
+
+import torch  # noqa: E402
+from graded_kernels.autograder import EXERCISES  # noqa: E402
+from graded_kernels.autograder.check import check  # noqa: E402
+from graded_kernels.autograder.emulator import Emulator  # noqa: E402
+from graded_kernels.autograder.try_cases import our_answer  # noqa: E402
+
+REPEAT = 5
+
+
+def randn(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape))).to(dtype)
+
+
+def calls() -> dict[str, tuple[str, tuple]]:
+    """What is called, and on what, by the name it has in the table."""
+    x, dy, long, big = randn(101, 331), randn(101, 331), randn(37, 9001), randn(3, 65537)
+    weight, bias = randn(331), randn(332)[1:].clone()
+    mean, rstd = x.mean(1), 1 / x.std(1)
+    labels = torch.randint(0, 331, (101,), generator=torch.Generator().manual_seed(0))
+    labels[::7] = -100
+    lse = x.logsumexp(1)
+    small, narrow = randn(601, 40), randn(40)
+    return {
+        "silu_forward (3, 65537)": ("silu_forward", (big,)),
+        "silu_backward bf16 (101, 331)": ("silu_backward", (dy.bfloat16(), x.bfloat16())),
+        "gelu_forward tanh (3, 65537)": ("gelu_forward", (big, "tanh")),
+        "gelu_backward (101, 331)": ("gelu_backward", (dy, x)),
+        "swiglu_backward fp16 (101, 331)": ("swiglu_backward", (dy.half(), x.half(), x.half() * 2)),
+        "layer_norm_forward (101, 331)": ("layer_norm_forward", (x, weight, bias)),
+        "layer_norm_forward long (37, 9001)": ("layer_norm_forward", (long, long[0], long[1])),
+        "layer_norm_backward (101, 331)": ("layer_norm_backward", (dy, x, weight, mean, rstd)),
+        "layer_norm_backward (601, 40)": ("layer_norm_backward", (small, small + 1, narrow, randn(601), randn(601))),
+        "rms_norm_forward (101, 331)": ("rms_norm_forward", (x, weight)),
+        "rms_norm_backward (101, 331)": ("rms_norm_backward", (dy, x, weight, rstd)),
+        "cross_entropy_forward (101, 331), some ignored": ("cross_entropy_forward", (x, labels)),
+        "cross_entropy_backward (101, 331)": ("cross_entropy_backward", (lse, x, labels, lse)),
+        "linear_cross_entropy (150, 96) x 331": (
+            "linear_cross_entropy",
+            (randn(150, 96), randn(331, 96), labels.repeat(2)[:150]),
+        ),
+    }
+
+
+def fastest(run) -> float:
+    """Processor seconds of the quickest of several runs; the first does not count."""
+    run()
+    times = []
+    for _ in range(REPEAT):
+        start = time.process_time()
+        run()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def mean(ratios: list[float]) -> float:
+    return math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
+
+
+def answers_table() -> None:
+    print("| answer | Triton's interpreter, ms | emulator | launches run one program at a time |\n|---|---|---|---|")
+    ratios = []
+    for title, (name, args) in calls().items():
+        function = our_answer(name, "triton")
+        plain = fastest(lambda function=function, args=args: function(*args))
+        with Emulator() as emulator:
+            ours = fastest(lambda function=function, args=args: function(*args))
+        ratios.append(ours / plain)
+        print(f"| {title} | {1000 * plain:.1f} | {ratios[-1]:.4f} | {len(emulator.fallbacks)} |", flush=True)
+    print(f"| geometric mean | | {mean(ratios):.4f} | |")
+
+
+def checks_table(wanted: list[str]) -> None:
+    print("| exercise | one program at a time, s | together |\n|---|---|---|")
+    ratios = []
+    for name in [n for n, record in EXERCISES.items() if "triton" in record.backends and (n in wanted or not wanted)]:
+        function, spent = our_answer(name, "triton"), {}
+        check(name, function, "triton", compiler=False)  # what is prepared once for a process does not count
+        for together in (True, False):
+            Emulator.together = together
+            start = time.process_time()
+            check(name, function, "triton", compiler=False)
+            spent[together] = time.process_time() - start
+        Emulator.together = True
+        ratios.append(spent[True] / spent[False])
+        print(f"| {name} | {spent[False]:.1f} | {ratios[-1]:.3f} |", flush=True)
+    print(f"| geometric mean | | {mean(ratios):.3f} |")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checks", action="store_true", help="whole checks instead of single calls")
+    parser.add_argument("names", nargs="*", help="exercises to check; all if none is named")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    checks_table(options.names) if options.checks else answers_table()

@@ -1,0 +1,144 @@
+"""Softmax over those elements of a row that a mask leaves, in Triton.
+
+    y_ij  = e^(x_ij - top_i) / Σ_k e^(x_ik - top_i)  over the k with mask_ik,   0 where not mask_ij
+    dx_ij = y_ij · (dy_ij - Σ_k y_ik · dy_ik)
+
+x, dy, y, dx: (M, N)   mask: (M, N) bool. Float32 inside, rounded once at the store. A row that fits in a block is read
+once, a longer one twice. A row without an element gives 0 (pytorch#103963). x is not read where mask is False.
+"""
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from ..solutions import masked_softmax as cpu
+from .language import describe, tl, triton, use_triton
+
+# %% masked_softmax_forward
+BLOCK = 8192  # the longest row that one program holds in its registers
+
+
+@triton.jit
+def masked_row(x_ptr, mask_ptr, cols, N):
+    """Part of a row in float32, -inf where the mask is False or the row has ended."""
+    keep = tl.load(mask_ptr + cols, mask=cols < N, other=0) != 0
+    return tl.load(x_ptr + cols, mask=keep, other=float("-inf")).to(tl.float32), keep
+
+
+@triton.jit
+def masked_softmax_forward_kernel(x_ptr, mask_ptr, y_ptr, N, BLOCK: tl.constexpr):
+    """Program m does row m."""
+    row = tl.program_id(0).to(tl.int64) * N
+    cols = tl.arange(0, BLOCK)
+    x, keep = masked_row(x_ptr + row, mask_ptr + row, cols, N)
+    top = tl.max(x)
+    p = tl.exp(x - tl.where(top == float("-inf"), 0.0, top))  # -inf - -inf is NaN
+    total = tl.sum(p)
+    y = tl.where(keep, p / tl.where(total == 0.0, 1.0, total), 0.0)  # 0 / 0 is NaN
+    tl.store(y_ptr + row + cols, y.to(y_ptr.dtype.element_ty), mask=cols < N)
+
+
+@triton.jit
+def masked_softmax_forward_long_kernel(x_ptr, mask_ptr, y_ptr, N, BLOCK: tl.constexpr):
+    """Program m does row m, block by block, twice: for the maximum and the sum, and to write."""
+    row = tl.program_id(0).to(tl.int64) * N
+    top = float("-inf")  # so far
+    total = 0.0  # Σ e^(x - top)
+    for start in range(0, N, BLOCK):
+        x, _ = masked_row(x_ptr + row, mask_ptr + row, start + tl.arange(0, BLOCK), N)
+        new_top = tl.maximum(top, tl.max(x))
+        shift = tl.where(new_top == float("-inf"), 0.0, new_top)
+        total = total * tl.exp(top - shift) + tl.sum(tl.exp(x - shift))
+        top = new_top
+    shift = tl.where(top == float("-inf"), 0.0, top)
+    total = tl.where(total == 0.0, 1.0, total)
+    for start in range(0, N, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        x, keep = masked_row(x_ptr + row, mask_ptr + row, cols, N)
+        y = tl.where(keep, tl.exp(x - shift) / total, 0.0)
+        tl.store(y_ptr + row + cols, y.to(y_ptr.dtype.element_ty), mask=cols < N)
+
+
+def masked_softmax_forward(x, mask):
+    """y, like x: the softmax of each row over its elements under the mask, 0 elsewhere."""
+    x, mask = x.contiguous(), mask.contiguous()
+    M, N = x.shape
+    y = torch.empty_like(x)
+    if x.numel():
+        kernel, block = masked_softmax_forward_kernel, triton.next_power_of_2(N)
+        if N > BLOCK:
+            kernel, block = masked_softmax_forward_long_kernel, BLOCK // 2
+        kernel[(M,)](x, mask, y, N, BLOCK=block, num_warps=max(block // 512, 1))
+    return y
+
+
+# %% masked_softmax_backward
+@triton.jit
+def masked_softmax_backward_kernel(dy_ptr, y_ptr, dx_ptr, N, BLOCK: tl.constexpr):
+    """Program m does row m."""
+    at = tl.program_id(0).to(tl.int64) * N + tl.arange(0, BLOCK)
+    mask = tl.arange(0, BLOCK) < N
+    y = tl.load(y_ptr + at, mask=mask, other=0.0).to(tl.float32)
+    dy = tl.load(dy_ptr + at, mask=mask, other=0.0).to(tl.float32)
+    dx = y * (dy - tl.sum(y * dy))
+    tl.store(dx_ptr + at, dx.to(dx_ptr.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def masked_softmax_backward_long_kernel(dy_ptr, y_ptr, dx_ptr, N, BLOCK: tl.constexpr):
+    """Program m does row m, block by block, twice: for Σ y · dy, and to write."""
+    row = tl.program_id(0).to(tl.int64) * N
+    total = 0.0
+    for start in range(0, N, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        y = tl.load(y_ptr + row + cols, mask=cols < N, other=0.0).to(tl.float32)
+        total += tl.sum(y * tl.load(dy_ptr + row + cols, mask=cols < N, other=0.0).to(tl.float32))
+    for start in range(0, N, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        y = tl.load(y_ptr + row + cols, mask=cols < N, other=0.0).to(tl.float32)
+        dy = tl.load(dy_ptr + row + cols, mask=cols < N, other=0.0).to(tl.float32)
+        tl.store(dx_ptr + row + cols, (y * (dy - total)).to(dx_ptr.dtype.element_ty), mask=cols < N)
+
+
+def masked_softmax_backward(dy, y):
+    """dx, like y, from what masked_softmax_forward returned. Needs no mask: where y is 0, so is dx."""
+    dy, y = dy.contiguous(), y.contiguous()
+    M, N = y.shape
+    dx = torch.empty_like(y)
+    if y.numel():
+        kernel, block = masked_softmax_backward_kernel, triton.next_power_of_2(N)
+        if N > BLOCK:
+            kernel, block = masked_softmax_backward_long_kernel, BLOCK // 2
+        kernel[(M,)](dy, y, dx, N, BLOCK=block, num_warps=max(block // 512, 1))
+    return dx
+
+
+# %% masked_softmax
+class MaskedSoftmaxFunction(torch.autograd.Function):
+    """Over the rows of a matrix. Saves y alone."""
+
+    @staticmethod
+    def forward(ctx, x, mask):
+        y = (masked_softmax_forward if use_triton(x) else cpu.masked_softmax_forward)(x, mask)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, dy):
+        backward = masked_softmax_backward if use_triton(dy) else cpu.masked_softmax_backward
+        return backward(dy, *ctx.saved_tensors), None
+
+
+def masked_softmax(x, mask):
+    """Softmax over the last axis where mask is True, 0 elsewhere, differentiable once. CUDA: Triton, else PyTorch.
+
+    mask: bool, of a shape that broadcasts to x's. Raises ValueError where it is not.
+    """
+    try:
+        mask = mask.expand(x.shape)
+    except RuntimeError:
+        raise ValueError(f"masked_softmax: x is {describe(x)}; mask cannot be expanded: {describe(mask)}") from None
+    if mask.dtype != torch.bool:
+        raise ValueError(f"masked_softmax: mask must be bool; it is {describe(mask)}")
+    rows = (x.numel() // max(x.shape[-1], 1), x.shape[-1])
+    return MaskedSoftmaxFunction.apply(x.reshape(rows), mask.reshape(rows)).reshape(x.shape)

@@ -1,0 +1,60 @@
+"""A matrix product in Triton: one tile of the result to a program.
+
+    c_ij = Σ_k a_ik · b_kj     a: (M, K)   b: (K, N)   c: (M, N)
+
+Any strides, so a transposed matrix is not copied. Products are summed in float32 and rounded once, at the store.
+"""
+
+import torch
+
+from .language import tl, triton
+
+# %% matmul
+
+
+@triton.jit
+def product_of_tiles(
+    a_ptr, b_ptr, rows, cols, M, N, depth, a_row, a_col, b_row, b_col,
+    TILE_M: tl.constexpr, TILE_N: tl.constexpr, TILE_K: tl.constexpr):  # fmt: skip
+    """Σ over k < depth of a[rows, k] · b[k, cols], in float32. rows: (TILE_M, 1)   cols: (1, TILE_N), both int64."""
+    total = tl.zeros((TILE_M, TILE_N), tl.float32)
+    for start in range(0, depth, TILE_K):
+        k = (start + tl.arange(0, TILE_K)).to(tl.int64)
+        a = tl.load(a_ptr + rows * a_row + k[None, :] * a_col, mask=(rows < M) & (k[None, :] < depth), other=0.0)
+        b = tl.load(b_ptr + k[:, None] * b_row + cols * b_col, mask=(k[:, None] < depth) & (cols < N), other=0.0)
+        if a_ptr.dtype.element_ty != b_ptr.dtype.element_ty:
+            a, b = a.to(tl.float32), b.to(tl.float32)
+        total = tl.dot(a, b, total, input_precision="ieee")  # the default rounds float32 to 11 bits
+    return total
+
+
+@triton.jit
+def matmul_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_col, b_row, b_col,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):  # fmt: skip
+    """Program (i, j) does tile (i, j) of c, which is contiguous."""
+    rows = (tl.program_id(0).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M))[:, None]
+    cols = (tl.program_id(1).to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N))[None, :]
+
+    total = product_of_tiles(
+        a_ptr, b_ptr, rows, cols, M, N, K, a_row, a_col, b_row, b_col, BLOCK_M, BLOCK_N, BLOCK_K
+    )  # fmt: skip
+
+    tl.store(c_ptr + rows * N + cols, total.to(c_ptr.dtype.element_ty), mask=(rows < M) & (cols < N))
+
+
+def matmul(a, b):
+    """The product of a, (M, K), and b, (K, N), both of one dtype and of any strides: (M, N) in that dtype.
+
+    Any of M, N and K may be 0; a sum of none is 0.
+    """
+    (M, K), N = a.shape, b.shape[1]
+    c = torch.empty(M, N, dtype=a.dtype, device=a.device)
+    depth = 16 if a.dtype == torch.float32 else 32  # what fits into the registers
+    grid = (triton.cdiv(M, 64), triton.cdiv(N, 64))
+    if M and N:
+        matmul_kernel[grid](
+            a, b, c, M, N, K, *a.stride(), *b.stride(), BLOCK_M=64, BLOCK_N=64, BLOCK_K=depth, num_warps=8
+        )
+    return c

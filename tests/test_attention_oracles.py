@@ -1,0 +1,111 @@
+"""The oracles of attention agree with PyTorch in float64, gradients too; its float32 and bfloat16 answers pass."""
+
+import dataclasses
+
+import pytest
+import torch
+from answers import Unwatched
+from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.check import judge
+from torch.nn import functional as F
+
+
+def random(*shape, seed: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def mask_of(q, k, key_lengths, causal) -> torch.Tensor:
+    """(B, 1, M, N): aligned at the end by counting from the end."""
+    M, N = q.shape[2], k.shape[2]
+    lengths = [N] * q.shape[0] if key_lengths is None else key_lengths.tolist()
+    whole = torch.zeros(len(lengths), 1, M, N, dtype=torch.bool)
+    for one, length in zip(whole, lengths, strict=True):
+        for back in range(1, M + 1):  # the last query sees all, the one before it one less
+            one[0, M - back, : max(length - (back - 1 if causal else 0), 0)] = True
+    return whole
+
+
+def pytorchs(q, k, v, key_lengths=None, causal=False, scale=None):
+    """(o, lse) by F.scaled_dot_product_attention, which needs padding without NaN and gives no lse."""
+    mask = mask_of(q, k, key_lengths, causal)
+    used = mask.any((1, 2))[:, None, :, None]
+    k, v = k.masked_fill(~used, 0), v.masked_fill(~used, 0)
+    o = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
+    wide = torch.promote_types(q.dtype, torch.float32)
+    s = q.to(wide) @ k.to(wide).mT * (q.shape[-1] ** -0.5 if scale is None else scale)
+    return o, s.masked_fill(~mask, -torch.inf).logsumexp(-1)
+
+
+SETTINGS = {
+    "plain": (None, False, None),
+    "lengths": (torch.tensor([9, 4, 0]), False, 0.7),
+    "causal": (None, True, None),
+    "causal with lengths": (torch.tensor([9, 2, 0]), True, -0.3),
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_forward_is_pytorchs_in_float64(setting):
+    q, k, v = random(3, 2, 5, 4, seed=1), random(3, 2, 9, 4, seed=2), random(3, 2, 9, 4, seed=3)
+    for one, other in zip(
+        EXERCISES["attention_forward"].oracle(q, k, v, *setting), pytorchs(q, k, v, *setting), strict=True
+    ):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_backward_is_the_derivative_of_forward(setting):
+    """By autograd through the oracle and through PyTorch's own, where every query sees a key in the former."""
+    tensors = [random(3, 2, n, 4, seed=n + i).requires_grad_() for i, n in enumerate((5, 9, 9))]
+    do = random(3, 2, 5, 4, seed=7)
+    o, lse = EXERCISES["attention_forward"].oracle(*tensors, *setting)
+    plain = [t.detach() for t in tensors]
+    stated = EXERCISES["attention_backward"].oracle(do, *plain, o.detach(), lse.detach(), *setting)
+    wanted = torch.autograd.grad(pytorchs(*tensors, *setting)[0], tensors, do)
+    for got, want in zip(stated, wanted, strict=True):
+        torch.testing.assert_close(got, want, rtol=1e-11, atol=1e-12)
+    if not lse.isneginf().any():
+        for got, want in zip(stated, torch.autograd.grad(o, tensors, do), strict=True):
+            torch.testing.assert_close(got, want, rtol=1e-11, atol=1e-12)
+
+
+def test_masked_softmax_is_pytorchs_and_its_gradient():
+    x, mask = random(6, 9, seed=1).requires_grad_(), random(6, 9, seed=2) > 0
+    mask[:, 3] = True
+    y = EXERCISES["masked_softmax_forward"].oracle(x, mask)
+    theirs = torch.softmax(x.masked_fill(~mask, -torch.inf), 1)
+    torch.testing.assert_close(y, theirs, rtol=1e-13, atol=1e-15)
+    dy = random(6, 9, seed=3)
+    stated = EXERCISES["masked_softmax_backward"].oracle(dy, y.detach())
+    torch.testing.assert_close(stated, torch.autograd.grad(theirs, x, dy)[0], rtol=1e-12, atol=1e-14)
+
+
+def test_two_pieces_merged_are_the_whole():
+    q, k, v = random(2, 2, 5, 4, seed=1), random(2, 2, 9, 4, seed=2), random(2, 2, 9, 4, seed=3)
+    forward = EXERCISES["attention_forward"].oracle
+    for cut in (0, 1, 4, 9):
+        pieces = [x for keys in (slice(0, cut), slice(cut, 9)) for x in forward(q, k[:, :, keys], v[:, :, keys])]
+        merged = EXERCISES["merge_attention"].oracle(*pieces)
+        for one, other in zip(merged, forward(q, k, v), strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-13)
+
+
+def fails(name, function) -> list[str]:
+    """What does not pass, of the cases in which q, k and v have one dtype, as PyTorch asks."""
+    record = EXERCISES[name]
+    chosen = tuple(case for case in record.cases if case.name != "bfloat16 with float32 values")
+    assert len(chosen) == len(record.cases) - 1
+    report = judge(dataclasses.replace(record, cases=chosen, most_bytes=None), "torch", Unwatched(function))
+    return [f"{c.name}: {c.message}" for c in report.cases if c.status != "pass"]
+
+
+def test_pytorchs_own_attention_passes():
+    assert fails("attention_forward", pytorchs) == []
+
+
+def test_pytorchs_own_gradients_pass():
+    def gradients(do, q, k, v, o, lse, *more):
+        leaves = [t.detach().requires_grad_() for t in (q, k, v)]
+        return torch.autograd.grad(pytorchs(*leaves, *more)[0], leaves, do)
+
+    assert fails("attention_backward", gradients) == []
