@@ -26,6 +26,8 @@ SAME = {
     "infinity and NaN",
     "no token",
     "K is 0",
+    "no sequences",
+    "both are empty",
     "a micro-batch without tokens",
     "num_items = 0",
     "num_items = tensor(0)",
