@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tampered import FULL, TORCH, find
+from tampered import BOTH, FULL, TORCH, find
 
+RIGHT = {"tiny": FULL, "both": BOTH}  # points by answer, of each chapter
 NO_FILES = "not run: nothing on this rung keeps an answer from files and processes"
 
 
@@ -13,6 +14,7 @@ class Attack:
     """act changes a right notebook, or returns the bytes of a file; `beside` changes what lies around the file.
 
     expect: score by answer. says: a sentence that the graded notebook shows. weak: why it is not run on that rung.
+    chapter: ``tiny``, or ``both``, which asks for a kernel as well.
     """
 
     act: Callable
@@ -20,19 +22,20 @@ class Attack:
     says: str = ""
     weak: str = ""
     beside: bool = False
+    chapter: str = "tiny"
 
     @property
     def name(self) -> str:
         return self.act.__name__
 
 
-def registry() -> tuple[list[Attack], Callable]:
-    """A list of attacks, and the decorator that adds to it."""
+def registry(chapter: str = "tiny") -> tuple[list[Attack], Callable]:
+    """A list of attacks on a chapter, and the decorator that adds to it."""
     attacks: list[Attack] = []
 
     def attack(expect=None, says: str = "", weak: str = "", beside: bool = False):
         def register(act):
-            attacks.append(Attack(act, FULL | (expect or {}), says, weak, beside))
+            attacks.append(Attack(act, RIGHT[chapter] | (expect or {}), says, weak, beside, chapter))
             return act
 
         return register

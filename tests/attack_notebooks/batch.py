@@ -18,9 +18,9 @@ from attacks.scene import ROOT, Scene
 from attacks.table import USER, user_command
 from classroom import place, right_answers
 from graded_kernels.autograder.nbgrader.class_seed import class_seed
-from tampered import FULL
+from tampered import BOTH
 
-from .attack import Attack
+from .attack import RIGHT, Attack
 
 EVERY = 12  # attacks between two honest students
 LARGEST = 3_000_000  # bytes of a graded notebook
@@ -43,21 +43,24 @@ join base_cell on grade.cell_id = base_cell.id
 
 
 class Batch:
-    """A course root of its own in ``folder``, a copy of ``made``, in which everything is handed in and graded once."""
+    """A course root of its own in ``folder``, a copy of ``made``, in which everything is handed in and graded once.
+    The attacks are on one chapter.
+    """
 
     def __init__(self, made: Path, folder: Path, attacks: list[Attack], rung: str, as_user: bool = False):
         self.course, self.attacks, self.as_user = folder / "course", attacks, as_user
+        [self.chapter] = {attack.chapter for attack in attacks} or {"tiny"}
         shutil.copytree(made, self.course, symlinks=True)
         with (self.course / "nbgrader_config.py").open("a") as file:
             file.write(SETTINGS.format(rung=rung, weak=rung == "weak"))
         with Scene() as self.scene:
             self.students = self._hand_in()
-            class_seed(self.course, "tiny")  # its secret is there since the first run of the term
+            class_seed(self.course, self.chapter)  # its secret is there since the first run of the term
             if as_user:
                 give_away(folder)
             gone_before, files = set(children()), self._files()
             tables = self._tables()
-            self.code, self.said = self.nbgrader("autograde", "tiny")
+            self.code, self.said = self.nbgrader("autograde", self.chapter)
             self.left = left_processes(gone_before)
             self.harm = self.scene.harm("")
         self.changed = sorted({path for path, _ in files ^ self._files()})
@@ -108,7 +111,11 @@ class Batch:
         if self.code:
             found.append(f"exit status {self.code}: {self.said[-300:]}")
         honest = [student for student in os.listdir(self.course / "submitted") if student.endswith("_honest")]
-        found += [f"{student} got {self.scores.get(student)}" for student in honest if self.scores.get(student) != FULL]
+        found += [
+            f"{student} got {self.scores.get(student)}"
+            for student in honest
+            if self.scores.get(student) != RIGHT[self.chapter]
+        ]
         if len({self.graded(student).read_bytes() for student in honest if self.graded(student).exists()}) != 1:
             found.append("honest notebooks were graded in different ways")
         if strangers := set(self.scores) - set(honest) - set(self.students.values()):
@@ -116,7 +123,7 @@ class Batch:
         return found + [f"{student} has points that nobody gave" for student in self.set_by_hand]
 
     def graded(self, student: str) -> Path:
-        return self.course / "autograded" / student / "tiny" / "tiny.ipynb"
+        return self.course / "autograded" / student / self.chapter / f"{self.chapter}.ipynb"
 
     def outcome(self, attack: Attack) -> str:
         return _short(self.scores.get(self.students[attack.name]))
@@ -130,13 +137,13 @@ class Batch:
 
     def _hand_in(self) -> dict[str, str]:
         """Everything in ``submitted``; the student's name by attack. An honest student comes last."""
-        right, students = right_answers(self.course), {}
+        right, students = right_answers(self.course, self.chapter), {}
         honest = [f"{number:03}_honest" for number in range(0, len(self.attacks), EVERY)] + ["999_honest"]
         for student in honest:
-            place(self.course, student).write_text(json.dumps(right))
+            place(self.course, student, self.chapter).write_text(json.dumps(right))
         for number, attack in enumerate(self.attacks):
             student = students[attack.name] = f"{number:03}_{attack.name}"
-            notebook, nb = place(self.course, student), json.loads(json.dumps(right))
+            notebook, nb = place(self.course, student, self.chapter), json.loads(json.dumps(right))
             content = None if attack.beside else attack.act(nb)
             content = json.dumps(nb).encode() if content is None else content
             for word, target in {"@COURSE@": self.course, "@PORT@": self.scene.port, "@MARK@": self.scene.mark}.items():
@@ -144,7 +151,7 @@ class Batch:
             notebook.write_bytes(content)
         for attack in self.attacks:
             if attack.beside:
-                attack.act(place(self.course, students[attack.name]))
+                attack.act(place(self.course, students[attack.name], self.chapter))
         return students
 
     def _files(self) -> set[tuple]:
@@ -211,7 +218,7 @@ def _short(scores: dict | None) -> str:
     """Points by answer, in the order of the notebook; ``-`` where a person gives them."""
     if scores is None:
         return "no record"
-    return " ".join("-" if scores[name] is None else f"{scores[name]:g}" for name in FULL if name in scores)
+    return " ".join("-" if scores[name] is None else f"{scores[name]:g}" for name in BOTH if name in scores)
 
 
 def children() -> list[int]:

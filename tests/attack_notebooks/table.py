@@ -19,11 +19,11 @@ from graded_kernels.autograder.sandbox import probe
 from graded_kernels.autograder.sandbox.probe import RUNGS
 from tampered import TAMPERED
 
-from . import in_code, in_file, in_folder, on_the_judgement, on_the_page
+from . import in_code, in_file, in_folder, in_kernels, on_the_judgement, on_the_page
 from .attack import Attack
 from .batch import Batch, as_user
 
-OWN = [a for part in (in_code, on_the_judgement, in_file, in_folder, on_the_page) for a in part.ATTACKS]
+OWN = [a for part in (in_code, in_kernels, on_the_judgement, in_file, in_folder, on_the_page) for a in part.ATTACKS]
 ALL = OWN + [Attack(act, expect) for act, expect in TAMPERED.items()]
 RUNGS_HERE = [rung for rung in reversed(RUNGS) if probe().rung and RUNGS.index(rung) <= RUNGS.index(probe().rung)]
 
@@ -37,14 +37,16 @@ def rows(batch: Batch, rung: str, seconds: float) -> Iterator[Row]:
 
 
 def run(made: Path, rung: str, attacks: list[Attack], user: bool) -> list[Row]:
-    """All attacks that are meant for this rung, in one run of nbgrader."""
+    """All attacks that are meant for this rung, in one run of nbgrader for each chapter."""
     meant = [attack for attack in attacks if not (rung == "weak" and attack.weak)]
     who = "user" if user else "root"
-    others = [Row(attack.name, rung, who, "not run", attack.weak) for attack in attacks if attack not in meant]
-    with tempfile.TemporaryDirectory(prefix="attack-notebooks-") as folder:
-        begin = time.monotonic()
-        batch = Batch(made, Path(folder), meant, rung, user)
-        return others + list(rows(batch, rung, time.monotonic() - begin))
+    found = [Row(attack.name, rung, who, "not run", attack.weak) for attack in attacks if attack not in meant]
+    for chapter in dict.fromkeys(attack.chapter for attack in meant):
+        with tempfile.TemporaryDirectory(prefix="attack-notebooks-") as folder:
+            begin = time.monotonic()
+            batch = Batch(made, Path(folder), [one for one in meant if one.chapter == chapter], rung, user)
+            found += rows(batch, rung, time.monotonic() - begin)
+    return found
 
 
 def main(arguments: list[str]) -> int:
@@ -69,8 +71,9 @@ def main(arguments: list[str]) -> int:
         made = classroom.make(Path(folder))
         for rung in options.rung or RUNGS_HERE:
             for user in users:
-                found += run(made, rung, attacks, user)
-                print(*found[-len(attacks) - 1 :], sep="\n", flush=True)
+                new = run(made, rung, attacks, user)
+                print(*new, sep="\n", flush=True)
+                found += new
     wrong = [row for row in found if row.wrong]
     ran = sum(row.outcome not in ("", "not run") for row in found)
     print(f"{ran} graded, {len(found) - ran} not run or summary, {len(wrong)} not as designed")
