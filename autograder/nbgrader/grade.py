@@ -266,7 +266,7 @@ def shown_report(report: Report) -> NotebookNode:
     if len(rich) > LONGEST:
         text = text[: LONGEST // 10]
         rich = f"<pre>{html.escape(text)}</pre>"
-    return shown(text, rich, {REPORT: report.to_dict()} if len(rich) <= LONGEST else {})
+    return shown(text, rich, {REPORT: _what_was_found(report)} if len(rich) <= LONGEST else {})
 
 
 def remarks(answer: NotebookNode) -> list[NotebookNode]:
@@ -278,6 +278,14 @@ def remarks(answer: NotebookNode) -> list[NotebookNode]:
 def said(sentences: list[str]) -> NotebookNode:
     items = [_CODE.sub(r"<code>\1</code>", html.escape(sentence)) for sentence in sentences]
     return shown("\n".join(sentences), "<ul>{}</ul>".format("".join(f"<li>{item}</li>" for item in items)))
+
+
+def _what_was_found(report: Report) -> dict:
+    """The report as data without what it cost: the same notebook, graded again, is the same file."""
+    found = report.to_dict()
+    for target in (found["compile"] or {}).get("targets", ()):
+        del target["seconds"], target["cached"]
+    return found
 
 
 def shown(text: str, rich: str, more: dict | None = None) -> NotebookNode:

@@ -17,12 +17,15 @@ import nbformat
 from attacks.scene import ROOT, Scene
 from attacks.table import USER, user_command
 from classroom import place, right_answers
+from graded_kernels.autograder.doctor import close_to_others
+from graded_kernels.autograder.nbgrader import lock
 from graded_kernels.autograder.nbgrader.class_seed import class_seed
 from tampered import BOTH
 
 from .attack import RIGHT, Attack
 
 EVERY = 12  # attacks between two honest students
+WRITTEN = {"gradebook.db", lock.FILE}  # by every run
 LARGEST = 3_000_000  # bytes of a graded notebook
 SETTINGS = """
 c.Grade.isolation = {rung!r}
@@ -55,7 +58,8 @@ class Batch:
             file.write(SETTINGS.format(rung=rung, weak=rung == "weak"))
         with Scene() as self.scene:
             self.students = self._hand_in()
-            class_seed(self.course, self.chapter)  # its secret is there since the first run of the term
+            class_seed(self.course, self.chapter)  # its secret is there since the first run of the term,
+            close_to_others(self.course)  # and so are the modes of its folders
             if as_user:
                 give_away(folder)
             gone_before, files = set(children()), self._files()
@@ -160,7 +164,7 @@ class Batch:
         for folder, folders, files in os.walk(self.course):
             if Path(folder) == self.course:
                 folders.remove("autograded") if "autograded" in folders else None
-            for path in (Path(folder, name) for name in folders + files if name != "gradebook.db"):
+            for path in (Path(folder, name) for name in folders + files if name not in WRITTEN):
                 facts = path.lstat()
                 small = path.is_file() and not path.is_symlink() and facts.st_size < 1_000_000
                 content = hashlib.sha256(path.read_bytes()).hexdigest() if small else os.path.islink(path)
