@@ -211,9 +211,9 @@ def prints_without_end(nb):
     before_answer(nb, "while True: print('x' * 1000)")
 
 
-@attack({TORCH: 0}, "printed more than")
+@attack()
 def prints_one_long_line(nb):
-    """200 MB without a line break."""
+    """200 MB without a line break, in a cell that no answer needs: it costs nothing."""
     add(nb, TORCH, "print('x' * 200_000_000)")
 
 
