@@ -232,7 +232,9 @@ class Submissions(NotebookExporter):
             self._unread[name], self._remedy[name] = sentence, f" To have it read: {' OR '.join(commands)}"
             return
         different = [other for other in others if beside[other] is None or beside[other] and beside[other] != own]
-        self._beside += [f"`{other}.ipynb` beside it, with other answers, was not read." for other in different]
+        self._beside += [
+            f"`{folder.plain(other)}.ipynb` beside it, with other answers, was not read." for other in different
+        ]
 
     def _init(self, assignment: str, student: str) -> None:
         """In place of nbgrader's, which copies what lies beside the notebook: the same, less what must not be read."""

@@ -17,7 +17,9 @@ import nbformat
 from attacks.scene import ROOT, Scene
 from attacks.table import USER, user_command
 from classroom import place, right_answers
+from graded_kernels.autograder.doctor import close_to_others
 from graded_kernels.autograder.nbgrader.class_seed import class_seed
+from graded_kernels.autograder.nbgrader.lock import FILE as LOCK
 from tampered import FULL
 
 from .attack import Attack
@@ -40,6 +42,7 @@ join submitted_notebook on grade.notebook_id = submitted_notebook.id
 join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id
 join base_cell on grade.cell_id = base_cell.id
 """
+WRITTEN = ("gradebook.db", LOCK)  # by every run
 
 
 class Batch:
@@ -53,6 +56,7 @@ class Batch:
         with Scene() as self.scene:
             self.students = self._hand_in()
             class_seed(self.course, "tiny")  # its secret is there since the first run of the term
+            close_to_others(self.course)  # and so are the modes of its files
             if as_user:
                 give_away(folder)
             gone_before, files = set(children()), self._files()
@@ -153,7 +157,7 @@ class Batch:
         for folder, folders, files in os.walk(self.course):
             if Path(folder) == self.course:
                 folders.remove("autograded") if "autograded" in folders else None
-            for path in (Path(folder, name) for name in folders + files if name != "gradebook.db"):
+            for path in (Path(folder, name) for name in folders + files if name not in WRITTEN):
                 facts = path.lstat()
                 small = path.is_file() and not path.is_symlink() and facts.st_size < 1_000_000
                 content = hashlib.sha256(path.read_bytes()).hexdigest() if small else os.path.islink(path)
