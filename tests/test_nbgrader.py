@@ -34,6 +34,8 @@ def chapter(course) -> Path:
     for student in ("right", "candle"):
         hand_in(course, student, make_submissions.path_of(student))
     hand_in(course, "untouched", course / "release" / CHAPTER / f"{CHAPTER}.ipynb")
+    with (course / "nbgrader_config.py").open("a") as file:
+        file.write("\nc.Grade.seed = 1\n")  # what candle's bug costs hangs on the draw
     assert_success(api(course).autograde(CHAPTER, "*"))
     return course
 

@@ -100,6 +100,13 @@ def test_elsewhere_moves_over_nothing_and_asks_for_one_student(tmp_path):
     assert line.endswith("is there, too, and was taken") and "mv" not in line
 
 
+def test_a_name_that_no_line_can_show_is_not_part_of_a_command(tmp_path):
+    (tmp_path / "ann").mkdir()
+    os.close(os.open(os.fsencode(tmp_path / "ann") + b"/01_silu\xff.ipynb", os.O_CREAT | os.O_WRONLY))
+    (line,) = elsewhere(tmp_path, RELEASED, "01_silu", "*")
+    assert line.endswith("rename it in a file manager") and line.encode() and "01_silu?.ipynb" in line
+
+
 # Contents
 
 

@@ -67,6 +67,12 @@ def half_ulp(*tensors) -> float:
     return max(torch.finfo(t.dtype).eps / 2 for t in tensors if t.dtype != torch.float64)
 
 
+def half_subnormal(*tensors) -> float:
+    """The largest absolute error of one rounding to any of these dtypes where the result is subnormal."""
+    formats = [torch.finfo(t.dtype) for t in tensors if t.dtype != torch.float64]
+    return max(f.smallest_normal * f.eps / 2 for f in formats)
+
+
 TINY = 1e-40  # what a device that flushes subnormals to 0 loses, and some of what others lose of their digits
 
 
@@ -81,7 +87,7 @@ def forward_floor(q, k, v, key_lengths=None, causal=False, scale=None):
     values = real(v, key_lengths).abs().nan_to_num(posinf=0)
     of_lse = (p * lost).sum(-1, keepdim=True)
     rounded = half_ulp(q, v) if v.dtype != torch.float32 else 0.0
-    o = (p * (lost + of_lse + rounded)) @ values
+    o = (p * (lost + of_lse + rounded) + half_subnormal(q, v) * (p > 0)) @ values
     return floors(o + TINY, of_lse.squeeze(-1) + EPS * lse.abs().nan_to_num(posinf=0))
 
 
@@ -96,8 +102,9 @@ def backward_floor(do, q, k, v, o, lse, key_lengths=None, causal=False, scale=No
     of_delta = (8 * EPS + 2 * rounded) * (g * o.double()).abs()  # do · o
     of_dp = 8 * EPS * (g.abs() @ values.mT) + of_delta.sum(-1, keepdim=True)
     of_dp = of_dp + (of_p * (g @ real(v, key_lengths).mT).abs().nan_to_num(posinf=0)).sum(-1, keepdim=True)  # of Σ p dp
-    of_ds = of_p * dp + p * of_dp + (4 * EPS + 2 * rounded) * ds.abs()
-    of_p = of_p + (4 * EPS + 2 * rounded) * p
+    subnormal = half_subnormal(q, k, v) * (p > 0)
+    of_ds = of_p * dp + p * of_dp + (4 * EPS + 2 * rounded) * ds.abs() + subnormal
+    of_p = of_p + (4 * EPS + 2 * rounded) * p + subnormal
     parts = of_ds @ keys * factor, of_ds.mT @ q.double().abs() * factor, of_p.mT @ g.abs()
     return floors(*(x.nan_to_num(posinf=0) + TINY for x in parts))
 

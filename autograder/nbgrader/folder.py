@@ -71,10 +71,14 @@ def notes(files: dict[str, str]) -> list[str]:
         if name == TIME:
             said.append(f"The file `{TIME}` {reason}, so it is not known when this was handed in.")
         else:
-            plain = re.sub(r"[^\w. -]", "?", name)[:60]  # a name may hold Markdown and HTML
-            said.append(f"The file `{plain}` lies beside the notebook and {reason}. It was left out.")
+            said.append(f"The file `{plain(name)}` lies beside the notebook and {reason}. It was left out.")
     more = [f"{len(said) - _SHOWN} more files were left out."] if len(said) > _SHOWN else []
     return said[:_SHOWN] + more
+
+
+def plain(name: str) -> str:
+    """A file's name as it can be shown: it may hold Markdown, HTML, line breaks, and what no text can hold."""
+    return re.sub(r"[^\w. ()-]", "?", name)[:60]
 
 
 def submission_time(folder: str | Path) -> datetime | None:

@@ -231,8 +231,11 @@ class Submissions(NotebookExporter):
             commands = [renamed(here / f"{other}.ipynb", here / f"{name}.ipynb") for other in others]
             self._unread[name], self._remedy[name] = sentence, f" To have it read: {' OR '.join(commands)}"
             return
-        different = [other for other in others if beside[other] is None or beside[other] and beside[other] != own]
-        self._beside += [f"`{other}.ipynb` beside it, with other answers, was not read." for other in different]
+        different = [other for other in others if beside[other] and beside[other] != own]
+        odd = [f"`{folder.plain(other)}.ipynb` beside it, with other answers, was not read." for other in different]
+        broken = [other for other in others if beside[other] is None]
+        odd += [f"`{folder.plain(other)}.ipynb` beside it cannot be read." for other in broken]
+        self._beside += odd
 
     def _init(self, assignment: str, student: str) -> None:
         """In place of nbgrader's, which copies what lies beside the notebook: the same, less what must not be read."""

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from .folder import plain
 from .reading import Unreadable, read
 from .rebuild import is_answer, rebuild
 
+UNTYPABLE = "its name holds what no line can show; rename it in a file manager"
 DEEP = 4  # folders below submitted/ that are looked into
 _COPY = re.compile(r"([ _-]*(\(\d+\)|copy[ _-]?\d*|final|v\d+))+$", re.IGNORECASE)
 
@@ -40,7 +42,7 @@ def unread(folder: Path, name: str, beside: Mapping[str, dict | None], own: dict
     meant = [other for other, theirs in beside.items() if theirs] if there else list(beside)
     if own or not meant:
         return ""
-    names = " and ".join(f"`{other}.ipynb`" for other in meant)
+    names = " and ".join(f"`{plain(other)}.ipynb`" for other in meant)
     if not there:
         return f"The notebook was handed in as {names}, not as `{name}.ipynb`. It was not read."
     state = "cannot be read" if own is None else "is as it was released"
@@ -61,25 +63,33 @@ def elsewhere(submitted: Path, released: Mapping[str, set[str]], assignment: str
         if (theirs and theirs != assignment) or not fnmatch.fnmatch(student, students):
             continue
         if not theirs:
-            yield f"{path}: it is not clear which assignment this is"
+            yield f"{_typed(path)}: it is not clear which assignment this is"
             continue
         names = released[theirs]
         name = _closest(path.stem, names) or (next(iter(names)) if len(names) == 1 else path.stem)
-        yield f"{path}: {moved(path, submitted / student / theirs / f'{name}.ipynb')}"
+        yield f"{_typed(path)}: {moved(path, submitted / student / theirs / f'{name}.ipynb')}"
 
 
 def moved(path: Path, to: Path) -> str:
     """The shell command that puts a notebook where it is read, which overwrites nothing."""
     if os.path.lexists(to):
-        return f"{to} is there, too, and was taken"
+        return f"{_typed(to)} is there, too, and was taken"
+    if not str(path).isprintable():
+        return UNTYPABLE
     made = "" if to.parent.is_dir() else f"mkdir -p {shlex.quote(str(to.parent))} && "
     return f"{made}mv -n {shlex.quote(str(path))} {shlex.quote(str(to))}"
 
 
 def renamed(path: Path, to: Path) -> str:
     """The shell command that has ``path`` read in place of ``to``, which is kept under another name."""
+    if not str(path).isprintable():
+        return UNTYPABLE
     kept = f"mv -n {shlex.quote(str(to))} {shlex.quote(f'{to}.unused')} && " if os.path.lexists(to) else ""
     return f"{kept}mv -n {shlex.quote(str(path))} {shlex.quote(str(to))}"
+
+
+def _typed(path: Path) -> str:
+    return "".join(character if character.isprintable() else "?" for character in str(path))
 
 
 def _notebooks(submitted: Path) -> Iterator[Path]:

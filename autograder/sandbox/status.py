@@ -148,11 +148,7 @@ def _output(said) -> Described:
         value = said["value"]
         if isinstance(value, str):
             return Described(None, value=clean(value, _VALUE_LENGTH))
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or (isinstance(value, int) and abs(value) >= 2**63)
-        ):
+        if not isinstance(value, int | float) or (isinstance(value, int) and abs(value) >= 2**63):
             raise TypeError("not a number")
         return Described(None, value=value)
     shape = tuple(_count(size) for size in _list(said["shape"]))

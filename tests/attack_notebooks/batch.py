@@ -18,14 +18,13 @@ from attacks.scene import ROOT, Scene
 from attacks.table import USER, user_command
 from classroom import place, right_answers
 from graded_kernels.autograder.doctor import close_to_others
-from graded_kernels.autograder.nbgrader import lock
 from graded_kernels.autograder.nbgrader.class_seed import class_seed
+from graded_kernels.autograder.nbgrader.lock import FILE as LOCK
 from tampered import BOTH
 
 from .attack import RIGHT, Attack
 
 EVERY = 12  # attacks between two honest students
-WRITTEN = {"gradebook.db", lock.FILE}  # by every run
 LARGEST = 3_000_000  # bytes of a graded notebook
 SETTINGS = """
 c.Grade.isolation = {rung!r}
@@ -43,6 +42,7 @@ join submitted_notebook on grade.notebook_id = submitted_notebook.id
 join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id
 join base_cell on grade.cell_id = base_cell.id
 """
+WRITTEN = ("gradebook.db", LOCK)  # by every run
 
 
 class Batch:
