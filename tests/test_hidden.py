@@ -76,7 +76,8 @@ def test_no_value_gets_out(mine, line):
     report = check_answer(right_but(line), "torch", cases=mine)
     told = report.cases[-2]
     assert told.name == "hidden: two zeros" and told.status in ("fail", "error")
-    assert told.hint == "What is divided by what?" and "not shown" in told.message
+    another_complaint = "double" in line or "torch.zeros" in line  # its dtype or shape, of which the hint knows nothing
+    assert told.hint == ("" if another_complaint else "What is divided by what?") and "not shown" in told.message
     own = [case for case in report.cases if not case.bonus]
     assert report.score == (len(own) - 1) / len(own) and not report.passed
     shown = json.dumps(report.to_dict()) + str(report) + report._repr_html_()
@@ -274,7 +275,7 @@ def test_the_command_that_tries_them(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr()
     assert said.err.splitlines()[0].endswith("of your cases on our answer to silu_backward (torch).")
     lines = said.out.splitlines()
-    assert len(lines) == 4 and lines[0].startswith("pass  silu_backward (torch), two zeros: worst ")
+    assert len(lines) == 4 and lines[0].startswith("pass  silu_backward (torch), two zeros: ")
     monkeypatch.setattr("graded_kernels.autograder.try_cases.our_answer", lambda name, backend: lambda dy, x: x * dy)
     assert cli.main(["cases", str(path)]) == 1
     assert "FAIL  silu_backward (torch), two zeros: dx is wrong" in capsys.readouterr().out
