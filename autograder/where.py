@@ -34,7 +34,8 @@ def in_answer(error: BaseException) -> Place | None:
     place, trace = None, error.__traceback__
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if not name.startswith(_NOT_THE_LEARNERS):
+        # A compiled extension names its files relative to a folder of its maker's.
+        if name.startswith(("/", "<")) and not name.startswith(_NOT_THE_LEARNERS):
             place = Place(name, trace.tb_lineno)
         trace = trace.tb_next
     return place

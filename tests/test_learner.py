@@ -11,6 +11,7 @@ from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.printing import Few
 from graded_kernels.autograder.progress import Progress, Terminal
 from graded_kernels.autograder.source import Answer, Cell
+from graded_kernels.autograder.where import in_answer
 
 
 def test_of_much_text_the_beginning_is_shown_and_the_rest_counted():
@@ -166,3 +167,13 @@ def test_the_hint_is_about_the_mistake(mistake, told):
     dies_in, says, not_this = told
     case = first_of(answer(name, backend, old, new), backend)
     assert case.name == dies_in and says in case.hint and not_this not in case.hint, f"{case.message} {case.hint}"
+
+
+def test_an_error_in_a_compiled_extension_is_at_the_line_that_called_it():
+    names = {}
+    exec(compile("def call():\n    raise ValueError\n", "zmq/backend/cython/_zmq.py", "exec"), names)
+    exec(compile("def answer():\n    pass\n    call()\n", "<cell>", "exec"), names)
+    with pytest.raises(ValueError) as caught:
+        names["answer"]()
+    place = in_answer(caught.value)
+    assert (place.file, place.line) == ("<cell>", 3)
