@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from .compare import Comparison, Expected, compare, expect
+from .compare import Comparison, Expected, compare, evidence_of, expect
 from .decoy import decoys
 from .exercise import Case, Exercise
 from .fingerprint import wild_outputs
@@ -34,7 +34,7 @@ class Judged:
     result: CaseResult
     trouble: Trouble | None = None
     args: tuple = ()
-    outputs: list | None = None  # (actual, mask of wrong elements, error in ulp) for each output, where one is wrong
+    outputs: list | None = None  # of each output, where one is wrong: (actual, mask of wrong elements, error, allowed)
     outcome: Outcome | None = None
 
     @property
@@ -108,7 +108,7 @@ def _judged(
     failed = [c for c in comparisons if c.failure]
     if failed:
         first = failed[0].failure
-        wrong = [(o, c.wrong, c.error) for o, c in zip(outcome.outputs, comparisons, strict=True)]
+        wrong = evidence_of(expected, comparisons, outcome.outputs)
         message = f"{first.output} is wrong in {first.wrong:,} of {first.total:,} elements."
         hints = [hint for hint in outcome.hints if hint.kind != "masked-load"]  # which is told where it is proven
         message = " ".join([message, *(f.message for f in outcome.findings[:1]), *(h.message for h in hints[:1])])
@@ -159,7 +159,7 @@ def _returned(exercise: Exercise, case: Case, args: tuple, outcome: Outcome) -> 
     found = [compare(expected, i, o, named) for i, o in enumerate(outcome.outputs)]
     if any(c.complaint for c in found):
         return None
-    wrong = [(o, c.wrong, c.error) for o, c in zip(outcome.outputs, found, strict=True)]
+    wrong = evidence_of(expected, found, outcome.outputs)
     return wrong if any(c.failure for c in found) else None
 
 

@@ -106,6 +106,16 @@ def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[s
     return Comparison(error=error, wrong=~right, worst=worst, failure=failure)
 
 
+def evidence_of(expected: Expected, comparisons: list[Comparison], outputs: tuple) -> list[tuple]:
+    """For each output (actual, mask of wrong elements, error in ulp, allowed in ulp): what tells one bug from
+    another.
+    """
+    return [
+        (actual, comparison.wrong, comparison.error, allowed)
+        for actual, comparison, allowed in zip(outputs, comparisons, expected.allowed, strict=True)
+    ]
+
+
 def unlike(name: str, actual: torch.Tensor, shape: torch.Size, dtype: torch.dtype) -> str:
     """Why ``actual`` is not a tensor of this shape and dtype, in one sentence; empty if it is."""
     if actual.shape != shape:

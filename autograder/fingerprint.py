@@ -8,7 +8,10 @@ from .runner import as_tuple
 from .ulp import ulp_error
 
 SHARED, EACH = 0.9, 0.5  # of the wrong elements: on average over the failing calls, and in each of them
-GROSS = 64.0  # ulp; an error below may be mere rounding, which no two programs do alike
+GROSS, BEYOND = 64.0, 4.0  # ulp, and times what is allowed: an error below either may be mere rounding, which no two
+# programs do alike, and which is many ulp where the right value is next to 0
+HALVED = {torch.float16: 1024.0, torch.bfloat16: 128.0}  # and so may, where a program computes in half precision, one
+# below half of the value
 CLOSE, NEAR = 4.0, 1 / 16  # an answer shares a bug's value within 4 ulp, or within a sixteenth of its error,
 LIKE = 1 / 4  # and never where it is hardly nearer to the bug's value than to the right one
 
@@ -19,8 +22,8 @@ def fingerprint(
     """The wild bug that explains every failing call, or None.
 
     failing: the names of the cases that failed; a bug that is here fails the one that was made to see it.
-    failures: for each failing call its arguments and, for each output, (actual, mask of wrong elements, error in ulp),
-    or the name of the error that the answer raised.
+    failures: for each failing call its arguments and, for each output, (actual, mask of wrong elements, error in ulp,
+    allowed in ulp), or the name of the error that the answer raised.
     A bug explains a call where it gives the same values on the wrong elements, computed in the dtype of the inputs as
     it shipped, or in float32; or where it raises the same error. An error that is not the bug's says nothing about it.
     Where some errors are gross, only those are looked at.
@@ -43,10 +46,14 @@ def _telling(failures: list[tuple[tuple, list | str]]) -> list[tuple[tuple, list
         if isinstance(evidence, str):
             gross.append((args, evidence))
             continue
-        reduced = [(actual, mask & (error > GROSS), error) for actual, mask, error in evidence]
-        if any(mask.any() for _, mask, _ in reduced):
+        reduced = [(actual, _gross(actual, *rest), *rest[1:]) for actual, *rest in evidence]
+        if any(mask.any() for _, mask, *_ in reduced):
             gross.append((args, reduced))
     return gross or failures
+
+
+def _gross(actual: torch.Tensor, mask: torch.Tensor, error: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
+    return mask & (error > HALVED.get(actual.dtype, GROSS)) & ~(error <= BEYOND * allowed)
 
 
 def wild_outputs(exercise: Exercise, bug: WildBug, args: tuple) -> list[tuple[torch.Tensor, ...]]:
@@ -71,7 +78,7 @@ def _share(exercise: Exercise, bug: WildBug, args: tuple, evidence: list | str) 
     best = 0.0
     for theirs in computed:
         wrong = same = 0
-        for (actual, mask, error), their in zip(evidence, theirs, strict=True):
+        for (actual, mask, error, _), their in zip(evidence, theirs, strict=True):
             if mask.any():
                 apart = ulp_error(actual, their.double(), actual.dtype)[mask]
                 off = error[mask]

@@ -96,8 +96,8 @@ def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool 
 
     In a notebook a cell that fails does not keep later ones from running; its error is reported if the function is
     missing. done: called after the setup, and after each cell. go_on: nor does a statement that the grader stopped keep
-    later ones of its cell from running. Where answers are graded, a comparison with PyTorch's own function meets a
-    closed operator, and the definitions below it are wanted all the same.
+    later ones of its cell from running, whatever they lack for it. Where answers are graded, a comparison with
+    PyTorch's own function meets a closed operator, and the definitions below it are wanted all the same.
     """
     module = types.ModuleType("answer")
     sys.modules[module.__name__] = module  # Triton and dataclasses look a function's module up by name
@@ -143,7 +143,7 @@ def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
             missing = _import_of(error.name, cell.source) if isinstance(error, ModuleNotFoundError) else ""
             failed = failed or AnswerError(f"Running the code stopped with {said}", trace(error), ours, missing)
             at = error.__traceback__.tb_next  # none where the text was not compiled
-            if not go_on or not ours or at is None:
+            if not go_on or not failed.ours or at is None:
                 break
             code, flags = _below(cell.source, at.tb_lineno)
     if failed:
