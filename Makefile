@@ -46,7 +46,7 @@ grade-demo: .venv/.ready  ## grade three submissions through nbgrader and print 
 	@python tests/grade_demo.py
 
 doctor: .venv/.ready ## what this machine can run
-	@python -P autograder/doctor.py
+	@python -P autograder/doctor/doctor.py
 
 # ATTACKS_ARGS=--user: as an unprivileged user, too
 attacks: .venv/.ready ## files and notebooks that cheat, on every rung of isolation this machine has

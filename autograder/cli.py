@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from .report import Report
-    from .source import Answer
+    from .report.report import Report
+    from .run.answer import Answer
 
 PASSED, NOT_PASSED, USAGE = 0, 1, 2
 
@@ -81,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
 
 def quality_list(text: str) -> list[str]:
     """``correct,portable`` as names. Raises ArgumentTypeError for any that is no quality."""
-    from .quality import qualities
+    from .report.quality import qualities
 
     try:
         return list(qualities(text.split(",")))
@@ -135,7 +135,7 @@ def run_list(options: argparse.Namespace) -> int:
 
 
 def run_check(options: argparse.Namespace) -> int:
-    from . import text
+    from .report import terminal as text
 
     answer, backend = wanted(options)
     stdout = keep_stdout()
@@ -152,8 +152,8 @@ def run_check(options: argparse.Namespace) -> int:
 
 
 def run_cases(options: argparse.Namespace) -> int:
-    from .hidden import HiddenCasesError
-    from .try_cases import try_cases
+    from .instructor.hidden import HiddenCasesError
+    from .instructor.try_cases import try_cases
 
     status = PASSED
     try:
@@ -169,7 +169,7 @@ def run_cases(options: argparse.Namespace) -> int:
 
 
 def run_doctor(options: argparse.Namespace) -> int:
-    from . import doctor
+    from .doctor import doctor
 
     return doctor.main()
 
@@ -178,7 +178,7 @@ def wanted(options: argparse.Namespace) -> tuple["Answer", str]:
     """The answer and the backend that the command line names. Raises UsageError."""
     from .check import choose_backend
     from .exercises import find
-    from .source import AnswerError, read_file
+    from .run.answer import AnswerError, read_file
 
     if not options.file.is_file():
         raise UsageError(f"there is no file {options.file}")
@@ -215,15 +215,15 @@ def report_on(
 
     Raises UsageError where it cannot be isolated: an answer that makes isolation fail must not run unprotected.
     """
-    from .check import judge
     from .exercises import find
+    from .judge.judge import judge
     from .sandbox import Isolated, Limits, SandboxError
 
     if in_process:
         return report_on_here(answer, backend, how | {"seed": seed or 0})
     record = find(answer.exercise)
     try:
-        with Isolated(answer, record, backend, limits=Limits(**limits)) as runner:
+        with Isolated(answer, record.contract, backend, results=record.results, limits=Limits(**limits)) as runner:
             report = judge(record, backend, runner, seed=secrets.randbits(31) if seed is None else seed, **how)
     except SandboxError as reason:
         cure = "Run `graded-kernels doctor`. To call code that you trust in this process instead: --in-process"
@@ -234,9 +234,10 @@ def report_on(
 
 
 def report_on_here(answer: "Answer", backend: str, how: dict) -> "Report":
-    from .check import check_answer, judge
+    from .check import check_answer
     from .exercises import find
-    from .runner import Trouble, Unloadable
+    from .judge.judge import judge
+    from .run.runner import Trouble, Unloadable
 
     try:
         return check_answer(answer, backend, **how)

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.check import environment
-from graded_kernels.autograder.compare import compare, expect
-from graded_kernels.autograder.exercise import Case, Exercise
-from graded_kernels.autograder.runner import InProcess
+from graded_kernels.autograder.exercises.record import Case, Exercise
+from graded_kernels.autograder.judge.compare import compare, expect
+from graded_kernels.autograder.judge.judge import environment
+from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.ulp import ulp_size
 from graded_kernels.course.regions import BACKENDS, find_regions
 
@@ -85,7 +85,7 @@ def runners(record: Exercise) -> dict[str, InProcess]:
     for (folder, backend), author in zip(BACKENDS.items(), AUTHORS[1:], strict=True):
         if backend in record.backends:
             module = importlib.import_module(f"graded_kernels.{folder}.{regions[folder, record.name].path.stem}")
-            found[author] = InProcess(getattr(module, record.name), record, backend)
+            found[author] = InProcess(getattr(module, record.name), record.contract, backend)
     return found
 
 

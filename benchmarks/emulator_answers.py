@@ -17,7 +17,7 @@ import torch  # noqa: E402
 from graded_kernels.autograder import EXERCISES  # noqa: E402
 from graded_kernels.autograder.check import check  # noqa: E402
 from graded_kernels.autograder.emulator import Emulator  # noqa: E402
-from graded_kernels.autograder.try_cases import our_answer  # noqa: E402
+from graded_kernels.autograder.instructor.try_cases import our_answer  # noqa: E402
 
 REPEAT = 5
 

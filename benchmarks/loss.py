@@ -15,9 +15,9 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.check import environment
 from graded_kernels.autograder.emulator import Emulator
-from graded_kernels.autograder.runner import InProcess
+from graded_kernels.autograder.judge.judge import environment
+from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.ulp import ulp_error
 from graded_kernels.solutions import cross_entropy as cpu
 from graded_kernels.solutions.linear_cross_entropy import linear_cross_entropy
@@ -65,7 +65,7 @@ def all_logits(hidden, weight, labels):
 def peak(function, backend: str, classes: int) -> int:
     record = dataclasses.replace(EXERCISES["linear_cross_entropy"], refused=frozenset())
     args = torch.randn(ROWS, WIDTH), torch.randn(classes, WIDTH), torch.randint(classes, (ROWS,))
-    outcome = InProcess(function, record, backend).call(args)
+    outcome = InProcess(function, record.contract, backend).call(args)
     assert outcome.trouble is None, outcome.trouble
     return outcome.peak
 

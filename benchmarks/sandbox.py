@@ -16,12 +16,13 @@ from collections.abc import Callable
 
 import torch
 from graded_kernels.autograder.exercises import EXERCISES
-from graded_kernels.autograder.interpret import choose
-from graded_kernels.autograder.runner import InProcess
+from graded_kernels.autograder.run.answer import Answer, Cell, load
+from graded_kernels.autograder.run.interpret import choose
+from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, Worker, probe
-from graded_kernels.autograder.source import Answer, Cell, load
 
 ROUNDS, FRESH_ROUNDS = 15, 3
+SILU = EXERCISES["silu_forward"]
 EMPTY = "def silu_forward(x):\n    return x.clone()\n"
 KERNEL = """
 import torch
@@ -61,11 +62,17 @@ def start(rung: str) -> None:
 
 
 def isolated(source: str, backend: str, worker: Worker) -> Isolated:
-    return Isolated(Answer("silu_forward", (Cell("cell", source),)), EXERCISES["silu_forward"], backend, worker=worker)
+    return Isolated(
+        Answer("silu_forward", (Cell("cell", source),)),
+        SILU.contract,
+        backend,
+        results=SILU.results,
+        worker=worker,
+    )
 
 
 def in_process(source: str, backend: str, args: tuple) -> None:
-    runner = InProcess(load(Answer("silu_forward", (Cell("cell", source),))), EXERCISES["silu_forward"], backend)
+    runner = InProcess(load(Answer("silu_forward", (Cell("cell", source),))), SILU.contract, backend)
     for _ in range(3 if backend == "torch" else 1):
         outcome = runner.call(args)
         assert outcome.trouble is None, outcome.trouble

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.check import environment
-from graded_kernels.autograder.exercise import Exercise, WildBug
+from graded_kernels.autograder.exercises.record import Exercise, WildBug
+from graded_kernels.autograder.judge.judge import environment
 
 SHOWN = 4  # names of failing cases in a row
 HEADER = "| wild bug | exercise | cases it fails | fingerprint |"

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import torch
 from graded_kernels.autograder.exercises import EXERCISES
-from graded_kernels.autograder.runner import Outcome, Trouble, as_tuple, duplicate
-from graded_kernels.autograder.source import Answer, Cell
+from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.contract import as_tuple
+from graded_kernels.autograder.run.runner import Outcome, Trouble, duplicate
 from graded_kernels.course.regions import BACKENDS, Region, find_regions
 
 ROOT = Path(__file__).resolve().parent.parent

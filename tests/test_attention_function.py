@@ -4,8 +4,8 @@ import importlib
 
 import pytest
 import torch
-from graded_kernels.autograder.apart import far_apart
 from graded_kernels.autograder.emulator import Emulator
+from graded_kernels.autograder.run.apart import far_apart
 from graded_kernels.kernels import attention, masked_softmax
 from torch.nn import functional as F
 

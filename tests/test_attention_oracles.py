@@ -6,7 +6,7 @@ import pytest
 import torch
 from answers import Unwatched
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.check import judge
+from graded_kernels.autograder.judge.judge import judge
 from torch.nn import functional as F
 
 

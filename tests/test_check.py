@@ -12,10 +12,11 @@ import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.check import check_answer, judge
-from graded_kernels.autograder.exercise import Case
-from graded_kernels.autograder.runner import InProcess
-from graded_kernels.autograder.source import Answer, AnswerError, Cell, load
+from graded_kernels.autograder.check import check_answer
+from graded_kernels.autograder.exercises.record import Case
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.run.answer import Answer, AnswerError, Cell, load
+from graded_kernels.autograder.run.runner import InProcess
 
 
 @triton.jit
@@ -109,9 +110,11 @@ def test_a_changed_input_is_named():
 
 def test_an_output_that_is_a_view_of_the_input_is_named():
     identity = dataclasses.replace(EXERCISES["silu_forward"], oracle=lambda x: x * 1, peer=None)
-    report = judge(identity, "torch", InProcess(lambda x: x.view(x.shape), identity, "torch"))
+    report = judge(identity, "torch", InProcess(lambda x: x.view(x.shape), identity.contract, "torch"))
     assert report.cases[0].status == "fail" and "shares memory with the input x" in report.cases[0].message
-    assert judge(identity, "torch", InProcess(lambda x: x.clone(), identity, "torch")).cases[0].status == "pass"
+    assert (
+        judge(identity, "torch", InProcess(lambda x: x.clone(), identity.contract, "torch")).cases[0].status == "pass"
+    )
 
 
 def test_different_bits_for_the_same_input_are_not_right():
@@ -337,6 +340,6 @@ def test_a_kernel_that_loads_too_little_has_not_computed_its_result():
 
     same = Case("one number", lambda generator: (torch.full((37, 300), 2.0),), "")
     record = dataclasses.replace(EXERCISES["row_sum"], cases=(same,))
-    report = judge(record, "triton", InProcess(row_sum, record, "triton"), compiler=False)
+    report = judge(record, "triton", InProcess(row_sum, record.contract, "triton"), compiler=False)
     assert [case.status for case in report.cases] == ["pass", "fail"]
     assert "It loads 4 bytes, and its inputs are 44,400" in report.cases[1].message

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.exercises import EXERCISES
-from graded_kernels.autograder.source import load, read_file
+from graded_kernels.autograder.run.answer import load, read_file
 from graded_kernels.solutions import silu as right
 
 CANDLE = """

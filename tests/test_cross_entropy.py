@@ -8,13 +8,13 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.case import judge_case
-from graded_kernels.autograder.check import judge
 from graded_kernels.autograder.emulator import Emulator
-from graded_kernels.autograder.gradient import UPSTREAM, Unattached, with_gradient
-from graded_kernels.autograder.peak import Peak
-from graded_kernels.autograder.runner import InProcess
-from graded_kernels.autograder.source import load
+from graded_kernels.autograder.judge.case import judge_case
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.run.answer import load
+from graded_kernels.autograder.run.gradient import UPSTREAM, Unattached, with_gradient
+from graded_kernels.autograder.run.memory import Peak
+from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.ulp import ulp_error
 from graded_kernels.kernels.wild import cross_entropy as wild
 from graded_kernels.solutions import cross_entropy as torch_answers
@@ -121,7 +121,7 @@ def all_logits_at_once(hidden, weight, labels, ignore_index=-100):
 
 def test_the_result_of_all_logits_at_once_is_right_but_for_its_memory():
     record = dataclasses.replace(EXERCISES["linear_cross_entropy"], refused=frozenset())
-    report = judge(record, "torch", InProcess(all_logits_at_once, record, "torch"))
+    report = judge(record, "torch", InProcess(all_logits_at_once, record.contract, "torch"))
     assert [c.name for c in report.cases if c.status != "pass"] == ["peak memory"], str(report)
 
 
@@ -161,7 +161,7 @@ def test_an_answer_that_raises_like_a_wild_bug_is_told_whose_it_is():
         return loss * share / share, dhidden, dweight
 
     record = dataclasses.replace(EXERCISES["linear_cross_entropy"], refused=frozenset())
-    report = judge(record, "torch", InProcess(answer, record, "torch"))
+    report = judge(record, "torch", InProcess(answer, record.contract, "torch"))
     assert report.fingerprint and "Liger-Kernel 0.0.1-0.2.1" in report.fingerprint, str(report)
 
 
@@ -201,8 +201,8 @@ def test_fused_layer_takes_a_smaller_share_of_memory_the_more_classes_there_are(
     for classes in (64, 256, 1024):
         args = random(256, 8), random(classes, 8, seed=5, scale=1.0), labels_of(256, classes)
         plain = dataclasses.replace(record, refused=frozenset())
-        took = InProcess(function, record, backend).call(args).peak
-        shares.append(took / InProcess(all_logits_at_once, plain, "torch").call(args).peak)
+        took = InProcess(function, record.contract, backend).call(args).peak
+        shares.append(took / InProcess(all_logits_at_once, plain.contract, "torch").call(args).peak)
     assert shares[0] > shares[1] > shares[2] and shares[2] < 0.3, shares
 
 
@@ -289,7 +289,7 @@ def test_read_back_loses_the_label_at_p_of_0_999():
 def test_judged_call_that_should_raise_and_returns_is_evidence():
     record = EXERCISES["label_logits"]
     case = next(c for c in record.cases if c.name == "a label of V")
-    runner = InProcess(wild.label_logits_next_row, record, "torch")
+    runner = InProcess(wild.label_logits_next_row, record.contract, "torch")
     judged = judge_case(record, case, "torch", runner, case.inputs(torch.Generator().manual_seed(0)))
     [(returned, mask, *_)] = judged.evidence
     assert judged.result.status == "fail" and returned.shape == mask.shape

@@ -4,13 +4,13 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.case import judge_case
-from graded_kernels.autograder.check import arguments
-from graded_kernels.autograder.decoy import decoys
-from graded_kernels.autograder.exercise import Case, Witness
-from graded_kernels.autograder.runner import InProcess
-from graded_kernels.autograder.sandbox import buffers
-from graded_kernels.autograder.source import load
+from graded_kernels.autograder.exercises.record import Case, Witness
+from graded_kernels.autograder.judge.case import judge_case
+from graded_kernels.autograder.judge.decoy import decoys
+from graded_kernels.autograder.judge.judge import arguments
+from graded_kernels.autograder.run.answer import load
+from graded_kernels.autograder.run.runner import InProcess
+from graded_kernels.autograder.sandbox.wire import buffers
 
 CASES = [
     pytest.param(record, number, id=f"{record.name}: {case.name}")
@@ -63,7 +63,7 @@ def test_a_right_answer_is_right_on_a_decoy(record, number):
     """By the case's own tolerance: what an isolated answer is held to is four times that."""
     case = record.cases[number]
     decoy = decoys(case, arguments(case, number, 0))()
-    runner = InProcess(load(answer(record.name, "torch")), record, "torch")
+    runner = InProcess(load(answer(record.name, "torch")), record.contract, "torch")
     judged = judge_case(record, case, "torch", runner, decoy.args)
     assert judged.result.status == "pass", judged.result.message
 

@@ -9,9 +9,9 @@ import triton
 import triton.language as tl
 from answers import PAIRS, answer
 from graded_kernels.autograder import EXERCISES, Report, check
-from graded_kernels.autograder.check import judge
-from graded_kernels.autograder.device import Device
-from graded_kernels.autograder.side_by_side import answer_of, beside, emulated
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.side_by_side import answer_of, beside, emulated
+from graded_kernels.autograder.run.device import Device
 from graded_kernels.solutions.silu import silu_forward
 
 

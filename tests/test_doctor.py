@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from graded_kernels.autograder import doctor
+from graded_kernels.autograder.doctor import doctor
 
 STRONG = "isolation: strong (bubblewrap, Landlock, seccomp)\n  bubblewrap: works\n  landlock: works"
 ROOT = Path(__file__).resolve().parents[1]

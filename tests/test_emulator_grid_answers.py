@@ -7,8 +7,8 @@ from answers import PAIRS, answer
 from both_ways import WAYS, bits
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.emulator import Emulator
-from graded_kernels.autograder.runner import InProcess
-from graded_kernels.autograder.source import load
+from graded_kernels.autograder.run.answer import load
+from graded_kernels.autograder.run.runner import InProcess
 
 NAMES = [name for name, backend in PAIRS if backend == "triton"]
 MUTANTS = [(key[0], m) for key, rows in broken.mutants().items() if key[1] == "triton" for m in rows]
@@ -26,7 +26,7 @@ def is_small(args: tuple) -> bool:
 def outcome(function, name: str, args: tuple, way: str, monkeypatch) -> list:
     monkeypatch.setattr(Emulator, "together", WAYS[way][0])
     monkeypatch.setattr(Emulator, "memory", WAYS[way][1])
-    seen = dict(vars(InProcess(function, EXERCISES[name], "triton").call(args)))
+    seen = dict(vars(InProcess(function, EXERCISES[name].contract, "triton").call(args)))
     outputs = seen.pop("outputs")
     return [None if outputs is None else [bits(o) for o in outputs], seen]
 

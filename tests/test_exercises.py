@@ -6,9 +6,10 @@ import broken
 import pytest
 from answers import PAIRS, Unwatched, answer, regions
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.check import check_answer, judge
-from graded_kernels.autograder.exercise import Exercise
-from graded_kernels.autograder.source import load
+from graded_kernels.autograder.check import check_answer
+from graded_kernels.autograder.exercises.record import Exercise
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.run.answer import load
 from graded_kernels.course.regions import hide_bodies
 
 MUTANTS = broken.mutants()

@@ -6,11 +6,12 @@ import pytest
 import torch
 from answers import Unwatched
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.apart import far_apart
-from graded_kernels.autograder.check import check_answer, judge
-from graded_kernels.autograder.runner import duplicate, unchanged
+from graded_kernels.autograder.check import check_answer
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.apart import far_apart
+from graded_kernels.autograder.run.runner import duplicate, unchanged
 from graded_kernels.autograder.sandbox import Worker
-from graded_kernels.autograder.source import Answer, Cell
 from torch.nn import functional as F
 
 

@@ -9,12 +9,13 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.check import check_answer, judge
+from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises import EXERCISES, find
-from graded_kernels.autograder.hidden import HiddenCasesError, read_cases, with_cases
-from graded_kernels.autograder.runner import Outcome, Trouble
-from graded_kernels.autograder.source import Answer, Cell
-from graded_kernels.autograder.try_cases import our_answer, try_cases
+from graded_kernels.autograder.instructor.hidden import HiddenCasesError, read_cases, with_cases
+from graded_kernels.autograder.instructor.try_cases import our_answer, try_cases
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.runner import Outcome, Trouble
 
 SECRET = 0.7310585786  # in float16 0.73095703125; nothing of it may be shown
 FILE = f"""
@@ -265,7 +266,9 @@ def test_our_answers_are_tried(tmp_path):
 
 
 def test_a_case_that_our_answer_fails(tmp_path, monkeypatch):
-    monkeypatch.setattr("graded_kernels.autograder.try_cases.our_answer", lambda name, backend: lambda dy, x: x * dy)
+    monkeypatch.setattr(
+        "graded_kernels.autograder.instructor.try_cases.our_answer", lambda name, backend: lambda dy, x: x * dy
+    )
     assert not any(one.passed for one in try_cases(written(tmp_path, FILE)) if one.backend == "torch")
 
 
@@ -276,7 +279,9 @@ def test_the_command_that_tries_them(tmp_path, monkeypatch, capsys):
     assert said.err.splitlines()[0].endswith("of your cases on our answer to silu_backward (torch).")
     lines = said.out.splitlines()
     assert len(lines) == 4 and lines[0].startswith("pass  silu_backward (torch), two zeros: ")
-    monkeypatch.setattr("graded_kernels.autograder.try_cases.our_answer", lambda name, backend: lambda dy, x: x * dy)
+    monkeypatch.setattr(
+        "graded_kernels.autograder.instructor.try_cases.our_answer", lambda name, backend: lambda dy, x: x * dy
+    )
     assert cli.main(["cases", str(path)]) == 1
     assert "FAIL  silu_backward (torch), two zeros: dx is wrong" in capsys.readouterr().out
     assert cli.main(["cases", str(tmp_path / "nowhere.toml")]) == 2

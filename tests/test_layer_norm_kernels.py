@@ -10,7 +10,7 @@ from compiler_kernels import compile_report
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.compiler import launch_of
 from graded_kernels.autograder.emulator import Emulator, EmulatorError
-from graded_kernels.autograder.runner import as_tuple
+from graded_kernels.autograder.run.contract import as_tuple
 from graded_kernels.autograder.ulp import ulp_size
 from graded_kernels.kernels.layer_norm import layer_norm
 from graded_kernels.kernels.rms_norm import rms_norm

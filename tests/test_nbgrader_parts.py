@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from graded_kernels.autograder import doctor
+from graded_kernels.autograder.doctor import doctor
 from graded_kernels.autograder.nbgrader.contents import digest
 from graded_kernels.autograder.nbgrader.grade import said
 from graded_kernels.autograder.nbgrader.late import PerDay

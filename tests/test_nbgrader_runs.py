@@ -15,7 +15,7 @@ import pytest
 from attack_notebooks import batch
 from attacks.table import USER
 from classroom import api, assert_success, place, right_answers, scores
-from graded_kernels.autograder.sandbox import linux
+from graded_kernels.autograder.sandbox.worker import linux
 from tampered import FULL, UNREAD, deleted_answer
 
 STUDENTS = ("k1", "k2", "k3")

@@ -4,10 +4,10 @@ import pytest
 import torch
 from attacks.table import ATTACKS, HONEST, read
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.operators import GRADIENTS, PERMITTED, is_permitted
-from graded_kernels.autograder.runner import InProcess
+from graded_kernels.autograder.run.answer import Answer, AnswerError, Cell, OperatorRefused, load
+from graded_kernels.autograder.run.operators import GRADIENTS, PERMITTED, is_permitted
+from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, probe
-from graded_kernels.autograder.source import Answer, AnswerError, Cell, OperatorRefused, load
 
 BEST = probe().rung
 
@@ -28,7 +28,7 @@ def called(path):
     function = load(Answer(submission.exercise, (Cell(submission.name, path.read_text()),)))
     generator = torch.Generator().manual_seed(3)
     x, g = torch.randn(4, 6, generator=generator), torch.randn(4, 6, generator=generator)
-    runner = InProcess(function, EXERCISES[submission.exercise], "torch")
+    runner = InProcess(function, EXERCISES[submission.exercise].contract, "torch")
     return runner.call(_ARGUMENTS[submission.exercise](x, g))
 
 
@@ -85,7 +85,7 @@ def test_torch_func_differentiates_nothing():
         _, back = torch.func.vjp(lambda v: v * torch.sigmoid(v), x)
         return back(dy)[0]
 
-    outcome = InProcess(silu_backward, record, "torch").call((torch.ones(3), torch.ones(3)))
+    outcome = InProcess(silu_backward, record.contract, "torch").call((torch.ones(3), torch.ones(3)))
     assert outcome.trouble.kind == "refused" and "the derivative is the exercise" in outcome.trouble.message.lower()
 
 
@@ -134,7 +134,7 @@ def of_text(source, exercise):
 @pytest.mark.parametrize("cast", ["part.sum(0).to(weight.dtype)", "part.sum(0).view(1, N).half().squeeze(0)"])
 def test_an_allowed_sum_may_be_converted(cast):
     function = load(of_text(PARTIAL_SUMS.replace("RESULT", cast), "rms_norm_backward"))
-    outcome = InProcess(function, EXERCISES["rms_norm_backward"], "triton").call(rms_arguments())
+    outcome = InProcess(function, EXERCISES["rms_norm_backward"].contract, "triton").call(rms_arguments())
     assert outcome.trouble is None and not outcome.findings
     dy, x, _, rstd = (a.double() for a in rms_arguments())
     assert (outcome.outputs[1].double() - (dy * x * rstd[:, None]).sum(0)).abs().max() < 1e-2
@@ -143,7 +143,13 @@ def test_an_allowed_sum_may_be_converted(cast):
 @pytest.mark.skipif(BEST in (None, "weak"), reason=f"not run: this machine isolates nothing. {probe()}")
 def test_an_allowed_sum_may_be_converted_in_a_replay():
     answer = of_text(PARTIAL_SUMS.replace("RESULT", "part.sum(0).to(weight.dtype)"), "rms_norm_backward")
-    with Isolated(answer, EXERCISES["rms_norm_backward"], "triton", rung=BEST) as runner:
+    with Isolated(
+        answer,
+        EXERCISES["rms_norm_backward"].contract,
+        "triton",
+        results=EXERCISES["rms_norm_backward"].results,
+        rung=BEST,
+    ) as runner:
         args = rms_arguments()
         first, again = runner.call(args), runner.call(args, shuffle=1)
     assert first.trouble is None and again.trouble is None
@@ -152,7 +158,7 @@ def test_an_allowed_sum_may_be_converted_in_a_replay():
 
 def test_what_was_not_summed_is_not_converted():
     function = load(of_text(PARTIAL_SUMS.replace("RESULT", "part.to(x.dtype)[0]"), "rms_norm_backward"))
-    trouble = InProcess(function, EXERCISES["rms_norm_backward"], "triton").call(rms_arguments()).trouble
+    trouble = InProcess(function, EXERCISES["rms_norm_backward"].contract, "triton").call(rms_arguments()).trouble
     assert trouble.kind == "refused" and "_to_copy" in trouble.message
 
 
@@ -179,7 +185,7 @@ def cross_entropy_backward(dloss, logits, labels, lse, ignore_index=-100):
     return torch.empty_like(logits)
 """
     function = load(of_text(source, "cross_entropy_backward"))
-    runner = InProcess(function, EXERCISES["cross_entropy_backward"], "triton")
+    runner = InProcess(function, EXERCISES["cross_entropy_backward"].contract, "triton")
     args = (torch.ones(2), torch.ones(2, 3), torch.tensor([0, 5]), torch.ones(2))
     trouble = runner.call(args).trouble
     assert trouble.kind == "raised" and trouble.message == "IndexError: labels[1] is out of range"
@@ -190,7 +196,7 @@ POISON = torch.tensor([0x7EA5, 0x3C00, 0x7EA5, 0x7EA5, 0x4000, 0x7EA5], dtype=to
 
 def filled(fill):
     source = f"import torch\ndef silu_forward(x):\n    out = torch.empty_like(x)\n    {fill}\n    return out"
-    runner = InProcess(load(of_text(source, "silu_forward")), EXERCISES["silu_forward"], "torch")
+    runner = InProcess(load(of_text(source, "silu_forward")), EXERCISES["silu_forward"].contract, "torch")
     return runner.call((POISON,))
 
 

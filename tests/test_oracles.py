@@ -3,7 +3,7 @@
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.runner import as_tuple
+from graded_kernels.autograder.run.contract import as_tuple
 
 POINTS = torch.tensor([-80.0, -5.5, -1.2785, -1e-3, -1e-9, -0.0, 0.0, 1e-9, 0.3, 1.0, 7.5, 80.0], dtype=torch.float64)
 

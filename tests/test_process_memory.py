@@ -3,12 +3,13 @@
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.check import arguments
-from graded_kernels.autograder.cost import judge_process
-from graded_kernels.autograder.quality import Quality
-from graded_kernels.autograder.runner import as_tuple
-from graded_kernels.autograder.sandbox import Isolated, Worker, confine, probe
-from graded_kernels.autograder.source import Answer, Cell
+from graded_kernels.autograder.judge.cost import judge_process
+from graded_kernels.autograder.judge.judge import arguments
+from graded_kernels.autograder.report.quality import Quality
+from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.contract import as_tuple
+from graded_kernels.autograder.sandbox import Isolated, Worker, probe
+from graded_kernels.autograder.sandbox.worker import confine
 
 RECORDS = [record for record in EXERCISES.values() if getattr(record, "large", None)]
 
@@ -54,7 +55,7 @@ def linear_cross_entropy(hidden, weight, labels):
     return torch.zeros(()), torch.zeros_like(hidden), torch.zeros_like(weight)
 """
     code = Answer(record.name, (Cell("cell", source),))
-    with Worker() as worker, Isolated(code, record, "torch", worker=worker) as runner:
+    with Worker() as worker, Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
         held = judge_process(record, runner)
     assert held.result.status == "fail" and held.result.kind is Quality.CORRECT
     assert held.result.message == "loss is wrong in 1 of 1 elements in a large call."

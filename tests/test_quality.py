@@ -8,11 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from graded_kernels.autograder import cli, cost
+from graded_kernels.autograder import cli
 from graded_kernels.autograder.check import check, check_answer
-from graded_kernels.autograder.quality import Quality, both, qualities
+from graded_kernels.autograder.judge import cost
+from graded_kernels.autograder.report.quality import Quality, both, qualities
+from graded_kernels.autograder.run.answer import Answer, Cell, load
 from graded_kernels.autograder.sandbox import probe
-from graded_kernels.autograder.source import Answer, Cell, load
 
 HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
 ROW_SUM = """

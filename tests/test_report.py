@@ -5,10 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from graded_kernels.autograder import html as notebook
-from graded_kernels.autograder import text, words
-from graded_kernels.autograder.quality import Quality
-from graded_kernels.autograder.report import CaseResult
+from graded_kernels.autograder.report import notebook as notebook
+from graded_kernels.autograder.report import phrases as words
+from graded_kernels.autograder.report import terminal as text
+from graded_kernels.autograder.report.quality import Quality
+from graded_kernels.autograder.report.results import CaseResult
 from reports import NASTY, candle, case, curve, failure, in_order, report, stub
 
 # The data

@@ -4,9 +4,9 @@ import html.parser
 
 import numpy as np
 import pytest
-from graded_kernels.autograder import html as notebook
-from graded_kernels.autograder import picture
-from graded_kernels.autograder.report import CaseResult, Curve
+from graded_kernels.autograder.report import notebook as notebook
+from graded_kernels.autograder.report import plot as picture
+from graded_kernels.autograder.report.results import CaseResult, Curve
 from reports import NASTY, candle, case, curve, failure, in_order, report, stub
 
 # In a notebook

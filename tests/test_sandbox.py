@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES, sandbox
-from graded_kernels.autograder.check import judge
-from graded_kernels.autograder.sandbox import Isolated, Limits, SandboxError, Worker, attempts, paths, probe, syscalls
-from graded_kernels.autograder.source import Answer, Cell
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.sandbox import Isolated, Limits, SandboxError, Worker, paths, probe
+from graded_kernels.autograder.sandbox.worker import attempts, syscalls
 from graded_kernels.kernels.wild import silu as wild
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
@@ -32,7 +33,14 @@ def worker():
 
 def isolated(source: str, worker, exercise="silu_forward", backend="torch", **limits) -> Isolated:
     code = Answer(exercise, (Cell("cell", source),))
-    return Isolated(code, EXERCISES[exercise], backend, limits=Limits(**limits), worker=worker)
+    return Isolated(
+        code,
+        EXERCISES[exercise].contract,
+        backend,
+        results=EXERCISES[exercise].results,
+        limits=Limits(**limits),
+        worker=worker,
+    )
 
 
 # Layers
@@ -140,7 +148,9 @@ def test_what_draws_is_imported_and_does_nothing(line, worker):
     """A chapter's own imports name it, and a cell may draw before or after it answers."""
     cells = Cell("picture", "plt.plot([1, 2])\n"), Cell("cell", f"{line}\n{RIGHT}")
     code = Answer("silu_forward", cells, setup=f"{line}\nimport torch\n")
-    with Isolated(code, EXERCISES["silu_forward"], "torch", worker=worker) as runner:
+    with Isolated(
+        code, EXERCISES["silu_forward"].contract, "torch", results=EXERCISES["silu_forward"].results, worker=worker
+    ) as runner:
         assert runner.call((X,)).trouble is None
 
 

@@ -7,8 +7,9 @@ import pytest
 import torch
 from graded_kernels.autograder.compiler import KernelLaunch
 from graded_kernels.autograder.emulator import Finding
-from graded_kernels.autograder.sandbox import buffers, status
-from graded_kernels.autograder.sandbox.buffers import DTYPES, Layout, Shared
+from graded_kernels.autograder.sandbox import status
+from graded_kernels.autograder.sandbox.wire import buffers
+from graded_kernels.autograder.sandbox.wire.buffers import DTYPES, Layout, Shared
 
 VIEWS = {
     "contiguous": lambda t: t,

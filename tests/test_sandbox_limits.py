@@ -6,11 +6,13 @@ import sys
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.sandbox import Budget, Isolated, Limits, Worker, linux, probe
-from graded_kernels.autograder.source import Answer, Cell
+from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.sandbox import Budget, Isolated, Limits, Worker, probe
+from graded_kernels.autograder.sandbox.worker import linux
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
 
+SILU = EXERCISES["silu_forward"]
 MIB = 1 << 20
 X = torch.tensor([0.0, -0.5, 3.0])
 RIGHT = "    return x * x.sigmoid()\n"
@@ -26,7 +28,15 @@ def isolated(body: str, worker: Worker, notebook: Budget | None = None, **limits
     source = f"import ctypes, sys, time\nimport torch\n\ncalls = []\n\n\ndef silu_forward(x):\n{body}{RIGHT}"
     code = Answer("silu_forward", (Cell("cell", source),))
     record = EXERCISES["silu_forward"]
-    return Isolated(code, record, "torch", limits=Limits(**limits), notebook=notebook, worker=worker)
+    return Isolated(
+        code,
+        record.contract,
+        "torch",
+        results=record.results,
+        limits=Limits(**limits),
+        notebook=notebook,
+        worker=worker,
+    )
 
 
 def compute(seconds: str) -> str:
@@ -123,12 +133,19 @@ def test_threads_and_children_are_counted():
 def test_a_cell_that_ends_the_process_is_named(line, kind, said, worker):
     cells = (Cell("first", "import torch"), Cell("second", line), Cell("own", f"def silu_forward(x):\n{RIGHT}"))
     code = Answer("silu_forward", cells)
-    with Isolated(code, EXERCISES["silu_forward"], "torch", limits=Limits(seconds=0.5), worker=worker) as runner:
+    with Isolated(
+        code,
+        SILU.contract,
+        "torch",
+        results=SILU.results,
+        limits=Limits(seconds=0.5),
+        worker=worker,
+    ) as runner:
         trouble = runner.call((X,)).trouble
         assert (trouble.kind, trouble.cell) == (kind, "second") and trouble.message.startswith(said)
     without = code.without({"second", "own"})
     assert [cell.name for cell in without.cells] == ["first", "own"]
-    with Isolated(without, EXERCISES["silu_forward"], "torch", worker=worker) as runner:
+    with Isolated(without, SILU.contract, "torch", results=SILU.results, worker=worker) as runner:
         assert runner.call((X,)).trouble is None
 
 
@@ -136,7 +153,7 @@ def test_cells_after_the_answer_may_hold_what_it_calls(worker):
     cells = (Cell("own", "def silu_forward(x):\n    return helper(x)"), Cell("later", f"def helper(x):\n{RIGHT}"))
     code = Answer("silu_forward", cells, after=1)
     assert code.own == "own" and code.without({"later"}).cells == cells[:1]
-    with Isolated(code, EXERCISES["silu_forward"], "torch", worker=worker) as runner:
+    with Isolated(code, SILU.contract, "torch", results=SILU.results, worker=worker) as runner:
         assert runner.call((X,)).trouble is None
 
 

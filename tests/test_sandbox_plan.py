@@ -3,8 +3,9 @@
 import json
 
 import pytest
-from graded_kernels.autograder.sandbox import kernels, plan
-from graded_kernels.autograder.source import Answer, Cell
+from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.sandbox import kernels
+from graded_kernels.autograder.sandbox.wire import plan
 
 REF = {"buffer": 0, "dtype": "float32", "shape": [3], "stride": [1], "offset": 0}
 OUT = REF | {"buffer": 1}

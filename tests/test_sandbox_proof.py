@@ -7,15 +7,17 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.check import arguments, judge
-from graded_kernels.autograder.runner import InProcess
-from graded_kernels.autograder.sandbox import Isolated, Worker, buffers, probe
-from graded_kernels.autograder.source import Answer, Cell, load
+from graded_kernels.autograder.judge.judge import arguments, judge
+from graded_kernels.autograder.run.answer import Answer, Cell, load
+from graded_kernels.autograder.run.runner import InProcess
+from graded_kernels.autograder.sandbox import Isolated, Worker, probe
+from graded_kernels.autograder.sandbox.wire import buffers
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
 
+SILU = EXERCISES["silu_forward"]
 X = torch.linspace(-3.0, 3.0, 1000)
-GRADER = "import sys\n\nimport torch\n\nchild = sys.modules['graded_kernels.autograder.sandbox.child']\n"
+GRADER = "import sys\n\nimport torch\n\nchild = sys.modules['graded_kernels.autograder.sandbox.worker.child']\n"
 KERNEL = """
 import ctypes
 
@@ -48,7 +50,7 @@ def worker():
 
 def isolated(source: str, worker: Worker, backend: str = "torch") -> Isolated:
     code = Answer("silu_forward", (Cell("cell", source),))
-    return Isolated(code, EXERCISES["silu_forward"], backend, worker=worker)
+    return Isolated(code, SILU.contract, backend, results=SILU.results, worker=worker)
 
 
 def poison(shape: torch.Size) -> torch.Tensor:
@@ -88,7 +90,7 @@ def test_what_an_answer_wrote_in_part_is_poison_in_the_rest(worker):
 @pytest.mark.parametrize("backend", ["torch", "triton"])
 def test_the_parent_compares_the_inputs_with_its_own(when, backend, worker):
     """Also where the answer tells the grader in its own process that all inputs are as they were."""
-    hide = f"{GRADER}\nsys.modules['graded_kernels.autograder.runner'].unchanged = lambda *rest: True\ncalls = []\n"
+    hide = f"{GRADER}\nsys.modules['graded_kernels.autograder.run.runner'].unchanged = lambda *rest: True\ncalls = []\n"
     change = f"calls.append(1)\n    if {when}:\n        ctypes.memset(x.data_ptr() + 4, 0x80, 1)"
     body = "def silu_forward(x):\n    y = x * x.sigmoid()\n    {then}\n    return y\n"
     source = hide + (KERNEL if backend == "triton" else f"import ctypes\n\n\n{body}").replace("{then}", change)
@@ -135,8 +137,8 @@ def test_the_record_is_made_before_the_numbers_are_there(worker):
 )
 def test_isolated_and_in_process_reports_are_equal(exercise, backend, worker):
     ours, record = answer(exercise, backend), EXERCISES[exercise]
-    here = judge(record, backend, InProcess(load(ours), record, backend), compiler=False)
-    with Isolated(ours, record, backend, worker=worker) as runner:
+    here = judge(record, backend, InProcess(load(ours), record.contract, backend), compiler=False)
+    with Isolated(ours, record.contract, backend, results=record.results, worker=worker) as runner:
         there = judge(record, backend, runner, compiler=False)
     assert here.passed
     for field in dataclasses.fields(here):
@@ -164,7 +166,7 @@ def test_the_seed_does_not_enter_the_process_of_an_answer(name, backend, worker,
     monkeypatch.setattr(Worker, "run", heard)
     record = EXERCISES[name]
     record = dataclasses.replace(record, cases=record.cases[:2])
-    with Isolated(answer(name, backend), record, backend, worker=worker) as runner:
+    with Isolated(answer(name, backend), record.contract, backend, results=record.results, worker=worker) as runner:
         assert judge(record, backend, runner, seed=seed, compiler=False).passed
     assert jobs and not any(str(seed) in job for job in jobs)
 
@@ -177,7 +179,7 @@ def test_an_answer_is_judged_on_numbers_that_nobody_could_foresee(worker):
     known = [float(arguments(case, i, 0)[0][0]) for i, case in enumerate(record.cases)]
     text = f"def silu_forward(x):\n    y = x * x.sigmoid()\n    return y if float(x[0]) in {known} else 1.01 * y\n"
     code = Answer("silu_forward", (Cell("cell", text),))
-    with Isolated(code, record, "torch", worker=worker) as runner:
+    with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
         report = judge(record, "torch", runner)
     assert [case.status for case in report.cases] == ["fail", "fail", "fail"]
     assert all("on other random numbers of the same shape" in case.message for case in report.cases)
@@ -185,7 +187,7 @@ def test_an_answer_is_judged_on_numbers_that_nobody_could_foresee(worker):
 
 def test_the_memory_of_a_triton_answer_is_what_its_kernels_need_alone(worker):
     """Its own process may say what it likes."""
-    forged = f"{GRADER}\nsys.modules['graded_kernels.autograder.peak'].Peak.note = lambda self, result: None\n"
+    forged = f"{GRADER}\nsys.modules['graded_kernels.autograder.run.memory'].Peak.note = lambda self, result: None\n"
     for before in ("", forged):
         with isolated(before + KERNEL.replace("{then}", "pass"), worker, "triton") as runner:
             args = (X,)
@@ -240,6 +242,6 @@ def test_where_memory_is_judged_there_is_none_beside_tensors(convert, worker):
     record = dataclasses.replace(record, cases=tuple(case for case in record.cases if case.name in names))
     to_numpy = f"h, w, y = (({convert}).astype(int if t is labels else float) for t in (hidden, weight, labels))"
     code = Answer(record.name, (Cell("cell", NUMPY.format(to_numpy=to_numpy, back=BACK)),))
-    with Isolated(code, record, "torch", worker=worker) as runner:
+    with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
         report = judge(record, "torch", runner)
     assert not report.passed and "memory that is not a tensor's" in report.summary

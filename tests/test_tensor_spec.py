@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from graded_kernels.autograder.tensor_spec import SpecError, tensor
+from graded_kernels.autograder.instructor.tensor_spec import SpecError, tensor
 
 
 @pytest.mark.parametrize(

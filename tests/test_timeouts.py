@@ -5,10 +5,10 @@ import json
 import pytest
 from answers import answer
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.check import judge
-from graded_kernels.autograder.cost import MEMORY, TRAFFIC
-from graded_kernels.autograder.runner import InProcess, Outcome, Trouble
-from graded_kernels.autograder.source import load
+from graded_kernels.autograder.judge.cost import MEMORY, TRAFFIC
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.run.answer import load
+from graded_kernels.autograder.run.runner import InProcess, Outcome, Trouble
 
 LATE = Trouble("timeout", "The call took more than 20 s of processor time, which is the most allowed.")
 
@@ -17,7 +17,7 @@ class OutOfTime:
     """An answer whose calls with the arguments of a case, from the given call with them on, take too long."""
 
     def __init__(self, function, record, backend, case: int, call: int = 1, trouble: Trouble = LATE):
-        self.runner = InProcess(function, record, backend)
+        self.runner = InProcess(function, record.contract, backend)
         self.case, self.call_number, self.trouble = case, call, trouble
         self.seen, self.args, self.count = 0, None, 0
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from graded_kernels.autograder.inputs import every_value
+from graded_kernels.autograder.exercises.cases.elementwise import every_value
 from graded_kernels.autograder.ulp import ulp_error, ulp_size
 
 

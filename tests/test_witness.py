@@ -6,9 +6,9 @@ import pytest
 import torch
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
-from graded_kernels.autograder.exercise import Witness
+from graded_kernels.autograder.exercises.record import Witness
+from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.sandbox import Worker
-from graded_kernels.autograder.source import Answer, Cell
 
 WITNESSES = [name for name, record in EXERCISES.items() if isinstance(record, Witness)]
 STRANGE = {
@@ -41,7 +41,7 @@ def test_strange_values_get_a_sentence(name):
     """Every strange value at every place, beside ordinary ones and beside itself."""
     record, tried = EXERCISES[name], 0
     everything = STRANGE | PLAIN
-    for count in range(record.fewest, len(record.parameters) + 1):
+    for count in range(record.contract.fewest, len(record.parameters) + 1):
         for strange, place, other in itertools.product(STRANGE, range(count), (*PLAIN, None)):
             names = [other or strange] * count
             names[place] = strange

@@ -6,7 +6,7 @@ import difflib
 import importlib
 import pkgutil
 
-from ..exercise import Exercise, Witness
+from .record import Exercise, Witness
 
 EXERCISES: dict[str, Exercise | Witness] = {}
 

@@ -5,10 +5,10 @@ base (flashinfer#2113, sglang#33064).
 import torch
 
 from ...kernels.wild import attention as wild
-from ..attention_inputs import attention_cases
-from ..exercise import Case, Exercise, Output, Tolerance, WildBug
-from ..inputs import gradient
-from ..row_inputs import EPS, floors
+from .cases.attention import attention_cases
+from .cases.elementwise import gradient
+from .cases.rows import EPS, floors
+from .record import Case, Exercise, Output, Tolerance, WildBug
 
 
 def seen_keys(q, k, key_lengths, causal):
@@ -266,4 +266,5 @@ attention_backward = Exercise(
     least_bytes=backward_bytes,
     traffic=2.0,
     most_bytes=lambda do, q, k, *rest: 2 * one_score_matrix(q, k),
+    forward=attention_forward,
 )

@@ -6,10 +6,10 @@ import torch
 from torch.nn import functional as F
 
 from ...kernels.wild import cross_entropy as wild
-from ..exercise import Exercise, Output, Tolerance, WildBug
-from ..inputs import gradient, normal
-from ..loss_inputs import SCALE, Case, labelled, losses
-from ..row_inputs import EPS, floors
+from .cases.elementwise import gradient, normal
+from .cases.losses import SCALE, Case, labelled, losses
+from .cases.rows import EPS, floors
+from .record import Exercise, Output, Tolerance, WildBug
 
 
 def checked(logits, labels, ignore_index):
@@ -271,4 +271,5 @@ cross_entropy_backward = Exercise(
         (int((labels != ignore_index).sum()) + len(labels)) * logits.shape[1] * logits.element_size() + 16 * len(labels)
     ),
     traffic=1.05,
+    forward=cross_entropy_forward,
 )

@@ -4,9 +4,9 @@ import math
 
 import torch
 
-from ..exercise import Exercise, Output, Tolerance
-from ..floats_inputs import pairs, rows, scaled
 from ..ulp import PRECISION
+from .cases.floats import pairs, rows, scaled
+from .record import Exercise, Output, Tolerance
 
 EPS = 2.0**-23  # one ulp of float32 at 1
 

@@ -7,9 +7,9 @@ import torch
 from torch.nn import functional as F
 
 from ...kernels.wild import layer_norm as wild
-from ..exercise import Case, Exercise, Output, Tolerance, WildBug, Witness
-from ..inputs import gradient, normal
-from ..row_inputs import EPS, backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
+from .cases.elementwise import gradient, normal
+from .cases.rows import EPS, backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
+from .record import Case, Exercise, Output, Tolerance, WildBug, Witness
 
 STATISTICS = (Output("mean", torch.float32), Output("rstd", torch.float32))
 
@@ -166,6 +166,7 @@ layer_norm_backward = Exercise(
     peer=torch_backward,
     wild=(EPSILON_OUTSIDE_GRADIENT,),
     points=6,
+    forward=layer_norm_forward,
 )
 
 

@@ -4,12 +4,12 @@ import torch
 from torch.nn import functional as F
 
 from ...kernels.wild import linear_cross_entropy as wild
-from ..apart import far_apart
-from ..exercise import Case, Exercise, Large, Output, Tolerance, WildBug
-from ..inputs import BEYOND, BEYOND_HINT, normal
-from ..loss_inputs import CONVERT, HALVES, IGNORE, OUT_OF_RANGE, ignored, labelled, names, without_bad_labels
-from ..row_inputs import EPS, floors
+from ..run.apart import far_apart
+from .cases.elementwise import BEYOND, BEYOND_HINT, normal
+from .cases.losses import CONVERT, HALVES, IGNORE, OUT_OF_RANGE, ignored, labelled, names, without_bad_labels
+from .cases.rows import EPS, floors
 from .cross_entropy import checked, cross_entropy, cross_entropy_gradient
+from .record import Case, Exercise, Large, Output, Tolerance, WildBug
 
 
 def mean_and_gradients(hidden, weight, labels, ignore_index=-100):

@@ -3,10 +3,10 @@
 import torch
 
 from ...kernels.wild import attention as wild
-from ..apart import far_apart
-from ..exercise import Case, Exercise, Output, Tolerance, WildBug
-from ..inputs import BEYOND, BEYOND_HINT, gradient, normal
-from ..row_inputs import EPS, floors
+from ..run.apart import far_apart
+from .cases.elementwise import BEYOND, BEYOND_HINT, gradient, normal
+from .cases.rows import EPS, floors
+from .record import Case, Exercise, Output, Tolerance, WildBug
 
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
 NOTHING = "A row without a True: no maximum, and a sum of 0. The result is 0, as PyTorch's attention has it."
@@ -228,4 +228,5 @@ masked_softmax_backward = Exercise(
     points=2,
     least_bytes=lambda dy, y: 3 * y.numel() * y.element_size(),
     traffic=2.1,
+    forward=masked_softmax_forward,
 )

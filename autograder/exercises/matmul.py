@@ -2,10 +2,10 @@
 
 import torch
 
-from ..apart import far_apart
-from ..exercise import Case, Exercise, Output, Tolerance
-from ..inputs import BEYOND, BEYOND_HINT, normal
-from ..row_inputs import EPS, floors
+from ..run.apart import far_apart
+from .cases.elementwise import BEYOND, BEYOND_HINT, normal
+from .cases.rows import EPS, floors
+from .record import Case, Exercise, Output, Tolerance
 
 CONVERT = "Accumulate in float32, whatever comes in, and round once, at the store."
 STRIDES = "Neither matrix has to be contiguous: hand its strides to the kernel, and multiply the offsets by them."

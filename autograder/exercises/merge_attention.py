@@ -5,10 +5,10 @@ from dataclasses import replace
 import torch
 
 from ...kernels.wild import attention as wild
-from ..exercise import Case, Exercise, Output, Tolerance, WildBug, Witness
-from ..inputs import normal
-from ..row_inputs import EPS, floors
 from .attention import FORMULA, attention, attention_forward
+from .cases.elementwise import normal
+from .cases.rows import EPS, floors
+from .record import Case, Exercise, Output, Tolerance, WildBug, Witness
 
 
 def merged(o_a, lse_a, o_b, lse_b):

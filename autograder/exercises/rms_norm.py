@@ -3,9 +3,9 @@
 import torch
 
 from ...kernels.wild import rms_norm as wild
-from ..exercise import Case, Exercise, Output, Tolerance, WildBug
-from ..inputs import gradient, normal
-from ..row_inputs import EPS, backward, floors, row_bytes, row_mean, rowwise, weights
+from .cases.elementwise import gradient, normal
+from .cases.rows import EPS, backward, floors, row_bytes, row_mean, rowwise, weights
+from .record import Case, Exercise, Output, Tolerance, WildBug
 
 
 def rms_norm(x, weight, eps=1e-6):
@@ -106,4 +106,5 @@ rms_norm_backward = Exercise(
     refused=frozenset({"rms_norm", "_fused_rms_norm", "_fused_rms_norm_backward", "autograd"}),
     allowed=frozenset({"sum"}),
     points=4,
+    forward=rms_norm_forward,
 )

@@ -4,12 +4,12 @@ import torch
 
 from ...kernels.wild import cross_entropy as wild_cross_entropy
 from ...kernels.wild import token_mean as wild
-from ..exercise import Case, Exercise, Output, Tolerance, WildBug, Witness
-from ..gradient import UPSTREAM
-from ..inputs import normal
-from ..loss_inputs import IGNORE
-from ..row_inputs import EPS, floors
+from ..run.gradient import UPSTREAM
+from .cases.elementwise import normal
+from .cases.losses import IGNORE
+from .cases.rows import EPS, floors
 from .cross_entropy import cross_entropy
+from .record import Case, Exercise, Output, Tolerance, WildBug, Witness
 
 
 def mean_of_tokens(loss, labels, ignore_index=-100, num_items=None):

@@ -20,11 +20,11 @@ from nbgrader.utils import is_grade, is_locked, is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from ..check import check_answer
-from ..exercise import Case
-from ..hidden import HiddenCasesError, read_cases
-from ..report import Report
+from ..exercises.record import Case
+from ..instructor.hidden import HiddenCasesError, read_cases
+from ..report.report import Report
+from ..run.answer import Answer, Cell
 from ..sandbox import RUNGS, Budget, Limits, SandboxError, Worker, require
-from ..source import Answer, Cell
 from .class_seed import class_seed
 from .notebook_code import plain_python, without_course
 from .published import is_published, published_answers

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-from ..source import OURS, imported
+from ..run.answer import OURS, imported
 
 NOTES = 20  # lines left out of a cell that are named one by one
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)

@@ -17,8 +17,8 @@ from nbgrader.converters.base import NbGraderException
 from sqlalchemy import make_url
 from traitlets import Float
 
-from ..doctor import close_to_others
-from ..hidden import HiddenCasesError
+from ..doctor.doctor import close_to_others
+from ..instructor.hidden import HiddenCasesError
 from ..sandbox import SandboxError
 from . import folder
 from .class_seed import ClassSecretError

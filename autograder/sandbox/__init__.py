@@ -14,10 +14,10 @@ has to expect those grades each class in a virtual machine or a container of its
 """
 
 from .compiler import Compiler
+from .host import Worker
 from .isolated import Isolated
 from .probe import RUNGS, Layer, Probe, SandboxError, probe, require
 from .watch import Budget, Limits
-from .worker import Worker
 
 __all__ = ["RUNGS", "Budget", "Compiler", "Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe"]
 __all__ += ["require"]

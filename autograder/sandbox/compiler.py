@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from ..compiler import LIMIT, TARGETS, CannotCompile, KernelLaunch, Target, compile_report
 from ..compiler.report import NUMBERS
 from . import trades
+from .host import Worker, WorkerLost
 from .probe import SandboxError
 from .status import clean
 from .watch import Budget, Ended, Limits, Task
-from .worker import Worker, WorkerLost
 
 # seconds: of one kernel for one GPU. total_seconds: of all that an answer launches. memory: beside the compiler's own.
 LIMITS = Limits(seconds=30.0, total_seconds=120.0, memory=2 << 30)

@@ -1,6 +1,6 @@
 """A runner for answers that are not trusted: every call in a fresh process that knows nothing but its arguments.
 
-    with Isolated(answer, record, "triton", limits=Limits(seconds=5)) as runner:
+    with Isolated(answer, record.contract, "triton", results=record.results, limits=Limits(seconds=5)) as runner:
         report = judge(record, "triton", runner)
 
 What is right stays here. An answer gets its arguments as raw memory and returns raw memory, which is read when its
@@ -14,25 +14,28 @@ from dataclasses import replace
 
 import torch
 
-from ..exercise import Exercise, Witness
-from ..runner import Decoy, Outcome, Trouble
-from ..source import Answer
-from . import buffers, kernels, results
-from .buffers import Layout, Shared
+from ..run.answer import Answer
+from ..run.contract import Contract
+from ..run.runner import Decoy, Outcome, Trouble
+from . import kernels, outcomes
 from .compiler import Compiler
-from .confine import SLACK
+from .host import Worker, WorkerLost
 from .proof import Call, Known, Proof
 from .status import Status, clean
 from .watch import SHOWN, Budget, Ended, Limits, Task
-from .worker import Worker, WorkerLost
+from .wire import buffers
+from .wire.buffers import Layout, Shared
+from .worker.confine import SLACK
 
 _ROOM = 1 << 20  # bytes for outputs of a size nobody expects, so that a wrong shape can be named
 _LOST = "The process that runs the answers ended during the call."
 
 
 class Isolated:
-    """Calls an answer in a worker. ``record`` decides what the worker hears: names, and what is refused or allowed.
+    """Calls an answer in a worker, which hears its ``contract`` and nothing else.
 
+    results: the dtypes and shapes of right results for these arguments. There is room for outputs of this size, and for
+    small ones of any other.
     notebook: a budget that this answer shares with others.
     worker: one to share between answers; otherwise one is started, and ended with the ``with`` block.
     rung: the isolation to use if a worker is started, the best there is by default. Raises SandboxError where it is
@@ -42,21 +45,22 @@ class Isolated:
     def __init__(
         self,
         answer: Answer,
-        record: Exercise | Witness,
+        contract: Contract,
         backend: str,
         *,
+        results: Callable[[tuple], list[tuple[torch.dtype, torch.Size]]] = lambda args: [],
         limits: Limits = Limits(),  # noqa: B008  frozen
         notebook: Budget | None = None,
         worker: Worker | None = None,
         rung: str | None = None,
     ):
-        self.answer, self.record, self.backend, self.limits = answer, record, backend, limits
+        self.answer, self.contract, self.backend, self.limits = answer, contract, backend, limits
+        self._results = results
         self._own = None if worker else Worker(rung)
         self._worker = worker or self._own
         self._text = kernels.text_of(answer)
         self._job = {"mode": "answer", "answer": self._code()}
-        allowed = getattr(record, "allowed", frozenset())
-        self._proof = Proof(self._ask, self._job, self._text, allowed, limits.memory)
+        self._proof = Proof(self._ask, self._job, self._text, contract.allowed, limits.memory)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._shapes: dict[str, list[Layout]] = {}
         self._last: Known | None = None
@@ -114,12 +118,12 @@ class Isolated:
             return recorded
         return self._proof.replayed(recorded, [Call(args, 0, shuffle)])[0]
 
-    def within(self, args: tuple, memory: int, shapes: list[torch.Size]) -> Outcome:
+    def within(self, args: tuple, memory: int, results: list[tuple[torch.dtype, torch.Size]]) -> Outcome:
         """One call in a process that may hold ``memory`` bytes, and the slack of `confine.limit`, beyond what a process
         holds before it loads the answer. The kernel of the operating system counts them and refuses more, whichever way
-        they are asked for. shapes: of the outputs, which the oracle would take far more memory to tell.
+        they are asked for. results: what the outputs are, which the oracle would take far more memory to tell.
         """
-        self._shapes[_layout_key(args)] = results.laid_out(self.record, args, shapes)
+        self._shapes[_layout_key(args)] = outcomes.laid_out(results)
         limits = replace(self.limits, memory=min(memory, self.limits.memory), grace=SLACK)
         return self._ask(dict(self._job), [Call(args, 0)], limits)[0][0]
 
@@ -127,7 +131,7 @@ class Isolated:
         """Calls the answer in a fresh process: on a decoy, in Triton for the record, then on ``args``."""
         job, triton = dict(self._job), self.backend == "triton"
         alone, self._new = self._new and not triton, False
-        if alone or isinstance(self.record, Witness):
+        if alone or self.contract.witness:
             return Known(args, self._ask(job, [Call(args, room=0)])[0][0])
         other = decoy()
         if triton:
@@ -149,20 +153,6 @@ class Isolated:
         more = {"setup": own.setup, "after": own.after, "module": own.module}
         return {"exercise": own.exercise, "cells": cells} | more
 
-    def _policy(self) -> dict:
-        exercise = self.record.exercise if isinstance(self.record, Witness) else self.record
-        return {
-            "name": self.record.name,
-            "witness": isinstance(self.record, Witness),
-            "parameters": list(exercise.parameters),
-            "fewest": self.record.fewest if isinstance(self.record, Witness) else len(exercise.parameters),
-            "outputs": [output.name for output in exercise.outputs],
-            "refused": sorted(getattr(self.record, "refused", ())),
-            "allowed": sorted(getattr(self.record, "allowed", ())),
-            "counted": getattr(self.record, "most_bytes", None) is not None,
-            "gradient_of": getattr(self.record, "gradient_of", ""),
-        }
-
     def _ask(self, job: dict, calls: list[Call], limits: Limits | None = None) -> list[tuple[Outcome, Status]]:
         """One child, and for each call that was begun in it the outcome and what the child said.
 
@@ -172,14 +162,14 @@ class Isolated:
         limits = limits or self.limits
         for budget in self._budgets:
             if broken := budget.broken(limits.wall_factor):
-                return [(Outcome(trouble=Trouble("timeout", results.too_long(broken))), Status())]
+                return [(Outcome(trouble=Trouble("timeout", outcomes.too_long(broken))), Status())]
         held = calls[0].args
         layouts = buffers.lay_out(_tensors(held))
         expected = buffers.size_of(self._expected(calls[-1].args))
         room = expected + _ROOM
         rooms = [None if call.room is None else (call.room * room, call.room * room + room) for call in calls]
         steps = 1 + len(self.answer.cells) if job["mode"] == "answer" else 0
-        job |= {"record": self._policy(), "backend": self.backend, "steps": steps}
+        job |= {"contract": self.contract.to_dict(), "backend": self.backend, "steps": steps}
         job["calls"] = [
             {"args": _specs(call.args, layouts), "shuffle": call.shuffle, "fill": call.fill}
             | {"plan": call.plan, "room": where}
@@ -193,7 +183,7 @@ class Isolated:
             def between(made: int, said: bytes) -> bool:
                 """Whether to go on after so many calls; if so, the next one's arguments are put in their place."""
                 last, following = calls[made - 1 : made + 1]
-                if last.needed and results.failed(said, made):
+                if last.needed and outcomes.failed(said, made):
                     return False
                 if following.args is not last.args:
                     _put(inputs, layouts, following.args)
@@ -206,26 +196,21 @@ class Isolated:
                 )
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
-            found = results.of(ended, rooms, outputs, self.record, limits, self._text, self._loading(ended, job))
+            found = outcomes.of(ended, rooms, outputs, self.contract, limits, self._text, self._loading(ended, job))
             for call, (outcome, _) in zip(calls, found, strict=False):
                 outcome.mutated = self._mutated(inputs, layouts, call.args)
         return found
 
     def _mutated(self, inputs: Shared, layouts: list[Layout], args: tuple) -> tuple[str, ...]:
-        tensors = [(p, a) for p, a in zip(self._parameters(), args, strict=False) if isinstance(a, torch.Tensor)]
+        tensors = [(p, a) for p, a in zip(self.contract.parameters, args, strict=False) if isinstance(a, torch.Tensor)]
         pairs = zip(tensors, layouts, strict=False)
         return tuple(name for (name, a), layout in pairs if not buffers.same(inputs, layout, a))
 
-    def _parameters(self) -> tuple[str, ...]:
-        return () if isinstance(self.record, Witness) else self.record.parameters
-
     def _expected(self, args: tuple) -> list[Layout]:
-        """The outputs' places, from the oracle's shapes; none where the oracle has nothing to say."""
-        if isinstance(self.record, Witness):
-            return []
+        """The outputs' places; none where nothing is known of them."""
         key = _layout_key(args)
         if key not in self._shapes:
-            self._shapes[key] = results.expected(self.record, args)
+            self._shapes[key] = outcomes.laid_out(self._results(args))
         return self._shapes[key]
 
     def _loading(self, ended: Ended, job: dict) -> str:

@@ -13,8 +13,8 @@ from dataclasses import asdict
 from ..compiler import KernelLaunch
 from ..compiler.bindings import Refused
 from ..compiler.extract import extract
-from ..source import OURS, Answer, AnswerError, without_imports_of
-from .plan import BUILTINS, BadPlan
+from ..run.answer import OURS, Answer, AnswerError, without_imports_of
+from .wire.plan import BUILTINS, BadPlan
 
 _STATEMENTS = (
     ast.Assign,

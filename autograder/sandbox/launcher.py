@@ -5,7 +5,7 @@ import os
 
 from . import paths
 
-_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inside.py")
+_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker", "inside.py")
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 

@@ -8,7 +8,8 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 
-from . import bubblewrap, launcher, linux, paths, syscalls
+from . import bubblewrap, launcher, paths
+from .worker import linux, syscalls
 
 RUNGS = ("weak", "good", "strong")
 MEANING = {

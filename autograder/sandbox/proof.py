@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 import torch
 
 from ..compiler import KernelLaunch
-from ..operators import ALLOCATE, FILL, MOVE, VIEW
-from ..runner import Decoy, Outcome, Trouble
-from . import buffers, kernels, plan
+from ..run.operators import ALLOCATE, FILL, MOVE, VIEW
+from ..run.runner import Decoy, Outcome, Trouble
+from . import kernels
 from .status import Status, clean
+from .wire import buffers, plan
 
 _ALONE = "Your kernels, run again without the rest of the code,"
 _ELSEWHERE = "something is computed outside of them, or what is launched depends on the numbers that came in."

@@ -16,8 +16,8 @@ import torch
 from ..compiler import KernelLaunch
 from ..emulator import KINDS as FINDINGS
 from ..emulator import Finding
-from ..runner import Trouble
-from .buffers import DTYPES
+from ..run.runner import Trouble
+from .wire.buffers import DTYPES
 
 KINDS = frozenset({"stub", "refused", "unloadable", "finding", "raised"})
 SENTENCE, DETAILS = 2_000, 8_000  # characters

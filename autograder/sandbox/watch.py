@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from . import linux
+from .worker import linux
 
 _TICK = 0.02
 _STUBBORN = 60.0  # seconds in which a killed process ends, on a busy machine, too

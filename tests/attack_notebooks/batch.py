@@ -17,7 +17,7 @@ import nbformat
 from attacks.scene import ROOT, Scene
 from attacks.table import USER, user_command
 from classroom import place, right_answers
-from graded_kernels.autograder.doctor import close_to_others
+from graded_kernels.autograder.doctor.doctor import close_to_others
 from graded_kernels.autograder.nbgrader.class_seed import class_seed
 from graded_kernels.autograder.nbgrader.lock import FILE as LOCK
 from tampered import BOTH

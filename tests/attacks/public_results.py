@@ -6,9 +6,8 @@ import hashlib
 
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.check import arguments
-from graded_kernels.autograder.compare import output_dtypes, widened
-from graded_kernels.autograder.runner import as_tuple
+from graded_kernels.autograder.judge.judge import arguments
+from graded_kernels.autograder.run.contract import as_tuple
 
 PUBLIC_SEED = 0
 
@@ -37,7 +36,7 @@ def _results(exercise: str, cases: tuple[str, ...]):
     record = EXERCISES[exercise]
     for number, case in enumerate(case for case in record.cases if case.name in cases):
         args = arguments(case, number, PUBLIC_SEED)
-        (value, *_), (dtype, *_) = as_tuple(record.oracle(*widened(record, args))), output_dtypes(record, args)
+        (value, *_), (dtype, *_) = as_tuple(record.oracle(*record.widened(args))), record.dtypes(args)
         yield args, value.to(dtype)
 
 

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from graded_kernels.autograder.sandbox import linux
+from graded_kernels.autograder.sandbox.worker import linux
 
 from . import public_results
 

@@ -16,11 +16,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.check import judge
-from graded_kernels.autograder.exercise import Witness
+from graded_kernels.autograder.exercises.record import Witness
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.sandbox import Isolated, Limits, Worker, probe
 from graded_kernels.autograder.sandbox.probe import RUNGS
-from graded_kernels.autograder.source import Answer, Cell
 
 from .scene import ROOT, Scene
 
@@ -90,7 +90,9 @@ def grade(submission: Submission, worker: Worker, scene: Scene, cases: tuple[str
     answer = Answer(submission.exercise, (Cell(submission.name, source),))
     limits = eval(f"Limits({submission.limits or 'seconds=20'})", {"Limits": Limits})
     begin = time.monotonic()
-    with Isolated(answer, record, submission.backend, limits=limits, worker=worker) as runner:
+    with Isolated(
+        answer, record.contract, submission.backend, results=record.results, limits=limits, worker=worker
+    ) as runner:
         heard = _Listener(runner)
         report = judge(record, submission.backend, heard)
     seconds = time.monotonic() - begin

@@ -1,0 +1,207 @@
+"""The batches that show the bugs of attention: who sees which key, how large the scores are, how the tensors lie.
+
+A case is q (B, H, M, D), k and v (B, H, N, D), key_lengths, causal and scale. What else the function takes (the
+upstream gradient, o and lse as forward saved them) its record adds.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from ..record import Case
+from .elementwise import normal
+
+# (generator, q, k, v, key_lengths, causal, scale) -> the arguments of the exercise
+Arguments = Callable[..., tuple]
+HALVES = (torch.float16, torch.bfloat16)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a case draws. lengths: of the keys of each sequence, or None. change: applied to (generator, q, k, v).
+
+    view: how each of q, k and v is laid out.
+    """
+
+    b: int = 2
+    h: int = 2
+    m: int = 12
+    n: int = 20
+    d: int = 16
+    dtype: torch.dtype = torch.float32
+    lengths: tuple[int, ...] | None = None
+    causal: bool = False
+    scale: float | None = None
+    change: Callable = lambda generator, q, k, v: (q, k, v)
+    view: Callable[[torch.Tensor], torch.Tensor] = lambda x: x
+
+    def draw(self, generator: torch.Generator) -> tuple:
+        sizes = ((self.b, self.h, rows, self.d) for rows in (self.m, self.n, self.n))
+        q, k, v = (self.view(normal(generator, size, self.dtype, 1.5)) for size in sizes)
+        lengths = None if self.lengths is None else torch.tensor(self.lengths, dtype=torch.int64)
+        return *self.change(generator, q, k, v), lengths, self.causal, self.scale
+
+
+def attention_cases(arguments: Arguments) -> tuple[Case, ...]:
+    """The cases of a function of q, k, v, key_lengths, causal and scale."""
+    return tuple(
+        Case(name, lambda generator, batch=batch: arguments(generator, *batch.draw(generator)), hint)
+        for name, batch, hint in ROWS
+    )
+
+
+def transposed(x: torch.Tensor) -> torch.Tensor:
+    """As a model holds it, (B, M, H, D), with heads and rows swapped by a view."""
+    return x.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+def every_second(x: torch.Tensor) -> torch.Tensor:
+    """Every second feature of a tensor twice as wide."""
+    return torch.stack((x, -x), -1).flatten(-2)[..., ::2]
+
+
+def shared_by_heads(generator, q, k, v):
+    """One head of keys and values, expanded over the heads of q."""
+    return q, k[:, :1].expand_as(k), v[:, :1].expand_as(v)
+
+
+def garbage(lengths: tuple[int, ...]) -> Callable:
+    """Padding that holds what was in memory: NaN in the keys, infinity in the values."""
+
+    def change(generator, q, k, v):
+        for batch, length in enumerate(lengths):
+            k[batch, :, length:], v[batch, :, length:] = torch.nan, torch.inf
+        return q, k, v
+
+    return change
+
+
+def around(score: float, spread: float) -> Callable:
+    """Scores near ``score``, with scale 1: the first feature carries the constant, the others a normal ``spread``."""
+
+    def change(generator, q, k, v):
+        q, k = q * (spread / 9) ** 0.5, k * (spread / 9) ** 0.5
+        q[..., 0], k[..., 0] = abs(score) ** 0.5, abs(score) ** 0.5 * (1 if score > 0 else -1)
+        return q, k, v
+
+    return change
+
+
+def up_to(score: float) -> Callable:
+    """Scores of both signs, the largest about ``score``, with scale 1."""
+
+    def change(generator, q, k, v):
+        largest = (q.float() @ k.float().mT).abs().amax()
+        factor = (score / largest) ** 0.5
+        return (q.float() * factor).to(q.dtype), (k.float() * factor).to(k.dtype), v
+
+    return change
+
+
+def one_key_for_all(generator, q, k, v):
+    """Every key is the same, so that every score of a query is."""
+    return q, k[:, :, :1].expand_as(k).clone(), v
+
+
+def one_huge(generator, q, k, v):
+    k[:, :, 3] = q[:, :, 0] * 200
+    return q, k, v
+
+
+def one_nan(place: int) -> Callable:
+    """NaN in one element of q, k or v."""
+
+    def change(generator, *tensors):
+        tensors[place][1, 0, 5, 3] = torch.nan
+        return tensors
+
+    return change
+
+
+CONVERT = "Multiply in the dtype that came in, add up in float32, round once at the end."
+LENGTH = "Keys at or past key_lengths[b] do not exist: no score, no share of the sum, nothing of their values."
+NOBODY = "A query that sees no key: o is 0 and lse is -inf. What is -inf minus -inf, and what is 0 / 0?"
+ALIGNED = "Query i sees key j if j <= i + key_lengths[b] - M: the last query is aligned with the last key."
+BLOCKS = "Does the last, shorter block of keys get a mask, and what is a score that is masked?"
+STRIDES = "Each of q, k and v has four strides of its own; nothing says that they lie as (B, H, M, D) would."
+
+ROWS = (
+    ("ordinary values", Batch(), "Begin here: 12 queries, 20 keys, and every query sees every key."),
+    ("the same shape again", Batch(), "Other values of a shape seen before. Compute them; keep nothing."),
+    ("key lengths", Batch(b=4, h=1, n=70, lengths=(70, 33, 20, 1)), LENGTH),
+    ("lengths around a block", Batch(b=5, h=1, m=5, n=130, lengths=(63, 64, 65, 127, 129)), LENGTH),
+    ("a sequence without keys", Batch(b=3, lengths=(20, 0, 7)), NOBODY),
+    ("nobody sees a key", Batch(lengths=(0, 0)), NOBODY),
+    (
+        "padding of NaN and infinity",
+        Batch(b=3, lengths=(20, 3, 0), change=garbage((20, 3, 0))),
+        LENGTH + " 0 · NaN is NaN.",
+    ),
+    ("causal", Batch(m=40, n=40, causal=True), ALIGNED),
+    ("causal, more keys than queries", Batch(m=9, n=75, causal=True), ALIGNED),
+    ("causal, fewer keys than queries", Batch(m=30, n=11, causal=True), ALIGNED + " The first queries see none."),
+    ("causal with key lengths", Batch(b=4, h=1, m=20, n=50, causal=True, lengths=(50, 33, 12, 0)), ALIGNED),
+    ("causal, 130 queries", Batch(b=1, m=130, n=130, causal=True), ALIGNED + " Which blocks does a program need?"),
+    ("one query", Batch(m=1, n=77, causal=True, lengths=(77, 40)), "Decoding: one query, at the end of its keys."),
+    ("one key", Batch(n=1), "One key gets all the weight, whatever its score is."),
+    ("one key more than a block", Batch(n=65), BLOCKS),
+    ("one feature", Batch(d=1), "D = 1: tl.dot takes blocks of at least 16. What do the others hold?"),
+    ("24 features", Batch(d=24), "24 is no power of two, and a block is: what do its last columns hold?"),
+    ("128 features", Batch(b=1, n=40, d=128), "Is 1 / √D taken from the features, or from the width of the block?"),
+    ("256 features", Batch(b=1, h=1, n=40, d=256), "The widest head there is."),
+    (
+        "scores up to 1e4",
+        Batch(scale=1.0, change=up_to(1e4)),
+        "e^s overflows from 88.7 on: subtract the row's largest.",
+    ),
+    (
+        "scores near -60000",
+        Batch(scale=1.0, n=70, change=around(-6e4, 3.0)),
+        "A score of -60000 is a score. Is your -inf one?",
+    ),
+    (
+        "scores near 5000",
+        Batch(scale=1.0, n=70, change=around(5e3, 3.0)),
+        "A constant on every score changes nothing but lse.",
+    ),
+    ("scores all equal", Batch(n=37, change=one_key_for_all), "Equal scores give the mean of the values."),
+    ("one huge score", Batch(change=one_huge), "One key takes it all; the rescaling of what came before must not."),
+    ("scale = 0", Batch(scale=0.0), "scale = 0 makes all scores 0. It is a number, not an absent one."),
+    ("scale = -0.3", Batch(scale=-0.3, n=70), "A negative scale turns the order of the scores around."),
+    ("heads side by side", Batch(m=9, n=70, view=transposed), STRIDES),
+    ("every second feature", Batch(dtype=torch.float16, view=every_second), STRIDES),
+    ("keys shared by heads", Batch(h=3, change=shared_by_heads), STRIDES + " k.stride(1) is 0 here."),
+    ("float16", Batch(m=20, n=70, d=32, dtype=torch.float16), CONVERT),
+    ("bfloat16", Batch(m=20, n=70, d=32, dtype=torch.bfloat16, causal=True), CONVERT),
+    (
+        "float16 scores up to 3000",
+        Batch(d=64, dtype=torch.float16, scale=1.0, change=up_to(3e3)),
+        "Between 2048 and 4096 float16 counts in twos. In which dtype are the scores?",
+    ),
+    (
+        "float16 scores past 65504",
+        Batch(d=64, dtype=torch.float16, scale=1.0, change=up_to(9e4)),
+        "65,504 is the largest float16. In which dtype are the scores?",
+    ),
+    (
+        "bfloat16 with float32 values",
+        Batch(dtype=torch.bfloat16, change=lambda generator, q, k, v: (q, k, v.float())),
+        "Each result has the dtype of its own tensor.",
+    ),
+    ("no sequences", Batch(b=0), "An empty batch goes in, an empty batch comes out."),
+    ("no queries", Batch(m=0), "No queries: o is empty, and no gradient reaches a key."),
+    ("no keys", Batch(n=0), NOBODY),
+    (
+        "NaN in a query",
+        Batch(change=one_nan(0)),
+        "NaN in gives NaN out, for this query and no other. tl.max drops NaN.",
+    ),
+    ("NaN in a key", Batch(change=one_nan(1)), "NaN in a key that is seen gives NaN in every query of its head."),
+    ("NaN in a value", Batch(change=one_nan(2)), "NaN in a value gives NaN in its feature and in no other."),
+    (
+        "700 queries and keys",
+        Batch(b=1, h=1, m=700, n=700),
+        "All scores at once would be 700 · 700 numbers. Hold a block of them.",
+    ),
+)

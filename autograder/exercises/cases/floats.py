@@ -1,0 +1,109 @@
+"""The inputs of the first chapter: pairs of numbers a known way apart, a scalar beside tensors, rows to sum."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+
+from ...run.apart import far_apart
+from ..record import Case
+from .elementwise import BEYOND, BEYOND_HINT, elementwise, every_value, normal
+
+INF, NAN = float("inf"), float("nan")
+GENERAL = ("ordinary values", "the same shape again", "one element", "no dimensions", "no elements", "transposed")
+GENERAL += ("odd shape, several blocks", "every second column", "every float16 value", "every bfloat16 value")
+GENERAL += ("x of stride 0", "infinity and NaN", BEYOND)
+
+
+def pairs() -> tuple[Case, ...]:
+    """Two tensors of one shape and dtype, for a function that counts the numbers between them."""
+
+    def near(shape: tuple[int, ...], view=lambda t: t) -> Callable[[torch.Generator], tuple]:
+        """float32 numbers, and others up to 999 steps away from them."""
+
+        def inputs(generator):
+            x = normal(generator, shape)
+            steps = torch.randint(0, 1000, shape, generator=generator, dtype=torch.int32)
+            return view((x.view(torch.int32) + steps).view(torch.float32)), view(x)
+
+        return inputs
+
+    def listed(*rows: tuple[float, float], dtype=torch.float32) -> Callable[[torch.Generator], tuple]:
+        return lambda generator: tuple(torch.tensor(rows, dtype=dtype).t().contiguous())
+
+    def all_of(dtype: torch.dtype) -> Callable[[torch.Generator], tuple]:
+        def inputs(generator):
+            values = every_value(dtype)
+            return values, values[torch.randperm(len(values), generator=generator)]
+
+        return inputs
+
+    zero = ((0.0, -0.0), (1e-45, 0.0), (-1e-45, 1e-45), (-1.0, 1.0), (3.0, -2.0), (-1e-40, 1e-38))
+    far = ((INF, 3.4028235e38), (-INF, INF), (-3.4028235e38, 3.4028235e38), (INF, INF), (1e-45, 3e38), (-INF, 0.0))
+    none = ((NAN, 1.0), (1.0, NAN), (NAN, NAN), (NAN, INF), (1.0, 1.0))
+    half = "16 bits have another exponent, and patterns that fit an int16."
+    return (
+        Case("ordinary values", near((1000,)), "x.view(torch.int32) reads the same bits as an integer. Count there."),
+        Case("the same shape again", near((1000,)), "Other values of a shape seen before. Compute them; keep nothing."),
+        Case("equal numbers", lambda generator: (normal(generator, (50,)),) * 2, "A number is 0 steps from itself."),
+        Case("on both sides of zero", listed(*zero), "The sign is one bit: -1 and 1 differ in it alone. -0 equals 0."),
+        Case("the ends of the line", listed(*far), "From -infinity to infinity is more than an int32 can hold."),
+        Case("NaN", listed(*none), "NaN is near nothing: the largest int64, so that no tolerance admits it."),
+        Case("every float16 value", all_of(torch.float16), half),
+        Case("every bfloat16 value", all_of(torch.bfloat16), half),
+        Case("no dimensions", near(()), "x.shape may be ()."),
+        Case("no elements", near((0, 3)), "An empty tensor goes in, an empty tensor comes out."),
+        Case("transposed", near((37, 53), lambda t: t.t()), "Neighbours in a row are not neighbours in memory here."),
+        Case("every second column", near((11, 202), lambda t: t[:, ::2]), "The stride of the last dimension is 2."),
+    )
+
+
+def scaled() -> tuple[Case, ...]:
+    """a, x, y for a function of a number and two tensors of one shape."""
+
+    def with_scalar(case: Case, a: float) -> Case:
+        return replace(case, inputs=lambda generator: (a, *case.inputs(generator)), swept="")
+
+    known = {case.name: case for case in elementwise(("x", "y"), "x", lambda: torch.zeros(1))}
+    cases = [with_scalar(known[name], 2.5 if name == GENERAL[0] else -0.7) for name in GENERAL]
+    zero = replace(with_scalar(known["ordinary values"], 0.0), name="a is 0", hint="0 · x + y is y.")
+    return (*cases, zero)
+
+
+def rows() -> tuple[Case, ...]:
+    """Matrices whose rows are to be summed."""
+
+    def shaped(*shape: int, dtype=torch.float32, view=lambda t: t) -> Callable[[torch.Generator], tuple]:
+        return lambda generator: (view(normal(generator, shape, dtype, 3.0)),)
+
+    def up_and_down(generator):
+        """float16 rows whose sums are small, and whose partial sums pass 65,504 on the way."""
+        half = torch.full((3, 700), 500.0) + normal(generator, (3, 700), scale=30.0)
+        return (torch.cat([half, -half[:, 1:]], 1).half(),)
+
+    def special(generator):
+        row = torch.ones(5, 40)
+        row[0, 3], row[1, 3], row[1, 30], row[2, 39], row[3, 0] = INF, INF, -INF, NAN, -INF
+        return (row,)
+
+    block = "A block has a fixed size; a row has the length it has. Loop over blocks, and mask the last one."
+    narrow = "An accumulator of 16 bits stands still where 1 is less than half a step. Accumulate in float32."
+    return (
+        Case("ordinary values", shaped(37, 100), "Begin here: one program sums one row."),
+        Case("the same shape again", shaped(37, 100), "Other values of a shape seen before. Keep nothing."),
+        Case("longer than a block", shaped(3, 5000), block),
+        Case("a long row", shaped(2, 70001), block),
+        Case("ones in bfloat16", lambda generator: (torch.ones(2, 5120, dtype=torch.bfloat16),), narrow),
+        Case("many ones", lambda generator: (torch.ones(1, 600_001, dtype=torch.bfloat16),), narrow),
+        Case("ones in float16", lambda generator: (torch.ones(2, 4096, dtype=torch.float16),), narrow),
+        Case("beyond float16 on the way", up_and_down, "The sum fits into float16, the partial sums do not."),
+        Case("bfloat16", shaped(11, 777, dtype=torch.bfloat16), "Convert what you load; round once, at the store."),
+        Case("one row", shaped(1, 300), "M may be 1."),
+        Case("one column", shaped(300, 1), "N may be 1: most of the block is masked off."),
+        Case("no rows", shaped(0, 7), "An empty tensor comes out; there is nothing to launch."),
+        Case("no columns", shaped(4, 0), "The sum of nothing is 0, and somebody has to write it."),
+        Case("transposed", shaped(53, 37, view=lambda t: t.t()), "Neighbours in a row are not neighbours in memory."),
+        Case("every second column", shaped(11, 202, view=lambda t: t[:, ::2]), "Mind the strides."),
+        Case(BEYOND, shaped(3, 70, dtype=torch.float16, view=far_apart), BEYOND_HINT),
+        Case("infinity and NaN", special, "Nothing to do: they travel through a sum by themselves."),
+    )

@@ -1,0 +1,227 @@
+"""What an exercise is: a function stated as mathematics, the inputs that show its bugs, and how close is right.
+
+A record holds data only. It never imports the answers: a grader that checks an answer against itself checks nothing.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from ..run.contract import Contract, as_tuple
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far from the float64 oracle an output may lie: ``ulp * size_of_one_ulp(expected) + floor(*inputs)``.
+
+    half, single: ulp of the output dtype allowed for float16 and bfloat16, and for float32.
+    floor: absolute error per element that honest float32 arithmetic may leave, from the conditioning of the sum.
+        Called with the inputs in float64; returns one tensor (or number) an output, in order.
+    distinction: the part of the floor that is left in a distinction case: what no float32 code avoids.
+    reason: why these numbers, in one sentence a teacher can read.
+    """
+
+    half: float
+    single: float
+    reason: str
+    floor: Callable[..., tuple] | None = None
+    distinction: Callable[..., tuple] | None = None
+
+    def ulp(self, dtype: torch.dtype) -> float:
+        return self.single if dtype == torch.float32 else self.half
+
+
+@dataclass(frozen=True)
+class Output:
+    """One tensor an answer returns. ``like`` names the input whose dtype it takes, or is the dtype itself."""
+
+    name: str
+    like: str | torch.dtype = "x"
+
+
+Convention = Literal["", "infinity", "no token", "bad label", "empty row"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of the answer.
+
+    inputs: makes the arguments, in the order of the signature, from a seeded generator.
+    hint: what to look at when this case fails; shown to the learner with the failing value.
+    bonus: a distinction: extra credit, never needed to pass.
+    within: judge only elements whose every input is at most this large (NaN and infinity are judged always).
+    swept: the parameter that runs through many values, over which the error is worth drawing.
+    raises, says: this call must raise this error, its message matching this pattern.
+    repaired: the arguments of such a call with the bad input left out, for which there is a right result.
+    hidden: an instructor's own; the report tells its name, the kind of its input and the hint.
+    convention: what the case rests on that mathematics leaves open and a library has to choose. Where asked to, the
+        check takes PyTorch's choice (`Exercise.peer`) for right as well.
+    """
+
+    name: str
+    inputs: Callable[[torch.Generator], tuple]
+    hint: str
+    bonus: bool = False
+    within: float | None = None
+    swept: str = ""
+    raises: type[Exception] | None = None
+    says: str = ""
+    repaired: Callable[[tuple], tuple] | None = None
+    hidden: bool = False
+    convention: Convention = ""
+
+
+@dataclass(frozen=True)
+class WildBug:
+    """A bug as a library shipped it: who, where it is documented, the function bug for bug, and the case made to see
+    it.
+    """
+
+    who: str
+    thread: str
+    function: Callable
+    seen_by: str
+    story: str
+
+
+@dataclass(frozen=True)
+class Large:
+    """A call so large that the memory its process holds tells what the answer held: a small call, repeated many times.
+
+    inputs: makes the arguments of the small call, for which the oracle says what is right.
+    repeated: the arguments of the large call, from those of the small one. `Exercise.most_bytes` of them should be at
+        least twice `sandbox.confine.SLACK`, and what an answer must not hold twice as much again.
+    spread: the outputs of the large call, from those of the small one; linear, with no negative factor.
+    terms: how many times as many terms a sum has as in the small call. Added one by one they lose as many times as
+        much, and the more surely the same way as they are the same terms again.
+    """
+
+    inputs: Callable[[torch.Generator], tuple]
+    repeated: Callable[..., tuple]
+    spread: Callable[..., tuple]
+    terms: int = 1
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A function to write.
+
+    oracle: the function in float64; its parameters are the signature.
+    cases: in the order a learner should meet them. The first is the gate: an answer that fails it earns nothing.
+    refused: names of PyTorch operators that are the answer itself (``silu``, ``silu_backward``), matched on ``aten::``.
+    allowed: operators a Triton answer may call besides allocation and views (``sum`` for partial sums, say).
+    peer: PyTorch's own function of the same signature. Its value at infinity is accepted beside the limit.
+    least_bytes: bytes that must move for these arguments: every input read once, every output written once.
+    traffic: the ratio to ``least_bytes`` that a Triton answer may reach, or None where it is not graded.
+    upcast: whether the oracle gets its inputs in float64; not where what is right depends on their dtype.
+    gradient_of: an input whose gradient is the last output. The answer returns the one before, attached to the graph,
+        and the check takes the gradient of it for `gradient.UPSTREAM`.
+    most_bytes: the most memory for these arguments that an answer's tensors may take at once, its results included.
+    forward: the exercise whose outputs this one takes as saved, where it is a gradient.
+    large: a call on which the process of an isolated PyTorch answer is held to ``most_bytes``, too.
+    """
+
+    name: str
+    summary: str
+    oracle: Callable
+    outputs: tuple[Output, ...]
+    cases: tuple[Case, ...]
+    tolerance: Tolerance
+    hint: str
+    backends: tuple[str, ...] = ("torch", "triton")
+    points: int = 4
+    refused: frozenset[str] = frozenset()
+    allowed: frozenset[str] = frozenset()
+    peer: Callable | None = None
+    wild: tuple[WildBug, ...] = ()
+    least_bytes: Callable[..., int] | None = None
+    traffic: float | None = None
+    upcast: bool = True
+    gradient_of: str = ""
+    most_bytes: Callable[..., int] | None = None
+    large: Large | None = None
+    forward: "Exercise | None" = None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(inspect.signature(self.oracle).parameters)
+
+    @property
+    def contract(self) -> Contract:
+        """What a runner may know of it."""
+        outputs = tuple(output.name for output in self.outputs)
+        return Contract(
+            self.name,
+            self.parameters,
+            outputs,
+            fewest=len(outputs),
+            refused=self.refused,
+            allowed=self.allowed,
+            gradient_of=self.gradient_of,
+            counted=self.most_bytes is not None,
+        )
+
+    def widened(self, args: tuple) -> tuple:
+        """``args`` as the oracle takes them: floating-point tensors in float64."""
+        floats = [self.upcast and isinstance(a, torch.Tensor) and a.is_floating_point() for a in args]
+        return tuple(a.double() if up else a for a, up in zip(args, floats, strict=True))
+
+    def dtypes(self, args: tuple) -> tuple[torch.dtype, ...]:
+        """Of right results for ``args``."""
+        named = dict(zip(self.parameters, args, strict=False))
+        return tuple(o.like if isinstance(o.like, torch.dtype) else named[o.like].dtype for o in self.outputs)
+
+    def results(self, args: tuple) -> list[tuple[torch.dtype, torch.Size]]:
+        """The dtype and shape of each right result for ``args``; none where they are bad input."""
+        try:
+            values = as_tuple(self.oracle(*self.widened(args)))
+        except (IndexError, ValueError):
+            return []
+        return [(dtype, value.shape) for dtype, value in zip(self.dtypes(args), values, strict=True)]
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}{inspect.signature(self.oracle)} -> {', '.join(o.name for o in self.outputs)}"
+
+
+@dataclass(frozen=True)
+class Witness:
+    """An input to find: ``function()`` returns arguments of ``exercise`` on which ``bug`` is wrong and right code is
+    not.
+
+    complaint: says what is wrong with arguments that the exercise's contract calls bad input; "" where they are good.
+        It gets tensors that are not empty, of floating-point numbers or, for the names in ``integers``, of int64; and
+        for parameters with a default what has the default's type.
+    """
+
+    name: str
+    summary: str
+    exercise: Exercise
+    bug: WildBug
+    hint: str
+    complaint: Callable[..., str] = lambda *args: ""
+    integers: frozenset[str] = frozenset()
+    points: int = 2
+    backends: tuple[str, ...] = ("torch",)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return self.exercise.parameters
+
+    @property
+    def contract(self) -> Contract:
+        """What a runner may know of it: a witness may leave out the arguments that have a default."""
+        parameters = inspect.signature(self.exercise.oracle).parameters.values()
+        fewest = sum(p.default is p.empty for p in parameters)
+        return Contract(self.name, (), self.parameters, fewest, witness=True)
+
+    def results(self, args: tuple) -> list[tuple[torch.dtype, torch.Size]]:
+        """None: which tensors will be found nobody knows."""
+        return []
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}() -> ({', '.join(self.parameters)})"

@@ -1,0 +1,145 @@
+"""An instructor's own cases: inputs that a file adds to the exercises, of which those who are graded see no value.
+
+    [[silu_backward]]                                     # an exercise; as many of these as wanted
+    name = "two exact zeros"
+    hint = "What does your formula divide by?"
+    x = { values = [0.0, -0.0, 1.5], dtype = "float16" }
+    dy = { normal = [0.0, 1.0], shape = [3], dtype = "float16" }
+
+A parameter is a number, a text, or a tensor: `dtype` (float32 unless it is said, int64 for whole numbers), `shape`, and
+one of `values` (nested lists, nan and inf among them), `fill` (a number), `normal` ([mean, standard deviation]),
+`uniform` ([low, high]), `integers` ([low, high], high left out) and `linspace` ([first, last]). `layout` lays it out
+"transposed", "strided" (every second column of a wider matrix) or "expanded" (stride 0: its first row, again and
+again); `put = [{ at = [0, 3], value = nan }]` changes elements. What the forward pass saves (`mean`, `rstd`, `lse`) is
+computed where it is left out. `bonus = true` makes a distinction.
+"""
+
+import inspect
+import tomllib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from ..exercises import find
+from ..exercises.record import Case, Exercise
+from ..judge.compare import expect
+from ..judge.veil import is_float, kind_of
+from .tensor_spec import SpecError, tensor
+
+NAME = "hidden: "  # before the name of the case, so that a learner knows why the notebook's check does not have it
+
+
+class HiddenCasesError(ValueError):
+    """A file of cases that cannot be used; the message says where and why."""
+
+
+def read_cases(path: Path) -> dict[str, tuple[Case, ...]]:
+    """The cases in the file at ``path``, by exercise, each tried with the exercise's own formula.
+
+    Raises HiddenCasesError.
+    """
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise HiddenCasesError(f"{path}: {error}") from None
+    found = {}
+    for name, listed in tables.items():
+        try:
+            found[name] = _cases(name, listed)
+        except ValueError as error:
+            raise HiddenCasesError(f"{path}: {error}") from None
+    return found
+
+
+def with_cases(record: Exercise, cases: tuple[Case, ...]) -> Exercise:
+    """The exercise with these cases after its own."""
+    return replace(record, cases=record.cases + cases)
+
+
+def _cases(name: str, tables) -> tuple[Case, ...]:
+    """All cases of one exercise. Raises ValueError."""
+    record = find(name)
+    if not isinstance(record, Exercise):
+        raise ValueError(f"{name} asks for an input, and has no cases")
+    if not (isinstance(tables, list) and all(isinstance(table, dict) for table in tables)):
+        raise ValueError(f"{name}: write [[{name}]] above every case, with two brackets")
+    cases = []
+    for number, table in enumerate(tables, start=1):
+        try:
+            cases.append(_case(record, dict(table)))
+        except ValueError as error:
+            raise ValueError(f"{name}, case {number}: {error}") from None
+    names = [case.name for case in cases]
+    twice = [one for one in names if names.count(one) > 1]
+    if twice:
+        raise ValueError(f"{name}: two cases are named {twice[0].removeprefix(NAME)!r}")
+    return tuple(cases)
+
+
+def _case(record: Exercise, table: dict) -> Case:
+    about = {key: table.pop(key, default) for key, default in (("name", ""), ("hint", ""), ("bonus", False))}
+    for key, kind in (("name", str), ("hint", str), ("bonus", bool)):
+        if not isinstance(about[key], kind):
+            raise ValueError(f"{key} is a {'true or false' if kind is bool else 'text'}, not {about[key]!r}")
+    if not about["name"].strip():
+        raise ValueError("it needs a name")
+    inputs = _inputs(record, table)
+    case = Case(NAME + about["name"], inputs, about["hint"], about["bonus"], hidden=True)
+    _try(record, case)
+    return case
+
+
+def _inputs(record: Exercise, table: dict) -> Callable[[torch.Generator], tuple]:
+    """The arguments of a call as the table says, the ones that forward saves computed where they are missing."""
+    forward = record.forward
+    saved = {o.name: number for number, o in enumerate(forward.outputs)} if forward else {}
+    known = dict.fromkeys([*record.parameters, *(forward.parameters if saved else ())])
+    unknown = [key for key in table if key not in known]
+    if unknown:
+        raise ValueError(f"{record.name} has no {unknown[0]}; it has {', '.join(record.parameters)}")
+    defaults = inspect.signature(record.oracle).parameters
+    missing = [p for p in record.parameters if p not in table and defaults[p].default is inspect.Parameter.empty]
+    lacking = [p for p in missing if p not in saved]
+    if lacking:
+        raise ValueError(f"{lacking[0]} is missing")
+
+    def inputs(generator: torch.Generator) -> tuple:
+        given = {}
+        for key, value in table.items():
+            try:
+                given[key] = tensor(value, generator) if isinstance(value, dict) else value
+            except SpecError as error:
+                raise ValueError(f"{key}: {error}") from None
+        for name in missing:
+            given[name] = _saved(forward, saved[name], given, name)
+        stated = [p for p in record.parameters if p in given]
+        last = record.parameters.index(stated[-1])
+        return tuple(given.get(p, defaults[p].default) for p in record.parameters[: last + 1])
+
+    return inputs
+
+
+def _saved(forward: Exercise, number: int, given: dict, name: str) -> torch.Tensor:
+    """The output ``number`` of the forward pass, as it would have been saved."""
+    wanted = inspect.signature(forward.oracle).parameters
+    lacking = [p for p, one in wanted.items() if p not in given and one.default is one.empty]
+    if lacking:
+        raise ValueError(f"{name} is computed by {forward.name}, which needs {lacking[0]}, too")
+    wide = {p: v.double() if is_float(v) else v for p, v in given.items() if p in wanted}
+    dtype = forward.outputs[number].like
+    return forward.oracle(**wide)[number].to(dtype if isinstance(dtype, torch.dtype) else given[dtype].dtype)
+
+
+def _try(record: Exercise, case: Case) -> None:
+    """Raises ValueError unless the arguments are of the kinds that the exercise takes, and its formula takes them."""
+    args = case.inputs(torch.Generator().manual_seed(0))
+    usual = record.cases[0].inputs(torch.Generator().manual_seed(0))
+    for name, given, wanted in zip(record.parameters, args, usual, strict=False):
+        if kind_of(given) != kind_of(wanted):
+            raise ValueError(f"{name} should be {kind_of(wanted)}, and is {kind_of(given)}")
+    try:
+        expect(record, case, args)
+    except Exception as error:
+        raise ValueError(f"the formula of {record.name} does not take these: {type(error).__name__}: {error}") from None

@@ -1,0 +1,54 @@
+"""An instructor's file of cases, tried on our own answers before it meets a class: a case that they fail is too hard,
+or bad input.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..exercises import find
+from ..judge.judge import judge
+from ..run.runner import InProcess
+from .hidden import NAME, read_cases
+
+ANSWERS = {"torch": "graded_kernels.solutions", "triton": "graded_kernels.kernels"}
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One case and one of our answers. ``said``: in how many ulp it passed, or what is wrong."""
+
+    exercise: str
+    case: str
+    backend: str
+    passed: bool
+    said: str
+    inputs: str
+
+
+def try_cases(path: Path, tell: Callable[[str], None] = lambda line: None) -> Iterator[Tried]:
+    """Every case in the file at ``path`` on our answer in every backend. Raises HiddenCasesError.
+
+    tell: is called with what is tried next, since a case may take long in the emulator.
+    """
+    for name, cases in read_cases(path).items():
+        record = find(name)
+        open_cases = tuple(replace(case, name=case.name.removeprefix(NAME), hidden=False) for case in cases)
+        for backend in record.backends:
+            runner = InProcess(our_answer(name, backend), record.contract, backend)
+            tell(f"Trying {len(cases)} of your cases on our answer to {name} ({backend}).")
+            report = judge(replace(record, cases=open_cases), backend, runner, compiler=False)
+            for result in report.cases[: len(cases)]:
+                yield Tried(name, result.name, backend, result.status == "pass", result.message, result.inputs)
+
+
+def our_answer(exercise: str, backend: str) -> Callable:
+    """The function of this name in ``solutions`` or ``kernels``. Raises LookupError where there is none."""
+    package = importlib.import_module(ANSWERS[backend])
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        function = getattr(importlib.import_module(module.name), exercise, None)
+        if getattr(function, "__module__", "") == module.name:
+            return function
+    raise LookupError(f"{package.__name__} has no {exercise}")

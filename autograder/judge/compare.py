@@ -1,0 +1,130 @@
+"""An answer's outputs against the oracle's: shape, dtype, then every element in ulp. NaN-proof: an element is right
+only if proven so.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+
+from ..exercises.record import Case, Exercise
+from ..report.results import Failure
+from ..run.contract import as_tuple
+from ..ulp import ulp_error, ulp_size
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is right for one call, worked out from the inputs alone and kept away from the answer."""
+
+    names: tuple[str, ...]
+    dtypes: tuple[torch.dtype, ...]
+    values: tuple[torch.Tensor, ...]  # float64, exact
+    allowed: tuple[torch.Tensor, ...]  # tolerance in ulp, per element; inf where an element is not judged
+    peers: tuple[torch.Tensor, ...] | None  # PyTorch's own values
+    as_peer: torch.Tensor  # where they are as right as the oracle's: at infinity, or where a convention decides
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One output against its oracle. ``complaint`` where they cannot even be compared."""
+
+    complaint: str = ""
+    error: torch.Tensor | None = None  # ulp, per element, 0 where not judged
+    wrong: torch.Tensor | None = None
+    worst: float = 0.0
+    used: float = 0.0  # the largest share of the tolerance that an element takes
+    error_there: float = 0.0  # of that element, in ulp
+    allowed_there: float = 0.0
+    step_there: float = 1.0  # one ulp there
+    failure: Failure | None = None
+
+
+def expect(exercise: Exercise, case: Case, args: tuple, conventions: str = "course") -> Expected:
+    """The oracle in float64 on the inputs as they were rounded to their dtype, and the tolerance at every element.
+
+    conventions: ``"pytorch"`` takes PyTorch's own values for right as well in a case that rests on a convention.
+    """
+    wide, dtypes = exercise.widened(args), exercise.dtypes(args)
+    values = as_tuple(exercise.oracle(*wide))
+    floor = exercise.tolerance.distinction if case.bonus else exercise.tolerance.floor
+    floors = floor(*wide) if floor else (0.0,) * len(values)
+    allowed = []
+    for value, floor, dtype in zip(values, floors, dtypes, strict=True):
+        size = ulp_size(value, dtype)
+        floor = torch.as_tensor(floor, dtype=torch.float64).nan_to_num(0, torch.inf)  # NaN where the input has one
+        ulp = exercise.tolerance.ulp(dtype) + floor / size
+        allowed.append(ulp.expand(value.shape).clone())
+    tensors = [a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point()]
+    infinite = torch.tensor(False)
+    if all(t.shape == values[0].shape for t in tensors):
+        infinite = torch.stack([t.isinf() for t in tensors]).any(0)
+        if case.within is not None:
+            outside = torch.stack([t.isfinite() & (t.abs() > case.within) for t in tensors]).any(0)
+            allowed = [a.masked_fill(outside, math.inf) for a in allowed]
+    as_peer = infinite | bool(conventions == "pytorch" and case.convention)
+    peers = as_tuple(exercise.peer(*args)) if exercise.peer and as_peer.any() else None
+    return Expected(tuple(o.name for o in exercise.outputs), dtypes, values, tuple(allowed), peers, as_peer)
+
+
+def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[str, torch.Tensor]) -> Comparison:
+    """Output number ``index`` of an answer, judged."""
+    name, dtype, exact = expected.names[index], expected.dtypes[index], expected.values[index]
+    complaint = unlike(name, actual, exact.shape, dtype)
+    if complaint:
+        return Comparison(complaint=complaint)
+    allowed = expected.allowed[index]
+    error = ulp_error(actual, exact, dtype)
+    if expected.peers is not None:
+        theirs = ulp_error(actual, expected.peers[index].double(), dtype)
+        error = torch.where(expected.as_peer, torch.minimum(error, theirs), error)
+    judged = allowed.isfinite() | allowed.isnan()
+    right = (error <= allowed) | ~judged
+    error = error.masked_fill(~judged, 0.0)
+    worst = float(error.max()) if error.numel() else 0.0
+    if right.all() and not error.numel():
+        return Comparison(error=error, wrong=~right)
+    if right.all():
+        shares = (error / allowed).nan_to_num().flatten()
+        most = int(shares.argmax())
+        there = (float(t.flatten()[most]) for t in (shares, error, allowed, ulp_size(exact, dtype).expand(exact.shape)))
+        return Comparison("", error, ~right, worst, *there)
+    failure = _failure(name, actual, exact, error, ~right, inputs)
+    step = float(ulp_size(exact, dtype).expand(exact.shape)[failure.index])
+    failure = replace(failure, allowed=float(allowed[failure.index]), step=step)
+    return Comparison(error=error, wrong=~right, worst=worst, failure=failure)
+
+
+def evidence_of(expected: Expected, comparisons: list[Comparison], outputs: tuple) -> list[tuple]:
+    """For each output (actual, mask of wrong elements, error in ulp, allowed in ulp): what tells one bug from
+    another.
+    """
+    return [
+        (actual, comparison.wrong, comparison.error, allowed)
+        for actual, comparison, allowed in zip(outputs, comparisons, expected.allowed, strict=True)
+    ]
+
+
+def unlike(name: str, actual: torch.Tensor, shape: torch.Size, dtype: torch.dtype) -> str:
+    """Why ``actual`` is not a tensor of this shape and dtype, in one sentence; empty if it is."""
+    if actual.shape != shape:
+        return f"{name} should have shape {tuple(shape)}, but has {tuple(actual.shape)}."
+    if actual.dtype != dtype:
+        return f"{name} should be {_word(dtype)}, but is {_word(actual.dtype)}."
+    return ""
+
+
+def _failure(name, actual, exact, error, wrong, inputs) -> Failure:
+    """The worst wrong element; among equals the first whose right value is not 0, which says more."""
+    rank = torch.where(wrong, error, -1.0).flatten()
+    worst = rank == rank.max()
+    telling = worst & (exact.flatten() != 0)
+    flat = int((telling if telling.any() else worst).int().argmax())
+    index = tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), exact.shape)) if exact.dim() else ()
+    at = {k: float(v[index]) for k, v in inputs.items() if isinstance(v, torch.Tensor) and v.shape == exact.shape}
+    got, want = float(actual[index]), float(exact[index])
+    return Failure(name, index, got, want, float(error[index]), int(wrong.sum()), wrong.numel(), at)
+
+
+def _word(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,172 @@
+"""What the values do not show: the memory an answer takes, the bytes its kernels move, what compilers make of them.
+
+Memory and traffic are measured in one case each, the largest, on which the bound was set. Where that case gave no
+measurement, there is none: another case has another bound, which a right answer may exceed.
+
+What the tensors of a Triton answer take is known from the replay of its kernels. A PyTorch answer tells it itself, and
+may tell it wrong; an isolated one is called once more, on more than its process has memory for if it holds too much.
+"""
+
+import contextlib
+import os
+from dataclasses import replace
+
+import torch
+
+from ..compiler import KernelLaunch
+from ..exercises.record import Case, Exercise, Large
+from ..report.quality import Quality
+from ..report.results import CaseResult
+from ..run.runner import Runner
+from ..sandbox import Compiler
+from ..ulp import ulp_size
+from .case import Judged, describe
+from .compare import Expected, expect
+from .steady import fault_in
+
+KERNELS = 32
+MEMORY, TRAFFIC, COMPILE = "peak memory", "memory traffic", "compiles for a GPU"
+_IN_PARTS = "Which tensor is the largest? Make a part of it, use it, and make the next part in its place."
+LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
+_ACCEPTED = "The emulator runs Python; a GPU runs what Triton's compiler accepts."
+_PRINTS = (
+    "Python's print of a block works in the emulator alone: take it out, or write "
+    '`tl.device_print("name", block)`, which a GPU can do, too.'
+)
+
+
+def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
+    """The most bytes that tensors took at once, in the case where most is allowed."""
+    if record.most_bytes is None:
+        return []
+    largest = max(_measurable(record, judged), key=lambda j: record.most_bytes(*j.args), default=None)
+    if largest is None or not (largest.outcome and largest.outcome.outputs):
+        return [_not_measured(MEMORY, largest)]
+    took, most = largest.outcome.peak, record.most_bytes(*largest.args)
+    message = f"Its tensors take {took:,} bytes at once; up to {most:,} are right here."
+    if took <= most:
+        return [CaseResult(MEMORY, "pass", False, message, largest.result.inputs, kind=Quality.EFFICIENT)]
+    return [CaseResult(MEMORY, "fail", False, message, largest.result.inputs, _IN_PARTS, kind=Quality.EFFICIENT)]
+
+
+def judge_process(record: Exercise, runner: Runner) -> Judged | None:
+    """A large call of an isolated PyTorch answer, in a process with memory for what is right, and what came of it
+    where that is not right; None where it is.
+
+    The numbers are drawn for this call alone: there is no table of results for them.
+    """
+    small = record.large.inputs(torch.Generator().manual_seed(int.from_bytes(os.urandom(7))))
+    args = record.large.repeated(*small)
+    shown, most = describe(record, args), record.most_bytes(*args)
+    expected = _expected(record, record.large, small)
+    results = [(dtype, value.shape) for dtype, value in zip(expected.dtypes, expected.values, strict=True)]
+    outcome = runner.within(args, most, results)
+    if trouble := outcome.trouble:
+        status, kind = ("error", None) if trouble.kind == "timeout" else ("fail", Quality.EFFICIENT)
+        message = f"In a process with memory for the {most:,} bytes that are right here it fails: {trouble.message}"
+        failed = CaseResult(MEMORY, status, False, message, shown, _IN_PARTS, details=trouble.details, kind=kind)
+        return Judged(failed, trouble if kind is None else None)
+    named = dict(zip(record.parameters, args, strict=False))
+    if message := fault_in(expected, outcome.outputs, named, "in a large call."):
+        return Judged(CaseResult(MEMORY, "fail", False, message, shown, kind=Quality.CORRECT))
+    return None
+
+
+def _expected(record: Exercise, large: Large, small: tuple) -> Expected:
+    """What is right for the large call, by the oracle's account of the small one."""
+    expected = expect(record, Case(MEMORY, large.inputs, ""), small)
+    sizes = [ulp_size(value, dtype) for value, dtype in zip(expected.values, expected.dtypes, strict=True)]
+    off = [large.terms * ulp * size for ulp, size in zip(expected.allowed, sizes, strict=True)]
+    values, off = large.spread(*expected.values), large.spread(*off)
+    allowed = [o / ulp_size(v, dtype) for o, v, dtype in zip(off, values, expected.dtypes, strict=True)]
+    return replace(expected, values=tuple(values), allowed=tuple(allowed), peers=None)
+
+
+def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[dict | None, list[CaseResult]]:
+    """Bytes moved in the largest case whose inputs are contiguous, over the least the mathematics needs."""
+    if record.least_bytes is None:
+        return None, []
+    fit = [j for j in _measurable(record, judged) if _contiguous(j.args)]
+    largest = max(fit, key=lambda j: record.least_bytes(*j.args), default=None)
+    if largest is None or not (largest.outcome and largest.outcome.outputs):
+        return None, [_not_measured(TRAFFIC, largest)]
+    if not largest.outcome.traffic:
+        said = "No launch was seen by the emulator."
+        return None, [CaseResult(TRAFFIC, "not-run", False, said, "", kind=Quality.EFFICIENT)]
+    least, tensors = record.least_bytes(*largest.args), largest.outcome.traffic
+    loaded, stored = (sum(t[way] for t in tensors.values()) for way in ("loaded", "stored"))
+    ratio = (loaded + stored) / least
+    traffic = {"loaded": loaded, "stored": stored, "least": least, "ratio": ratio, "allowed": record.traffic}
+    traffic |= {"tensors": tensors}
+    if record.traffic is None:
+        return traffic, []
+    message = f"It moves {ratio:.2f} times the bytes that {record.name} needs."
+    needed = least - sum(o.numel() * o.element_size() for o in largest.outcome.outputs or ())
+    if loaded < LEAST_SHARE * needed:
+        message = f"It loads {loaded:,} bytes, and its inputs are {needed:,}: the result cannot follow from them."
+        return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, "Load every input.")]
+    if ratio <= record.traffic:
+        return traffic, [CaseResult(TRAFFIC, "pass", False, message, largest.result.inputs, kind=Quality.EFFICIENT)]
+    hint = "Load each input once and store each output once; keep what lies between in registers."
+    message += f" Up to {record.traffic:g} is right."
+    return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, hint, kind=Quality.EFFICIENT)]
+
+
+def judge_compile(launches: list, runner: Runner) -> tuple[dict, list[CaseResult]]:
+    """What was launched, compiled ahead of time: for each kernel the launch with the best aligned arguments. Of an
+    isolated answer by the compiler of its runner, which is as isolated.
+    """
+    unknown = [launch for launch in launches if isinstance(launch, str)]
+    known = [launch for launch in launches if isinstance(launch, KernelLaunch)]
+    if unknown:
+        # What cannot be described switches the compiler off, for every kernel that is launched so. That is the answer's
+        # doing, and no tool that is missing.
+        reason = f"{unknown[0]}: hand the kernel tensors and numbers one by one."
+        return _failed(reason, Quality.PORTABLE)
+    kernels = len({launch.kernel for launch in known})
+    if kernels > KERNELS:
+        reason = f"The answer launches {kernels} kernels; up to {KERNELS} are compiled, and none may go unseen."
+        return _failed(reason, Quality.CORRECT)
+    shared = getattr(runner, "compiler", None)
+    with contextlib.nullcontext(shared) if shared else Compiler() as compiler:
+        report = compiler.report(known, limit=kernels)
+    if report["status"] == "not-run":
+        return _not_run(report["reason"])
+    hint = ""
+    if report["status"] == "fail":
+        hint = _PRINTS if "`print(" in report["reason"] else _ACCEPTED
+    kind = Quality.PORTABLE if report["status"] == "pass" or _somewhere(report["targets"]) else Quality.CORRECT
+    return report, [CaseResult(COMPILE, report["status"], False, report["reason"], "", hint, kind=kind)]
+
+
+def _somewhere(rows: list[dict]) -> bool:
+    """Whether all that was compiled for some target compiles for it: then the answer runs, but not everywhere."""
+    failing = {row["target"] for row in rows if row["status"] == "fail"}
+    return bool({row["target"] for row in rows if row["status"] == "pass"} - failing)
+
+
+def _measurable(record: Exercise, judged: list[Judged]) -> list[Judged]:
+    """What came of the cases that every answer has to pass, and that end with a result."""
+    pairs = zip(record.cases, judged, strict=True)
+    return [one for case, one in pairs if one.args and not case.raises and not case.bonus]
+
+
+def _not_measured(name: str, largest: Judged | None) -> CaseResult:
+    reason = "No case measures it."
+    if largest:
+        reason = f"It is measured in the case “{largest.result.name}”, which gave no result."
+    return CaseResult(name, "not-run", False, reason, "", kind=Quality.EFFICIENT)
+
+
+def _failed(reason: str, kind: Quality) -> tuple[dict, list[CaseResult]]:
+    report = {"status": "fail", "reason": reason, "targets": []}
+    return report, [CaseResult(COMPILE, "fail", False, reason, "", kind=kind)]
+
+
+def _not_run(reason: str) -> tuple[dict, list[CaseResult]]:
+    report = {"status": "not-run", "reason": reason, "targets": []}
+    return report, [CaseResult(COMPILE, "not-run", False, reason, "", kind=Quality.PORTABLE)]
+
+
+def _contiguous(args: tuple) -> bool:
+    return all(a.is_contiguous() and a.numel() for a in args if isinstance(a, torch.Tensor))

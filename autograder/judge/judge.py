@@ -1,0 +1,214 @@
+"""The verdict: a runner calls the answer on every case, and what comes back is judged here."""
+
+import platform
+from collections.abc import Callable, Iterable
+from importlib import metadata
+
+import torch
+
+from ..emulator import CANNOT_SHOW
+from ..exercises.record import Case, Exercise, Witness
+from ..report.quality import Quality, qualities
+from ..report.report import Report
+from ..report.results import CaseResult
+from ..run.interpret import mode
+from ..run.runner import Runner, Trouble
+from ..sandbox import Isolated
+from .case import UNJUDGED, Judged, judge_case
+from .cost import MEMORY, judge_compile, judge_memory, judge_process, judge_traffic
+from .fingerprint import fingerprint
+from .veil import veiled
+from .witness import judge_witness
+
+CONVENTIONS = ("course", "pytorch")
+HALF = 0.5  # the most that an answer gets which fails a case made for one of its exercise's bugs
+
+
+def judge(
+    record: Exercise | Witness,
+    backend: str,
+    runner: Runner,
+    *,
+    seed: int = 0,
+    compiler: bool = True,
+    require: Iterable[str] = tuple(Quality),
+    conventions: str = "course",
+    at: Callable[[str], None] = lambda where: None,
+) -> Report:
+    """The report on whatever ``runner`` calls. Nothing the runner hands back is believed before it is compared.
+
+    at: is told what is under way.
+    """
+    required = qualities(require)
+    if conventions not in CONVENTIONS:
+        raise ValueError(f"conventions are {' or '.join(map(repr, CONVENTIONS))}, not {conventions!r}")
+    if isinstance(record, Witness):
+        judged = judge_witness(record, runner)
+    else:
+        judged = _judge_cases(record, backend, runner, seed, conventions, at)
+    cases, troubles = [j.result for j in judged], [j.trouble for j in judged if j.trouble]
+    stopped = next((trouble for trouble in troubles if trouble.kind in UNJUDGED), None)
+    traffic = compiled = None
+    if isinstance(record, Exercise) and not stopped:
+        cases += judge_memory(record, judged)
+        if _can_be_held_to_its_memory(record, backend, runner) and _all_right(cases, required):
+            held = judge_process(record, runner)
+            if held:
+                cases = [held.result if c.name == MEMORY else c for c in cases]
+                troubles += [held.trouble] if held.trouble else []
+    if backend == "triton" and not stopped:
+        traffic, more = judge_traffic(record, judged)
+        cases += more
+    if backend == "triton" and compiler and _all_right(cases, required):
+        at("compiling for GPUs")
+        compiled, more = judge_compile(_launches(judged), runner)
+        cases += more
+    needed = [c for c in cases if not c.bonus and c.status != "not-run"]
+    unreached = [j.result for j in judged if j.result.status == "not-run" and not j.result.bonus]
+    passed = not stopped and bool(needed) and _all_right(cases, required)
+    bug = None
+    if isinstance(record, Exercise) and not stopped:
+        # Distinctions are left out: there an answer may fail by rounding alone, and no bug explains rounding.
+        telling = [(j.args, j.evidence) for j in judged if j.evidence and not j.result.bonus]
+        bug = fingerprint(record, telling, frozenset(c.name for c in cases if c.status in ("fail", "error")))
+    where = environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed})
+    return Report(
+        exercise=record.name,
+        backend=backend,
+        passed=passed,
+        score=0.0 if stopped else _score(record, needed, unreached, required),
+        cases=tuple(cases),
+        summary=_summary(stopped, needed, required),
+        fingerprint=f"this is what {bug.who} computed ({bug.thread})" if bug else None,
+        fingerprint_story=bug.story if bug else "",
+        traffic=traffic,
+        compile=compiled,
+        environment=where,
+        notes=_notes(judged) if backend == "triton" else (),
+        **_answers(needed, shows_lanes=backend == "triton" and where["mode"] == "emulator"),
+        required=required,
+        conventions=conventions,
+        timed_out=any(t.kind == "timeout" for t in troubles),
+        stopped_in=next(({"cell": t.cell, "reason": t.message} for t in troubles if t.cell), None),
+    )
+
+
+def _can_be_held_to_its_memory(record: Exercise, backend: str, runner: Runner) -> bool:
+    return backend == "torch" and record.large is not None and hasattr(runner, "within")
+
+
+def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[str, bool | None]:
+    """Whether the answer is correct, portable and efficient, each None where no case that ran could have shown it.
+
+    shows_lanes: whether the calls themselves show what is not portable, as those in the emulator do.
+    """
+    failed = {c.kind for c in needed if c.status != "pass"}
+    shown = {c.kind for c in needed if c.status == "pass"} | (failed & {Quality.PORTABLE})  # whose values are right
+    called = None not in failed and (Quality.CORRECT in shown or Quality.PORTABLE in failed)
+    judged = {
+        Quality.CORRECT: called,
+        Quality.PORTABLE: Quality.PORTABLE in shown or (called and shows_lanes),
+        Quality.EFFICIENT: Quality.EFFICIENT in shown,
+    }
+    return {quality.value: False if quality in failed else judged[quality] or None for quality in Quality}
+
+
+def _judge_cases(
+    record: Exercise, backend: str, runner: Runner, seed: int, conventions: str, at: Callable[[str], None]
+) -> list[Judged]:
+    """Every case in order; after a trouble that no other case can mend, or that takes its time, the rest is not run."""
+    judged: list[Judged] = []
+    for number, case in enumerate(record.cases):
+        at(f"case {number + 1} of {len(record.cases)}, {'one of your teacher' if case.hidden else case.name}")
+        one = judge_case(record, case, backend, runner, arguments(case, number, seed), conventions)
+        judged.append(veiled(record, one) if case.hidden else one)
+        if one.trouble and _is_last(case, one.trouble):
+            return judged + [_unreached(record, later, seed) for later in range(number + 1, len(record.cases))]
+    return judged
+
+
+def arguments(case: Case, number: int, seed: int) -> tuple:
+    """What an exercise's case of this number is called with: other random numbers for every seed."""
+    return case.inputs(torch.Generator().manual_seed(seed * 1000 + number))
+
+
+def _unreached(record: Exercise, number: int, seed: int) -> Judged:
+    """A case that is not run, with its arguments, by which `cost` knows whether it was the one to measure."""
+    case = record.cases[number]
+    result = CaseResult(
+        case.name, "not-run", case.bonus, "The answer was not called again.", "", convention=case.convention
+    )
+    return Judged(result, args=() if case.hidden else arguments(case, number, seed))
+
+
+def _is_last(case: Case, trouble: Trouble) -> bool:
+    """Whether the answer is not called again. What it earned before a time-out it keeps."""
+    return trouble.kind in UNJUDGED or bool(trouble.cell) or (trouble.kind == "timeout" and not case.bonus)
+
+
+def _all_right(cases: list[CaseResult], required: tuple[Quality, ...]) -> bool:
+    return all(c.status == "not-run" or _counts_as_right(c, required) for c in cases if not c.bonus)
+
+
+def _counts_as_right(case: CaseResult, required: tuple[Quality, ...]) -> bool:
+    """Whether it passed, or lacks a quality that is not asked for."""
+    return case.status == "pass" or (case.kind is not None and case.kind not in required)
+
+
+def _launches(judged: list[Judged]) -> list:
+    return [launch for j in judged if j.outcome for launch in j.outcome.launches]
+
+
+def _notes(judged: list[Judged]) -> tuple[str, ...]:
+    """What the emulator cannot show of the operations that the launches used, in the order of `CANNOT_SHOW`."""
+    used = {operation for j in judged if j.outcome for operation in j.outcome.looser}
+    return tuple(sentence for operation, sentence in CANNOT_SHOW if operation in used)
+
+
+def _score(
+    record: Exercise | Witness,
+    needed: list[CaseResult],
+    unreached: list[CaseResult],
+    required: tuple[Quality, ...],
+) -> float:
+    """The share of cases passed; nothing where the first one fails, which any attempt at the formula passes.
+
+    At most half where a case fails that was made to see a bug that shipped: that bug is what the exercise is about.
+    """
+    if not needed or not _counts_as_right(needed[0], required):
+        return 0.0
+    passed = sum(_counts_as_right(c, required) for c in needed)
+    total = len(needed) + len(unreached)
+    if isinstance(record, Witness):
+        return float(passed == total)
+    right = {c.name for c in needed if _counts_as_right(c, required)}
+    about = {bug.seen_by for bug in record.wild} & {c.name for c in needed + unreached}
+    return min(passed / total, 1.0 if about <= right else HALF)
+
+
+def _summary(stopped, needed: list[CaseResult], required: tuple[Quality, ...]) -> str:
+    if stopped:
+        return stopped.message
+    wrong = [c for c in needed if not _counts_as_right(c, required)]
+    if not wrong:
+        return "passed"
+    return f"{len(wrong)} of {len(needed)} cases fail, the first is “{wrong[0].name}”"
+
+
+def environment(runner: Runner) -> dict[str, str]:
+    """What the check ran on: versions, device, and how Triton kernels were run. In the sandbox there is no GPU."""
+
+    def version(package: str) -> str:
+        try:
+            return metadata.version(package)
+        except metadata.PackageNotFoundError:
+            return "not installed"
+
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "triton": version("triton"),
+        "device": device,
+        "mode": "emulator" if isinstance(runner, Isolated) else mode(),
+    }

@@ -1,0 +1,107 @@
+"""Whether a right result is one by right: the same for the same input, in any order of the programs, and right for
+numbers that nobody could foresee.
+"""
+
+import zlib
+from dataclasses import dataclass, replace
+
+from ..exercises.record import Case, Exercise
+from ..report.quality import Quality
+from ..run.runner import Outcome, Runner, Trouble
+from ..sandbox.wire.buffers import bits
+from .compare import Expected, compare, expect
+
+_LENIENT = 4  # times the tolerance, on numbers that no later run can bring back
+_OTHER = "on other random numbers of the same shape. What it computes must follow from its inputs alone."
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a right result does not excuse. See `CaseResult` for kind and cause. late: the time-out, if that is it."""
+
+    message: str
+    kind: Quality | None = Quality.CORRECT
+    cause: str = ""
+    late: Trouble | None = None
+
+
+def unsteady(
+    exercise: Exercise,
+    case: Case,
+    args: tuple,
+    backend: str,
+    runner: Runner,
+    first: Outcome,
+    expected: Expected,
+    how: dict,
+) -> Fault | None:
+    """Whether the same input gives other bits, the programs of a launch in another order another result, or numbers
+    that nobody could foresee a wrong one. how: the options of the first call.
+    """
+    # The order comes from the name: it goes where the answer runs, and the seed of the inputs must not.
+    shuffle = zlib.crc32(case.name.encode()) if backend == "triton" else None
+    again = runner.call(args, shuffle=shuffle, **how)
+    if again.trouble:
+        return _second_trouble(again.trouble)
+    if again.findings:
+        return Fault(again.findings[0].message, cause=again.findings[0].cause)
+    unforeseen = _foreseen_only(exercise, case, first) or _foreseen_only(exercise, case, again)
+    if unforeseen:
+        return Fault(unforeseen)
+    if _same(first, again):
+        return None
+    in_order = again if backend == "torch" else runner.call(args, **{k: v for k, v in how.items() if k != "decoy"})
+    if in_order.trouble:
+        return _second_trouble(in_order.trouble)
+    if not _same(first, in_order):
+        return Fault("The same input, given twice, gives different bits.")
+    named = dict(zip(exercise.parameters, args, strict=False))
+    comparisons = [compare(expected, i, o, named) for i, o in enumerate(again.outputs)]
+    if any(c.complaint or c.failure for c in comparisons):
+        order = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
+        return Fault(order, Quality.PORTABLE)
+    return None
+
+
+def _second_trouble(trouble: Trouble) -> Fault:
+    if trouble.kind == "refused":  # an isolated runner proves the method in the second call
+        return Fault(trouble.message)
+    said = f"The second call with the same input failed: {trouble.message}"
+    late = trouble if trouble.kind == "timeout" else None
+    return Fault(said, None if late else Quality.CORRECT, trouble.cause, late)
+
+
+def _foreseen_only(exercise: Exercise, case: Case, outcome: Outcome) -> str:
+    """What is wrong with the result for numbers that were drawn for this call alone; "" where nothing is.
+
+    A table is wrong by far. What is near the edge of the tolerance is settled by the case's own numbers.
+    """
+    if outcome.decoy is None or not outcome.decoy[0].valid:
+        return ""
+    decoy, came = outcome.decoy
+    if came.trouble:
+        return f"On other random numbers of the same shape it fails: {came.trouble.message}"
+    expected = expect(exercise, case, decoy.args)
+    return fault_in(expected, came.outputs, dict(zip(exercise.parameters, decoy.args, strict=False)), _OTHER)
+
+
+def fault_in(expected: Expected, outputs: tuple, named: dict, where: str) -> str:
+    """What is wrong with results for numbers that no later run can bring back; "" where they are near what is right.
+
+    named: the arguments by their name. where: the end of the sentence that counts wrong elements.
+    """
+    expected = replace(expected, allowed=tuple(_LENIENT * a for a in expected.allowed))
+    for index, output in enumerate(outputs):
+        comparison = compare(expected, index, output, named)
+        if comparison.complaint:
+            return comparison.complaint
+        if comparison.failure:
+            wrong = f"{comparison.failure.wrong:,} of {comparison.failure.total:,} elements"
+            return f"{comparison.failure.output} is wrong in {wrong} {where}"
+    return ""
+
+
+def _same(one: Outcome, other: Outcome) -> bool:
+    """Whether two calls gave the same bits: NaN compares like any other pattern."""
+    pairs = list(zip(one.outputs, other.outputs, strict=True))
+    return all(a.shape == b.shape and a.dtype == b.dtype and bits(a).equal(bits(b)) for a, b in pairs)

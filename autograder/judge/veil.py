@@ -1,0 +1,52 @@
+"""What those who are graded see of an instructor's case: that it fails, and nothing of its values."""
+
+from dataclasses import replace
+
+import torch
+
+from ..exercises.record import Exercise
+from .case import Judged
+
+VEILED = {
+    "fail": "The result is wrong on this input, which is your instructor's and not shown.",
+    "error": "The answer gives no result on this input, which is your instructor's and not shown.",
+}
+OURS = ("timeout", "memory", "output")  # troubles whose sentences the answer has no part in
+
+
+def veiled(exercise: Exercise, judged: Judged) -> Judged:
+    """What may be told of a hidden case: its name, the kind of its input and its hint; whether it passed, not how.
+
+    Texts that the answer had a part in, values, errors and traffic go no further: an answer may put into them what it
+    was given.
+    """
+    result, trouble = judged.result, judged.trouble
+    message = VEILED.get(result.status, "")
+    if trouble and trouble.kind in OURS:
+        message = trouble.message
+    elif trouble:
+        trouble = replace(trouble, message=message, details="", error="", cause="")
+    told = replace(result, message=message, inputs=_kinds(exercise, judged.args), details="", cause="")
+    return Judged(replace(told, failure=None, worst_ulp=None, curve=None, hidden=True), trouble)
+
+
+def _kinds(exercise: Exercise, args: tuple) -> str:
+    """The arguments' kinds in words: ``dy: float16 (11, 101), eps: a number``."""
+    words = []
+    for name, value in zip(exercise.parameters, args, strict=False):
+        if isinstance(value, torch.Tensor):
+            strided = "" if value.is_contiguous() else ", not contiguous"
+            words.append(f"{name}: {str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}{strided}")
+        else:
+            words.append(f"{name}: {kind_of(value)}")
+    return "; ".join(words)
+
+
+def is_float(value) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def kind_of(value) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of {'floats' if is_float(value) else 'whole numbers'}"
+    return "a text" if isinstance(value, str) else "a number"

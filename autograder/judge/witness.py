@@ -1,0 +1,115 @@
+"""Judging a witness: an input on which a wild bug is wrong and right code is not.
+
+The input may be anything that fits into a few tensors and numbers. What an exercise cannot take is the learner's error
+and gets a sentence, not an exception.
+"""
+
+import inspect
+from dataclasses import replace
+
+import torch
+
+from ..exercises.record import Case, Witness
+from ..report.results import CaseResult
+from ..run.contract import as_tuple
+from ..run.runner import Runner
+from .case import UNJUDGED, Judged
+from .compare import compare, expect
+
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+DIMENSIONS, ELEMENTS = 8, 1 << 20  # of a tensor: an input that shows a bug is small
+
+
+def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
+    """Three cases: the input is one the contract allows, right code is right on it, and the bug is wrong on it."""
+    names = ("a valid input", "right code is right on it", f"{record.bug.who} is wrong on it")
+    outcome = runner.call(())
+    if outcome.trouble:
+        said = outcome.trouble.place + outcome.trouble.message
+        first = _case(names[0], "error", said, record, details=outcome.trouble.details)
+        first = replace(first, kind=None if outcome.trouble.kind in UNJUDGED else first.kind)
+        return [
+            Judged(first, outcome.trouble),
+            *(Judged(_case(n, "not-run", "There is no input.", record)) for n in names[1:]),
+        ]
+    args = outcome.outputs
+    try:
+        complaint = _complaint(record, args)
+        if not complaint:
+            return [Judged(_case(names[0], "pass", "", record)), *_judged(record, args, names[1:])]
+    except Exception as error:  # raised by the oracle, or by PyTorch's own function: so these are no arguments of it
+        said = " ".join(str(error).split())[:200]
+        complaint = f"{record.exercise.name} cannot take this input ({type(error).__name__}: {said})."
+    rest = [Judged(_case(n, "not-run", "The input is not valid.", record)) for n in names[1:]]
+    invalid = replace(_case(names[0], "fail", complaint, record), hint="")  # which is about valid inputs
+    return [Judged(invalid), *rest]
+
+
+def _judged(record: Witness, args: tuple, names: tuple[str, str]) -> list[Judged]:
+    """Right code and the bug on a valid input."""
+    case = Case("witness", lambda generator: args, record.hint)
+    exercise = record.exercise
+    expected = expect(exercise, case, args)
+    named = dict(zip(exercise.parameters, args, strict=False))
+
+    def failures(outputs) -> list:
+        compared = (compare(expected, i, o, named) for i, o in enumerate(as_tuple(outputs)))
+        return [c for c in compared if c.failure or c.complaint]
+
+    right = tuple(v.to(d) for v, d in zip(expected.values, expected.dtypes, strict=True))
+    honest = failures(exercise.peer(*args)) if exercise.peer else failures(right)
+    status, message = "pass", ""
+    if honest:
+        status, message = "fail", "PyTorch itself is outside the tolerance here: this input is out of range."
+    results = [_case(names[0], status, message, record), _bug_case(names[1], record, args, failures)]
+    return [Judged(r) for r in results]
+
+
+def _bug_case(name: str, record: Witness, args: tuple, failures) -> CaseResult:
+    try:
+        wrong = failures(record.bug.function(*args))
+    except Exception as error:
+        return _case(name, "pass", f"It raises {type(error).__name__}: {error}", record)
+    if not wrong:
+        return _case(name, "fail", f"{record.bug.who} is right on this input, within the tolerance.", record)
+    f = wrong[0].failure
+    at = ", ".join(f"{k} = {v:g}" for k, v in f.inputs.items())
+    return _case(name, "pass", f"It gives {f.output} = {f.got:g} where {at}; right is {f.expected:g}.", record)
+
+
+def _complaint(record: Witness, args: tuple) -> str:
+    """Why these are no arguments of the exercise; "" if they are."""
+    parameters = inspect.signature(record.exercise.oracle).parameters.values()
+    for parameter, value in zip(parameters, args, strict=False):
+        if parameter.default is None:  # what may be left out: the exercise's own complaint knows
+            continue
+        if parameter.default is not parameter.empty:
+            kind = type(parameter.default)
+            said = "" if type(value) is kind else f"should be {kind.__name__}, but is {type(value).__name__}"
+        else:
+            said = _of_tensor(value, integers=parameter.name in record.integers)
+        if said:
+            return f"{parameter.name} {said}."
+    return record.complaint(*args)
+
+
+def _of_tensor(value, integers: bool) -> str:
+    """What is wrong with a tensor, to follow its name."""
+    if not isinstance(value, torch.Tensor):
+        return f"should be a tensor, but is {type(value).__name__}"
+    if value.dim() > DIMENSIONS or value.numel() > ELEMENTS:
+        return f"has {value.dim()} dimensions and {value.numel():,} elements, of at most {DIMENSIONS} and {ELEMENTS:,}"
+    dtype = str(value.dtype).removeprefix("torch.")
+    if not value.numel():
+        return "is empty"
+    if integers:
+        return "" if value.dtype == torch.int64 else f"is {dtype}. Use int64"
+    if value.dtype not in FLOATS:
+        return f"is {dtype}. Use float32, float16 or bfloat16"
+    return "" if value.isfinite().all() else "holds NaN or infinity. A witness is an ordinary, finite input"
+
+
+def _case(name: str, status: str, message: str, record: Witness, details: str = "") -> CaseResult:
+    return CaseResult(
+        name, status, False, message, "", record.hint if status in ("fail", "error") else "", details=details
+    )

@@ -1,0 +1,52 @@
+"""Failing cases by what they have in common: one cause, one sentence, the cases behind it."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .quality import Quality
+from .results import CaseResult
+
+_NUMBER = re.compile(r"[-+]?\d[\d,.]*(?:e[-+]?\d+)?")
+_TUPLE = re.compile(r"[(\[](?:#(?:, ?#)*,?)?[)\]]")
+_ORDER = (None, *Quality)  # an answer that was refused has nothing else to be told
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why cases fail. kind: the quality that the answer lacks, None where the answer was not judged at all. message:
+    one sentence that is true of all ``cases``; the whole message where there is one.
+    """
+
+    kind: Quality | None
+    message: str
+    cases: tuple[CaseResult, ...]
+
+
+def causes(cases: Iterable[CaseResult], fingerprint: str | None) -> tuple[Cause, ...]:
+    """The causes of all failures but those of distinctions, the one to mend first at the front: what is wrong before
+    what is not portable before what is slow, and of these the one that the exercise's cases meet first.
+
+    fingerprint: the bug whose values the wrong ones are: the cause of all of them.
+    """
+    groups: dict[tuple, list[CaseResult]] = {}
+    for case in cases:
+        if not case.bonus and case.status in ("fail", "error"):
+            groups.setdefault(_key(case, fingerprint), []).append(case)
+    found = [Cause(group[0].kind, _message(group, fingerprint), tuple(group)) for group in groups.values()]
+    return tuple(sorted(found, key=lambda cause: _ORDER.index(cause.kind)))
+
+
+def _key(case: CaseResult, fingerprint: str | None) -> tuple:
+    if case.hidden:  # what little is told of an instructor's case is told of each
+        return (case.kind, case.name)
+    if case.failure and fingerprint and case.kind is Quality.CORRECT:
+        return (case.kind, fingerprint)
+    return (case.kind, case.cause or _TUPLE.sub("#", _NUMBER.sub("#", case.message)))
+
+
+def _message(group: list[CaseResult], fingerprint: str | None) -> str:
+    first = group[0]
+    if len(group) > 1 and first.failure and fingerprint and first.kind is Quality.CORRECT:
+        return f"The wrong values have one source: {fingerprint}."
+    return first.cause if len(group) > 1 and first.cause else first.message

@@ -1,0 +1,85 @@
+"""What a check found, as data."""
+
+import math
+import numbers
+from dataclasses import dataclass, fields, is_dataclass
+
+import numpy as np
+
+from .causes import Cause, causes
+from .quality import Quality
+from .results import CaseResult
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """What a check found: true when every case but the distinctions passed, of the qualities that are ``required``.
+
+    correct, portable, efficient: whether it is, or None where that was not judged (`quality.Quality`).
+    score: the share of the points earned, 0 to 1. summary: one sentence.
+    fingerprint: the wild bug that computes the same wrong values, if one does. fingerprint_story: what it did.
+    traffic: ``{"loaded", "stored", "least"}`` in bytes, ``"ratio"``, ``"allowed"`` (a ratio or None), ``"tensors"``.
+    compile: ``{"status", "reason", "targets": [{target, status, registers, spills, shared, load_bits, message}]}``.
+    environment: ``{"python", "torch", "triton", "device", "mode"}``, and ``"seed"`` of the random inputs.
+    notes: sentences on what the emulator cannot show for the operations this answer used.
+    timed_out: whether a time limit ended a call; a second check of the same answer may find something else.
+    stopped_in: ``{"cell", "reason"}`` where a cell's own statements broke a limit or ended the process while the answer
+    was loaded.
+    """
+
+    exercise: str
+    backend: str
+    passed: bool
+    score: float
+    cases: tuple[CaseResult, ...]
+    summary: str
+    fingerprint: str | None
+    fingerprint_story: str
+    traffic: dict | None
+    compile: dict | None
+    environment: dict
+    notes: tuple[str, ...] = ()
+    correct: bool | None = None
+    portable: bool | None = None
+    efficient: bool | None = None
+    required: tuple[Quality, ...] = tuple(Quality)
+    conventions: str = "course"
+    timed_out: bool = False
+    stopped_in: dict | None = None
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """Why cases fail, the cause to mend first at the front."""
+        return causes(self.cases, self.fingerprint)
+
+    def to_dict(self) -> dict:
+        """The report as strictly valid JSON values: NaN and infinity are the strings "nan", "inf" and "-inf"."""
+        causes = [{"kind": c.kind, "message": c.message, "cases": [x.name for x in c.cases]} for c in self.causes]
+        return plain(self) | plain({"causes": causes})
+
+
+def plain(value):
+    """``value`` as JSON holds it, without the curves: sixty-five thousand points are a picture, not data."""
+    if value is None:
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        value = float(value)
+        return value if math.isfinite(value) else str(value)
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.name != "curve"}
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    return str(value)

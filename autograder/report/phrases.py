@@ -1,0 +1,283 @@
+"""The numbers and sentences of a report, said once for the terminal and the notebook. Plain text, nothing escaped."""
+
+import math
+import textwrap
+from collections.abc import Iterable
+
+import numpy as np
+
+from .causes import Cause
+from .data import ReportData
+from .quality import Quality
+from .results import CaseResult, Failure
+
+STUB = "not implemented yet"
+MOSTLY_ULP = 64.0  # ulp: a larger tolerance has an absolute part that is most of it
+SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
+
+
+def is_stub(report: ReportData) -> bool:
+    return report.summary.startswith(STUB)
+
+
+def is_stopped(report: ReportData, case: CaseResult) -> bool:
+    """Whether the case tells of the whole answer (refused, not Python) and says nothing about its own inputs."""
+    return case.message == report.summary
+
+
+def encouragement(report: ReportData) -> str:
+    return f"Nothing is wrong yet. Write the body of {report.exercise}, then run the check again."
+
+
+def verdict(report: ReportData) -> str:
+    if is_stub(report):
+        return STUB
+    said = "passed" if report.passed else f"not passed, {percent(report.score)} of the points"
+    return said if len(report.required) == len(Quality) else f"{said} (required: {' and '.join(report.required)})"
+
+
+def answers(report: ReportData) -> list[tuple[str, str]]:
+    """Each quality and ``yes``, ``no`` or ``not judged``; empty where nothing was judged."""
+    said = {True: "yes", False: "no", None: "not judged"}
+    judged = [(quality.value, getattr(report, quality)) for quality in Quality]
+    return [(name, said[value]) for name, value in judged] if any(v is not None for _, v in judged) else []
+
+
+def required(report: ReportData) -> tuple[list[Cause], list[Cause]]:
+    """The causes that cost points, and those of qualities that were not asked for; an instructor's cases first among
+    all but the first: where there are many, only of the first ones more than a name is told.
+    """
+    costly = [cause for cause in report.causes if cause.kind is None or cause.kind in report.required]
+    return costly[:1] + hidden_first(costly[1:]), [cause for cause in report.causes if cause not in costly]
+
+
+def convention(case: CaseResult) -> str:
+    """On what a case rests that mathematics leaves open."""
+    return f"{case.convention}; --conventions pytorch takes PyTorch's own answer, too" if case.convention else ""
+
+
+def also_in(cause: Cause) -> str:
+    return ", ".join(case.name for case in cause.cases[1:])
+
+
+def behind(cause: Cause) -> str:
+    """``12 cases: ordinary values, one row ...``, or the name of the only one."""
+    names = ", ".join(case.name for case in cause.cases)
+    return f"{count(len(cause.cases), 'case')}: {names}" if len(cause.cases) > 1 else names
+
+
+def sentence_of(cause: Cause) -> str:
+    """What a line of a list says of a cause."""
+    return told(cause.cases[0]) if len(cause.cases) == 1 else cause.message
+
+
+def label(cause: Cause) -> str:
+    """What the answer is not."""
+    if cause.kind:
+        return f"not {cause.kind}"
+    return "refused" if cause.cases[0].status == "fail" else "no result"
+
+
+def percent(score: float) -> str:
+    """Rounded down, so that 100 % means every point."""
+    return f"{math.floor(100 * score + 1e-9)} %"
+
+
+def visible(text: str) -> str:
+    """Control characters spelled out: no message may move the cursor, recolour the screen or reverse the line."""
+    text = text.expandtabs(4)
+    return "".join(ch if ch.isprintable() or ch == "\n" else ch.encode("unicode_escape").decode() for ch in text)
+
+
+def sentence(text: str) -> str:
+    """A capital and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+
+
+def number(value: float) -> str:
+    """The shortest decimal that reads back as this float32, or as this float64 where it is no float32."""
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    if math.isfinite(value) and float(single) != value:
+        return repr(float(value))
+    if 0 < abs(single) < SMALLEST_NORMAL:
+        return np.format_float_scientific(single, min_digits=1)
+    return str(single)
+
+
+def ulp(distance: float) -> str:
+    if not math.isfinite(distance):
+        return "NaN or infinity"
+    if distance < 1000:
+        return f"{distance:.3g} ulp"
+    return f"{distance:,.0f} ulp" if distance < 1e7 else f"{distance:.1e} ulp"
+
+
+def count(how_many: int, noun: str) -> str:
+    return f"{how_many:,} {noun}" if how_many == 1 else f"{how_many:,} {noun}s"
+
+
+def element(failure: Failure) -> str:
+    """``dx[31744]``, or ``loss`` where the output is a scalar."""
+    return f"{failure.output}[{', '.join(map(str, failure.index))}]" if failure.index else failure.output
+
+
+def went_in(failure: Failure) -> str:
+    return ", ".join(f"{name} = {number(value)}" for name, value in failure.inputs.items())
+
+
+def off_by(failure: Failure) -> str:
+    got, expected = kind(failure.got), kind(failure.expected)
+    if got != expected:
+        return f"{got} where {expected} belongs"
+    return distance(failure.ulp, failure.allowed, failure.step)
+
+
+def distance(error: float, allowed: float, step: float) -> str:
+    """How far off, and how far is allowed: in ulp, or in plain numbers where the absolute part of the tolerance is most
+    of it. error, allowed: in ulp. step: one ulp.
+    """
+    if not math.isfinite(error) or not math.isfinite(allowed):
+        return ulp(error)
+    if allowed <= MOSTLY_ULP:
+        return f"{ulp(error)}, where {allowed:.3g} {'is' if allowed == 1 else 'are'} allowed"
+    return (
+        f"{error * step:.2g}, where {allowed * step:.2g} is allowed; not counted in ulp, because the result is close "
+        "to 0 beside the terms it is computed from"
+    )
+
+
+def used(share: float, error: float, allowed: float, step: float) -> str:
+    """The same of a result that is right, after the share of the tolerance that it takes."""
+    return f"{share:.0%} of the tolerance at most: {distance(error, allowed, step)}" if error else "exact"
+
+
+def kind(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "infinity" if value > 0 else "-infinity"
+    return "a number"
+
+
+def failing(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    """The cases that cost points, in the order the exercise meets them."""
+    return [case for case in cases if not case.bonus and case.status in ("fail", "error")]
+
+
+def hidden_first(causes: list[Cause]) -> list[Cause]:
+    return sorted(causes, key=lambda cause: not cause.cases[0].hidden)
+
+
+def brief(message: str) -> str:
+    """The first sentence, cut where it is long: the first failing case is told in full, the others are not."""
+    return textwrap.shorten(message.split(". ")[0], 100, placeholder=" ...")
+
+
+def told(case: CaseResult) -> str:
+    """What a line of a list says of a case. Of a hidden one that failed all there is: no other place has it."""
+    if case.hidden and case.status in ("fail", "error"):
+        return " ".join(filter(None, (case.message, f"Its kind: {case.inputs}.", case.hint)))
+    return brief(case.message)
+
+
+def details(case: CaseResult) -> list[str]:
+    """The lines of the traceback, without a last one that only says the message again."""
+    lines = visible(case.details).rstrip().splitlines()
+    repeated = bool(lines) and (lines[-1].endswith(visible(case.message)) or case.message.endswith(lines[-1]))
+    return lines[:-1] if repeated else lines
+
+
+def passed(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    return [case for case in cases if case.status == "pass"]
+
+
+def passing(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    return [case for case in passed(cases) if not case.bonus]
+
+
+def how_many_passed(report: ReportData) -> str:
+    passing_cases = passing(report.cases)
+    return f"{count(len(passing_cases), 'case')} passed." if passing_cases else "No case passed."
+
+
+def distinctions(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    return [case for case in cases if case.bonus and case.status != "not-run"]
+
+
+def title(case: CaseResult) -> str:
+    """The name, without the word that the heading above all distinctions says already."""
+    return case.name.removeprefix("distinction: ") if case.bonus else case.name
+
+
+def distinctions_earned(bonus: list[CaseResult]) -> str:
+    return f"Distinctions, never needed to pass: {len(passed(bonus))} of {len(bonus)}."
+
+
+def not_run(report: ReportData) -> dict[str, list[str]]:
+    """What did not run, by reason."""
+    reasons = {}
+    for case in report.cases:
+        if case.status == "not-run":
+            reasons.setdefault(case.message, []).append(title(case))
+    if report.compile and report.compile["status"] == "not-run":
+        reasons.setdefault(report.compile.get("reason", ""), ["compiler report"])
+    return reasons
+
+
+def traffic(figures: dict) -> str:
+    loaded, stored, least = (size(figures[name]) for name in ("loaded", "stored", "least"))
+    sentence = f"{figures['ratio']:.2f} times the least: {loaded} loaded and {stored} stored where {least} must move"
+    allowed = figures.get("allowed")
+    return f"{sentence}; at most {allowed:.2f} times is asked for" if allowed is not None else sentence
+
+
+def compiled(figures: dict) -> str:
+    """One line above `targets`. Why a kernel does not compile is said by its case, and below by target."""
+    if figures["status"] == "fail":
+        return "Compiler: a kernel does not compile."
+    return f"Compiler: {figures.get('reason') or 'compiled ahead of time, no GPU needed.'}"
+
+
+def left_out(names: list[str], reason: str) -> str:
+    """``Not run (float32 edges): there is no GPU.``, or how many they are where they are many."""
+    what = ", ".join(names) if len(names) <= 3 else count(len(names), "case")
+    return f"Not run ({what}): {reason}" if reason else f"Not run: {what}"
+
+
+def size(number_of_bytes: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if number_of_bytes < 1024:
+            return f"{number_of_bytes:,.4g} {unit}"
+        number_of_bytes /= 1024
+    return f"{number_of_bytes:,.4g} GiB"
+
+
+def targets(rows: Iterable[dict]) -> list[tuple[str, str]]:
+    """Status and line of each target; those of which the same is to be said share a line."""
+    together = {}
+    for row in rows:
+        together.setdefault((row["status"], target(row | {"target": ""})), []).append(row["target"])
+    return [(status, f"{', '.join(names)} {said}") for (status, said), names in together.items()]
+
+
+def target(row: dict) -> str:
+    """``sm_90 silu_kernel: 32 registers, no spills, 128-bit loads``, or the compiler's words where it failed."""
+    name = " ".join(filter(None, (row["target"], row.get("kernel"))))
+    registers, spills, bits = row.get("registers"), row.get("spills"), row.get("load_bits")
+    figures = [
+        registers is not None and count(registers, "register"),
+        spills is not None and (f"{size(spills)} spilled" if spills else "no spills"),
+        bits and f"{bits}-bit loads",
+    ]
+    figures = [figure for figure in figures if figure and row["status"] == "pass"]
+    said = [row["message"]] if row.get("message") else []
+    place = [f"line {row['line']}: {row['line_text'].strip()}"] if row.get("line") and row.get("line_text") else []
+    return f"{name}: {', '.join(figures + said + place) or row['status']}"
+
+
+def environment(values: dict) -> str:
+    names = {"python": "Python", "torch": "PyTorch", "triton": "Triton"}
+    versions = [f"{name} {values[key]}" for key, name in names.items() if values.get(key)]
+    seed = [f"seed {values['seed']}"] if "seed" in values else []  # with it the same inputs can be made again
+    return ", ".join(versions + [str(values[name]) for name in ("device", "mode") if values.get(name)] + seed)

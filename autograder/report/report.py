@@ -1,0 +1,28 @@
+"""What a check returns: its findings, and how they are shown in a terminal and in a notebook."""
+
+import os
+
+from . import terminal
+from .data import ReportData
+
+
+class Report(ReportData):
+    """What ``check`` returns, as data (`ReportData`) that can show itself; ``to_dict`` gives it to a program."""
+
+    def __str__(self) -> str:
+        return terminal.render(self, color=False)
+
+    def _repr_pretty_(self, printer, cycle: bool) -> None:  # what IPython prints where it cannot show HTML
+        printer.text(str(self))
+
+    def _ipython_display_(self) -> None:
+        """Nothing where nbgrader runs the notebook, which takes the output of a check for points; else IPython asks for
+        the other forms.
+        """
+        if "NBGRADER_EXECUTION" not in os.environ:
+            raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        from . import notebook  # when asked for: matplotlib takes longer to import than a check runs
+
+        return notebook.render(self)

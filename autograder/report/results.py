@@ -1,0 +1,74 @@
+"""What came of one case, as data."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .quality import Quality
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The worst element of a failing case.
+
+    index: where it is in the output. ulp: distance from ``expected`` in ulp of the output's dtype, infinity where
+    NaN or infinity disagree. wrong, total: how many elements lie outside the tolerance, of how many.
+    inputs: the value, at that index, of every input that has the output's shape.
+    allowed: the tolerance there, in ulp. step: one ulp there. Both NaN where they are not known.
+    """
+
+    output: str
+    index: tuple[int, ...]
+    got: float
+    expected: float
+    ulp: float
+    wrong: int
+    total: int
+    inputs: dict[str, float]
+    allowed: float = math.nan
+    step: float = math.nan
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The error in ulp over one input of an elementwise case, for the picture.
+
+    x: float64, sorted and finite. ulp: the answer's error at each x, infinity where NaN or infinity disagree.
+    wild: the error of the wild bug that resembles the answer most, over the same x. allowed: the tolerance in ulp.
+    """
+
+    parameter: str
+    dtype: str
+    x: np.ndarray
+    ulp: np.ndarray
+    wild: np.ndarray | None
+    wild_name: str
+    allowed: np.ndarray
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One case.
+
+    status: ``pass | fail | error | not-run``. bonus: a distinction, not needed to pass.
+    hidden: an instructor's own, of which ``inputs`` are kinds without values.
+    kind: the quality that a failure shows the answer to lack; None where the answer was not judged at all.
+    cause: why it fails, in words that other cases that fail for this reason share; "" where the message says it.
+    convention: what it rests on that is a library's choice (`exercise.Case`).
+    """
+
+    name: str
+    status: str
+    bonus: bool
+    message: str
+    inputs: str
+    hint: str = ""
+    failure: Failure | None = None
+    worst_ulp: float | None = None
+    details: str = ""
+    curve: Curve | None = None
+    hidden: bool = False
+    kind: Quality | None = Quality.CORRECT
+    cause: str = ""
+    convention: str = ""

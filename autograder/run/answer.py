@@ -1,0 +1,234 @@
+"""Answers as text: a file or the cells of a notebook, turned into the function they define.
+
+Code is run under a name that ``inspect`` and tracebacks can find its lines by: Triton reads a kernel's source back.
+"""
+
+import __future__
+
+import ast
+import dis
+import linecache
+import sys
+import traceback
+import types
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..compiler import SEAM
+
+OURS = "graded_kernels"
+
+
+class OperatorRefused(RuntimeError):
+    """Raised by an operator that answers may not call."""
+
+
+class AnswerError(Exception):
+    """An answer that cannot be called; the message says why and what to do. ``details`` holds a traceback, if any.
+
+    ours: it began with an operator that the grader refuses, which elsewhere would have run.
+    missing: the import of a module that is not there.
+    """
+
+    def __init__(self, message: str, details: str = "", ours: bool = False, missing: str = ""):
+        super().__init__(message)
+        self.details, self.ours, self.missing = details, ours, missing
+
+
+class AnswerRefused(AnswerError):
+    """An answer that reaches for the grader or for the course's own answers."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A piece of code with the name its lines are found by."""
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The code of an answer to ``exercise``: cells in the order in which they run.
+
+    setup: code of the course itself that runs first (a chapter's imports). What it imports from the course is left out.
+    after: how many cells follow the one that is to define the function, and may hold what it calls.
+    module: whether it is to be imported as a whole, so that an error anywhere in it is an error of the answer. In a
+        notebook a cell that fails does not keep later ones from running.
+    """
+
+    exercise: str
+    cells: tuple[Cell, ...]
+    setup: str = ""
+    after: int = 0
+    module: bool = False
+
+    @property
+    def own(self) -> str:
+        """The name of the cell that is to define the function."""
+        return self.cells[-1 - self.after].name
+
+    def without(self, names: Container[str]) -> "Answer":
+        """This answer without the cells of these names; its own stays in any case."""
+        before = self.cells[: -1 - self.after]
+        after = [cell for cell in self.cells[len(self.cells) - self.after :] if cell.name not in names]
+        kept = [cell for cell in before if cell.name not in names]
+        return replace(self, cells=(*kept, self.cells[-1 - self.after], *after), after=len(after))
+
+    @property
+    def text(self) -> str:
+        """All of the learner's code, to read kernels back from."""
+        return SEAM.join(cell.source for cell in self.cells)
+
+
+def read_file(path: str | Path, exercise: str) -> Answer:
+    """The answer in a Python file. Raises AnswerError where there is no such text."""
+    try:
+        source = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AnswerError(f"{path} cannot be read: {error}") from None
+    return Answer(exercise, (Cell(str(path), source),), module=True)
+
+
+def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool = False):
+    """Runs the cells and returns the function they define. Raises AnswerError.
+
+    In a notebook a cell that fails does not keep later ones from running; its error is reported if the function is
+    missing. done: called after the setup, and after each cell. go_on: nor does a statement that the grader stopped keep
+    later ones of its cell from running, whatever they lack for it. Where answers are graded, a comparison with
+    PyTorch's own function meets a closed operator, and the definitions below it are wanted all the same.
+    """
+    module = types.ModuleType("answer")
+    sys.modules[module.__name__] = module  # Triton and dataclasses look a function's module up by name
+    run(Cell("setup", without_imports_of(OURS, answer.setup)), module)
+    done()
+    failed: AnswerError | None = None
+    for number, cell in enumerate(answer.cells, 1):
+        if number <= len(answer.cells) - answer.after:
+            # An earlier answer of that name, in the other backend, is not this one.
+            module.__dict__.pop(answer.exercise, None)
+        try:
+            refuse(cell.source)
+            run(cell, module, go_on)
+        except AnswerRefused:
+            raise
+        except AnswerError as error:
+            if answer.module and not error.ours:
+                raise
+            failed = error
+        done()
+    function = module.__dict__.get(answer.exercise)
+    if callable(function):
+        return function
+    raise failed or AnswerError(f"There is no function {answer.exercise}. Name the function like the exercise.")
+
+
+def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
+    """Runs one cell in ``module``. Raises AnswerError where it stops; with go_on, after what comes below a statement
+    that the grader stopped.
+    """
+    filename = f"<{cell.name}>"
+    module.__dict__.setdefault("In", []).append(
+        cell.source
+    )  # as in IPython: the cells run so far, to find constants in
+    linecache.cache[filename] = (len(cell.source), None, cell.source.splitlines(keepends=True), filename)
+    code, flags, failed = cell.source, 0, None
+    while code:
+        try:
+            exec(compile(code, filename, "exec", flags, dont_inherit=True), module.__dict__)
+            break
+        except (Exception, SystemExit) as error:
+            said, ours = f"{type(error).__name__}: {error}", isinstance(error, OperatorRefused)
+            missing = _import_of(error.name, cell.source) if isinstance(error, ModuleNotFoundError) else ""
+            failed = failed or AnswerError(f"Running the code stopped with {said}", trace(error), ours, missing)
+            at = error.__traceback__.tb_next  # none where the text was not compiled
+            if not go_on or not failed.ours or at is None:
+                break
+            code, flags = _below(cell.source, at.tb_lineno)
+    if failed:
+        raise failed
+
+
+def _import_of(module: str | None, source: str) -> str:
+    """The statement of ``source`` that imports this module, or something in it."""
+    for node in ast.walk(parse(source)):
+        if any(name == module or name.startswith(f"{module}.") for name in imported(node)):
+            return ast.unparse(node)
+    return ""
+
+
+def _below(source: str, line: int) -> tuple[ast.Module | None, int]:
+    """What begins below this line at the top of ``source``, if anything does, and the compiler's flags for what
+    ``source`` imports from ``__future__``.
+    """
+    body = parse(source).body
+    features = [n.names for n in body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
+    flags = sum(getattr(__future__, name.name).compiler_flag for names in features for name in names)
+    body = [node for node in body if node.lineno > line]
+    return (ast.Module(body, []) if body else None), flags
+
+
+def refuse(source: str) -> None:
+    """Raises AnswerRefused where ``source`` imports the course's package, AnswerError where it is not Python or needs a
+    package around it.
+    """
+    tree = parse(source)
+    for node in ast.walk(tree):
+        if any(module.split(".")[0] == OURS for module in imported(node)):
+            where = f"Line {node.lineno} imports {OURS}"
+            raise AnswerRefused(f"{where}: an answer stands on its own, without the course's code.")
+    for node in tree.body:  # at the top alone: within a `try` there may be another way
+        if isinstance(node, ast.ImportFrom) and node.level:
+            where = f"Line {node.lineno} imports from the package around it"
+            raise AnswerError(f"{where}: an answer is run on its own. Import by the full name, or copy what it needs.")
+
+
+def without_imports_of(package: str, source: str) -> str:
+    """``source`` with its imports of ``package`` left out."""
+    tree = parse(source)
+    tree.body = [node for node in tree.body if not any(m.split(".")[0] == package for m in imported(node))]
+    return ast.unparse(tree)
+
+
+def imported(node: ast.AST) -> list[str]:
+    """The modules an import statement names; none for any other statement."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return []
+
+
+def parse(source: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except SyntaxError as error:
+        raise AnswerError(f"This is not Python, line {error.lineno}: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise AnswerError(f"This cannot be read as Python: {error}") from None
+
+
+def trace(error: BaseException) -> str:
+    """The lines of the traceback that lie in the answer, with the error: what its author can act on."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith("<")]
+    lines = traceback.format_list(frames) + traceback.format_exception_only(error)
+    return "".join(lines).rstrip()
+
+
+def _instructions(code: types.CodeType) -> tuple:
+    return tuple((step.opname, step.argval) for step in dis.get_instructions(code))
+
+
+def _body(statement: str) -> tuple:
+    return _instructions(compile(f"def stub():\n    {statement}\n", "", "exec").co_consts[0])
+
+
+# An nbgrader of another course may have its own; ours is the first.
+_STUBS = {_body("..."), _body("raise NotImplementedError"), _body("raise NotImplementedError()")}
+
+
+def is_stub(function) -> bool:
+    """Whether its body does nothing: ``...``, ``pass``, a docstring alone, or nbgrader's NotImplementedError."""
+    code = getattr(function, "__code__", None)
+    return isinstance(code, types.CodeType) and _instructions(code) in _STUBS

@@ -1,0 +1,41 @@
+"""What an answer has to keep to, and nothing of what is right: all that a runner or a child of a worker is given."""
+
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Contract:
+    """parameters: of the answer, in order. outputs: the names of what it returns, of which the first ``fewest`` may not
+    be left out.
+    refused: names of operators that are the answer itself. allowed: operators that a Triton answer may call beside
+    allocation and views.
+    gradient_of: the input whose gradient the runner takes and appends to what a PyTorch answer returned; "" for none.
+    counted: whether there is a limit, not told here, on the memory that its tensors take at once.
+    witness: whether it returns an input rather than a result: it may call any operator, and return Python numbers.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    outputs: tuple[str, ...]
+    fewest: int
+    refused: frozenset[str] = frozenset()
+    allowed: frozenset[str] = frozenset()
+    gradient_of: str = ""
+    counted: bool = False
+    witness: bool = False
+
+    def to_dict(self) -> dict:
+        """As JSON has it."""
+        return {name: sorted(v) if isinstance(v, frozenset) else v for name, v in asdict(self).items()}
+
+    @classmethod
+    def of(cls, data: dict) -> "Contract":
+        """The contract that `to_dict` made this of."""
+        names = {name: tuple(data[name]) for name in ("parameters", "outputs")}
+        sets = {name: frozenset(data[name]) for name in ("refused", "allowed")}
+        return cls(**data | names | sets)
+
+
+def as_tuple(result) -> tuple:
+    """What a function returned, as all its outputs."""
+    return tuple(result) if isinstance(result, tuple | list) else (result,)

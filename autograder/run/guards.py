@@ -1,0 +1,168 @@
+"""What an answer may call while it runs: watched one operator at a time, refused with the operator's name.
+
+A PyTorch answer calls basic operators (see `operators`), and not the one that is the answer. A Triton answer allocates,
+takes views and launches kernels; arithmetic with PyTorch is what the kernel is for. This is how honest people are told
+early; it is no wall against the others.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch.autograd import forward_ad
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from triton.runtime.interpreter import GridExecutor
+
+from ..emulator import Emulator
+from .device import Device
+from .dynamo import lazily
+from .memory import Peak
+from .operators import ALLOCATE, FILL, MOVE, VIEW, base
+from .written import Written
+
+AUTOGRAD = frozenset({"backward", "grad", "vjp", "jvp", "jacobian", "vhp", "hvp"})
+
+
+class Refused(BaseException):
+    """Raised out of an answer at the call that is not allowed. Not an ``Exception``: ``except Exception`` must not
+    hide it.
+    """
+
+
+@lazily
+class Watch(TorchDispatchMode):
+    """Refuses operators while an answer of ``backend`` runs, and has ``emulator`` poison what ``empty`` returns.
+
+    permits: says of an operator, named with its namespace, whether a PyTorch answer may call it; any, if None.
+
+    While the emulator launches a kernel, the tensor work is the interpreter's own and not the answer's.
+    """
+
+    def __init__(
+        self,
+        backend: str,
+        refused: frozenset[str],
+        allowed: frozenset[str],
+        emulator: Emulator | Device,
+        peak: Peak | None = None,
+        permits: Callable[[str], bool] | None = None,
+        written: Written | None = None,
+    ):
+        super().__init__()
+        self.peak = peak
+        self.backend, self.refused, self.allowed, self.emulator = backend, refused, allowed, emulator
+        self.permits, self.written = permits, written
+        self.sums: list = []  # the memory of sums that were allowed: they may be converted to the output's dtype
+        self.verdict: str | None = None
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if self.emulator.launching:
+            return func(*args, **kwargs)
+        full = func._schema.name
+        name = full.split("::")[-1]
+        if base(name) in self.refused or name in self.refused:
+            self._refuse(f"You called {name}, which is the answer itself. Write it out.")
+        if self.backend == "torch":
+            self._check_torch(full, args)
+        elif not self._is_move(name, args, kwargs):
+            self._refuse(
+                f"You computed with PyTorch ({name}) outside the kernel. Do it in the kernel, on the block it loaded."
+            )
+        if self.peak:
+            self.peak.note(args)  # memory that no operator made: from NumPy, say
+        result = func(*args, **kwargs)
+        if name in ALLOCATE:
+            result = self.emulator.poison_(result)
+            if self.written:
+                self.written.allocated(result)
+        elif self.written:
+            self.written.note(func, args, kwargs)
+        if name == "sum" or (name == "copy_" and self._is_sum(args[1])):
+            self.sums.append(result.untyped_storage())
+        if self.peak:
+            self.peak.note(result)
+        return result
+
+    def _check_torch(self, name: str, args: tuple) -> None:
+        if "autograd" in self.refused and (_dual() or any(_recorded(a) for a in args)):
+            self._refuse(
+                f"autograd differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
+                "The derivative is the exercise: write its formula, on the tensors as they come."
+            )
+        if self.permits is not None and not self.permits(name):
+            self._refuse(
+                f"You called {base(name)}, which is not among the operators that this answer may call: it does more "
+                "than one step. Write it out with basic operators (arithmetic, exp, log, sums, products of matrices)."
+            )
+
+    def _is_move(self, name: str, args: tuple, kwargs: dict) -> bool:
+        if name == "_to_copy" and kwargs.get("dtype") not in (None, args[0].dtype):
+            return self._is_sum(args[0])  # a conversion rounds: it is arithmetic, but for the end of an allowed sum
+        return name in ALLOCATE | FILL | MOVE | VIEW | self.allowed
+
+    def _is_sum(self, tensor: torch.Tensor) -> bool:
+        address = tensor.untyped_storage().data_ptr()
+        return any(one.data_ptr() == address for one in self.sums)
+
+    def _refuse(self, why: str):
+        self.verdict = why
+        raise Refused(why)
+
+
+def _dual() -> bool:
+    return forward_ad._current_level >= 0
+
+
+def _recorded(argument) -> bool:
+    return isinstance(argument, torch.Tensor) and argument.requires_grad and torch.is_grad_enabled()
+
+
+HANDED_OVER = frozenset({"numpy", "__array__", "__dlpack__"})  # to another library
+
+
+class WatchFunctions(TorchFunctionMode):
+    """Refuses autograd where the derivative is the exercise (``autograd`` in ``refused``), and functions that are the
+    answer but reach no operator of that name: ``rms_norm`` takes itself apart before `Watch` could see it.
+
+    counted: whether the memory an answer takes is judged. Then a tensor's numbers stay in tensors.
+    """
+
+    def __init__(self, refused: frozenset[str], counted: bool = False):
+        super().__init__()
+        self.refused, self.counted = refused, counted
+        self.verdict: str | None = None
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        name = getattr(func, "__name__", "")
+        if name in AUTOGRAD and "autograd" in self.refused:
+            self._refuse(f"You called autograd ({name}). Here the derivative is the exercise: write its formula.")
+        if name in self.refused:
+            self._refuse(f"You called {name}, which is the answer itself. Write it out.")
+        if self.counted and name in HANDED_OVER:
+            self._refuse(f"You called {name}: this exercise counts memory, and not memory that is not a tensor's.")
+        return func(*args, **(kwargs or {}))
+
+    def _refuse(self, why: str):
+        self.verdict = why
+        raise Refused(why)
+
+
+class NoLaunches:
+    """Refuses a launch where kernels are interpreted and ``name`` is to be answered in PyTorch."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.verdict: str | None = None
+
+    def __enter__(self) -> "NoLaunches":
+        self.original = GridExecutor.__call__
+        GridExecutor.__call__ = self._refuse
+        return self
+
+    def __exit__(self, *error) -> None:
+        GridExecutor.__call__ = self.original
+
+    def _refuse(self, *args, **options):
+        self.verdict = f"This `{self.name}` launches a Triton kernel; run the PyTorch answer's cell again."
+        raise Refused(self.verdict)

@@ -1,0 +1,243 @@
+"""Calling an answer: the seam between the check, which knows what is right, and the code it does not trust.
+
+A runner knows how to call one answer. It gets arguments and hands back an ``Outcome``; expected values, tolerance and
+verdict stay with the caller. `InProcess` calls a function that lives in this very process (a notebook cell, a
+debugger).
+"""
+
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from ..compiler import KernelLaunch
+from ..emulator import Emulator, EmulatorError, Finding
+from .answer import is_stub, trace
+from .apart import far_apart, is_apart
+from .contract import Contract, as_tuple
+from .device import Device
+from .gradient import with_gradient
+from .guards import NoLaunches, Refused, Watch, WatchFunctions
+from .interpret import ensure_runnable, interpreted
+from .launches import plain_launches
+from .memory import Peak
+from .operators import is_permitted
+from .where import interrupted, line_of
+from .written import Written
+
+STUB = "not implemented yet"
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why there is no output. kind: ``stub | refused | unloadable | finding | raised``, and of an isolated
+    answer ``crashed | timeout | memory | output``.
+    """
+
+    kind: str
+    message: str
+    details: str = ""
+    error: str = ""  # the exception's class name where kind is "raised"
+    cause: str = ""  # `Finding.cause` where kind is "finding"
+    cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
+    place: str = ""  # begins the sentence where kind is "raised": the function, and its line that failed
+
+
+@dataclass
+class Outcome:
+    """What one call did. Outputs are tensors on the CPU that nothing else holds; a witness may return numbers too."""
+
+    outputs: tuple | None = None
+    trouble: Trouble | None = None
+    mutated: tuple[str, ...] = ()  # parameters whose data changed
+    aliased: tuple[str, ...] = ()  # parameters whose memory an output shares
+    launches: tuple[KernelLaunch | str, ...] = ()  # distinct Triton launches; a sentence where one is beyond words
+    traffic: dict[str, dict[str, int]] = field(default_factory=dict)  # tensor -> {"loaded": bytes, "stored": bytes}
+    findings: tuple[Finding, ...] = ()  # faults the emulator saw; the first came first
+    hints: tuple[Finding, ...] = ()  # what may explain a wrong result, and is no fault of its own
+    peak: int = 0  # bytes: the most that tensors took at once, beside the arguments
+    looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
+    undefined: bool = False  # whether a load had masked-off lanes and no `other`
+    decoy: "tuple[Decoy, Outcome] | None" = None  # of an isolated answer: what it was called on before, and what came
+
+
+@dataclass(frozen=True)
+class Decoy:
+    """Arguments that nobody can foresee, of the same layout as those of a call. valid: whether the exercise's contract
+    covers them, so that there is a right result for them.
+    """
+
+    args: tuple
+    valid: bool
+
+
+class Runner(Protocol):
+    def call(
+        self,
+        args: tuple,
+        *,
+        shuffle: int | None = None,
+        fill: float | None = None,
+        decoy: Callable[[], Decoy] | None = None,
+    ) -> Outcome:
+        """Call the answer once. ``shuffle`` seeds another order of the programs of every launch; ``fill`` is what
+        masked-off lanes without ``other`` hold, poison where it is None. An isolated runner makes decoys for ``args``
+        with ``decoy``, and calls the answer on them, too.
+        """
+
+
+class Unloadable:
+    """Stands for an answer whose code does not run: every call has the same trouble."""
+
+    def __init__(self, trouble: Trouble):
+        self.trouble = trouble
+
+    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
+        return Outcome(trouble=self.trouble)
+
+
+def duplicate(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy in memory of its own with the same shape, strides and offset."""
+    if is_apart(tensor.shape, tensor.stride()):
+        return far_apart(tensor)
+    copy = torch.empty(0, dtype=tensor.dtype)
+    return copy.set_(tensor.untyped_storage().clone(), tensor.storage_offset(), tensor.shape, tensor.stride())
+
+
+class InProcess:
+    """Calls a function of this process, on copies of the arguments: ``copy`` makes them."""
+
+    def __init__(self, function, contract: Contract, backend: str, copy: Callable = duplicate):
+        ensure_runnable(backend)
+        self.copy = copy
+        self.contract, self.backend = contract, backend
+        self.answer = inspect.unwrap(function)
+        self.function = with_gradient(contract, function)
+
+    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
+        on_device = self.backend == "triton" and not interpreted()
+        emulator = Emulator(shuffle=shuffle, fill=fill) if interpreted() else Device()
+        given = list(zip(self.contract.parameters, args, strict=False))
+        tensors = {name: a for name, a in given if isinstance(a, torch.Tensor)}
+        copies = {name: emulator.put(name, a) if on_device else self.copy(a) for name, a in tensors.items()}
+        mine = [copies.get(name, a) for name, a in given]
+        peak = Peak()
+        for copy in copies.values():
+            peak.exclude(copy)
+        written = Written() if self.backend == "torch" else None  # a kernel's stores the emulator sees by itself
+        result, trouble = self._watched(mine, emulator, peak, written)
+        outcome = Outcome(trouble=trouble or self._complaint(result, args, emulator), traffic=emulator.traffic)
+        outcome.peak, outcome.looser, outcome.undefined = peak.most, emulator.looser, emulator.undefined
+        outcome.launches = plain_launches(emulator.launches) if interpreted() else ()
+        outcome.hints = tuple(emulator.hints)
+        if outcome.trouble is None:
+            outputs = as_tuple(result)
+            outcome.findings = self._findings(outputs, emulator, written)
+            outcome.outputs = tuple(o.detach().cpu().clone() if isinstance(o, torch.Tensor) else o for o in outputs)
+            outcome.mutated = tuple(name for name, a in tensors.items() if not unchanged(a, copies[name]))
+            outcome.aliased = tuple(n for n, m in copies.items() if any(shares_memory(m, o) for o in outputs))
+        return outcome
+
+    def _findings(self, outputs: tuple, emulator: Emulator | Device, written: Written | None) -> tuple[Finding, ...]:
+        """What the emulator saw go wrong, then the outputs' elements that nobody wrote."""
+        named = zip(outputs, self.contract.outputs, strict=False)  # a witness may leave out what has a default
+        flags = written.elements if written else lambda output: None
+        unwritten = [emulator.unwritten(o, name, flags(o)) for o, name in named if isinstance(o, torch.Tensor)]
+        return (*emulator.findings, *filter(None, unwritten))
+
+    def _watched(self, args: list, emulator: Emulator | Device, peak: Peak, written: Written | None):
+        """(result, trouble) of one call under the eyes of the emulator and of `method`."""
+        contract, allowed = self.contract, self.contract.allowed
+        if "labels" in contract.parameters:
+            allowed |= {"_local_scalar_dense"}  # a flag for a bad label has to be read, and reading computes nothing
+        permits = None if contract.witness else partial(is_permitted, gradients=bool(contract.gradient_of))
+        watch = Watch(self.backend, contract.refused, allowed, emulator, peak, permits, written)
+        functions = WatchFunctions(contract.refused, self.backend == "torch" and contract.counted)
+        launches = NoLaunches(contract.name)
+        # The emulator changes Triton in a hundred places. A PyTorch answer needs none of them.
+        around = launches if self.backend == "torch" and interpreted() else emulator
+        result = trouble = None
+        with around, np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                with watch, functions:
+                    result = self.function(*args)
+            except Refused as refusal:
+                trouble = Trouble("refused", str(refusal))
+            except EmulatorError as error:
+                trouble = Trouble("finding", str(error), trace(error), cause=error.finding.cause)
+            except KeyboardInterrupt as error:
+                raise interrupted(contract.name, error) from None
+            except (Exception, SystemExit) as error:
+                kind, name = type(error).__name__, contract.name
+                trouble = Trouble("raised", f"{kind}: {error}", trace(error), kind)
+                if kind == "NotImplementedError" and is_stub(self.answer):
+                    trouble = Trouble("stub", STUB)
+                elif line := line_of(error):
+                    trouble = replace(trouble, place=f"`{name}` fails in {line}: ")
+        verdict = launches.verdict or watch.verdict or functions.verdict
+        if verdict:  # also where the answer caught the refusal and went on
+            trouble = Trouble("refused", verdict)
+            if self.backend == "triton" and not emulator.launches:
+                trouble = Trouble(
+                    "refused", f"{verdict} (If this is the PyTorch answer, run the Triton answer's cell again.)"
+                )
+        return result, trouble
+
+    def _complaint(self, result, args: tuple, emulator: Emulator | Device) -> Trouble | None:
+        """What is wrong with the result before any value is looked at."""
+        name, names, fewest = self.contract.name, self.contract.outputs, self.contract.fewest
+        if result is None and is_stub(self.answer):
+            return Trouble("stub", STUB)
+        if result is None:
+            return Trouble("raised", f"`{name}` returns nothing (None). Does every way through it end with `return`?")
+        if emulator.launches and self.backend == "torch":
+            return Trouble("refused", f"This `{name}` launches a Triton kernel; run the PyTorch answer's cell again.")
+        # Where one input is empty there may be nothing to launch: no rows, and weights that wait for them.
+        work = all(a.numel() for a in args if isinstance(a, torch.Tensor))
+        if work and not emulator.launches and self.backend == "triton":
+            return Trouble(
+                "refused", f"This `{name}` launches no Triton kernel; run the Triton answer's cell again, or write one."
+            )
+        outputs = as_tuple(result)
+        if not fewest <= len(outputs) <= len(names):
+            wanted = f"{len(names)} values ({', '.join(names)})" if len(names) > 1 else f"one tensor ({names[0]})"
+            return Trouble("raised", f"{name} should return {wanted}, but returned {len(outputs)}.")
+        for output, label in zip(outputs, names, strict=False):
+            number = self.contract.witness and isinstance(output, int | float | str)
+            if type(output) is not torch.Tensor and not number:
+                return Trouble("raised", f"{label} should be a tensor, but is {type(output).__name__}.")
+            if isinstance(output, torch.Tensor) and not _has_storage(output):
+                kind = str(output.layout if output.layout != torch.strided else output.dtype).removeprefix("torch.")
+                return Trouble("raised", f"{label} should be an ordinary dense tensor, but is {kind}.")
+        return None
+
+
+def _has_storage(tensor: torch.Tensor) -> bool:
+    """Whether it lies in memory as numbers one after the other: not sparse, nested, quantized or without data."""
+    strided = tensor.layout == torch.strided and not tensor.is_nested
+    return strided and not tensor.is_quantized and not tensor.is_meta
+
+
+def unchanged(original: torch.Tensor, copy: torch.Tensor) -> bool:
+    """Whether a copy still holds the bits of its original; on the CPU in all of its memory, gaps included but for those
+    that cannot be written.
+    """
+    if copy.device.type != "cpu" or is_apart(copy.shape, copy.stride()):
+        return _bytes(original.contiguous()).equal(_bytes(copy.cpu().contiguous()))
+    return _bytes(original).equal(_bytes(copy))
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
+
+
+def shares_memory(one: torch.Tensor, other) -> bool:
+    if not isinstance(other, torch.Tensor) or not other.numel():
+        return False
+    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()

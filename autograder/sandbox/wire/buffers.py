@@ -1,0 +1,189 @@
+"""Tensors as raw bytes in memory that two processes share: laid out and read back by the parent's own account of them.
+
+Nothing is serialised. A tensor is a dtype, a shape, strides and a place; what the other process says of itself is
+checked against the size of the memory before a byte is touched. The memory is sealed: it cannot be shrunk under the
+reader.
+"""
+
+import fcntl
+import math
+import mmap
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import torch
+
+from ...run import apart
+
+ALIGNMENT = max(4096, mmap.PAGESIZE)
+POISON = 0x5B  # every byte of an output nobody wrote: a finite number in any dtype, and hardly the right one
+
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex64, torch.complex128)
+    + (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a tensor lies: ``stride`` in elements, ``offset`` in bytes."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory; of rows that lie far apart, what they take without what is between them."""
+        if self.is_apart:
+            return apart.nbytes(DTYPES[self.dtype], self.shape)
+        return span(self.shape, self.stride) * DTYPES[self.dtype].itemsize
+
+    @property
+    def is_apart(self) -> bool:
+        return apart.is_apart(self.shape, self.stride)
+
+    @property
+    def addresses(self) -> int:
+        """Bytes of addresses that the tensor needs beside its memory."""
+        return apart.reach(DTYPES[self.dtype], self.shape) if self.is_apart else 0
+
+    def data(self) -> dict:
+        return asdict(self)
+
+    @staticmethod
+    def of(data: dict) -> "Layout":
+        return Layout(data["dtype"], tuple(data["shape"]), tuple(data["stride"]), data["offset"])
+
+
+def span(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:
+    """Elements from the first to the last one, both included."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+
+
+def rounded(nbytes: int) -> int:
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
+def contiguous(dtype: torch.dtype, shape: tuple[int, ...], offset: int) -> Layout:
+    stride = tuple(math.prod(max(size, 1) for size in shape[i + 1 :]) for i in range(len(shape)))
+    return Layout(str(dtype).removeprefix("torch."), tuple(shape), stride, offset)
+
+
+class Shared:
+    """A piece of memory with a file descriptor to hand to another process."""
+
+    def __init__(self, nbytes: int):
+        self.nbytes = max(rounded(nbytes), ALIGNMENT)
+        self.file = os.memfd_create("tensors", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            os.ftruncate(self.file, self.nbytes)
+            seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+            fcntl.fcntl(self.file, fcntl.F_ADD_SEALS, seals)
+            self.memory = mmap.mmap(self.file, self.nbytes)
+        except BaseException:
+            os.close(self.file)
+            raise
+
+    def __enter__(self) -> "Shared":
+        return self
+
+    def __exit__(self, *error) -> None:
+        """Gives the descriptor back; the memory goes when the last tensor in it does."""
+        os.close(self.file)
+
+    def tensor(self, layout: Layout) -> torch.Tensor:
+        return tensor_in(self.memory, layout)
+
+
+def opened(file: int, nbytes: int) -> mmap.mmap:
+    """The memory behind a descriptor that another process handed over."""
+    return mmap.mmap(file, nbytes)
+
+
+def tensor_in(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
+    """A tensor whose storage is just its part of ``memory``. Raises ValueError where it would reach out of it."""
+    dtype, elements = DTYPES[layout.dtype], span(layout.shape, layout.stride)
+    if layout.offset < 0 or layout.offset + layout.nbytes > len(memory):
+        raise ValueError("a tensor lies outside of its memory")
+    if not elements:
+        return torch.empty(layout.shape, dtype=dtype)
+    if layout.is_apart:
+        return apart.matrix(memory, layout.offset, dtype, layout.shape)
+    flat = torch.frombuffer(memory, dtype=dtype, count=elements, offset=layout.offset)
+    return flat.as_strided(layout.shape, layout.stride)
+
+
+def lay_out(tensors: list[torch.Tensor]) -> list[Layout]:
+    """One after the other, each at the beginning of a page. Strides are kept."""
+    layouts, offset = [], 0
+    for tensor in tensors:
+        layout = Layout(str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape), tensor.stride(), offset)
+        layouts.append(layout)
+        offset += rounded(layout.nbytes)
+    return layouts
+
+
+def size_of(layouts: list[Layout]) -> int:
+    return max((layout.offset + rounded(layout.nbytes) for layout in layouts), default=0)
+
+
+def put(shared: Shared, layout: Layout, tensor: torch.Tensor) -> None:
+    """Copies a tensor's elements in. What lies between them stays zero: memory of this process is nobody else's
+    business.
+    """
+    place, source = _once(shared.tensor(layout)), _once(tensor)
+    place.copy_(source)
+
+
+def same(shared: Shared, layout: Layout, tensor: torch.Tensor) -> bool:
+    """Whether the memory still holds what `put` wrote, bit for bit."""
+    place, source = _once(shared.tensor(layout)), _once(tensor)
+    return bits(place).equal(bits(source))
+
+
+def decoy(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Other numbers in the same layout: random ones for floats, the same ones in another order for integers."""
+    if tensor.is_floating_point():
+        return changed(tensor, lambda elements: torch.randn(elements.shape, generator=generator))
+
+    def shuffled(elements: torch.Tensor) -> torch.Tensor:
+        order = torch.randperm(elements.numel(), generator=generator)
+        return elements.reshape(-1)[order].reshape(elements.shape)
+
+    return changed(tensor, shuffled)
+
+
+def changed(tensor: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """A tensor of the same layout, with what ``change`` makes of each element of its memory."""
+    if apart.is_apart(tensor.shape, tensor.stride()):
+        other = apart.far_apart(torch.zeros(tensor.shape, dtype=tensor.dtype))
+    else:
+        memory = torch.zeros(span(tensor.shape, tensor.stride()), dtype=tensor.dtype)
+        other = memory.as_strided(tensor.shape, tensor.stride(), 0)
+    _once(other).copy_(change(_once(tensor)))
+    return other
+
+
+def _once(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor with each element of its memory once: an expanded dimension has one, overlapping rows are what they
+    cover.
+    """
+    for dim, step in enumerate(tensor.stride()):
+        if step == 0 and tensor.shape[dim]:
+            tensor = tensor.narrow(dim, 0, 1)
+    covered = span(tensor.shape, tensor.stride())
+    return tensor.as_strided((covered,), (1,)) if tensor.numel() > covered else tensor
+
+
+def bits(tensor: torch.Tensor) -> torch.Tensor:
+    """As integers: NaN equals itself, and -0 is not 0."""
+    size = tensor.dtype.itemsize
+    if tensor.dtype.is_complex:
+        tensor, size = torch.view_as_real(tensor), size // 2
+    return tensor.view({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[size])

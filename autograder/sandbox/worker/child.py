@@ -1,0 +1,211 @@
+"""Calls of an answer, in a process of its own that ends with them. Nothing here is believed by anybody."""
+
+import contextlib
+import functools
+import json
+import mmap
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+
+import torch
+
+from ...compiler import KernelLaunch
+from ...compiler.extract import ADVICE
+from ...emulator import Finding
+from ...run.answer import Answer, AnswerError, AnswerRefused, Cell, load, trace
+from ...run.contract import Contract, as_tuple
+from ...run.runner import InProcess, Outcome, Trouble, shares_memory
+from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
+from .absent import leave_out_drawing
+from .closed import Closures
+from .recorder import Recorder
+from .replay import Kernels, Player
+
+_TEXT = 50_000  # characters
+_LIMIT = 3 << 20  # bytes of a status; the parent reads a little more than this
+
+
+def run(job: dict, inputs: int, outputs: int, status: int, go: int, closures: Closures) -> None:
+    """Does what ``job`` says. inputs, outputs, status, go: descriptors of shared memory, of shared memory, and of pipes
+    to write to and to read from.
+
+    job: ``mode`` (``answer | replay``), ``contract``, ``backend``, ``answer`` or, to replay, ``plan`` and
+    ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``fill``, ``plan`` (whether to record one) and ``room``
+    (where in ``outputs`` its own go, or null). An empty line is written after each of the ``steps`` of loading an
+    answer, the setup and every cell, so that the parent knows which one did not end; then a line after each call, and
+    one is waited for before the next.
+    """
+    write, read = os.write, os.read  # before an answer can put something else in its place
+    dump = json.dumps
+    left = job["steps"]
+
+    def loaded(count: int = 1) -> None:
+        nonlocal left
+        left -= count
+        write(status, b"\n" * count)
+
+    for number, said in enumerate(_calls(job, inputs, outputs, closures, loaded), 1):
+        if left:  # loading stopped with an error
+            loaded(left)
+        text = dump(said).encode()
+        if len(text) > _LIMIT:
+            much = Trouble("raised", "The call has more to report than can be read.")
+            text = dump(_said(Outcome(trouble=much))).encode()
+        flush()
+        text += b"\n"
+        while text:
+            text = text[write(status, text) :]
+        if number < len(job["calls"]) and not read(go, 1):
+            return
+
+
+def _calls(job: dict, inputs: int, outputs: int, closures: Closures, loaded: Callable[[], None]) -> Iterator[dict]:
+    contract = Contract.of(job["contract"])
+    memory, room = opened(inputs, os.fstat(inputs).st_size), opened(outputs, os.fstat(outputs).st_size)
+    torch.set_num_threads = lambda count: None  # there are no threads to have
+    leave_out_drawing()
+    closures.settle(
+        contract.refused, contract.witness, bool(contract.gradient_of)
+    )  # before the answer's code can reach anything
+    try:
+        function = Repeated(_function(job, loaded))
+    except BaseException as error:
+        for _ in job["calls"]:
+            yield _said(Outcome(trouble=_trouble(error)))
+        return
+    for call in job["calls"]:
+        yield _one(call, function, contract, job["backend"], memory, room)
+
+
+def _one(call: dict, function, contract: Contract, backend: str, inputs: mmap.mmap, outputs: mmap.mmap) -> dict:
+    recorder = Recorder(function) if call["plan"] else None
+    try:
+        args = _arguments(call["args"], inputs)
+        kind = Recorded if recorder else InProcess
+        runner = kind(recorder or function, contract, backend, copy=lambda tensor: tensor)  # they are its own
+        outcome = runner.call(args, shuffle=call["shuffle"], fill=call["fill"])
+        said = _said(outcome)
+        if outcome.outputs is not None and call["room"]:
+            said["outputs"] = _deliver(outcome.outputs, outputs, *call["room"])
+    except BaseException as error:  # SystemExit, KeyboardInterrupt, and what a tensor of a strange kind does to a copy
+        said = _said(Outcome(trouble=_trouble(error)))
+    if recorder is not None:
+        said["plan"] = recorder.plan if recorder.plan is not None else {"reason": recorder.reason}
+    return said
+
+
+def _trouble(error: BaseException) -> Trouble:
+    if isinstance(error, AnswerError):
+        message = f"{error}. `{error.missing}` finds nothing here: {ADVICE}." if error.missing else str(error)
+        return Trouble("refused" if isinstance(error, AnswerRefused) else "unloadable", message, error.details)
+    name = type(error).__name__
+    return Trouble("raised", f"{name}: {error}", trace(error), name)
+
+
+def _function(job: dict, loaded: Callable[[], None]):
+    if job["mode"] == "replay":
+        return Player(job["plan"], Kernels(job["kernels"]))
+    given = job["answer"]
+    cells = tuple(Cell(name, source) for name, source in given["cells"])
+    answer = Answer(given["exercise"], cells, given["setup"], given["after"], given["module"])
+    return load(answer, loaded, go_on=True)
+
+
+def _arguments(specs: list, memory: mmap.mmap) -> tuple:
+    """The tensors themselves, in the memory that the parent looks at afterwards."""
+    return tuple(_tensor(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
+
+
+def _tensor(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
+    return _mapped(memory, layout).detach() if layout.is_apart else tensor_in(memory, layout)
+
+
+_mapped = functools.cache(tensor_in)  # once for all calls: there are addresses for one such matrix of each argument
+
+
+class Recorded(InProcess):
+    """A call for the record: a result is not looked at, for no kernel ran."""
+
+    def _complaint(self, result, args: tuple, emulator) -> Trouble | None:
+        return None
+
+
+class Repeated:
+    """An answer that is called more than once: no result may lie in the memory of an earlier one."""
+
+    def __init__(self, function):
+        self.function = self.__wrapped__ = function
+        self.held: list[torch.Tensor] = []
+
+    def __call__(self, *args):
+        result = self.function(*args)
+        given = [a for a in args if isinstance(a, torch.Tensor)]
+        made = [one for one in as_tuple(result) if isinstance(one, torch.Tensor)]
+        made = [one for one in made if not any(shares_memory(a, one) for a in given)]  # which is another complaint
+        if any(shares_memory(h, one) for one in made for h in self.held):
+            raise RuntimeError("the result lies in the memory of an earlier result, which is lost; return a new tensor")
+        self.held += made
+        return result
+
+
+def _deliver(outputs: tuple, memory: mmap.mmap, begin: int, end: int) -> list[dict]:
+    """Copies the outputs' bytes to where the parent expects them, one after the other, and describes them."""
+    described, offset = [], begin
+    for output in outputs:
+        if not isinstance(output, torch.Tensor):
+            described.append({"value": output})
+            continue
+        layout = contiguous(output.dtype, tuple(output.shape), offset)
+        if layout.dtype not in DTYPES:
+            raise TypeError(f"a tensor of {layout.dtype} cannot be handed over")
+        described.append({"dtype": layout.dtype, "shape": list(layout.shape)})
+        size = output.numel() * output.element_size()
+        if offset + size <= end and output.numel():
+            _copy(memory, layout, output)
+        offset += rounded(size)
+    return described
+
+
+def _copy(memory: mmap.mmap, layout: Layout, tensor: torch.Tensor) -> None:
+    if layout.offset + span(layout.shape, layout.stride) * tensor.element_size() <= len(memory):
+        torch.frombuffer(memory, dtype=tensor.dtype, count=tensor.numel(), offset=layout.offset).copy_(
+            tensor.reshape(-1)
+        )
+
+
+def _plain(launch: KernelLaunch | str) -> dict | str:
+    """A launch without the source: the parent has it, and believes its own."""
+    if isinstance(launch, str):
+        return launch
+    fields = asdict(launch)
+    del fields["source"]
+    return fields
+
+
+def _said(outcome: Outcome) -> dict:
+    trouble = asdict(outcome.trouble) if outcome.trouble else None
+    return {
+        "trouble": trouble and {name: text[:_TEXT] for name, text in trouble.items()},
+        "outputs": None,
+        "aliased": list(outcome.aliased),
+        "findings": [_finding(finding) for finding in outcome.findings],
+        "hints": [_finding(hint) for hint in outcome.hints],
+        "looser": list(outcome.looser),
+        "undefined": outcome.undefined,
+        "traffic": outcome.traffic,
+        "peak": outcome.peak,
+        "launches": [_plain(launch) for launch in outcome.launches],
+    }
+
+
+def _finding(finding: Finding) -> dict:
+    texts = {name: getattr(finding, name)[:_TEXT] for name in ("message", "kernel", "tensor", "source")}
+    return {"kind": finding.kind, "line": finding.line} | texts
+
+
+def flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()

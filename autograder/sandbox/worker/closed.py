@@ -1,0 +1,128 @@
+"""Operators taken out of PyTorch's dispatcher, below the modes that Python can switch off.
+
+Not through ``torch.library.Library``, which Python's garbage collector knows and anybody can end: the operators would
+come back with its end. What is kept here no search finds.
+"""
+
+import ctypes
+import gc
+import warnings
+from collections.abc import Iterable
+
+import torch
+
+from ...run.answer import OperatorRefused
+from ...run.operators import base, is_permitted
+
+# Where an operator can have kernels that compute on the CPU: any of them can be asked for by name.
+_LEAVES = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+_OTHER_TENSORS = ("MkldnnCPU", "NestedTensorCPU", "QuantizedCPU", "SparseCPU", "SparseCsrCPU")
+_OTHER_TENSORS += ("CompositeImplicitAutogradNestedTensor",)
+# Compilers and interpreters of PyTorch that do not go through the dispatcher, or differentiate by themselves.
+_ELSEWHERE = frozenset(
+    "StaticModule _jit_to_static_module _fuse_to_static_module _te _nativert _jit_differentiate "
+    "_jit_set_profiling_executor _jit_set_profiling_mode _set_graph_executor_optimize "
+    "_dispatch_get_computed_kernel_for_dispatch_key".split()
+)
+
+
+class Closed:
+    """What is replaced in the dispatcher, until `open` or for good with `keep`."""
+
+    def __init__(self):
+        self._libraries: dict[str, object] = {}
+
+    def refuse(self, key: str, name: str, why: str) -> None:
+        """The kernel of operator ``name`` (``aten::add.Tensor``) under this dispatch key raises OperatorRefused."""
+
+        def refusal(*args, **kwargs):
+            raise OperatorRefused(why)
+
+        self._replace(key, name, refusal)
+
+    def record_no_gradient(self, name: str) -> None:
+        """Results of this operator have no ``grad_fn``: what autograd does before and after it is left out."""
+        self._replace("Autograd", name, torch.library.fallthrough_kernel)
+
+    def _replace(self, key: str, name: str, kernel) -> None:
+        namespace, _, rest = name.partition("::")
+        if namespace not in self._libraries:
+            self._libraries[namespace] = torch._C._dispatch_library("IMPL", namespace, "", __file__, 0)
+        self._libraries[namespace].impl(rest, key, kernel, False)
+
+    def open(self) -> None:
+        for library in self._libraries.values():
+            library.reset()
+        self._libraries = {}
+
+    def keep(self) -> None:
+        for library in self._libraries.values():
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
+        self._libraries = {}
+
+
+class Closures:
+    """What a worker closes before it forks, so that no child pays for it: the operators that are not on the list of
+    `operators`, and autograd. A child calls `settle` before it loads an answer.
+    """
+
+    def __init__(self):
+        self.unlisted, self.gradients, self.autograd = Closed(), Closed(), Closed()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a kernel is replaced is the point
+            for key in _LEAVES:
+                for name in _kernels(key):
+                    if not is_permitted(name):
+                        closed = self.gradients if is_permitted(name, gradients=True) else self.unlisted
+                        closed.refuse(key, name, unlisted(name))
+            for key in _OTHER_TENSORS:
+                for name in _kernels(key):
+                    self.unlisted.refuse(key, name, "Tensors of this kind are not for an answer; use ordinary ones.")
+            for name in _kernels("Autograd"):
+                if is_permitted(name):
+                    self.autograd.record_no_gradient(name)
+        torch._C._set_graph_executor_optimize(False)  # TorchScript would differentiate by itself
+        _take_away(_ELSEWHERE)
+
+    def settle(self, refused: Iterable[str], witness: bool, gradient: bool) -> None:
+        """witness: the answer computes an input, with whatever it likes. gradient: PyTorch differentiates it."""
+        own = Closed()
+        if witness:
+            self.unlisted.open()
+        if witness or gradient:
+            self.gradients.open()
+            self.autograd.open()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for name in refused:
+                for form in (name, f"{name}_"):
+                    _refuse_every_kernel(own, form, f"{name} is the answer itself. Write it out.")
+        for closed in (self.unlisted, self.gradients, self.autograd, own):
+            closed.keep()
+
+
+def unlisted(name: str) -> str:
+    return f"{base(name)} is not among the operators that an answer may call. Write it out with basic ones."
+
+
+def _kernels(key: str) -> list[str]:
+    return torch._C._dispatch_get_registrations_for_dispatch_key(key)
+
+
+def _refuse_every_kernel(closed: Closed, name: str, why: str) -> None:
+    packet = getattr(torch.ops.aten, name, None)
+    for overload in packet.overloads() if packet is not None else ():
+        full = f"aten::{name}" if overload == "default" else f"aten::{name}.{overload}"
+        for key in (*_LEAVES, "CompositeImplicitAutograd"):
+            if torch._C._dispatch_has_kernel_for_dispatch_key(full, key):
+                closed.refuse(key, full, why)
+
+
+def _take_away(names: Iterable[str]) -> None:
+    """Deletes what `torch._C` has under these names, from every dictionary: Python keeps a copy of the module's."""
+    for name in names:
+        found = getattr(torch._C, name, None)
+        for holder in gc.get_referrers(found) if found is not None else ():
+            if isinstance(holder, dict):
+                for key in [key for key, value in holder.items() if value is found]:
+                    del holder[key]

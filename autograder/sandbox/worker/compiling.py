@@ -1,0 +1,29 @@
+"""What a worker for compiling does: it imports Triton, without the interpreter, and its children compile kernels."""
+
+import json
+import os
+
+from ...compiler import TARGETS, worker
+
+
+def prepare() -> None:
+    """What the first compilation would take: imports, and the versions of Triton and its tools."""
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import make_backend
+    from triton.runtime.cache import triton_key
+
+    triton_key()
+    for target in TARGETS:
+        make_backend(GPUTarget(target.backend, target.arch, target.warp_size)).hash()
+
+
+def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
+    """job: a request of `compiler.worker.results`. A line is written for each result, and one is waited for before the
+    next. status, go: descriptors of pipes to write to and to read from.
+    """
+    for number, result in enumerate(worker.results(job)):
+        text = json.dumps(result).encode() + b"\n"
+        while text:
+            text = text[os.write(status, text) :]
+        if number < len(job["jobs"]) and not os.read(go, 1):
+            return

@@ -1,0 +1,52 @@
+"""The worker: a process that has made its imports and forks a child for every call. Run as a script, isolated.
+
+It never reads what a child is to do, so it remembers nothing of anybody: descriptors go in, and a process that has
+them comes out.
+
+    python -I -S -B inside.py SETTINGS      SETTINGS: JSON, see `main`
+
+Over the socket, one datagram each: to the worker ``{"seconds", "memory", "shared", "addresses"}`` with the descriptors
+`FILES`; back ``{"started": pid}`` with a pidfd; then ``{"ended": exit status, "seconds": processor time}``, the status
+negative for a signal.
+"""
+
+import importlib
+import json
+import os
+import sys
+import types
+
+FILES = ("job", "inputs", "outputs", "prints", "status", "go")
+
+
+def make_packages(machine: str) -> None:
+    """The grader's packages without what they import on their own: its machine is here, its exercises are not."""
+    for name, path in {
+        "graded_kernels": [],
+        "graded_kernels.autograder": [machine],
+        "graded_kernels.autograder.sandbox": [os.path.join(machine, "sandbox")],
+    }.items():
+        package = sys.modules[name] = types.ModuleType(name)
+        package.__path__ = path
+        outer, _, own = name.rpartition(".")
+        if outer:
+            setattr(sys.modules[outer], own, package)
+
+
+def main(settings: dict) -> None:
+    """settings: ``machine`` and ``site`` (folders to import from), ``socket`` (descriptor), ``rules``, ``seccomp``,
+    ``probe``, ``trade`` (the module that does the work) and ``folder`` (one to write to).
+    """
+    sys.path += settings["site"]
+    make_packages(settings["machine"])
+    if settings.get("probe"):
+        from graded_kernels.autograder.sandbox.worker import attempts
+
+        return attempts.run(settings)
+    from graded_kernels.autograder.sandbox.worker import zygote
+
+    zygote.serve(settings, importlib.import_module(f"graded_kernels.autograder.sandbox.worker.{settings['trade']}"))
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

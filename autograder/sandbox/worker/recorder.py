@@ -1,0 +1,212 @@
+"""Writes down what an answer does with its tensors, as a plan (see `plan`) that a fresh process can follow on other
+numbers.
+
+It runs where the answer runs, so it proves nothing by itself: the plan is checked as data, and what counts is what
+following it gives.
+"""
+
+import ctypes
+import inspect
+import operator
+
+import torch
+import triton.language as tl
+from torch.utils._python_dispatch import TorchDispatchMode
+from triton.runtime import interpreter
+
+from ...compiler.recording import surroundings
+from ...run.operators import ALLOCATE
+from ..wire.plan import CONSTANT
+
+
+class Unrecordable(Exception):
+    """Something a plan has no words for; the message says what."""
+
+
+class Recorder(TorchDispatchMode):
+    """Records one call of ``function``, in which no kernel runs that need not; call it in its place. Afterwards
+    ``plan`` holds the plan, or ``reason`` why there is none.
+    """
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+        self._begin((), False)
+
+    def _begin(self, args: tuple, running: bool) -> None:
+        self.plan: dict | None = None
+        self.reason = ""
+        self.buffers: list[dict] = []
+        self.steps: list[dict] = []
+        self.globals: dict[str, object] = {}
+        self.known: dict[int, int] = {}  # address of a storage -> number of its buffer
+        self.kept: list = []  # storages: an address must not be given out twice
+        self.running, self.launching, self.read = running, False, False
+        for i, tensor in enumerate(a for a in args if isinstance(a, torch.Tensor)):
+            if tensor.numel():
+                self._know(tensor, {"input": i})
+            else:
+                self.buffers.append({"input": i})
+
+    def __call__(self, *args):
+        """Where the answer reads a number that a kernel may have written, the call is recorded again, and the kernels
+        run: without them a flag that says "all labels are good" is never set.
+        """
+        try:
+            result = self._called(args, running=False)
+        except Exception:
+            if not self.read:
+                raise
+        if self.read:
+            result = self._called(args, running=True)
+        self._finish(result)
+        return result
+
+    def _called(self, args: tuple, running: bool):
+        self._begin(args, running)
+        original = interpreter.GridExecutor.__call__
+        interpreter.GridExecutor.__call__ = lambda executor, *a, **k: self._launched(original, executor, a, k)
+        try:
+            with self:
+                return self.function(*args)
+        finally:
+            interpreter.GridExecutor.__call__ = original
+
+    def _finish(self, result) -> None:
+        outputs = result if isinstance(result, tuple | list) else (result,)
+        if self.reason or not all(isinstance(o, torch.Tensor) for o in outputs):
+            return
+        try:
+            refs = [self._ref(o) for o in outputs]
+        except Unrecordable as error:
+            self.reason = str(error)
+            return
+        self.plan = {"buffers": self.buffers, "steps": self.steps, "outputs": refs, "globals": self.globals}
+
+    # PyTorch's operators
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if self.launching or self.reason:
+            return func(*args, **kwargs)
+        if func is _READ and not self.running:
+            self.read = self.read or self._is_of_a_kernel(args[0])
+        try:
+            step = self._step(func, args, kwargs)
+        except Unrecordable as error:
+            self.reason = str(error)
+            return func(*args, **kwargs)
+        result = func(*args, **kwargs)
+        self._note(func, step, result)
+        return result
+
+    def _is_of_a_kernel(self, tensor: torch.Tensor) -> bool:
+        launched = any("launch" in step for step in self.steps)
+        number = self.known.get(self._address(tensor))
+        return launched and (number is None or "input" not in self.buffers[number])
+
+    def _step(self, func, args, kwargs) -> dict:
+        schema = func._schema
+        encoded = [self._value(a) for a in args]
+        named = {k: self._value(v) for k, v in kwargs.items() if not isinstance(v, _ABOUT_MEMORY)}
+        name = schema.name.split("::")[-1]
+        return {"op": name, "overload": schema.overload_name or "default", "args": encoded, "kwargs": named}
+
+    def _note(self, func, step: dict, result) -> None:
+        """An allocation is a buffer, a view is nothing, all else is a step with the buffers that it fills."""
+        made = [r for r in (result if isinstance(result, tuple | list) else (result,)) if isinstance(r, torch.Tensor)]
+        fresh = [r for r in made if r.numel() and self._address(r) not in self.known]
+        for tensor in fresh:
+            size = tensor.untyped_storage().nbytes() // tensor.element_size()
+            self._know(tensor, {"dtype": _word(tensor.dtype), "elements": size})
+        if step["op"] in ALLOCATE or not (fresh or func._schema.is_mutable):
+            return
+        new = {id(r) for r in fresh}
+        out = [self._ref(r) if id(r) in new else None for r in made]
+        self.steps.append(step | {"out": out})
+
+    # Triton's launches
+
+    def _launched(self, original, executor, args, kwargs) -> None:
+        """Notes a launch, and leaves it at that: what a kernel would compute must not decide about the next one."""
+        if not self.reason:
+            try:
+                self.steps.append(self._launch(executor, args, kwargs))
+            except Unrecordable as error:
+                self.reason = str(error)
+        if self.running:
+            self.launching = True
+            try:
+                original(executor, *args, **kwargs)
+            finally:
+                self.launching = False
+
+    def _launch(self, executor, args, kwargs) -> dict:
+        names = list(inspect.signature(executor.fn).parameters)
+        given = inspect.getcallargs(executor.fn, *args, **{k: v for k, v in kwargs.items() if k in names})
+        arguments = {name: self._value(given[name]) for name in names}
+        options = {k: v for k, v in kwargs.items() if k not in names and isinstance(v, int)}
+        grid = executor.grid(given) if callable(executor.grid) else executor.grid
+        sizes = [operator.index(getattr(size, "value", size)) for size in grid]
+        sizes += [1] * (3 - len(sizes))
+        around = surroundings(executor.fn)
+        self.globals |= around["values"] | {name: {"import": module} for name, module in around["modules"].items()}
+        return {"launch": executor.fn.__name__, "grid": sizes, "arguments": arguments, "options": options}
+
+    # Values
+
+    def _value(self, value):
+        if isinstance(value, torch.Tensor):
+            return {"ref": self._ref(value)}
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if isinstance(value, list | tuple):
+            return {"list": [self._value(one) for one in value]}
+        if isinstance(value, torch.dtype):
+            return {"dtype": _word(value)}
+        if isinstance(value, tl.constexpr):
+            return {"constexpr": self._value(value.value)}
+        if isinstance(value, tl.dtype):
+            if value.name not in _TYPES:
+                raise Unrecordable(f"the type {value.name} is handed to a kernel; use one of triton.language's")
+            return {"type": _TYPES[value.name]}
+        inner = getattr(value, "fn", None)
+        if inspect.isfunction(inner) and type(value).__module__.startswith("triton."):
+            return {"function": inner.__name__}
+        raise Unrecordable(f"a {type(value).__name__} is handed to a kernel or an operator; use tensors and numbers")
+
+    def _ref(self, tensor: torch.Tensor) -> dict:
+        view = {"dtype": _word(tensor.dtype), "shape": list(tensor.shape), "stride": list(tensor.stride())}
+        if not tensor.numel():
+            return view
+        if self._address(tensor) not in self.known:
+            self._know(tensor, self._constant(tensor))
+        return view | {"buffer": self.known[self._address(tensor)], "offset": tensor.storage_offset()}
+
+    def _constant(self, tensor: torch.Tensor) -> dict:
+        """What came from nowhere we saw: few bytes are a constant of the answer; more have no place in a plan."""
+        storage = tensor.untyped_storage()
+        if storage.nbytes() > CONSTANT or tensor.device.type != "cpu":
+            raise Unrecordable(
+                "a tensor was made outside of the kernels, by NumPy or by PyTorch behind the grader's back; "
+                "allocate with torch.empty, and compute in the kernel"
+            )
+        return {"dtype": _word(tensor.dtype), "bytes": ctypes.string_at(storage.data_ptr(), storage.nbytes()).hex()}
+
+    def _know(self, tensor: torch.Tensor, buffer: dict) -> None:
+        self.known[self._address(tensor)] = len(self.buffers)
+        self.kept.append(tensor.untyped_storage())
+        self.buffers.append(buffer)
+
+    @staticmethod
+    def _address(tensor: torch.Tensor) -> int:
+        return tensor.untyped_storage().data_ptr()
+
+
+_TYPES = {value.name: name for name, value in vars(tl).items() if type(value) is tl.dtype}  # "fp32" -> "float32"
+_READ = torch.ops.aten._local_scalar_dense.default  # a number into Python
+_ABOUT_MEMORY = (torch.device, torch.layout, torch.memory_format)
+
+
+def _word(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,146 @@
+"""Follows a plan in a process that holds an answer's kernels and nothing else of it."""
+
+import __future__
+
+import ast
+import linecache
+from collections.abc import Iterator
+
+import torch
+import triton
+import triton.language as tl
+
+from ...compiler.language import check_names
+from ...compiler.worker import decode
+from ..wire.buffers import DTYPES
+from ..wire.plan import BUILTINS
+
+_FILE = "<kernels>"
+
+
+class Kernels:
+    """The functions of `kernels.cut_out`, live again. Raises `compiler.language.Refusal` for a name out of Triton's
+    language.
+    """
+
+    def __init__(self, cut_out: dict):
+        self.names = {"__builtins__": {f.__name__: f for f in (*BUILTINS, AssertionError)}, "__name__": "kernels"}
+        functions = cut_out["functions"]
+        for name, value in cut_out["values"].items():
+            self.names[name] = decode(value, self.names, None)
+        for name, function in functions.items():
+            check_names(name, ast.parse(function["text"]), self.names)
+        text = _at_their_lines(functions)
+        linecache.cache[_FILE] = (len(text), None, text.splitlines(keepends=True), _FILE)
+        # Annotations stay text: nothing but constants is evaluated when the functions are made.
+        exec(compile(text, _FILE, "exec", __future__.annotations.compiler_flag, dont_inherit=True), self.names)
+        for name in functions:
+            self.names[name] = triton.jit(self.names[name], **functions[name]["options"])
+
+    def launch(self, name: str, grid: list[int], arguments: dict) -> None:
+        self.names[name][tuple(grid)](**arguments)
+
+
+def _at_their_lines(functions: dict) -> str:
+    """One text with every function where it stood in the answer, so that messages name the answer's lines."""
+    text, line = "", 1
+    for function in sorted(functions.values(), key=lambda f: f["line"]):
+        text += "\n" * max(0, function["line"] - line) + function["text"] + "\n"
+        line = text.count("\n") + 1
+    return text
+
+
+class Player:
+    """A checked plan as a function of the arguments it was recorded with, on other numbers. Memory is held from its
+    first use to its last.
+    """
+
+    def __init__(self, plan: dict, kernels: Kernels):
+        self.plan, self.kernels = plan, kernels
+        used = {number: step for step, what in enumerate(plan["steps"]) for number in _buffers(what)}
+        used |= dict.fromkeys(_buffers(plan["outputs"]), len(plan["steps"]))
+        self.done = [[number for number, last in used.items() if last == step] for step in range(len(plan["steps"]))]
+
+    def __call__(self, *args):
+        self.inputs = [a for a in args if isinstance(a, torch.Tensor)]
+        self.memory: dict[int, torch.Tensor] = {}
+        for step, done in zip(self.plan["steps"], self.done, strict=True):
+            if "launch" in step:
+                arguments = {name: self._value(v, kernel=True) for name, v in step["arguments"].items()}
+                self.kernels.launch(step["launch"], step["grid"], arguments | step["options"])
+                del arguments
+            else:
+                self._operator(step)
+            for number in done:
+                self.memory.pop(number, None)
+        outputs = tuple(self._view(ref) for ref in self.plan["outputs"])
+        return outputs if len(outputs) > 1 else outputs[0]
+
+    def _operator(self, step: dict) -> None:
+        function = getattr(getattr(torch.ops.aten, step["op"]), step["overload"])
+        kwargs = {name: self._value(v) for name, v in step["kwargs"].items()}
+        result = function(*(self._value(v) for v in step["args"]), **kwargs)
+        made = [r for r in (result if isinstance(result, tuple | list) else (result,)) if isinstance(r, torch.Tensor)]
+        for ref, tensor in zip(step["out"], made, strict=True):
+            if ref is not None and not self._adopted(ref, tensor):
+                self._view(ref).copy_(tensor)
+
+    def _adopted(self, ref: dict, tensor: torch.Tensor) -> bool:
+        """Whether the memory that an operator made is the buffer from now on: all of it, and nobody else's."""
+        if 0 in ref["shape"] or ref["buffer"] in self.memory or tensor._is_view():
+            return False
+        buffer, flat = self.plan["buffers"][ref["buffer"]], tensor.untyped_storage().nbytes() // tensor.element_size()
+        fits = buffer.get("elements") == flat and DTYPES[buffer["dtype"]] == tensor.dtype
+        if fits and [list(tensor.shape), list(tensor.stride()), 0] == [ref["shape"], ref["stride"], ref["offset"]]:
+            self.memory[ref["buffer"]] = tensor.as_strided((flat,), (1,))
+            return True
+        return False
+
+    def _view(self, ref: dict) -> torch.Tensor:
+        dtype = DTYPES[ref["dtype"]]
+        if 0 in ref["shape"]:
+            return torch.empty(ref["shape"], dtype=dtype)
+        if ref["buffer"] not in self.memory:
+            self.memory[ref["buffer"]] = _memory(self.plan["buffers"][ref["buffer"]], self.inputs)
+        memory = self.memory[ref["buffer"]]
+        memory = memory if memory.dtype == dtype else memory.view(dtype)
+        return memory.as_strided(ref["shape"], ref["stride"], ref["offset"])
+
+    def _value(self, value, kernel: bool = False):
+        if not isinstance(value, dict):
+            return value
+        [(kind, inner)] = value.items()
+        if kind == "ref":
+            return self._view(inner)
+        if kind == "list":
+            items = [self._value(one, kernel) for one in inner]
+            return tuple(items) if kernel else items
+        if kind == "dtype":
+            return DTYPES[inner]
+        if kind == "type":
+            return getattr(tl, inner)
+        if kind == "function":
+            return self.kernels.names[inner]
+        return tl.constexpr(self._value(inner))
+
+
+def _buffers(what) -> Iterator[int]:
+    """The numbers of the buffers that a step or a list of refs speaks of."""
+    if isinstance(what, dict):
+        if "shape" in what and "buffer" in what:
+            yield what["buffer"]
+        what = what.values()
+    if not isinstance(what, str | int | float | None):
+        for one in what:
+            yield from _buffers(one)
+
+
+def _memory(buffer: dict, inputs: list[torch.Tensor]) -> torch.Tensor:
+    """The flat tensor behind all views of a buffer."""
+    if "input" in buffer:
+        tensor = inputs[buffer["input"]]
+        return tensor.as_strided((tensor.untyped_storage().nbytes() // tensor.element_size(),), (1,), 0)
+    dtype = DTYPES[buffer["dtype"]]
+    if "elements" in buffer:
+        return torch.empty(buffer["elements"], dtype=dtype)
+    return torch.frombuffer(bytearray.fromhex(buffer["bytes"]), dtype=dtype)

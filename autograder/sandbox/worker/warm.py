@@ -1,0 +1,40 @@
+"""A first call of everything a call uses, so that no child pays for an import."""
+
+import torch
+
+from ...run.answer import Answer, Cell, load
+from ...run.contract import Contract
+from ...run.runner import InProcess
+from .child import Recorded
+from .recorder import Recorder
+
+_KERNEL = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    tl.store(y_ptr + offsets, tl.exp(x) / tl.sum(tl.where(x > 0, x, 1.0)), mask=mask)
+
+
+def double(x):
+    y = torch.empty_like(x)
+    double_kernel[(2,)](x, y, x.numel(), BLOCK=64)
+    return y
+"""
+
+
+def up() -> None:
+    """Raises RuntimeError where the machine cannot run the simplest kernel: no answer would work either."""
+    contract = Contract("double", ("x",), ("y",), 1)
+    function = load(Answer("double", (Cell("warm", _KERNEL),)))
+    outcome = InProcess(function, contract, "triton").call((torch.ones(100),), shuffle=1)
+    recorder = Recorder(function)
+    Recorded(recorder, contract, "triton").call((torch.ones(100),))
+    if outcome.trouble or outcome.findings or recorder.plan is None:
+        raise RuntimeError(f"a first kernel does not run: {outcome.trouble or outcome.findings or recorder.reason}")
