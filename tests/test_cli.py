@@ -233,6 +233,7 @@ def test_an_isolated_candle_is_named(answer):
 
 
 def test_an_isolated_answer_gets_new_numbers_unless_a_seed_is_given(answer):
+    """But for distinctions: this answer is near their limit, and is called on numbers of no seed, too."""
     path = answer(CANDLE)
     seeds = [json.loads(run("check", "silu_backward", path, "--json").stdout)["environment"]["seed"] for _ in range(2)]
     assert seeds[0] != seeds[1]
@@ -240,7 +241,8 @@ def test_an_isolated_answer_gets_new_numbers_unless_a_seed_is_given(answer):
         json.loads(run("check", "silu_backward", path, "--json", "--seed", seed).stdout)
         for seed in (seeds[0], seeds[0], seeds[1])
     )
-    assert first["cases"] == again["cases"] and first["environment"] == again["environment"]
+    same = [[case for case in report["cases"] if not case["bonus"]] for report in (first, again)]
+    assert same[0] == same[1] and first["environment"] == again["environment"]
     assert [c["worst_ulp"] for c in first["cases"]] != [c["worst_ulp"] for c in other["cases"]]
     assert json.loads(run("check", "silu_backward", path, "--json", "--in-process").stdout)["environment"]["seed"] == 0
 
