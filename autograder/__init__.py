@@ -1,10 +1,10 @@
 """The grader, for everybody outside it: chapters, teachers, other projects. Names stay here; modules may move.
 
-    check(exercise, function, backend=...)   a `Report`
-    EXERCISES                                the table of what can be checked
-    Emulator                                 runs Triton kernels as a GPU may, and notes what they do
-    Peak                                     counts the bytes that tensors take at once
-    ulp_error, ulp_size                      distances in units in the last place
+check(exercise, function, backend=...)   a `Report`
+EXERCISES                                the table of what can be checked
+Emulator                                 runs Triton kernels as a GPU may, and notes what they do
+Peak                                     counts the bytes that tensors take at once
+ulp_error, ulp_size                      distances in units in the last place
 """
 
 from .run.interpret import choose
