@@ -17,8 +17,8 @@ ONE_THREAD := OMP_NUM_THREADS=1
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-# One stamp for the whole set-up: made again when the pins change, untouched otherwise.
-.venv/.ready: requirements.txt pyproject.toml
+# One stamp for the whole set-up: made again when the pins or the set-up change, untouched otherwise.
+.venv/.ready: requirements.txt pyproject.toml setup_venv.py
 	@$(PYTHON) setup_venv.py
 	@touch $@
 
