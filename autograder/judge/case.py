@@ -10,7 +10,8 @@ from ..exercises.record import Case, Exercise
 from ..report.phrases import used
 from ..report.quality import Quality
 from ..report.results import CaseResult, Curve, Failure
-from ..run.runner import Outcome, Runner, Trouble
+from ..run.outcome import Outcome, Trouble
+from ..run.runner import Runner
 from ..ulp import ulp_error
 from .compare import Comparison, Expected, compare, evidence_of, expect
 from .decoy import decoys

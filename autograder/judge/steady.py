@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from ..exercises.record import Case, Exercise
 from ..report.quality import Quality
-from ..run.runner import Outcome, Runner, Trouble
+from ..run.outcome import Outcome, Trouble
+from ..run.runner import Runner
 from ..sandbox.wire.buffers import bits
 from .compare import Expected, compare, expect
 
@@ -40,7 +41,7 @@ def unsteady(
     """
     # The order comes from the name: it goes where the answer runs, and the seed of the inputs must not.
     shuffle = zlib.crc32(case.name.encode()) if backend == "triton" else None
-    again = runner.call(args, shuffle=shuffle, **how)
+    again = runner.confirm(args, shuffle=shuffle, **how)
     if again.trouble:
         return _second_trouble(again.trouble)
     if again.findings:
