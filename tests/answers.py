@@ -50,6 +50,8 @@ class Unwatched:
         except IndexError as error:
             return Outcome(trouble=Trouble("raised", str(error), error=type(error).__name__))
 
+    confirm = call
+
 
 def _needed(region: Region) -> list[Region]:
     """The regions of exercises above this one in its file, and in the files of its folder that this file imports
