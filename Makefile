@@ -1,5 +1,5 @@
 # make lab        the course in JupyterLab, on your own copy of the chapters
-# make test       the whole suite
+# make test       every part of the suite, in minutes
 # make help       the rest
 
 PYTHON ?= python3
@@ -12,13 +12,13 @@ LAB_FLAGS := --log-level=ERROR $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Every core runs a test process already; threads that wait for each other on top make small tensors slow.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help lab teach attacks test planted matrix test-all lint build grade-demo bench doctor clean
+.PHONY: help lab teach attacks test planted matrix test-all lint build test-release grade-demo bench doctor clean
 
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-# One stamp for the whole set-up: made again when the pins change, untouched otherwise.
-.venv/.ready: requirements.txt pyproject.toml
+# One stamp for the whole set-up: made again when the pins or the set-up change, untouched otherwise.
+.venv/.ready: requirements.txt pyproject.toml setup_venv.py
 	@$(PYTHON) setup_venv.py
 	@touch $@
 
@@ -31,12 +31,18 @@ teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrade
 	@python -m graded_kernels.course.build
 	@cd course && jupyter lab $(LAB_FLAGS) $(LAB_ARGS)
 
-test: .venv/.ready   ## the whole suite
-	@ruff check . && ruff format --check .
-	@$(ONE_THREAD) python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
+# One process per core; a module stays in one process, which makes its fixtures once; conftest.py puts the longest first.
+PYTEST := $(ONE_THREAD) python -m pytest -n auto --dist loadfile --no-loadscope-reorder --durations=10
 
-test-all: .venv/.ready  ## the slow, exhaustive runs too
-	@$(ONE_THREAD) python -m pytest -n auto --dist loadfile --exhaustive $(PYTEST_ARGS)
+test: .venv/.ready   ## tests of everything, in minutes: each bug once, one of each kind of attack
+	@ruff check . && ruff format --check .
+	@$(PYTEST) $(PYTEST_ARGS)
+
+test-all: .venv/.ready  ## what `make test` leaves out: every answer through every path, every attack
+	@$(PYTEST) -m exhaustive $(PYTEST_ARGS)
+
+test-release: .venv/.ready  ## before a release: every attack on every rung of isolation, as root and as a user
+	@$(PYTEST) -m release $(PYTEST_ARGS)
 
 build: .venv/.ready  ## course/source from chapters and answers, and the tests' submissions from it
 	@python -m graded_kernels.course.build

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 
 from .exercises import find
 from .exercises.record import Case, Exercise, Witness
-from .instructor.hidden import with_cases
 from .judge.judge import judge
 from .judge.side_by_side import beside, emulated
 from .report.progress import Progress
@@ -84,7 +83,7 @@ def check_answer(
     """
     how = {"seed": seed, "compiler": compiler, "require": require, "conventions": conventions}
     record = find(answer.exercise)
-    record = with_cases(record, cases) if cases else record
+    record = record.with_cases(cases) if cases else record
     if worker:
         limits = limits or Limits()
         with Isolated(

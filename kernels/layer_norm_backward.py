@@ -92,7 +92,7 @@ def layer_norm_backward_kernel(
 @triton.jit
 def column_sums_kernel(partial_ptr, out_ptr, P, N, ROWS: tl.constexpr, COLS: tl.constexpr):
     """Program c adds up COLS columns of the (P, N) partial sums, in an order that is always the same."""
-    cols = tl.program_id(0) * COLS + tl.arange(0, COLS)
+    cols = tl.program_id(0).to(tl.int64) * COLS + tl.arange(0, COLS)
     total = tl.zeros([ROWS, COLS], tl.float32)
     for start in range(0, P, ROWS):
         rows = (start + tl.arange(0, ROWS))[:, None]

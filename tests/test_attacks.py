@@ -21,6 +21,11 @@ SLOW |= {
     "numbers_as_arguments",
 }
 BEST = probe().rung
+RUNGS_HERE = [  # the best one in test-all, the others before a release
+    pytest.param(rung, marks=pytest.mark.exhaustive if rung == BEST else pytest.mark.release)
+    for rung in RUNGS
+    if BEST and RUNGS.index(rung) <= RUNGS.index(BEST)
+]
 
 pytestmark = pytest.mark.skipif(BEST in (None, "weak"), reason=f"not run: this machine isolates nothing. {probe()}")
 
@@ -80,14 +85,13 @@ def test_a_worker_that_was_there_before_is_not_taken_for_one_that_is_left(stage)
         assert scene.left_behind() == [] and worker._process.poll() is None
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("rung", [rung for rung in RUNGS if BEST and RUNGS.index(rung) <= RUNGS.index(BEST)])
+@pytest.mark.parametrize("rung", RUNGS_HERE)
 def test_every_submission_on_every_rung(rung):
     rows = run(rung, [], print)
     assert not [str(row) for row in rows if row.wrong]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.release
 @pytest.mark.skipif(os.getuid() != 0, reason="not run: only root can become an unprivileged user")
 @pytest.mark.parametrize("rung", [rung for rung in RUNGS if BEST and RUNGS.index(rung) <= RUNGS.index(BEST)])
 def test_every_submission_as_an_unprivileged_user(rung):

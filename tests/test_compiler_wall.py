@@ -52,12 +52,11 @@ raise RuntimeError(f"got {{loot}} and wrote {{own.name}}")
 def machine_without_list(tmp_path, monkeypatch):
     """A copy of the grader's machine that lets a kernel use any name."""
     copy = tmp_path / "machine" / "autograder"
-    shutil.copytree(paths.MACHINE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(paths.GRADER, copy, ignore=shutil.ignore_patterns("__pycache__"))
     with open(copy / "compiler" / "language.py", "a") as file:
         file.write(WITHOUT_LIST)
-    monkeypatch.setattr(paths, "MACHINE", copy)
-    monkeypatch.setattr(paths, "SECRET", copy / "exercises")
-    monkeypatch.setattr(launcher, "_SCRIPT", str(copy / "sandbox" / "inside.py"))
+    monkeypatch.setattr(paths, "GRADER", copy)
+    monkeypatch.setattr(launcher, "_SCRIPT", str(copy / "sandbox" / "worker" / "inside.py"))
 
 
 @pytest.mark.parametrize("rung", WALLED)
@@ -96,7 +95,7 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 def test_an_assembler_includes_no_file_of_the_teachers(rung, directive, machine_without_list, tmp_path):
     secret = tmp_path / "tests.s"
     secret.write_text("v_nop\n")
-    visible = paths.MACHINE / "visible.s"  # what the process may read it may include
+    visible = paths.GRADER / "compiler" / "visible.s"  # what the process may read it may include
     visible.write_text("v_nop\n")
     with Compiler(rung) as compiler:
         sources = [HEADER + INCLUDE.format(directive, path) for path in (visible, secret)]

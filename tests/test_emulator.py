@@ -287,3 +287,56 @@ def test_each_limit_of_the_emulator_is_explained():
         loose_kernel[(1,)](torch.ones(1), torch.zeros(1))
     assert set(emulator.looser) == {"exp", "exp2", "sqrt", "rsqrt", "/", "atomic"}
     assert set(emulator.looser) <= {name for name, _ in CANNOT_SHOW}
+
+
+def _looser(kernel) -> set[str]:
+    x, y = torch.arange(6.0), torch.zeros(6)
+    with Emulator() as emulator:
+        kernel[(2,)](x, y, 3, BLOCK=4)
+    assert y.tolist() == x.tolist()
+    return set(emulator.looser)
+
+
+def test_a_product_of_the_programs_number_in_32_bits_is_noted_where_it_is_an_offset():
+    @triton.jit
+    def named(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+        program = tl.program_id(0)
+        offsets = program * n + tl.arange(0, BLOCK)
+        mask = tl.arange(0, BLOCK) < n
+        tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=mask, other=0.0), mask=mask)
+
+    @triton.jit
+    def moved(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+        x_ptr += tl.program_id(0) * n
+        cols = tl.arange(0, BLOCK)
+        at = y_ptr + tl.program_id(0).to(tl.int64) * n + cols
+        tl.store(at, tl.load(x_ptr + cols, mask=cols < n, other=0.0), mask=cols < n)
+
+    @triton.jit
+    def wide(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+        row = tl.program_id(0).to(tl.int64)
+        start = tl.program_id(0) * n  # no part of an offset
+        cols = tl.arange(0, BLOCK)
+        mask = (cols < n) & (start + cols < 6)
+        tl.store(y_ptr + row * n + cols, tl.load(x_ptr + row * n + cols, mask=mask, other=0.0), mask=mask)
+
+    assert (_looser(named), _looser(moved), _looser(wide)) == ({"offsets"}, {"offsets"}, set())
+
+
+def test_python_operators_between_blocks_are_noted_and_those_between_scalars_are_not():
+    @triton.jit
+    def blocks(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+        cols = tl.arange(0, BLOCK)
+        mask = (cols >= 0) and (cols < n)
+        row = tl.program_id(0).to(tl.int64) * n
+        tl.store(y_ptr + row + cols, tl.load(x_ptr + row + cols, mask=mask, other=0.0), mask=mask)
+
+    @triton.jit
+    def scalars(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+        cols = tl.arange(0, BLOCK)
+        row = tl.program_id(0).to(tl.int64) * n
+        if n > 0 and BLOCK > 0:
+            x = tl.load(x_ptr + row + cols, mask=cols < n, other=0.0)
+            tl.store(y_ptr + row + cols, x, mask=cols < n)
+
+    assert (_looser(blocks), _looser(scalars)) == ({"logical"}, set())

@@ -1,13 +1,19 @@
-"""The proof that the grader can see: answers pass, stubs are met kindly, bugs die in the case meant for them."""
+"""The proof that the grader can see: answers pass, stubs are met kindly, bugs die in the case meant for them.
+
+``make test`` asks of every bug whether the case that is meant for it sees it; ``make test-all`` puts it through the
+whole check, as a learner's answer is.
+"""
 
 import dataclasses
+from collections.abc import Iterable
 
 import broken
 import pytest
+import torch
 from answers import PAIRS, Unwatched, answer, regions
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
-from graded_kernels.autograder.exercises.record import Exercise
+from graded_kernels.autograder.exercises.record import Case, Exercise
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import load
 from graded_kernels.course.regions import hide_bodies
@@ -23,6 +29,32 @@ def ids(values):
 
 def rejected_by(report) -> set[str]:
     return {c.name for c in report.cases if not c.bonus and c.status in ("fail", "error")}
+
+
+@pytest.fixture
+def only(monkeypatch):
+    """``only(name, cases)``: for this test, the exercise has these cases and no other."""
+
+    def restrict(name: str, cases: Iterable[Case]) -> None:
+        monkeypatch.setitem(EXERCISES, name, dataclasses.replace(EXERCISES[name], cases=tuple(cases)))
+
+    return restrict
+
+
+def named(name: str, case_name: str) -> Iterable[Case]:
+    """The case of this name with the numbers it is called with in its place among the others.
+
+    A name that is of no case is a judgement on all of them together (memory, traffic): then all of them.
+    """
+    cases = EXERCISES[name].cases
+    number = next((n for n, case in enumerate(cases) if case.name == case_name), None)
+    if number is None:
+        return cases
+
+    def inputs(generator: torch.Generator) -> tuple:
+        return cases[number].inputs(torch.Generator().manual_seed(generator.initial_seed() + number))
+
+    return [dataclasses.replace(cases[number], inputs=inputs)]
 
 
 @pytest.mark.parametrize(("name", "backend"), PAIRS)
@@ -48,7 +80,18 @@ def test_stub_gets_nothing_and_a_friendly_word(name, backend):
     assert (report.passed, report.score, report.summary) == (False, 0.0, "not implemented yet"), str(report)
 
 
-@pytest.mark.parametrize(("name", "bug"), WILD, ids=[ids(w) for w in WILD])
+each_wild_bug = pytest.mark.parametrize(("name", "bug"), WILD, ids=[ids(w) for w in WILD])
+
+
+@each_wild_bug
+def test_the_case_for_a_wild_bug_sees_it(name, bug, only):
+    only(name, named(name, bug.seen_by))
+    report = check(name, lambda *args: bug.function(*args), backend="torch")
+    assert not report.passed and bug.seen_by in rejected_by(report), str(report)
+
+
+@pytest.mark.exhaustive
+@each_wild_bug
 def test_wild_bug_is_seen_and_named(name, bug):
     report = check(name, lambda *args: bug.function(*args), backend="torch")
     assert not report.passed
@@ -57,9 +100,20 @@ def test_wild_bug_is_seen_and_named(name, bug):
 
 
 MUTANT_ROWS = [(*key, mutant) for key, rows in MUTANTS.items() for mutant in rows]
+each_mutant = pytest.mark.parametrize(("name", "backend", "mutant"), MUTANT_ROWS, ids=[ids(m) for m in MUTANT_ROWS])
 
 
-@pytest.mark.parametrize(("name", "backend", "mutant"), MUTANT_ROWS, ids=[ids(m) for m in MUTANT_ROWS])
+@each_mutant
+def test_mutant_dies_in_the_case_for_it(name, backend, mutant, only):
+    if isinstance(EXERCISES[name], Exercise):  # a witness has no cases
+        only(name, named(name, mutant.dies_in))
+    report = check_answer(answer(name, backend, mutant.old, mutant.new), backend, compiler=False)
+    assert not report.passed, f"accepted although it {mutant.why}"
+    assert mutant.dies_in in rejected_by(report), str(report)
+
+
+@pytest.mark.exhaustive
+@each_mutant
 def test_mutant_dies(name, backend, mutant):
     report = check_answer(answer(name, backend, mutant.old, mutant.new), backend, compiler=False)
     assert not report.passed, f"accepted although it {mutant.why}"
@@ -77,9 +131,23 @@ def wrongs(name: str, backend: str):
 
 
 WRONG_ROWS = [(*pair, wrong) for pair in FUNCTIONS for wrong in wrongs(*pair)]
+each_wrong = pytest.mark.parametrize(("name", "backend", "wrong"), WRONG_ROWS, ids=[ids(w) for w in WRONG_ROWS])
+FIRST = 3  # cases, which reject most of them
 
 
-@pytest.mark.parametrize(("name", "backend", "wrong"), WRONG_ROWS, ids=[ids(w) for w in WRONG_ROWS])
+@each_wrong
+def test_some_case_rejects_what_is_wrong_in_general(name, backend, wrong, only):
+    """The first cases, or else all: what some of them reject is rejected."""
+    function, cases = wrong(load(answer(name, backend))), EXERCISES[name].cases
+    for count in (FIRST, len(cases)):
+        only(name, cases[:count])
+        if not check(name, function, backend=backend, compiler=False).passed:
+            return
+    raise AssertionError(f"{wrong.__name__} was accepted")
+
+
+@pytest.mark.exhaustive
+@each_wrong
 def test_wrong_in_general_is_rejected(name, backend, wrong):
     report = check(name, wrong(load(answer(name, backend))), backend=backend, compiler=False)
     assert not report.passed, f"{wrong.__name__} was accepted"

@@ -11,7 +11,7 @@ from answers import answer
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises import EXERCISES, find
-from graded_kernels.autograder.instructor.hidden import HiddenCasesError, read_cases, with_cases
+from graded_kernels.autograder.instructor.hidden import HiddenCasesError, read_cases
 from graded_kernels.autograder.instructor.try_cases import our_answer, try_cases
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import Answer, Cell
@@ -145,7 +145,7 @@ def test_what_ends_the_check_says_nothing_either(mine):
                 return Outcome(trouble=Trouble("refused", f"x is {SECRET}", f"x is {SECRET}", f"x{SECRET}"))
             return Outcome(outputs=(record.oracle(*(a.double() for a in args)).to(args[1].dtype),))
 
-    record = with_cases(find("silu_backward"), mine)
+    record = find("silu_backward").with_cases(mine)
     report = judge(record, "torch", Runner())
     assert report.cases[-2].status == "fail" and report.score == 0
     assert "0.73" not in json.dumps(report.to_dict())

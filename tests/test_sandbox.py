@@ -104,17 +104,49 @@ def test_what_is_hidden_lies_beneath_no_readable_path(tmp_path):
     assert set(listable) == {lib, f"{lib}/course", f"{lib}/course/autograder"}
 
 
-def test_an_installed_course_shows_its_machine_only(tmp_path, monkeypatch):
+def test_an_installed_course_shows_no_more_than_the_rooms(tmp_path, monkeypatch):
     package = tmp_path / "site-packages/graded_kernels"
-    for folder in ("autograder/exercises", "autograder/sandbox", "solutions", "kernels"):
+    hidden = ("autograder/exercises", "autograder/judge", "autograder/sandbox/more", "solutions", "kernels")
+    for folder in (*hidden, *(f"autograder/{room}" for room in paths.ROOMS)):
         (package / folder).mkdir(parents=True)
     monkeypatch.setattr(paths, "PACKAGE", package)
-    monkeypatch.setattr(paths, "MACHINE", package / "autograder")
-    monkeypatch.setattr(paths, "SECRET", package / "autograder/exercises")
+    monkeypatch.setattr(paths, "GRADER", package / "autograder")
     monkeypatch.setattr(paths, "site_folders", lambda: [str(tmp_path / "site-packages")])
     readable, _ = paths.view().rules()
     inside = {Path(p).relative_to(package).as_posix() for p in readable if p.startswith(str(package))}
-    assert inside == {"autograder/sandbox"}
+    assert inside == {f"autograder/{room}" for room in paths.ROOMS}
+
+
+LISTS = """
+    import os
+    for folder, _, files in os.walk(ROOT):
+        for name in files:
+            if name.endswith(".py") and "/.venv/" not in folder:
+                try:
+                    print(open(os.path.join(folder, name)).read(0) + os.path.join(folder, name))
+                except OSError:
+                    pass
+    for name in NAMED:
+        try:
+            print(open(name).read(0) + name)
+        except OSError:
+            pass
+    return x * x.sigmoid()
+"""
+
+
+@pytest.mark.parametrize("rung", ["good", "strong"])
+def test_of_the_project_the_rooms_alone_can_be_read(rung):
+    """Listed from inside, and opened by name, in case a folder that cannot be listed lets its files be opened."""
+    if sandbox.RUNGS.index(probe().rung) < sandbox.RUNGS.index(rung):
+        pytest.skip(f"not run: {probe()}")
+    named = [str(path) for path in paths.PACKAGE.rglob("*.py") if ".venv" not in path.parts]
+    source = "def silu_forward(x):" + LISTS.replace("ROOT", repr(str(paths.PACKAGE))).replace("NAMED", repr(named))
+    with sandbox.Worker(rung) as own, isolated(source, own) as runner:
+        assert runner.call((X,)).trouble is None
+        read = set(runner.printed.split())
+    seen = {path for room in paths.ROOMS for path in (paths.GRADER / room).rglob("*.py")}
+    assert read == {str(path) for path in seen}
 
 
 # Calls

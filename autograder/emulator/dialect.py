@@ -13,6 +13,7 @@ from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 
 from .findings import EmulatorError, Finding, here
+from .offsets import narrow
 
 _TRITON = str(Path(triton.__file__).parent)
 _SEMANTIC = sys.modules[TritonSemantic.__module__].__file__
@@ -47,6 +48,13 @@ class StrictTransformer(interpreter.ASTTransformer):
         # Refused when it is reached, not before: the compiler does not read a branch that a constant closes.
         refusal = _refusal(node, f"{type(node).__name__} is Python that Triton cannot compile.")
         return ast.copy_location(ast.Expr(refusal), node) if isinstance(node, ast.stmt) else refusal
+
+    def visit_FunctionDef(self, node):
+        """A kernel begins with what its text alone shows: ``interpreter_semantic.loose("offsets")``."""
+        noted = [ast.copy_location(ast.Expr(_call("loose", ast.Constant("offsets"))), node)] if narrow(node) else []
+        node = self.generic_visit(node)
+        node.body = noted + node.body
+        return node
 
     def visit_BoolOp(self, node):
         """``a and b`` becomes ``interpreter_semantic.logical("logical_and", lambda: a, lambda: b)``."""
@@ -114,6 +122,11 @@ def _refusal(node: ast.AST, why: str) -> ast.Call:
     return call
 
 
+def loose(operation: str) -> None:
+    """Notes an operation for `limits.CANNOT_SHOW`."""
+    interpreter.interpreter_builder.emulator.loose(operation)
+
+
 def refuse(why: str) -> None:
     place = here()
     text = f"The kernel does not compile for a GPU, {place}: {why}"
@@ -161,6 +174,8 @@ def logical(method: str, *values) -> object:
         value = thunk()
         if isinstance(value, tl.tensor):
             tensors.append(_as_int1(value))
+            if value.type.is_block():
+                loose("logical")
         elif bool(value) == (method == "logical_or"):
             return value
     if not tensors:

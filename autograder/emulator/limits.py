@@ -45,6 +45,16 @@ CANNOT_SHOW: tuple[tuple[str, str], ...] = (
         "The compiler fuses a multiply and an add where it can, which rounds once instead of twice.",
     ),
     (
+        "logical",
+        "`and` and `or` between blocks are deprecated, and the compiler warns of them. Write `&` and `|`, with "
+        "parentheses around comparisons.",
+    ),
+    (
+        "offsets",
+        "`tl.program_id(0) * BLOCK` has 32 bits and wraps around in a tensor of more than 2^31 elements, which no case "
+        "has; `tl.program_id(0).to(tl.int64) * BLOCK` does not.",
+    ),
+    (
         "speed",
         "The emulator counts bytes; it does not measure time, registers or shared memory.",
     ),

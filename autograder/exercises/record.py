@@ -5,7 +5,7 @@ A record holds data only. It never imports the answers: a grader that checks an 
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -163,6 +163,10 @@ class Exercise:
             gradient_of=self.gradient_of,
             counted=self.most_bytes is not None,
         )
+
+    def with_cases(self, cases: tuple[Case, ...]) -> "Exercise":
+        """The exercise with these cases after its own."""
+        return replace(self, cases=self.cases + cases)
 
     def widened(self, args: tuple) -> tuple:
         """``args`` as the oracle takes them: floating-point tensors in float64."""

@@ -17,7 +17,6 @@ computed where it is left out. `bonus = true` makes a distinction.
 import inspect
 import tomllib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -51,11 +50,6 @@ def read_cases(path: Path) -> dict[str, tuple[Case, ...]]:
         except ValueError as error:
             raise HiddenCasesError(f"{path}: {error}") from None
     return found
-
-
-def with_cases(record: Exercise, cases: tuple[Case, ...]) -> Exercise:
-    """The exercise with these cases after its own."""
-    return replace(record, cases=record.cases + cases)
 
 
 def _cases(name: str, tables) -> tuple[Case, ...]:

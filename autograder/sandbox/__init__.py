@@ -13,8 +13,8 @@ Out of reach of any of this: faults of the kernel of the operating system and of
 has to expect those grades each class in a virtual machine or a container of its own.
 """
 
+from .answers import Worker
 from .compiler import Compiler
-from .host import Worker
 from .isolated import Isolated
 from .probe import RUNGS, Layer, Probe, SandboxError, probe, require
 from .watch import Budget, Limits

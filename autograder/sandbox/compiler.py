@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from ..compiler import LIMIT, TARGETS, CannotCompile, KernelLaunch, Target, compile_report
 from ..compiler.report import NUMBERS
 from . import trades
-from .host import Worker, WorkerLost
+from .host import Host, WorkerLost
 from .probe import SandboxError
 from .status import clean
 from .watch import Budget, Ended, Limits, Task
@@ -26,7 +26,7 @@ class Compiler:
 
     def __init__(self, rung: str | None = None, limits: Limits = LIMITS):
         self.rung, self.limits = rung, limits
-        self._worker: Worker | None = None
+        self._worker: Host | None = None
         self._folder: tempfile.TemporaryDirectory | None = None
 
     def __enter__(self) -> "Compiler":
@@ -63,18 +63,18 @@ class Compiler:
                 answers |= {i: {"lost": most} for i in waiting if i not in answers}
         return list(answers.items())
 
-    def _ready(self) -> Worker:
+    def _ready(self) -> Host:
         try:
             if self._worker is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="graded-kernels-compiler-")
-                self._worker = Worker(self.rung, trades.compiling(os.path.realpath(self._folder.name)))
+                self._worker = Host(self.rung, trades.compiling(os.path.realpath(self._folder.name)))
             self._worker.ready()
             return self._worker
         except SandboxError as error:
             raise CannotCompile(str(error)) from None
 
 
-def _run(worker: Worker, request: dict, limits: Limits, budget: Budget) -> Ended:
+def _run(worker: Host, request: dict, limits: Limits, budget: Budget) -> Ended:
     """One child: a call for each job, and one more for what the disassemblers are still at."""
     with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as job, open(os.devnull, "r+b") as nothing:
         job.write(json.dumps(request).encode())

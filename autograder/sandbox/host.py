@@ -11,8 +11,8 @@ import tempfile
 import threading
 from collections.abc import Sequence
 
-from . import trades
 from .probe import SandboxError, probe, require
+from .trades import Trade
 from .watch import Budget, Child, Ended, Limits, Task
 
 _START = 600.0  # seconds for the worker's imports, on a slow disk or a busy machine
@@ -22,16 +22,16 @@ class WorkerLost(Exception):
     """The worker ended during a call. The next call starts another."""
 
 
-class Worker:
+class Host:
     """A process that forks a child for every call. One call at a time; serves any number of answers, of which it keeps
     nothing.
 
-    rung: the isolation to use, the best there is by default. trade: what it is for, answers by default. Raises
-    SandboxError where the rung cannot be reached.
+    rung: the isolation to use, the best there is by default. trade: what it is for. Raises SandboxError where the rung
+    cannot be reached.
     """
 
-    def __init__(self, rung: str | None = None, trade: trades.Trade | None = None):
-        self.rung, self.trade = rung or probe().rung, trade or trades.answering()
+    def __init__(self, rung: str | None, trade: Trade):
+        self.rung, self.trade = rung or probe().rung, trade
         if self.rung is None:
             raise SandboxError(f"{probe()}. Check without isolation instead.")
         require(self.rung)
@@ -39,17 +39,8 @@ class Worker:
         self._process: subprocess.Popen | None = None
         self._control: socket.socket | None = None
         self._waiting = False
-        self._compiler = None
 
-    @property
-    def compiler(self):
-        """A `Compiler` on this rung, which ends with this worker."""
-        from .compiler import Compiler  # it needs workers itself
-
-        self._compiler = self._compiler or Compiler(self.rung)
-        return self._compiler
-
-    def __enter__(self) -> "Worker":
+    def __enter__(self) -> "Host":
         return self
 
     def __exit__(self, *error) -> None:
@@ -57,8 +48,6 @@ class Worker:
 
     def close(self) -> None:
         """Ends the process, and with it a child that is running."""
-        if self._compiler:
-            self._compiler.close()
         if self._process is None:
             return
         self._control.close()

@@ -19,8 +19,9 @@ from ..run.answer import Answer
 from ..run.contract import Contract
 from ..run.runner import Decoy, Outcome, Trouble
 from . import kernels, outcomes
+from .answers import Worker
 from .compiler import Compiler
-from .host import Worker, WorkerLost
+from .host import WorkerLost
 from .proof import Call, Known, Proof
 from .status import Status, clean
 from .watch import SHOWN, Budget, Ended, Limits, Task

@@ -26,7 +26,7 @@ def environment() -> dict[str, str]:
 
 def locations() -> dict:
     """Where the worker imports from."""
-    return {"machine": str(paths.MACHINE), "site": paths.site_folders()}
+    return {"machine": str(paths.GRADER), "site": paths.site_folders()}
 
 
 def python(settings: dict) -> list[str]:

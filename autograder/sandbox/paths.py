@@ -1,6 +1,4 @@
-"""What a worker sees of the file system: Python, PyTorch, Triton and the grader's machine; not the answers, not the
-exercises.
-"""
+"""What a worker sees of the file system: Python, PyTorch, Triton, and of the project the rooms named here."""
 
 import importlib.util
 import os
@@ -10,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2]
-MACHINE = PACKAGE / "autograder"
-SECRET = MACHINE / "exercises"
+GRADER = PACKAGE / "autograder"
+ROOMS = ("run", "emulator", "compiler", "sandbox/worker", "sandbox/wire")  # which know nothing of what is right
 LIBRARIES = ("torch", "triton", "numpy")
 SYSTEM = ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
@@ -63,16 +61,19 @@ def view() -> View:
     folders = [*SYSTEM, *standard, *site_folders(), *shared]
     folders = list(dict.fromkeys(os.path.realpath(folder) for folder in folders if os.path.isdir(folder)))
     outer = [f for f in folders if not any(f != other and _within(f, other) for other in folders)]
-    machine = [entry.path for entry in os.scandir(MACHINE) if Path(entry.path) != SECRET]
-    return View((*outer, *machine), _secrets(machine, outer))
+    rooms = [str(GRADER / room) for room in ROOMS]
+    return View((*outer, *rooms), _secrets(rooms, outer))
 
 
-def _secrets(machine: list[str], folders: list[str]) -> tuple[str, ...]:
-    """The package's entries that an installation among the libraries would show, but for the machine."""
+def _secrets(rooms: list[str], folders: list[str]) -> tuple[str, ...]:
+    """The package's entries that an installation among the libraries would show, but for the rooms and what leads to
+    them.
+    """
     if not any(_within(str(PACKAGE), folder) for folder in folders):
         return ()
-    entries = [entry.path for folder in (PACKAGE, MACHINE) for entry in os.scandir(folder)]
-    return tuple(path for path in entries if path not in machine and Path(path) != MACHINE)
+    above = {str(parent) for room in rooms for parent in Path(room).parents}
+    entries = [entry.path for folder in above if _within(folder, str(PACKAGE)) for entry in os.scandir(folder)]
+    return tuple(sorted(path for path in entries if path not in rooms and path not in above))
 
 
 def _within(path: str, folder: str) -> bool:

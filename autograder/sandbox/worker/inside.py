@@ -6,8 +6,8 @@ them comes out.
     python -I -S -B inside.py SETTINGS      SETTINGS: JSON, see `main`
 
 Over the socket, one datagram each: to the worker ``{"seconds", "memory", "shared", "addresses", "modules"}`` with the
-descriptors `FILES`; back ``{"started": pid}`` with a pidfd; then ``{"ended": exit status, "seconds": processor time}``,
-the status negative for a signal.
+descriptors `zygote.FILES`; back ``{"started": pid}`` with a pidfd; then ``{"ended": exit status, "seconds": processor
+time}``, the status negative for a signal.
 """
 
 import importlib
@@ -15,8 +15,6 @@ import json
 import os
 import sys
 import types
-
-FILES = ("job", "inputs", "outputs", "prints", "status", "go")
 
 
 def make_packages(machine: str) -> None:

@@ -16,8 +16,8 @@ import traceback
 import types
 
 from . import confine, landlock, linux
-from .inside import FILES
 
+FILES = ("job", "inputs", "outputs", "prints", "status", "go")
 _FIRST = 3  # a child's descriptors, in the order of FILES
 _FAR = 100  # above any that the worker has open
 

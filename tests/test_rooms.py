@@ -1,0 +1,128 @@
+"""The rooms of `autograder/`: what runs an answer must not know what is right. The order is drawn from the source."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+from graded_kernels import autograder
+
+HOUSE = Path(autograder.__file__).parent
+DOOR = ("cli", "__main__", "check", "ulp")
+# From the top to the bottom: a module imports from its own room and from rooms that stand in a later line.
+FLOORS = (
+    ("__main__",),
+    ("cli", "nbgrader"),
+    ("instructor",),
+    ("check",),
+    ("judge",),
+    ("report", "exercises"),
+    ("sandbox",),
+    ("run", "doctor"),
+    ("compiler",),
+    ("emulator",),
+    ("ulp",),
+)
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+
+
+def sources(house: Path) -> dict[str, Path]:
+    """Every module of a folder of Python files by its dotted name; the door itself, ``__init__``, is left out."""
+    found = {}
+    for path in sorted(house.rglob("*.py")):
+        parts = path.relative_to(house).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        if name:
+            found[name] = path
+    return found
+
+
+def imports(name: str, path: Path, known: dict[str, Path]) -> set[str]:
+    """The modules that one imports from the same house, wherever in its text it does so."""
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            if node.level:
+                base = package[: len(package) - node.level + 1] if node.level <= len(package) + 1 else None
+                if base is None:  # out of the house: kernels and solutions have an order of their own
+                    continue
+            elif (node.module or "").startswith("graded_kernels.autograder"):
+                base = []
+            else:
+                continue
+            module = (node.module or "").removeprefix("graded_kernels.autograder").strip(".")
+            prefix = ".".join([*base, *filter(None, [module])])
+            for alias in node.names:
+                whole = f"{prefix}.{alias.name}".strip(".")
+                found.add(whole if whole in known else prefix)
+    return {one for one in found if one in known and one != name}
+
+
+def arrows(house: Path) -> dict[str, set[str]]:
+    known = sources(house)
+    return {name: imports(name, path, known) for name, path in known.items()}
+
+
+def upward(graph: dict[str, set[str]]) -> list[str]:
+    """Imports that go up, or across to another room of the same floor."""
+    room = {name: name.split(".")[0] for name in graph}
+    return [
+        f"{one} imports {other}"
+        for one, others in graph.items()
+        for other in sorted(others)
+        if room[one] != room[other] and FLOOR[room[one]] >= FLOOR[room[other]]
+    ]
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """The modules of a circle, if there is one. A package and what its ``__init__`` gathers are no circle."""
+    plain = {one: {o for o in others if not one.startswith(f"{o}.")} for one, others in graph.items()}
+    try:
+        TopologicalSorter(plain).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_every_module_has_a_room():
+    assert {name.split(".")[0] for name in sources(HOUSE)} == set(FLOOR)
+    assert {path.stem for path in HOUSE.glob("*.py")} == {"__init__", *DOOR}
+
+
+def test_imports_run_downward():
+    assert upward(arrows(HOUSE)) == []
+
+
+def test_no_imports_in_a_circle():
+    assert circle(arrows(HOUSE)) == []
+
+
+@pytest.mark.parametrize("room", ["run", "emulator", "compiler", "sandbox"])
+def test_what_runs_an_answer_does_not_know_what_is_right(room):
+    """Nor does anything that it imports, as far as the arrows go."""
+    graph = arrows(HOUSE)
+    queue, reached = [name for name in graph if name.split(".")[0] == room], set()
+    while queue:
+        name = queue.pop()
+        if name not in reached:
+            reached.add(name)
+            queue += graph[name]
+    assert {name.split(".")[0] for name in reached} & {"exercises", "judge", "report", "instructor", "check"} == set()
+
+
+def test_an_arrow_upward_and_a_circle_are_seen(tmp_path):
+    """Of a small house with one fault of each kind."""
+    for name, text in {
+        "run/__init__": "",
+        "run/runner": "def call():\n    from ..exercises.record import Exercise\n",
+        "run/answer": "from .runner import call",
+        "exercises/__init__": "",
+        "exercises/record": "from graded_kernels.autograder.run.answer import load",
+    }.items():
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    graph = arrows(tmp_path)
+    assert upward(graph) == ["run.runner imports exercises.record"]
+    assert set(circle(graph)) == {"run.runner", "run.answer", "exercises.record"}
