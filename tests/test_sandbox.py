@@ -227,7 +227,7 @@ def test_a_second_call_is_made_after_another(worker):
     )
     with isolated(source, worker) as runner:
         args = (X,)
-        first, second = runner.call(args), runner.call(args)
+        first, second = runner.call(args), runner.confirm(args)
     assert second.outputs[0].equal(first.outputs[0] + 1)  # another one came first
 
 

@@ -17,7 +17,7 @@ import torch
 
 from ..run.answer import Answer
 from ..run.contract import Contract
-from ..run.runner import Decoy, Outcome, Trouble
+from ..run.outcome import Decoy, Outcome, Trouble
 from . import kernels, outcomes
 from .answers import Worker
 from .compiler import Compiler
@@ -86,7 +86,17 @@ class Isolated:
         """Compiles what the answer launches, on the rung that the answer runs on."""
         return self._worker.compiler
 
-    def call(
+    def call(self, args: tuple, *, fill: float | None = None, decoy: Callable[[], Decoy] | None = None) -> Outcome:
+        """See `Runner.call`. Troubles beside an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
+
+        Calls are made in a process that has called the answer on a decoy, but for the very first one. Where ``decoy``
+        is left out, it is any numbers of the same layout. What came for a decoy is in the outcome of the call or of its
+        confirmation.
+        """
+        self._last = self._called(args, None, decoy or (lambda: any_numbers(args)), fill)
+        return self._last.first
+
+    def confirm(
         self,
         args: tuple,
         *,
@@ -94,18 +104,14 @@ class Isolated:
         fill: float | None = None,
         decoy: Callable[[], Decoy] | None = None,
     ) -> Outcome:
-        """See `Runner.call`. Troubles beside an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
+        """See `Runner.confirm`: of a Triton answer whose programs are to run in another order the proof that its
+        kernels alone, called without the rest of it (see `replay`), give what it gave; otherwise another call.
 
-        Calls are made in a process that has called the answer on a decoy, but for the very first one. A second call
-        with the same arguments is a proof: of a Triton answer the kernels alone are called (see `replay`), and must
-        give what the answer gave. What came for a decoy is in the outcome of the first or of the second call. Where
-        ``decoy`` is left out, it is any numbers of the same layout.
+        Raises ValueError where the last call was not on these arguments.
         """
-        decoy = decoy or (lambda: any_numbers(args))
-        known = self._last
+        decoy, known = decoy or (lambda: any_numbers(args)), self._last
         if known is None or known.args is not args or known.fill != fill:
-            self._last = self._called(args, shuffle, decoy, fill)
-            return self._last.first
+            raise ValueError("confirm repeats the last call: it takes the same arguments")
         if self.backend == "triton" and shuffle is not None and known.first.outputs is not None:
             return self._proof.of(known, shuffle, decoy)
         if known.second is None:
