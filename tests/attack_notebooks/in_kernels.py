@@ -49,6 +49,7 @@ def from_file(name: str, expect: dict | None = None, says: str = ""):
 from_file("constant_of_a_billion_digits")
 from_file("constant_by_many_ways")
 from_file("constant_that_doubles", {TRITON: 0})
+from_file("deep_constant")
 from_file("launch_of_many_levels", {TRITON: 0})
 from_file("forged_record", {TRITON: 0})
 
