@@ -11,8 +11,9 @@ from .report.progress import Progress
 from .report.quality import Quality
 from .report.report import Report
 from .run.answer import Answer, AnswerError, AnswerRefused, load
+from .run.outcome import Trouble
 from .run.printing import few_lines
-from .run.runner import InProcess, Trouble, Unloadable
+from .run.runner import InProcess, Unloadable
 from .run.session import left_over, remember
 from .run.where import Interrupted, interrupted
 from .sandbox import Budget, Isolated, Limits, Worker

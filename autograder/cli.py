@@ -237,7 +237,8 @@ def report_on_here(answer: "Answer", backend: str, how: dict) -> "Report":
     from .check import check_answer
     from .exercises import find
     from .judge.judge import judge
-    from .run.runner import Trouble, Unloadable
+    from .run.outcome import Trouble
+    from .run.runner import Unloadable
 
     try:
         return check_answer(answer, backend, **how)

@@ -1,6 +1,7 @@
 """The chapters' pictures: one quiet style, so that a cell that draws stays as short as the idea it shows.
 
 Everything takes tensors, arrays or lists. Labels stand beside what they name; there is no legend to look up.
+A picture has no background: its colours are mid-tones that can be read on a light page and on a dark one.
 """
 
 from pathlib import Path
@@ -8,30 +9,47 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from IPython import get_ipython
 from IPython.display import SVG
 from matplotlib.axes import Axes
-from matplotlib.patheffects import withStroke
+from matplotlib.colors import to_rgba
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib_inline.backend_inline import set_matplotlib_formats
+from matplotlib_inline.config import InlineBackend
 
-RIGHT, WRONG, CURE, QUIET, INK = "#1b6ca8", "#c0392b", "#b9770e", "#9a9a9a", "#222222"
+RIGHT, WRONG, CURE, QUIET, INK = "#2f80c0", "#d64a3b", "#b9770e", "#9a9a9a", "#808080"
 BEYOND = 1e9  # where an error of infinitely many ulp is drawn
 SMALLEST = 2.0**-149  # of float32
 
 plt.rcParams.update(
     {
-        "figure.facecolor": "white",
+        "axes.facecolor": "none",
         "figure.dpi": 110,
         "font.size": 10,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.titlelocation": "left",
         "axes.titlesize": 11,
-        "axes.edgecolor": "#555555",
+        "axes.edgecolor": INK,
         "axes.labelcolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
         "text.color": INK,
         "lines.linewidth": 1.8,
     }
 )
+
+
+def _show_without_background(shell) -> None:
+    """A figure that is transparent itself is not enough: from the colour of its ticks IPython would guess a theme, and
+    JupyterLab would put a background of that theme behind it.
+    """
+    InlineBackend.instance(parent=shell).print_figure_kwargs = {"facecolor": "none"}
+    set_matplotlib_formats("png")
+
+
+if get_ipython():
+    _show_without_background(get_ipython())
 
 
 def axes(x_label: str, y_label: str, title: str, *, y: tuple[float, float], height: float = 3.2) -> Axes:
@@ -42,17 +60,29 @@ def axes(x_label: str, y_label: str, title: str, *, y: tuple[float, float], heig
 
 
 def curve(
-    ax: Axes, x, y, label: str, color: str, *, at: float, above: bool = True, style: str = "-", width: float = 1.8
+    ax: Axes,
+    x,
+    y,
+    label: str,
+    color: str,
+    *,
+    at: float,
+    above: bool = True,
+    align: str = "center",
+    style: str = "-",
+    width: float = 1.8,
 ) -> None:
-    """A line, with its label beside the point whose x is nearest to ``at``."""
+    """A line, with its label above or below the point whose x is nearest to ``at``. Beside a steep line there is room
+    where the label ends at the point (align ``"right"``) or begins there (``"left"``).
+    """
     x, y = _numbers(x), _numbers(y)
     ax.plot(x, y, style, color=color, linewidth=width, markersize=4)
-    _label(ax, x, y, label, color, at, above)
+    _label(ax, x, y, label, color, at, above, align)
 
 
 def hole(ax: Axes, x: float, y: float, color: str) -> None:
     """A point that a curve lacks."""
-    ax.plot(x, y, "o", markersize=9, markerfacecolor="white", markeredgecolor=color, markeredgewidth=1.8)
+    ax.plot(x, y, "o", markersize=9, markerfacecolor="none", markeredgecolor=color, markeredgewidth=1.8)
 
 
 def ulp_axes(title: str) -> Axes:
@@ -104,7 +134,7 @@ def online_softmax(scores, block: int, *, guard: bool) -> None:
             keep = np.exp(top - shift)
             top, total = new, total * keep + np.exp(part - shift).sum()
         _online_block(ax, start, part, top, floor)
-        text = f"max {top:.1f}\nfactor {keep:.2f}\nsum {total:.2f}"
+        text = f"max {top:.1f}\nfactor {keep:.2f}\nsum {total:.2f}".replace("nan", "NaN")
         colour = WRONG if np.isnan(total) else INK
         ax.text(middle, floor - 0.3, text.replace("-inf", "−∞"), ha="center", va="top", color=colour, fontsize=9)
     ax.set(xticks=range(len(scores)), xlim=(-0.6, len(scores) - 0.4))
@@ -114,7 +144,7 @@ def _online_block(ax: Axes, start: int, part: np.ndarray, top: float, floor: flo
     """Scores as bars, those of minus infinity as crosses on the floor; the maximum after this block as a line."""
     keys = np.arange(start, start + len(part))
     seen = np.isfinite(part)
-    ax.bar(keys[seen], part[seen] - floor, bottom=floor, color="#d6e6f2", edgecolor=RIGHT)
+    ax.bar(keys[seen], part[seen] - floor, bottom=floor, color=to_rgba(RIGHT, 0.25), edgecolor=RIGHT)
     ax.plot(keys[~seen], np.full((~seen).sum(), floor + 0.3), "x", color=QUIET)
     if np.isfinite(top):
         ax.plot([start - 0.5, start + len(part) - 0.5], [top, top], color=CURE, linewidth=2.5)
@@ -123,7 +153,7 @@ def _online_block(ax: Axes, start: int, part: np.ndarray, top: float, floor: flo
 
 
 def attention_tiles(queries: int, length: int, keys: int, block: int, *, causal: bool) -> None:
-    """The scores of one head as a grid, a program a band of rows: blue where a query sees a key, white where a tile is
+    """The scores of one head as a grid, a program a band of rows: blue where a query sees a key, empty where a tile is
     computed and masked, grey where it is not computed at all. A red query sees no key.
     """
     ax = axes("key", "query", f"{queries} queries, {length} of {keys} keys, tiles of {block} by {block}", y=(0, 1))
@@ -133,7 +163,7 @@ def attention_tiles(queries: int, length: int, keys: int, block: int, *, causal:
         for j in range(keys):
             band = slice(i // block * block, i // block * block + block)
             needed = seen[band, j // block * block :].any()
-            face = "#d6e6f2" if seen[i, j] else "white" if needed else "#e4e4e4"
+            face = to_rgba(RIGHT, 0.25) if seen[i, j] else "none" if needed else to_rgba(QUIET, 0.3)
             ax.add_patch(plt.Rectangle((j, i), 0.94, 0.9, facecolor=face, edgecolor=RIGHT if seen[i, j] else QUIET))
         if not seen[i].any():
             ax.text(-0.3, i + 0.45, "no key", color=WRONG, ha="right", va="center", fontsize=8)
@@ -154,18 +184,19 @@ def drawing(name: str) -> SVG:
     return SVG(filename=str(Path(__file__).parent / "images" / f"{name}.svg"))
 
 
-def _label(ax: Axes, x: np.ndarray, y: np.ndarray, label: str, color: str, at: float, above: bool) -> None:
+def _label(
+    ax: Axes, x: np.ndarray, y: np.ndarray, label: str, color: str, at: float, above: bool, align: str = "center"
+) -> None:
     nearest = int(np.nanargmin(np.where(np.isfinite(y), np.abs(x - at), np.nan)))
     ax.annotate(
         label,
         (x[nearest], y[nearest]),
         xytext=(0, 7 if above else -7),
         textcoords="offset points",
-        ha="center",
+        ha=align,
         va="bottom" if above else "top",
         color=color,
         fontweight="bold",
-        path_effects=[withStroke(linewidth=3, foreground="white")],
     )
 
 

@@ -12,6 +12,7 @@ from . import figures
 
 WHITE, GREY, BLUE, GREEN, RED = "#ffffff", "#eeeeee", "#d6e6f2", "#d9ecd3", "#f4cccc"
 EDGES = {WHITE: figures.INK, GREY: figures.QUIET, BLUE: figures.RIGHT, GREEN: "#38761d", RED: figures.WRONG}
+DARK = "#222222"  # on these, whatever the theme of the page
 REFUSAL = "These pictures need Triton's interpreter: restart with TRITON_INTERPRET=1 in the environment."
 
 
@@ -141,5 +142,5 @@ def _cell(ax: plt.Axes, offset: int, height: float, colour: str) -> None:
     hatch = "////" if colour == RED else None  # red alone is not seen by everybody
     edge = EDGES[colour]
     ax.add_patch(plt.Rectangle((offset, height), 0.92, 0.8, facecolor=colour, edgecolor=edge, hatch=hatch))
-    ink = figures.QUIET if colour == GREY else figures.INK
+    ink = figures.QUIET if colour == GREY else DARK
     ax.text(offset + 0.46, height + 0.4, str(offset), ha="center", va="center", fontsize=9, color=ink)

@@ -25,7 +25,7 @@ class Notebook:
         self.manager.shutdown_kernel(now=True)
 
     def run(self, code: str, on: Callable[[dict], None] = lambda message: None) -> list[dict]:
-        """The messages of a cell's outputs: ``type``, and ``text`` (printed, shown, or of the traceback)."""
+        """The messages of a cell's outputs: ``type``, ``data``, ``metadata``, ``text`` (printed, shown, traceback)."""
         number, found = self.client.execute(code), []
         while True:
             message = self.client.get_iopub_msg(timeout=ENDLESS)
@@ -38,7 +38,8 @@ class Notebook:
                 continue
             text = content.get("text") or content.get("data", {}).get("text/plain")
             text = "\n".join(content.get("traceback", [])) if text is None else text
-            found.append({"type": kind, "text": ESCAPES.sub("", text), "data": content.get("data", {})})
+            data, metadata = content.get("data", {}), content.get("metadata", {})
+            found.append({"type": kind, "text": ESCAPES.sub("", text), "data": data, "metadata": metadata})
             on(found[-1])
 
     def said(self, code: str, **options) -> str:

@@ -149,8 +149,8 @@ def test_result_that_is_attached_to_nothing_is_told_so():
     record = EXERCISES["token_mean"]
     for constant in (torch.tensor(0.0), torch.tensor(0.0, requires_grad=True) * 2):
         with pytest.raises(Unattached, match="mean is not attached to the graph of loss"):
-            with_gradient(record, lambda loss, labels, constant=constant: constant)(torch.ones(2), labels)
-    mean, gradient = with_gradient(record, torch_answers.token_mean)(torch.tensor([5.0, 2.0]), labels)
+            with_gradient(record.contract, lambda loss, labels, constant=constant: constant)(torch.ones(2), labels)
+    mean, gradient = with_gradient(record.contract, torch_answers.token_mean)(torch.tensor([5.0, 2.0]), labels)
     assert (mean.item(), gradient.tolist(), mean.requires_grad) == (2.0, [0.0, UPSTREAM], False)
 
 

@@ -8,10 +8,11 @@ import torch
 import triton
 import triton.language as tl
 from answers import PAIRS, answer
-from graded_kernels.autograder import EXERCISES, Report, check
+from graded_kernels.autograder import EXERCISES, Emulator, Report, check
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.side_by_side import answer_of, beside, emulated
 from graded_kernels.autograder.run.device import Device
+from graded_kernels.autograder.run.machine import Machine
 from graded_kernels.solutions.silu import silu_forward
 
 
@@ -117,3 +118,8 @@ def test_the_emulator_runs_in_a_worker_on_the_functions_text(tmp_path):
         pytest.skip(f"not run: {report}")
     assert not isinstance(report, str), report
     assert report.passed and report.traffic["ratio"] == 1.0
+
+
+@pytest.mark.parametrize("machine", [Emulator, lambda: Device("cpu")], ids=["emulator", "device"])
+def test_emulator_and_device_offer_the_same(machine):
+    assert isinstance(machine(), Machine)

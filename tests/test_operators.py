@@ -151,7 +151,7 @@ def test_an_allowed_sum_may_be_converted_in_a_replay():
         rung=BEST,
     ) as runner:
         args = rms_arguments()
-        first, again = runner.call(args), runner.call(args, shuffle=1)
+        first, again = runner.call(args), runner.confirm(args, shuffle=1)
     assert first.trouble is None and again.trouble is None
     assert all(one.equal(other) for one, other in zip(first.outputs, again.outputs, strict=True))
 

@@ -222,7 +222,7 @@ def test_a_second_call_is_made_after_another(worker):
     )
     with isolated(source, worker) as runner:
         args = (X,)
-        first, second = runner.call(args), runner.call(args)
+        first, second = runner.call(args), runner.confirm(args)
     assert second.outputs[0].equal(first.outputs[0] + 1)  # another one came first
 
 
@@ -239,6 +239,15 @@ def test_the_next_answer_finds_nothing_of_the_last_one(worker):
     with isolated(search, worker) as runner:
         assert runner.call((X,)).trouble is None
         assert runner.printed.strip() == "0"
+
+
+@pytest.mark.parametrize("use", ["torch.exp(x)", "torch.compile(torch.exp)(x)"])
+def test_pytorchs_compiler_is_imported_for_answers_that_may_reach_it_and_never_in_their_own_time(use):
+    source = "import sys\nimport torch\nTHERE = 'torch._dyn' + 'amo' in sys.modules\n\n\n"
+    source += f"def silu_forward(x):\n    {use}\n    raise RuntimeError(f'{{THERE}}, loaded')\n"
+    with Worker() as own, isolated(source, own) as runner:
+        said = [runner.call((X,)).trouble.message, runner.call((X + 1,)).trouble.message]
+    assert said == [f"RuntimeError: {'compile' in use}, loaded"] * 2
 
 
 def test_a_worker_that_is_killed_costs_one_call():

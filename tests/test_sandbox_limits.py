@@ -63,7 +63,7 @@ def test_every_call_has_its_own_time(worker):
     with isolated(compute("0.5"), worker, seconds=1.2) as runner:
         runner.call((X,))
         later = (X.clone(),)
-        assert runner.call(later).trouble is None and runner.call(later).trouble is None
+        assert runner.call(later).trouble is None and runner.confirm(later).trouble is None
 
 
 def test_a_later_call_that_takes_too_long_is_the_second_ones_trouble(worker):
@@ -72,7 +72,7 @@ def test_a_later_call_that_takes_too_long_is_the_second_ones_trouble(worker):
         runner.call((X,))
         later = (X.clone(),)
         assert runner.call(later).outputs[0].equal(X * X.sigmoid())
-        assert runner.call(later).trouble.kind == "timeout"
+        assert runner.confirm(later).trouble.kind == "timeout"
 
 
 def test_all_calls_together_are_limited(worker):

@@ -72,7 +72,7 @@ def test_what_an_answer_wrote_in_part_is_poison_in_the_rest(worker):
     half += "offset=layout.offset).copy_(tensor[:500])\n\n\nchild._copy = half\n"
     with isolated(f"{GRADER}\n\n{half}\n\ndef silu_forward(x):\n    return x * x.sigmoid()\n", worker) as runner:
         for args in ((X,), (X.clone(),)):
-            for outcome in (runner.call(args), runner.call(args)):
+            for outcome in (runner.call(args), runner.confirm(args)):
                 assert outcome.outputs[0][:500].equal((X * X.sigmoid())[:500])
                 assert outcome.outputs[0][500:].equal(poison(X[500:].shape))
 
@@ -103,7 +103,7 @@ def test_one_bit_that_no_kernel_computed_is_seen(worker):
     for then in ("", flip):
         with isolated(KERNEL.replace("{then}", then), worker, "triton") as runner:
             args = (X,)
-            first, second = runner.call(args), runner.call(args, shuffle=1)
+            first, second = runner.call(args), runner.confirm(args, shuffle=1)
             reports.append(second.trouble)
             assert int((buffers.bits(first.outputs[0]) - buffers.bits(X * X.sigmoid())).abs().max()) < 10
     assert reports[0] is None
@@ -185,7 +185,7 @@ def test_the_memory_of_a_triton_answer_is_what_its_kernels_need_alone(worker):
     for before in ("", forged):
         with isolated(before + KERNEL.replace("{then}", "pass"), worker, "triton") as runner:
             args = (X,)
-            first, second = runner.call(args), runner.call(args, shuffle=1)
+            first, second = runner.call(args), runner.confirm(args, shuffle=1)
             assert second.trouble is None
             assert first.peak == X.numel() * 4
 
@@ -201,7 +201,7 @@ def test_memory_that_is_no_longer_used_is_given_back_in_a_replay(worker):
     source = KERNEL.replace("    y = torch.empty_like(x)", chunks).replace("{then}", "pass")
     with isolated(source, worker, "triton") as runner:
         args = (X,)
-        first, second = runner.call(args), runner.call(args, shuffle=1)
+        first, second = runner.call(args), runner.confirm(args, shuffle=1)
         assert second.trouble is None
         assert first.peak == 2 * X.numel() * 4
 

@@ -8,7 +8,8 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.cost import MEMORY, TRAFFIC
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import load
-from graded_kernels.autograder.run.runner import InProcess, Outcome, Trouble
+from graded_kernels.autograder.run.outcome import Outcome, Trouble
+from graded_kernels.autograder.run.runner import InProcess
 
 LATE = Trouble("timeout", "The call took more than 20 s of processor time, which is the most allowed.")
 
@@ -24,10 +25,15 @@ class OutOfTime:
     def call(self, args, **more):
         if args is not self.args:
             self.seen, self.args, self.count = self.seen + 1, args, 0
+        return self._within_time() or self.runner.call(args, **more)
+
+    def confirm(self, args, **more):
+        return self._within_time() or self.runner.confirm(args, **more)
+
+    def _within_time(self) -> Outcome | None:
         self.count += 1
-        if self.seen == self.case and self.count >= self.call_number:
-            return Outcome(trouble=self.trouble)
-        return self.runner.call(args, **more)
+        late = self.seen == self.case and self.count >= self.call_number
+        return Outcome(trouble=self.trouble) if late else None
 
 
 def report_of(exercise: str, backend: str, case: int, **how):

@@ -164,6 +164,10 @@ class Exercise:
             counted=self.most_bytes is not None,
         )
 
+    def named(self, args: tuple) -> dict:
+        """The arguments by the names of the parameters."""
+        return dict(zip(self.parameters, args, strict=False))
+
     def with_cases(self, cases: tuple[Case, ...]) -> "Exercise":
         """The exercise with these cases after its own."""
         return replace(self, cases=self.cases + cases)
@@ -175,7 +179,7 @@ class Exercise:
 
     def dtypes(self, args: tuple) -> tuple[torch.dtype, ...]:
         """Of right results for ``args``."""
-        named = dict(zip(self.parameters, args, strict=False))
+        named = self.named(args)
         return tuple(o.like if isinstance(o.like, torch.dtype) else named[o.like].dtype for o in self.outputs)
 
     def results(self, args: tuple) -> list[tuple[torch.dtype, torch.Size]]:

@@ -1,24 +1,21 @@
 """One case of an exercise: call the answer twice, compare with the oracle, and say in one sentence what is wrong."""
 
 import math
-from dataclasses import dataclass, replace
+import re
+from dataclasses import KW_ONLY, dataclass, replace
 
-import numpy as np
 import torch
 
 from ..exercises.record import Case, Exercise
 from ..report.phrases import used
 from ..report.quality import Quality
-from ..report.results import CaseResult, Curve, Failure
-from ..run.runner import Outcome, Runner, Trouble
-from ..ulp import ulp_error
-from .compare import Comparison, Expected, compare, evidence_of, expect
+from ..report.results import CaseResult, Failure, Status
+from ..run.outcome import Outcome, Trouble
+from ..run.runner import Runner
+from .compare import Comparison, Expected, compare_all, evidence_of, expect
+from .curve import curve_of
 from .decoy import decoys
-from .fingerprint import wild_outputs
 from .steady import Fault, unsteady
-
-DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
-
 
 # Troubles of the whole answer: of its values nothing is known, and no other case can go better.
 UNJUDGED = ("stub", "refused", "unloadable")
@@ -32,6 +29,7 @@ class Judged:
     """
 
     result: CaseResult
+    _: KW_ONLY
     trouble: Trouble | None = None
     args: tuple = ()
     outputs: list | None = None  # of each output, where one is wrong: (actual, mask of wrong elements, error, allowed)
@@ -52,10 +50,11 @@ def judge_case(
     order. Where that fails and a load has masked-off lanes without ``other``, all of it again with 0 in these lanes:
     what is right then is wrong by nobody's promise, and by nothing else.
     """
-    judged = _judged(exercise, case, backend, runner, args, conventions)
+    question = _Question(exercise, case, backend, runner, args, conventions)
+    judged = _judged(question)
     if judged.result.status in ("pass", "not-run") or not (judged.outcome and judged.outcome.undefined):
         return judged
-    filled = _judged(exercise, case, backend, runner, args, conventions, fill=0.0)
+    filled = _judged(replace(question, fill=0.0))
     return unportable(judged) if filled.result.status == "pass" else judged
 
 
@@ -70,66 +69,134 @@ def unportable(judged: Judged) -> Judged:
     return replace(judged, result=replace(told, kind=Quality.PORTABLE), trouble=None, outputs=None)
 
 
-def _judged(
-    exercise: Exercise,
-    case: Case,
-    backend: str,
-    runner: Runner,
-    args: tuple,
-    conventions: str,
-    fill: float | None = None,
-) -> Judged:
-    shown = describe(exercise, args)
+@dataclass(frozen=True)
+class _Question:
+    """One call that is to be judged."""
 
-    def result(status: str, message: str, **more) -> CaseResult:
-        hint = more.pop("hint", "" if status == "pass" else case.hint)
-        return CaseResult(case.name, status, case.bonus, message, shown, hint, convention=case.convention, **more)
+    exercise: Exercise
+    case: Case
+    backend: str
+    runner: Runner
+    args: tuple
+    conventions: str
+    fill: float | None = None
 
-    how = {"decoy": decoys(case, args)} | ({} if fill is None else {"fill": fill})
-    outcome = runner.call(args, **how)
+    @property
+    def how(self) -> dict:
+        """The options of every call: see `Runner.call`."""
+        return {"decoy": decoys(self.case, self.args)} | ({} if self.fill is None else {"fill": self.fill})
+
+    def judged(self, status: Status, message: str, outcome: Outcome, *, trouble=None, outputs=None, **more) -> Judged:
+        """more: fields of the result; the hint is the case's, where it did not pass and nothing else is said."""
+        case = self.case
+        more.setdefault("hint", "" if status == "pass" else case.hint)
+        shown = describe(self.exercise, self.args)
+        result = CaseResult(case.name, status, case.bonus, message, shown, convention=case.convention, **more)
+        return Judged(result, trouble=trouble, args=self.args, outputs=outputs, outcome=outcome)
+
+
+def _judged(question: _Question) -> Judged:
+    """Judgements in a row, of which the first that has something to say is the result."""
+    outcome = question.runner.call(question.args, **question.how)
     if outcome.trouble:
-        judged = _trouble(case, outcome.trouble, result, args, outcome, conventions)
-        if (
-            case is exercise.cases[0]
-        ):  # its hint is about the formula, which an answer without a result has not got wrong
-            judged.result = replace(judged.result, hint="")
-        return judged
-    if case.raises:
-        message = f"This call should raise {case.raises.__name__}, but it returned."
-        return Judged(result("fail", message), None, args, _returned(exercise, case, args, outcome), outcome)
-    named = dict(zip(exercise.parameters, args, strict=False))
-    expected = expect(exercise, case, args, conventions)
-    comparisons = [compare(expected, i, outcome.outputs[i], named) for i in range(len(expected.names))]
-    worst = max((c.worst for c in comparisons), default=0.0)
-    curve = _curve(exercise, case, args, expected, comparisons)
-    complaint = next((c.complaint for c in comparisons if c.complaint), "")
-    if complaint:
-        return Judged(result("fail", complaint, hint=""), None, args, None, outcome)  # of values nothing is known
-    failed = [c for c in comparisons if c.failure]
-    if failed:
-        first = failed[0].failure
-        wrong = evidence_of(expected, comparisons, outcome.outputs)
-        message = f"{first.output} is wrong in {first.wrong:,} of {first.total:,} elements."
-        hints = [hint for hint in outcome.hints if hint.kind != "masked-load"]  # which is told where it is proven
-        message = " ".join([message, *(f.message for f in outcome.findings[:1]), *(h.message for h in hints[:1])])
-        cause = outcome.findings[0].cause if outcome.findings else _cause(first)
-        hint = "" if outcome.findings and case in exercise.cases[:2] else case.hint  # which is about the formula
-        failed = result("fail", message, failure=first, worst_ulp=worst, curve=curve, cause=cause, hint=hint)
-        return Judged(failed, None, args, wrong, outcome)
-    fault = _misdeed(outcome) or unsteady(exercise, case, args, backend, runner, outcome, expected, how)
-    if fault:
-        status = "error" if fault.late else "fail"
-        failed = result(status, fault.message, worst_ulp=worst, kind=fault.kind, cause=fault.cause)
-        return Judged(failed, fault.late, args, None, outcome)
-    most = max(comparisons, key=lambda c: c.used)
-    said = used(most.used, most.error_there, most.allowed_there, most.step_there)
-    return Judged(
-        result("pass", said, worst_ulp=worst, curve=curve),
-        None,
-        args,
-        None,
-        outcome,
+        return _of_trouble(question, outcome)
+    if question.case.raises:
+        return _of_silence(question, outcome)
+    expected = expect(question.exercise, question.case, question.args, question.conventions)
+    compared = compare_all(expected, outcome.outputs, question.exercise.named(question.args))
+    return (
+        _of_shapes(question, outcome, compared)
+        or _of_values(question, outcome, expected, compared)
+        or _of_conduct(question, outcome, expected, compared)
     )
+
+
+def _of_trouble(question: _Question, outcome: Outcome) -> Judged:
+    """A call that gave no result: right where it should raise this error, with this message."""
+    case, trouble = question.case, outcome.trouble
+    if case.raises and trouble.kind == "raised" and trouble.error == case.raises.__name__:
+        as_pytorch = question.conventions == "pytorch" and case.convention  # its message names the label alone
+        if as_pytorch or re.search(case.says, trouble.message):
+            return question.judged("pass", f"raised {trouble.message}", outcome)
+        message = f"The message should name the place; it says: {trouble.message}"
+        return question.judged("fail", message, outcome, **_first(question))
+    return question.judged(
+        "fail" if trouble.kind in ("finding", "refused") else "error",
+        trouble.place + trouble.message,
+        outcome,
+        trouble=trouble,
+        details=trouble.details,
+        kind=None if trouble.kind in (*UNJUDGED, "timeout") else Quality.CORRECT,
+        cause=trouble.cause,
+        **_first(question),
+    )
+
+
+def _first(question: _Question) -> dict:
+    """No hint in the first case: it is about the formula, which an answer without a result has not got wrong."""
+    return {"hint": ""} if question.case is question.exercise.cases[0] else {}
+
+
+def _of_silence(question: _Question, outcome: Outcome) -> Judged:
+    """A call that should have raised and returned. Evidence of a bug are the elements that no reading of it makes
+    right: what is right where the bad input is left out is none.
+    """
+    exercise, case, outputs = question.exercise, question.case, None
+    if case.repaired is not None:
+        args = case.repaired(question.args)
+        expected = expect(exercise, case, args)
+        found = compare_all(expected, outcome.outputs, exercise.named(args))
+        if any(c.failure for c in found) and not any(c.complaint for c in found):
+            outputs = evidence_of(expected, found, outcome.outputs)
+    message = f"This call should raise {case.raises.__name__}, but it returned."
+    return question.judged("fail", message, outcome, outputs=outputs)
+
+
+def _of_shapes(question: _Question, outcome: Outcome, compared: list[Comparison]) -> Judged | None:
+    complaint = next((c.complaint for c in compared if c.complaint), "")
+    return question.judged("fail", complaint, outcome, hint="") if complaint else None
+
+
+def _of_values(question: _Question, outcome: Outcome, expected: Expected, compared: list[Comparison]) -> Judged | None:
+    failure = next((c.failure for c in compared if c.failure), None)
+    if failure is None:
+        return None
+    finding = outcome.findings[0] if outcome.findings else None
+    hints = [hint for hint in outcome.hints if hint.kind != "masked-load"]  # which is told where it is proven
+    message = f"{failure.output} is wrong in {failure.wrong:,} of {failure.total:,} elements."
+    more = {"hint": ""} if finding and question.case in question.exercise.cases[:2] else {}  # about the formula
+    return question.judged(
+        "fail",
+        " ".join([message, *(one.message for one in (finding, *hints[:1]) if one)]),
+        outcome,
+        outputs=evidence_of(expected, compared, outcome.outputs),
+        failure=failure,
+        worst_ulp=_worst(compared),
+        curve=curve_of(question.exercise, question.case, question.args, expected, compared),
+        cause=finding.cause if finding else _cause(failure),
+        **more,
+    )
+
+
+def _of_conduct(question: _Question, outcome: Outcome, expected: Expected, compared: list[Comparison]) -> Judged:
+    """Of right values: whether they came about in a right way, again and in any order."""
+    exercise, case, args = question.exercise, question.case, question.args
+    fault = _misdeed(outcome) or unsteady(
+        exercise, case, args, question.backend, question.runner, outcome, expected, question.how
+    )
+    worst = _worst(compared)
+    if fault:
+        told = {"worst_ulp": worst, "kind": fault.kind, "cause": fault.cause}
+        return question.judged("error" if fault.late else "fail", fault.message, outcome, trouble=fault.late, **told)
+    most = max(compared, key=lambda c: c.used)
+    message = used(most.used, most.error_there, most.allowed_there, most.step_there)
+    curve = curve_of(exercise, case, args, expected, compared)
+    return question.judged("pass", message, outcome, worst_ulp=worst, curve=curve)
+
+
+def _worst(compared: list[Comparison]) -> float:
+    """The largest error of any output, in ulp."""
+    return max((c.worst for c in compared), default=0.0)
 
 
 def _cause(failure: Failure) -> str:
@@ -145,39 +212,6 @@ def _number_kind(value: float) -> str:
     if math.isnan(value):
         return "NaN"
     return "a number" if math.isfinite(value) else "infinity" if value > 0 else "-infinity"
-
-
-def _returned(exercise: Exercise, case: Case, args: tuple, outcome: Outcome) -> list | None:
-    """Of a call that should have raised, the elements that no reading of it makes right: what is right where the bad
-    input is left out is no evidence of any bug.
-    """
-    if case.repaired is None:
-        return None
-    args = case.repaired(args)
-    named = dict(zip(exercise.parameters, args, strict=False))
-    expected = expect(exercise, case, args)
-    found = [compare(expected, i, o, named) for i, o in enumerate(outcome.outputs)]
-    if any(c.complaint for c in found):
-        return None
-    wrong = evidence_of(expected, found, outcome.outputs)
-    return wrong if any(c.failure for c in found) else None
-
-
-def _trouble(case: Case, trouble: Trouble, result, args: tuple, outcome: Outcome, conventions: str) -> Judged:
-    if case.raises and trouble.kind == "raised" and trouble.error == case.raises.__name__:
-        import re
-
-        as_pytorch = conventions == "pytorch" and case.convention  # its message names the label alone
-        if as_pytorch or re.search(case.says, trouble.message):
-            return Judged(result("pass", f"raised {trouble.message}"), None, args, None, outcome)
-        return Judged(
-            result("fail", f"The message should name the place; it says: {trouble.message}"), None, args, None, outcome
-        )
-    status = "fail" if trouble.kind in ("finding", "refused") else "error"
-    kind = None if trouble.kind in (*UNJUDGED, "timeout") else Quality.CORRECT
-    message = trouble.place + trouble.message
-    failed = result(status, message, details=trouble.details, kind=kind, cause=trouble.cause)
-    return Judged(failed, trouble, args, None, outcome)
 
 
 def _misdeed(outcome: Outcome) -> Fault | None:
@@ -202,33 +236,3 @@ def describe(exercise: Exercise, args: tuple) -> str:
         else:
             words.append(f"{name}: {value!r}")
     return ", ".join(words)
-
-
-def _curve(
-    exercise: Exercise, case: Case, args: tuple, expected: Expected, comparisons: list[Comparison]
-) -> Curve | None:
-    """The first output's error over the swept input, beside that of the first wild bug."""
-    if not case.swept or comparisons[0].error is None or comparisons[0].error.numel() < DRAWABLE:
-        return None
-    x = args[exercise.parameters.index(case.swept)]
-    keep = x.isfinite().flatten()
-    order = x.double().flatten()[keep].argsort()
-
-    def over_x(values: torch.Tensor) -> np.ndarray:
-        return values.double().flatten()[keep][order].numpy()
-
-    wild = None
-    if exercise.wild:
-        theirs = wild_outputs(exercise, exercise.wild[0], args)[0][0]
-        wild = over_x(
-            ulp_error(theirs, expected.values[0], expected.dtypes[0]).masked_fill(expected.allowed[0].isinf(), 0.0)
-        )
-    return Curve(
-        parameter=case.swept,
-        dtype=str(expected.dtypes[0]).removeprefix("torch."),
-        x=over_x(x),
-        ulp=over_x(comparisons[0].error),
-        wild=wild,
-        wild_name=exercise.wild[0].who if exercise.wild else "",
-        allowed=over_x(expected.allowed[0]),
-    )

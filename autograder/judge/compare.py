@@ -95,6 +95,11 @@ def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[s
     return Comparison(error=error, wrong=~right, worst=worst, failure=failure)
 
 
+def compare_all(expected: Expected, outputs: tuple, inputs: dict[str, torch.Tensor]) -> list[Comparison]:
+    """Every output of an answer. inputs: the arguments by name."""
+    return [compare(expected, index, output, inputs) for index, output in enumerate(outputs)]
+
+
 def evidence_of(expected: Expected, comparisons: list[Comparison], outputs: tuple) -> list[tuple]:
     """For each output (actual, mask of wrong elements, error in ulp, allowed in ulp): what tells one bug from
     another.

@@ -65,9 +65,8 @@ def judge_process(record: Exercise, runner: Runner) -> Judged | None:
         status, kind = ("error", None) if trouble.kind == "timeout" else ("fail", Quality.EFFICIENT)
         message = f"In a process with memory for the {most:,} bytes that are right here it fails: {trouble.message}"
         failed = CaseResult(MEMORY, status, False, message, shown, _IN_PARTS, details=trouble.details, kind=kind)
-        return Judged(failed, trouble if kind is None else None)
-    named = dict(zip(record.parameters, args, strict=False))
-    if message := fault_in(expected, outcome.outputs, named, "in a large call."):
+        return Judged(failed, trouble=trouble if kind is None else None)
+    if message := fault_in(expected, outcome.outputs, record.named(args), "in a large call."):
         return Judged(CaseResult(MEMORY, "fail", False, message, shown, kind=Quality.CORRECT))
     return None
 

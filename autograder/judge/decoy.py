@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 
 from ..exercises.record import Case
-from ..run.runner import Decoy
+from ..run.outcome import Decoy
 from ..sandbox.isolated import any_numbers
 from ..sandbox.wire import buffers
 

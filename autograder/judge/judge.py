@@ -12,7 +12,8 @@ from ..report.quality import Quality, qualities
 from ..report.report import Report
 from ..report.results import CaseResult
 from ..run.interpret import mode
-from ..run.runner import Runner, Trouble
+from ..run.outcome import Trouble
+from ..run.runner import Runner
 from ..sandbox import Isolated
 from .case import UNJUDGED, Judged, judge_case
 from .cost import MEMORY, judge_compile, judge_memory, judge_process, judge_traffic

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from ..exercises.record import Case, Exercise
 from ..report.quality import Quality
-from ..run.runner import Outcome, Runner, Trouble
+from ..run.outcome import Outcome, Trouble
+from ..run.runner import Runner
 from ..sandbox.wire.buffers import bits
-from .compare import Expected, compare, expect
+from .compare import Expected, compare, compare_all, expect
 
 _LENIENT = 4  # times the tolerance, on numbers that no later run can bring back
 _OTHER = "on other random numbers of the same shape. What it computes must follow from its inputs alone."
@@ -40,7 +41,7 @@ def unsteady(
     """
     # The order comes from the name: it goes where the answer runs, and the seed of the inputs must not.
     shuffle = zlib.crc32(case.name.encode()) if backend == "triton" else None
-    again = runner.call(args, shuffle=shuffle, **how)
+    again = runner.confirm(args, shuffle=shuffle, **how)
     if again.trouble:
         return _second_trouble(again.trouble)
     if again.findings:
@@ -55,8 +56,7 @@ def unsteady(
         return _second_trouble(in_order.trouble)
     if not _same(first, in_order):
         return Fault("The same input, given twice, gives different bits.")
-    named = dict(zip(exercise.parameters, args, strict=False))
-    comparisons = [compare(expected, i, o, named) for i, o in enumerate(again.outputs)]
+    comparisons = compare_all(expected, again.outputs, exercise.named(args))
     if any(c.complaint or c.failure for c in comparisons):
         order = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
         return Fault(order, Quality.PORTABLE)
@@ -82,7 +82,7 @@ def _foreseen_only(exercise: Exercise, case: Case, outcome: Outcome) -> str:
     if came.trouble:
         return f"On other random numbers of the same shape it fails: {came.trouble.message}"
     expected = expect(exercise, case, decoy.args)
-    return fault_in(expected, came.outputs, dict(zip(exercise.parameters, decoy.args, strict=False)), _OTHER)
+    return fault_in(expected, came.outputs, exercise.named(decoy.args), _OTHER)
 
 
 def fault_in(expected: Expected, outputs: tuple, named: dict, where: str) -> str:

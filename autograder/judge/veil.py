@@ -27,7 +27,7 @@ def veiled(exercise: Exercise, judged: Judged) -> Judged:
     elif trouble:
         trouble = replace(trouble, message=message, details="", error="", cause="")
     told = replace(result, message=message, inputs=_kinds(exercise, judged.args), details="", cause="")
-    return Judged(replace(told, failure=None, worst_ulp=None, curve=None, hidden=True), trouble)
+    return Judged(replace(told, failure=None, worst_ulp=None, curve=None, hidden=True), trouble=trouble)
 
 
 def _kinds(exercise: Exercise, args: tuple) -> str:

@@ -14,7 +14,7 @@ from ..report.results import CaseResult
 from ..run.contract import as_tuple
 from ..run.runner import Runner
 from .case import UNJUDGED, Judged
-from .compare import compare, expect
+from .compare import compare_all, expect
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 DIMENSIONS, ELEMENTS = 8, 1 << 20  # of a tensor: an input that shows a bug is small
@@ -29,7 +29,7 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
         first = _case(names[0], "error", said, record, details=outcome.trouble.details)
         first = replace(first, kind=None if outcome.trouble.kind in UNJUDGED else first.kind)
         return [
-            Judged(first, outcome.trouble),
+            Judged(first, trouble=outcome.trouble),
             *(Judged(_case(n, "not-run", "There is no input.", record)) for n in names[1:]),
         ]
     args = outcome.outputs
@@ -50,10 +50,9 @@ def _judged(record: Witness, args: tuple, names: tuple[str, str]) -> list[Judged
     case = Case("witness", lambda generator: args, record.hint)
     exercise = record.exercise
     expected = expect(exercise, case, args)
-    named = dict(zip(exercise.parameters, args, strict=False))
 
     def failures(outputs) -> list:
-        compared = (compare(expected, i, o, named) for i, o in enumerate(as_tuple(outputs)))
+        compared = compare_all(expected, as_tuple(outputs), exercise.named(args))
         return [c for c in compared if c.failure or c.complaint]
 
     right = tuple(v.to(d) for v, d in zip(expected.values, expected.dtypes, strict=True))

@@ -2,10 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from .quality import Quality
+
+Status = Literal["pass", "fail", "error", "not-run"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Curve:
 class CaseResult:
     """One case.
 
-    status: ``pass | fail | error | not-run``. bonus: a distinction, not needed to pass.
+    status: how it came out. bonus: a distinction, not needed to pass.
     hidden: an instructor's own, of which ``inputs`` are kinds without values.
     kind: the quality that a failure shows the answer to lack; None where the answer was not judged at all.
     cause: why it fails, in words that other cases that fail for this reason share; "" where the message says it.
@@ -59,7 +62,7 @@ class CaseResult:
     """
 
     name: str
-    status: str
+    status: Status
     bonus: bool
     message: str
     inputs: str

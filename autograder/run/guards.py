@@ -13,9 +13,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime.interpreter import GridExecutor
 
-from ..emulator import Emulator
-from .device import Device
 from .dynamo import lazily
+from .machine import Machine
 from .memory import Peak
 from .operators import ALLOCATE, FILL, MOVE, VIEW, base
 from .written import Written
@@ -31,7 +30,7 @@ class Refused(BaseException):
 
 @lazily
 class Watch(TorchDispatchMode):
-    """Refuses operators while an answer of ``backend`` runs, and has ``emulator`` poison what ``empty`` returns.
+    """Refuses operators while an answer of ``backend`` runs, and has ``machine`` poison what ``empty`` returns.
 
     permits: says of an operator, named with its namespace, whether a PyTorch answer may call it; any, if None.
 
@@ -43,21 +42,21 @@ class Watch(TorchDispatchMode):
         backend: str,
         refused: frozenset[str],
         allowed: frozenset[str],
-        emulator: Emulator | Device,
+        machine: Machine,
         peak: Peak | None = None,
         permits: Callable[[str], bool] | None = None,
         written: Written | None = None,
     ):
         super().__init__()
         self.peak = peak
-        self.backend, self.refused, self.allowed, self.emulator = backend, refused, allowed, emulator
+        self.backend, self.refused, self.allowed, self.machine = backend, refused, allowed, machine
         self.permits, self.written = permits, written
         self.sums: list = []  # the memory of sums that were allowed: they may be converted to the output's dtype
         self.verdict: str | None = None
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self.emulator.launching:
+        if self.machine.launching:
             return func(*args, **kwargs)
         full = func._schema.name
         name = full.split("::")[-1]
@@ -73,7 +72,7 @@ class Watch(TorchDispatchMode):
             self.peak.note(args)  # memory that no operator made: from NumPy, say
         result = func(*args, **kwargs)
         if name in ALLOCATE:
-            result = self.emulator.poison_(result)
+            result = self.machine.poison_(result)
             if self.written:
                 self.written.allocated(result)
         elif self.written:

@@ -8,14 +8,13 @@ debugger).
 import inspect
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 import torch
 
-from ..compiler import KernelLaunch
 from ..emulator import Emulator, EmulatorError, Finding
 from .answer import is_stub, trace
 from .apart import far_apart, is_apart
@@ -25,59 +24,25 @@ from .gradient import with_gradient
 from .guards import NoLaunches, Refused, Watch, WatchFunctions
 from .interpret import ensure_runnable, interpreted
 from .launches import plain_launches
+from .machine import Machine
 from .memory import Peak
 from .operators import is_permitted
+from .outcome import Decoy, Outcome, Trouble
 from .where import interrupted, line_of
 from .written import Written
 
 STUB = "not implemented yet"
 
 
-@dataclass(frozen=True)
-class Trouble:
-    """Why there is no output. kind: ``stub | refused | unloadable | finding | raised``, and of an isolated
-    answer ``crashed | timeout | memory | output``.
-    """
-
-    kind: str
-    message: str
-    details: str = ""
-    error: str = ""  # the exception's class name where kind is "raised"
-    cause: str = ""  # `Finding.cause` where kind is "finding"
-    cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
-    place: str = ""  # begins the sentence where kind is "raised": the function, and its line that failed
-
-
-@dataclass
-class Outcome:
-    """What one call did. Outputs are tensors on the CPU that nothing else holds; a witness may return numbers too."""
-
-    outputs: tuple | None = None
-    trouble: Trouble | None = None
-    mutated: tuple[str, ...] = ()  # parameters whose data changed
-    aliased: tuple[str, ...] = ()  # parameters whose memory an output shares
-    launches: tuple[KernelLaunch | str, ...] = ()  # distinct Triton launches; a sentence where one is beyond words
-    traffic: dict[str, dict[str, int]] = field(default_factory=dict)  # tensor -> {"loaded": bytes, "stored": bytes}
-    findings: tuple[Finding, ...] = ()  # faults the emulator saw; the first came first
-    hints: tuple[Finding, ...] = ()  # what may explain a wrong result, and is no fault of its own
-    peak: int = 0  # bytes: the most that tensors took at once, beside the arguments
-    looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
-    undefined: bool = False  # whether a load had masked-off lanes and no `other`
-    decoy: "tuple[Decoy, Outcome] | None" = None  # of an isolated answer: what it was called on before, and what came
-
-
-@dataclass(frozen=True)
-class Decoy:
-    """Arguments that nobody can foresee, of the same layout as those of a call. valid: whether the exercise's contract
-    covers them, so that there is a right result for them.
-    """
-
-    args: tuple
-    valid: bool
-
-
 class Runner(Protocol):
-    def call(
+    """fill: what masked-off lanes without ``other`` hold, poison where it is None. decoy: makes decoys for ``args``, on
+    which an isolated runner calls the answer, too.
+    """
+
+    def call(self, args: tuple, *, fill: float | None = None, decoy: Callable[[], Decoy] | None = None) -> Outcome:
+        """The answer, called on ``args``."""
+
+    def confirm(
         self,
         args: tuple,
         *,
@@ -85,9 +50,8 @@ class Runner(Protocol):
         fill: float | None = None,
         decoy: Callable[[], Decoy] | None = None,
     ) -> Outcome:
-        """Call the answer once. ``shuffle`` seeds another order of the programs of every launch; ``fill`` is what
-        masked-off lanes without ``other`` hold, poison where it is None. An isolated runner makes decoys for ``args``
-        with ``decoy``, and calls the answer on them, too.
+        """The same again, after `call` on these very ``args``: whether the answer keeps nothing from call to call.
+        shuffle: seeds another order of the programs of every launch.
         """
 
 
@@ -97,7 +61,10 @@ class Unloadable:
     def __init__(self, trouble: Trouble):
         self.trouble = trouble
 
-    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
+    def call(self, args: tuple, *, fill: float | None = None, decoy=None) -> Outcome:
+        return Outcome(trouble=self.trouble)
+
+    def confirm(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
         return Outcome(trouble=self.trouble)
 
 
@@ -119,48 +86,55 @@ class InProcess:
         self.answer = inspect.unwrap(function)
         self.function = with_gradient(contract, function)
 
-    def call(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
+    def call(self, args: tuple, *, fill: float | None = None, decoy=None) -> Outcome:
+        return self.once(args, fill=fill)
+
+    def confirm(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
+        return self.once(args, shuffle=shuffle, fill=fill)
+
+    def once(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
+        """One call, in a grid that is ordered by the seed ``shuffle``."""
         on_device = self.backend == "triton" and not interpreted()
-        emulator = Emulator(shuffle=shuffle, fill=fill) if interpreted() else Device()
+        machine = Emulator(shuffle=shuffle, fill=fill) if interpreted() else Device()
         given = list(zip(self.contract.parameters, args, strict=False))
         tensors = {name: a for name, a in given if isinstance(a, torch.Tensor)}
-        copies = {name: emulator.put(name, a) if on_device else self.copy(a) for name, a in tensors.items()}
+        copies = {name: machine.put(name, a) if on_device else self.copy(a) for name, a in tensors.items()}
         mine = [copies.get(name, a) for name, a in given]
         peak = Peak()
         for copy in copies.values():
             peak.exclude(copy)
         written = Written() if self.backend == "torch" else None  # a kernel's stores the emulator sees by itself
-        result, trouble = self._watched(mine, emulator, peak, written)
-        outcome = Outcome(trouble=trouble or self._complaint(result, args, emulator), traffic=emulator.traffic)
-        outcome.peak, outcome.looser, outcome.undefined = peak.most, emulator.looser, emulator.undefined
-        outcome.launches = plain_launches(emulator.launches) if interpreted() else ()
-        outcome.hints = tuple(emulator.hints)
+        result, trouble = self._watched(mine, machine, peak, written)
+        outcome = Outcome(trouble=trouble or self._complaint(result, args, machine), traffic=machine.traffic)
+        outcome.peak, outcome.looser, outcome.undefined = peak.most, machine.looser, machine.undefined
+        outcome.launches = plain_launches(machine.launches) if interpreted() else ()
+        outcome.hints = tuple(machine.hints)
         if outcome.trouble is None:
             outputs = as_tuple(result)
-            outcome.findings = self._findings(outputs, emulator, written)
+            outcome.findings = self._findings(outputs, machine, written)
             outcome.outputs = tuple(o.detach().cpu().clone() if isinstance(o, torch.Tensor) else o for o in outputs)
             outcome.mutated = tuple(name for name, a in tensors.items() if not unchanged(a, copies[name]))
             outcome.aliased = tuple(n for n, m in copies.items() if any(shares_memory(m, o) for o in outputs))
         return outcome
 
-    def _findings(self, outputs: tuple, emulator: Emulator | Device, written: Written | None) -> tuple[Finding, ...]:
+    def _findings(self, outputs: tuple, machine: Machine, written: Written | None) -> tuple[Finding, ...]:
         """What the emulator saw go wrong, then the outputs' elements that nobody wrote."""
         named = zip(outputs, self.contract.outputs, strict=False)  # a witness may leave out what has a default
         flags = written.elements if written else lambda output: None
-        unwritten = [emulator.unwritten(o, name, flags(o)) for o, name in named if isinstance(o, torch.Tensor)]
-        return (*emulator.findings, *filter(None, unwritten))
+        unwritten = [machine.unwritten(o, name, flags(o)) for o, name in named if isinstance(o, torch.Tensor)]
+        return (*machine.findings, *filter(None, unwritten))
 
-    def _watched(self, args: list, emulator: Emulator | Device, peak: Peak, written: Written | None):
-        """(result, trouble) of one call under the eyes of the emulator and of `method`."""
+    def _watched(self, args: list, machine: Machine, peak: Peak, written: Written | None):
+        """(result, trouble) of one call under the eyes of the machine and of `guards`."""
         contract, allowed = self.contract, self.contract.allowed
         if "labels" in contract.parameters:
             allowed |= {"_local_scalar_dense"}  # a flag for a bad label has to be read, and reading computes nothing
         permits = None if contract.witness else partial(is_permitted, gradients=bool(contract.gradient_of))
-        watch = Watch(self.backend, contract.refused, allowed, emulator, peak, permits, written)
+        watch = Watch(self.backend, contract.refused, allowed, machine, peak, permits, written)
         functions = WatchFunctions(contract.refused, self.backend == "torch" and contract.counted)
         launches = NoLaunches(contract.name)
         # The emulator changes Triton in a hundred places. A PyTorch answer needs none of them.
-        around = launches if self.backend == "torch" and interpreted() else emulator
+        around = launches if self.backend == "torch" and interpreted() else machine
         result = trouble = None
         with around, np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -183,24 +157,24 @@ class InProcess:
         verdict = launches.verdict or watch.verdict or functions.verdict
         if verdict:  # also where the answer caught the refusal and went on
             trouble = Trouble("refused", verdict)
-            if self.backend == "triton" and not emulator.launches:
+            if self.backend == "triton" and not machine.launches:
                 trouble = Trouble(
                     "refused", f"{verdict} (If this is the PyTorch answer, run the Triton answer's cell again.)"
                 )
         return result, trouble
 
-    def _complaint(self, result, args: tuple, emulator: Emulator | Device) -> Trouble | None:
+    def _complaint(self, result, args: tuple, machine: Machine) -> Trouble | None:
         """What is wrong with the result before any value is looked at."""
         name, names, fewest = self.contract.name, self.contract.outputs, self.contract.fewest
         if result is None and is_stub(self.answer):
             return Trouble("stub", STUB)
         if result is None:
             return Trouble("raised", f"`{name}` returns nothing (None). Does every way through it end with `return`?")
-        if emulator.launches and self.backend == "torch":
+        if machine.launches and self.backend == "torch":
             return Trouble("refused", f"This `{name}` launches a Triton kernel; run the PyTorch answer's cell again.")
         # Where one input is empty there may be nothing to launch: no rows, and weights that wait for them.
         work = all(a.numel() for a in args if isinstance(a, torch.Tensor))
-        if work and not emulator.launches and self.backend == "triton":
+        if work and not machine.launches and self.backend == "triton":
             return Trouble(
                 "refused", f"This `{name}` launches no Triton kernel; run the Triton answer's cell again, or write one."
             )

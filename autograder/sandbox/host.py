@@ -111,7 +111,7 @@ class Host:
 
     def _run(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Ended:
         wanted = {"seconds": task.calls * limits.seconds, "memory": limits.memory}
-        wanted |= {"shared": task.shared, "addresses": task.addresses}
+        wanted |= {"shared": task.shared, "addresses": task.addresses, "modules": task.modules}
         with contextlib.ExitStack() as open_ends:
             prints, their_prints = _pipe(open_ends)
             status, their_status = _pipe(open_ends)

@@ -9,6 +9,7 @@ process is dead.
 
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ import torch
 
 from ..run.answer import Answer
 from ..run.contract import Contract
-from ..run.runner import Decoy, Outcome, Trouble
+from ..run.outcome import Decoy, Outcome, Trouble
 from . import kernels, outcomes
 from .answers import Worker
 from .compiler import Compiler
@@ -29,6 +30,10 @@ from .wire.buffers import Layout, Shared
 from .worker.confine import SLACK
 
 _ROOM = 1 << 20  # bytes for outputs of a size nobody expects, so that a wrong shape can be named
+# PyTorch's compiler takes longer to import than all other work of a worker. Answers whose text has one of these words
+# may reach it, directly or as `torch.func` does; any other that does imports it in its own processes, in its own time.
+_COMPILER = "torch._dynamo"
+_REACHES_IT = re.compile(r"compil|dynamo|functorch|\bfunc\b|jvp|checkpoint|optim|profiler|library|graph|dispatch", re.I)
 _LOST = "The process that runs the answers ended during the call."
 
 
@@ -61,6 +66,7 @@ class Isolated:
         self._worker = worker or self._own
         self._text = kernels.text_of(answer)
         self._job = {"mode": "answer", "answer": self._code()}
+        self._modules = (_COMPILER,) if _REACHES_IT.search(answer.setup + answer.text) else ()
         self._proof = Proof(self._ask, self._job, self._text, contract.allowed, limits.memory)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._shapes: dict[str, list[Layout]] = {}
@@ -80,7 +86,17 @@ class Isolated:
         """Compiles what the answer launches, on the rung that the answer runs on."""
         return self._worker.compiler
 
-    def call(
+    def call(self, args: tuple, *, fill: float | None = None, decoy: Callable[[], Decoy] | None = None) -> Outcome:
+        """See `Runner.call`. Troubles beside an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
+
+        Calls are made in a process that has called the answer on a decoy, but for the very first one. Where ``decoy``
+        is left out, it is any numbers of the same layout. What came for a decoy is in the outcome of the call or of its
+        confirmation.
+        """
+        self._last = self._called(args, None, decoy or (lambda: any_numbers(args)), fill)
+        return self._last.first
+
+    def confirm(
         self,
         args: tuple,
         *,
@@ -88,18 +104,14 @@ class Isolated:
         fill: float | None = None,
         decoy: Callable[[], Decoy] | None = None,
     ) -> Outcome:
-        """See `Runner.call`. Troubles beside an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
+        """See `Runner.confirm`: of a Triton answer whose programs are to run in another order the proof that its
+        kernels alone, called without the rest of it (see `replay`), give what it gave; otherwise another call.
 
-        Calls are made in a process that has called the answer on a decoy, but for the very first one. A second call
-        with the same arguments is a proof: of a Triton answer the kernels alone are called (see `replay`), and must
-        give what the answer gave. What came for a decoy is in the outcome of the first or of the second call. Where
-        ``decoy`` is left out, it is any numbers of the same layout.
+        Raises ValueError where the last call was not on these arguments.
         """
-        decoy = decoy or (lambda: any_numbers(args))
-        known = self._last
+        decoy, known = decoy or (lambda: any_numbers(args)), self._last
         if known is None or known.args is not args or known.fill != fill:
-            self._last = self._called(args, shuffle, decoy, fill)
-            return self._last.first
+            raise ValueError("confirm repeats the last call: it takes the same arguments")
         if self.backend == "triton" and shuffle is not None and known.first.outputs is not None:
             return self._proof.of(known, shuffle, decoy)
         if known.second is None:
@@ -192,9 +204,8 @@ class Isolated:
 
             try:
                 shared, addresses = inputs.nbytes + outputs.nbytes, sum(one.addresses for one in layouts)
-                ended = self._run(
-                    job, inputs, outputs, Task(job["steps"], len(calls), between, shared, addresses), limits
-                )
+                task = Task(job["steps"], len(calls), between, shared, addresses, self._modules)
+                ended = self._run(job, inputs, outputs, task, limits)
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
             found = outcomes.of(ended, rooms, outputs, self.contract, limits, self._text, self._loading(ended, job))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import torch
 
 from ..run.contract import Contract
-from ..run.runner import Outcome, Trouble
+from ..run.outcome import Outcome, Trouble
 from . import status
 from .status import Described, Garbled, Status, clean
 from .watch import Broken, Ended, Limits

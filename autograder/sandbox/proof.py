@@ -10,7 +10,7 @@ import torch
 
 from ..compiler import KernelLaunch
 from ..run.operators import ALLOCATE, FILL, MOVE, VIEW
-from ..run.runner import Decoy, Outcome, Trouble
+from ..run.outcome import Decoy, Outcome, Trouble
 from . import kernels
 from .status import Status, clean
 from .wire import buffers, plan

@@ -10,16 +10,17 @@ import math
 import re
 import unicodedata
 from dataclasses import dataclass, field
+from typing import get_args
 
 import torch
 
 from ..compiler import KernelLaunch
 from ..emulator import KINDS as FINDINGS
 from ..emulator import Finding
-from ..run.runner import Trouble
+from ..run.outcome import Own, Trouble
 from .wire.buffers import DTYPES
 
-KINDS = frozenset({"stub", "refused", "unloadable", "finding", "raised"})
+KINDS = frozenset(get_args(Own))
 SENTENCE, DETAILS = 2_000, 8_000  # characters
 MANY = 64
 _LAUNCHES = 512  # distinct ones in one call; more are refused, not left out: the last might be the one that counts

@@ -120,6 +120,9 @@ class _Listener:
     def call(self, args, **more):
         return self._heard(self.runner.call(args, **more))
 
+    def confirm(self, args, **more):
+        return self._heard(self.runner.confirm(args, **more))
+
     def within(self, *large):
         return self._heard(self.runner.within(*large))
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import torch
 
 from ..record import Case
+from .common import AGAIN, KEEP_NOTHING
 from .elementwise import normal
 
 # (generator, q, k, v, key_lengths, causal, scale) -> the arguments of the exercise
 Arguments = Callable[..., tuple]
-HALVES = (torch.float16, torch.bfloat16)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ STRIDES = "Each of q, k and v has four strides of its own; nothing says that the
 
 ROWS = (
     ("ordinary values", Batch(), "Begin here: 12 queries, 20 keys, and every query sees every key."),
-    ("the same shape again", Batch(), "Other values of a shape seen before. Compute them; keep nothing."),
+    (AGAIN, Batch(), KEEP_NOTHING),
     ("key lengths", Batch(b=4, h=1, n=70, lengths=(70, 33, 20, 1)), LENGTH),
     ("lengths around a block", Batch(b=5, h=1, m=5, n=130, lengths=(63, 64, 65, 127, 129)), LENGTH),
     ("a sequence without keys", Batch(b=3, lengths=(20, 0, 7)), NOBODY),

@@ -16,7 +16,8 @@ from ...compiler.extract import ADVICE
 from ...emulator import Finding
 from ...run.answer import Answer, AnswerError, AnswerRefused, Cell, load, trace
 from ...run.contract import Contract, as_tuple
-from ...run.runner import InProcess, Outcome, Trouble, shares_memory
+from ...run.outcome import Outcome, Trouble
+from ...run.runner import InProcess, shares_memory
 from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
 from .absent import leave_out_drawing
 from .closed import Closures
@@ -85,7 +86,7 @@ def _one(call: dict, function, contract: Contract, backend: str, inputs: mmap.mm
         args = _arguments(call["args"], inputs)
         kind = Recorded if recorder else InProcess
         runner = kind(recorder or function, contract, backend, copy=lambda tensor: tensor)  # they are its own
-        outcome = runner.call(args, shuffle=call["shuffle"], fill=call["fill"])
+        outcome = runner.once(args, shuffle=call["shuffle"], fill=call["fill"])
         said = _said(outcome)
         if outcome.outputs is not None and call["room"]:
             said["outputs"] = _deliver(outcome.outputs, outputs, *call["room"])

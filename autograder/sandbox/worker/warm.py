@@ -33,7 +33,7 @@ def up() -> None:
     """Raises RuntimeError where the machine cannot run the simplest kernel: no answer would work either."""
     contract = Contract("double", ("x",), ("y",), 1)
     function = load(Answer("double", (Cell("warm", _KERNEL),)))
-    outcome = InProcess(function, contract, "triton").call((torch.ones(100),), shuffle=1)
+    outcome = InProcess(function, contract, "triton").once((torch.ones(100),), shuffle=1)
     recorder = Recorder(function)
     Recorded(recorder, contract, "triton").call((torch.ones(100),))
     if outcome.trouble or outcome.findings or recorder.plan is None:

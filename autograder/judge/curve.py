@@ -1,0 +1,44 @@
+"""The error of an elementwise case over its input, for the picture."""
+
+import numpy as np
+import torch
+
+from ..exercises.record import Case, Exercise
+from ..report.results import Curve
+from ..ulp import ulp_error
+from .compare import Comparison, Expected
+from .fingerprint import wild_outputs
+
+DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
+
+
+def curve_of(
+    exercise: Exercise, case: Case, args: tuple, expected: Expected, comparisons: list[Comparison]
+) -> Curve | None:
+    """The first output's error over the swept input, beside that of the first wild bug; None where nothing is swept, or
+    too little to draw.
+    """
+    if not case.swept or comparisons[0].error is None or comparisons[0].error.numel() < DRAWABLE:
+        return None
+    x = args[exercise.parameters.index(case.swept)]
+    keep = x.isfinite().flatten()
+    order = x.double().flatten()[keep].argsort()
+
+    def over_x(values: torch.Tensor) -> np.ndarray:
+        return values.double().flatten()[keep][order].numpy()
+
+    wild = None
+    if exercise.wild:
+        theirs = wild_outputs(exercise, exercise.wild[0], args)[0][0]
+        wild = over_x(
+            ulp_error(theirs, expected.values[0], expected.dtypes[0]).masked_fill(expected.allowed[0].isinf(), 0.0)
+        )
+    return Curve(
+        parameter=case.swept,
+        dtype=str(expected.dtypes[0]).removeprefix("torch."),
+        x=over_x(x),
+        ulp=over_x(comparisons[0].error),
+        wild=wild,
+        wild_name=exercise.wild[0].who if exercise.wild else "",
+        allowed=over_x(expected.allowed[0]),
+    )

@@ -1,0 +1,51 @@
+"""What came of one call of an answer, as data."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..compiler import KernelLaunch
+from ..emulator import Finding
+
+Own = Literal["stub", "refused", "unloadable", "finding", "raised"]  # troubles of the answer's own
+Kind = Literal[Own, "crashed", "timeout", "memory", "output"]  # and those of the process of an isolated one
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why there is no output."""
+
+    kind: Kind
+    message: str
+    details: str = ""
+    error: str = ""  # the exception's class name where kind is "raised"
+    cause: str = ""  # `Finding.cause` where kind is "finding"
+    cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
+    place: str = ""  # begins the sentence where kind is "raised": the function, and its line that failed
+
+
+@dataclass
+class Outcome:
+    """What one call did. Outputs are tensors on the CPU that nothing else holds; a witness may return numbers too."""
+
+    outputs: tuple | None = None
+    trouble: Trouble | None = None
+    mutated: tuple[str, ...] = ()  # parameters whose data changed
+    aliased: tuple[str, ...] = ()  # parameters whose memory an output shares
+    launches: tuple[KernelLaunch | str, ...] = ()  # distinct Triton launches; a sentence where one is beyond words
+    traffic: dict[str, dict[str, int]] = field(default_factory=dict)  # tensor -> {"loaded": bytes, "stored": bytes}
+    findings: tuple[Finding, ...] = ()  # faults the emulator saw; the first came first
+    hints: tuple[Finding, ...] = ()  # what may explain a wrong result, and is no fault of its own
+    peak: int = 0  # bytes: the most that tensors took at once, beside the arguments
+    looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
+    undefined: bool = False  # whether a load had masked-off lanes and no `other`
+    decoy: "tuple[Decoy, Outcome] | None" = None  # of an isolated answer: what it was called on before, and what came
+
+
+@dataclass(frozen=True)
+class Decoy:
+    """Arguments that nobody can foresee, of the same layout as those of a call. valid: whether the exercise's contract
+    covers them, so that there is a right result for them.
+    """
+
+    args: tuple
+    valid: bool
