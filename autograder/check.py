@@ -1,22 +1,19 @@
-"""The check: one engine for the notebook cell, the grader and pytest."""
+"""The check: one engine for the notebook cell, the grader and pytest. Each function imports what it needs when it is
+called, PyTorch and Triton among it.
+"""
 
 import os
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from .exercises import find
-from .exercises.record import Case, Exercise, Witness
-from .judge.judge import judge
-from .judge.side_by_side import beside, emulated
-from .report.progress import Progress
 from .report.quality import Quality
-from .report.report import Report
-from .run.answer import Answer, AnswerError, AnswerRefused, load
-from .run.outcome import Trouble
-from .run.printing import few_lines
-from .run.runner import InProcess, Unloadable
 from .run.session import left_over, remember
-from .run.where import Interrupted, interrupted
-from .sandbox import Budget, Isolated, Limits, Worker
+
+if TYPE_CHECKING:
+    from .exercises.record import Case, Exercise, Witness
+    from .report.report import Report
+    from .run.answer import Answer
+    from .sandbox import Budget, Limits, Worker
 
 remember()
 
@@ -30,7 +27,7 @@ def check(
     compiler: bool = True,
     require: Iterable[str] = tuple(Quality),
     conventions: str = "course",
-) -> Report:
+) -> "Report":
     """Checks ``function`` as an answer to ``exercise`` and says what it found.
 
     exercise: a name of ``graded-kernels list``. backend: ``"torch"`` or ``"triton"``; where it is left out, the one
@@ -44,6 +41,14 @@ def check(
     a backend the exercise does not have, and RuntimeError where Triton kernels can run in no way. Where nbgrader itself
     runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for success.
     """
+    from .exercises import find
+    from .judge.judge import judge
+    from .judge.side_by_side import beside, emulated
+    from .report.progress import Progress
+    from .run.printing import few_lines
+    from .run.runner import InProcess, Trouble, Unloadable
+    from .run.where import Interrupted, interrupted
+
     record = find(exercise)
     backend = choose_backend(record, backend, function)
     how = {"seed": seed, "compiler": compiler, "require": require, "conventions": conventions}
@@ -64,24 +69,30 @@ def check(
 
 
 def check_answer(
-    answer: Answer,
+    answer: "Answer",
     backend: str,
     *,
     seed: int = 0,
     compiler: bool = True,
-    worker: Worker | None = None,
-    limits: Limits | None = None,
-    notebook: Budget | None = None,
-    cases: tuple[Case, ...] = (),
+    worker: "Worker | None" = None,
+    limits: "Limits | None" = None,
+    notebook: "Budget | None" = None,
+    cases: "tuple[Case, ...]" = (),
     require: Iterable[str] = tuple(Quality),
     conventions: str = "course",
-) -> Report:
+) -> "Report":
     """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
 
     worker: runs the answer apart from this process, within ``limits`` and what is left of the ``notebook``'s budget;
     without one it runs here. cases: an instructor's own (`hidden`), after those of the exercise. require, conventions:
     as `check` has them.
     """
+    from .exercises import find
+    from .judge.judge import judge
+    from .run.answer import AnswerError, AnswerRefused, load
+    from .run.runner import InProcess, Trouble, Unloadable
+    from .sandbox import Isolated, Limits
+
     how = {"seed": seed, "compiler": compiler, "require": require, "conventions": conventions}
     record = find(answer.exercise)
     record = record.with_cases(cases) if cases else record
@@ -99,7 +110,7 @@ def check_answer(
     return judge(record, backend, runner, **how)
 
 
-def choose_backend(record: Exercise | Witness, backend: str | None, function) -> str:
+def choose_backend(record: "Exercise | Witness", backend: str | None, function) -> str:
     if backend is None:
         if len(record.backends) == 1:
             return record.backends[0]

@@ -1,6 +1,7 @@
 """The command line: ``graded-kernels list | check | cases | doctor``. Exit status: 0 passed, 1 not, 2 wrong usage."""
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from .report.report import Report
     from .run.answer import Answer
+    from .sandbox import Worker
 
 PASSED, NOT_PASSED, USAGE = 0, 1, 2
 
@@ -135,20 +137,38 @@ def run_list(options: argparse.Namespace) -> int:
 
 
 def run_check(options: argparse.Namespace) -> int:
+    with contextlib.nullcontext() if options.in_process else started() as worker:
+        answer, backend = wanted(options)
+        stdout = keep_stdout()
+        limits = {"seconds": options.seconds, "total_seconds": options.total_seconds}
+        limits = {name: value for name, value in limits.items() if value}
+        how = {"conventions": options.conventions} | ({"require": options.only} if options.only else {})
+        report = report_on(answer, backend, options.in_process, limits, options.seed, how, worker)
     from .report import terminal as text
 
-    answer, backend = wanted(options)
-    stdout = keep_stdout()
-    limits = {"seconds": options.seconds, "total_seconds": options.total_seconds}
-    limits = {name: value for name, value in limits.items() if value}
-    how = {"conventions": options.conventions} | ({"require": options.only} if options.only else {})
-    report = report_on(answer, backend, options.in_process, limits, options.seed, how)
     if options.json:
         shown = json.dumps(report.to_dict(), indent=2, allow_nan=False)
     else:
         shown = text.render(report, color=text.wants_color(stdout))
     print(shown, file=stdout, flush=True)
     return PASSED if report.passed else NOT_PASSED
+
+
+def started() -> "Worker":
+    """A worker, which makes its imports while this process makes its own. Raises UsageError where there can be none."""
+    from .sandbox import SandboxError, Worker
+
+    try:
+        worker = Worker()
+        worker.start()
+    except SandboxError as reason:
+        raise not_isolated(reason) from None
+    return worker
+
+
+def not_isolated(reason: Exception) -> UsageError:
+    cure = "Run `graded-kernels doctor`. To call code that you trust in this process instead: --in-process"
+    return UsageError(f"the answer was not checked, for it cannot be isolated: {reason}\n{cure}")
 
 
 def run_cases(options: argparse.Namespace) -> int:
@@ -205,13 +225,20 @@ def likely_backend(backends: tuple[str, ...], source: str) -> str:
 
 
 def report_on(
-    answer: "Answer", backend: str, in_process: bool, limits: dict[str, float], seed: int | None, how: dict
+    answer: "Answer",
+    backend: str,
+    in_process: bool,
+    limits: dict[str, float],
+    seed: int | None,
+    how: dict,
+    worker: "Worker | None" = None,
 ) -> "Report":
     """The report on an answer that runs in a worker of its own, or here where that is asked for.
 
     limits: of `Limits`, where they are not the usual ones; they hold in a worker only. Without a seed the worker's
     inputs are new at every run, so that no answer knows them, and the report says which seed makes them again. Here,
-    where somebody looks for a mistake, they are always the same. how: other options of `check.judge`.
+    where somebody looks for a mistake, they are always the same. how: other options of `check.judge`. worker: one that
+    is there already.
 
     Raises UsageError where it cannot be isolated: an answer that makes isolation fail must not run unprotected.
     """
@@ -223,11 +250,12 @@ def report_on(
         return report_on_here(answer, backend, how | {"seed": seed or 0})
     record = find(answer.exercise)
     try:
-        with Isolated(answer, record.contract, backend, results=record.results, limits=Limits(**limits)) as runner:
+        with Isolated(
+            answer, record.contract, backend, results=record.results, worker=worker, limits=Limits(**limits)
+        ) as runner:
             report = judge(record, backend, runner, seed=secrets.randbits(31) if seed is None else seed, **how)
     except SandboxError as reason:
-        cure = "Run `graded-kernels doctor`. To call code that you trust in this process instead: --in-process"
-        raise UsageError(f"the answer was not checked, for it cannot be isolated: {reason}\n{cure}") from None
+        raise not_isolated(reason) from None
     if runner.printed:
         print(runner.printed, file=sys.stderr)
     return report

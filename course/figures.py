@@ -60,12 +60,24 @@ def axes(x_label: str, y_label: str, title: str, *, y: tuple[float, float], heig
 
 
 def curve(
-    ax: Axes, x, y, label: str, color: str, *, at: float, above: bool = True, style: str = "-", width: float = 1.8
+    ax: Axes,
+    x,
+    y,
+    label: str,
+    color: str,
+    *,
+    at: float,
+    above: bool = True,
+    align: str = "center",
+    style: str = "-",
+    width: float = 1.8,
 ) -> None:
-    """A line, with its label beside the point whose x is nearest to ``at``."""
+    """A line, with its label above or below the point whose x is nearest to ``at``. Beside a steep line there is room
+    where the label ends at the point (align ``"right"``) or begins there (``"left"``).
+    """
     x, y = _numbers(x), _numbers(y)
     ax.plot(x, y, style, color=color, linewidth=width, markersize=4)
-    _label(ax, x, y, label, color, at, above)
+    _label(ax, x, y, label, color, at, above, align)
 
 
 def hole(ax: Axes, x: float, y: float, color: str) -> None:
@@ -122,7 +134,7 @@ def online_softmax(scores, block: int, *, guard: bool) -> None:
             keep = np.exp(top - shift)
             top, total = new, total * keep + np.exp(part - shift).sum()
         _online_block(ax, start, part, top, floor)
-        text = f"max {top:.1f}\nfactor {keep:.2f}\nsum {total:.2f}"
+        text = f"max {top:.1f}\nfactor {keep:.2f}\nsum {total:.2f}".replace("nan", "NaN")
         colour = WRONG if np.isnan(total) else INK
         ax.text(middle, floor - 0.3, text.replace("-inf", "−∞"), ha="center", va="top", color=colour, fontsize=9)
     ax.set(xticks=range(len(scores)), xlim=(-0.6, len(scores) - 0.4))
@@ -172,14 +184,16 @@ def drawing(name: str) -> SVG:
     return SVG(filename=str(Path(__file__).parent / "images" / f"{name}.svg"))
 
 
-def _label(ax: Axes, x: np.ndarray, y: np.ndarray, label: str, color: str, at: float, above: bool) -> None:
+def _label(
+    ax: Axes, x: np.ndarray, y: np.ndarray, label: str, color: str, at: float, above: bool, align: str = "center"
+) -> None:
     nearest = int(np.nanargmin(np.where(np.isfinite(y), np.abs(x - at), np.nan)))
     ax.annotate(
         label,
         (x[nearest], y[nearest]),
         xytext=(0, 7 if above else -7),
         textcoords="offset points",
-        ha="center",
+        ha=align,
         va="bottom" if above else "top",
         color=color,
         fontweight="bold",

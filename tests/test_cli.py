@@ -11,6 +11,7 @@ import pytest
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.run.answer import load, read_file
+from graded_kernels.autograder.run.interpret import has_gpu
 from graded_kernels.solutions import silu as right
 
 CANDLE = """
@@ -263,3 +264,19 @@ def test_a_limit_that_is_no_time_is_wrong_usage(answer, capsys, number):
     with pytest.raises(SystemExit) as ended:
         cli.main(["check", "silu_backward", str(answer(CANDLE)), f"--seconds={number}"])
     assert ended.value.code == 2 and f"'{number}' is not a number of seconds above 0" in capsys.readouterr().err
+
+
+def test_the_door_opens_without_pytorch_and_still_asks_for_the_interpreter():
+    if has_gpu():
+        pytest.skip("not run: where there is a GPU, PyTorch is asked about it first")
+    code = """if True:
+        import os, sys
+        from graded_kernels.autograder import cli, sandbox
+        sandbox.Worker, cli.parser()
+        print({"torch", "triton", "numpy", "matplotlib"} & set(sys.modules), os.environ["TRITON_INTERPRET"])
+        from graded_kernels.autograder import EXERCISES, Emulator, Peak, Report, check, ulp_error, ulp_size
+        print(check.__name__, Report.__name__, "silu_forward" in EXERCISES)
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900, env=environment)
+    assert child.stdout.splitlines() == ["set() 1", "check Report True"], child.stdout + child.stderr

@@ -11,6 +11,7 @@ import triton
 import triton.language as tl
 from both_ways import assert_same
 from graded_kernels.autograder.emulator import Emulator, EmulatorError
+from triton.runtime import interpreter
 
 SHUFFLES = pytest.mark.parametrize("shuffle", [None, 1], ids=["in order", "shuffled"])
 
@@ -149,3 +150,50 @@ def test_distinct_addresses_are_counted_by_program(form):
         addresses_kernel[(30,)](index, torch.arange(64.0), y, 11, FORM=form, BLOCK=16)
 
     assert assert_same(program) == []
+
+
+@triton.jit
+def mixed_kernel(x_ptr, y_ptr, rows, wide, BLOCK: tl.constexpr):
+    """Operands of two ranks, two integer types, pointers, bits, numbers on both sides, and `-0.0`."""
+    own = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    lines = own * rows + tl.arange(0, 4)
+    at = lines.to(tl.int64)[:, None] * wide + cols[None, :]
+    inside = ((lines < 6)[:, None] & (cols < wide)[None, :]) | (at == 0)
+    x = tl.load(x_ptr + at, mask=inside, other=-1.0)
+    weight = 1 - 0.5 * x + own * cols / 2 + (x > own)
+    weight = weight * x[None, :, :, None].reshape(4, BLOCK) + (-0.0)
+    tl.store(y_ptr + (at + (own - own)), weight / (cols + 1.5), mask=inside & (at >= 0))
+
+
+def mixed():
+    x = torch.randn(8, 5, generator=torch.Generator().manual_seed(0))
+    y = torch.empty(8, 5)
+    mixed_kernel[(2,)](x, y, 4, 5, BLOCK=8)
+    return y[:6]
+
+
+@SHUFFLES
+def test_operands_of_two_shapes_and_types(shuffle):
+    assert assert_same(mixed, shuffle) == []
+
+
+@triton.jit
+def indexed_kernel(x_ptr, y_ptr, stride, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK).to(tl.int64)[:, None] * stride + tl.arange(0, BLOCK)[None, :]
+    tl.store(y_ptr + at, tl.load(x_ptr + at), mask=(tl.arange(0, BLOCK) < 8)[:, None] & (at >= 0))
+
+
+def test_addresses_and_masks_take_the_short_way(monkeypatch):
+    """Nearly all operations of a kernel on matrices are these: Triton's language layer is asked for none of them."""
+    asked = []
+    for name in ("binary_op_type_checking_impl", "expand_dims"):
+        slow = getattr(type(interpreter.interpreter_semantic), name)
+        monkeypatch.setattr(
+            type(interpreter.interpreter_semantic), name, lambda *a, s=slow, n=name, **k: asked.append(n) or s(*a, **k)
+        )
+    x, y = torch.randn(16, 16), torch.zeros(16, 16)
+    with Emulator() as emulator:
+        indexed_kernel[(1,)](x, y, 16, BLOCK=16)
+    assert not emulator.fallbacks and y[:8].equal(x[:8]) and not y[8:].any()
+    assert asked == []

@@ -54,6 +54,7 @@ def test_another_program_is_not(old, new):
 def test_nor_a_short_answer_or_none():
     short = "def f(x):\n    y = x + 1\n    return y"
     assert not is_published(short, short)
+    assert not is_published(f"{OURS}\nDEEP = {' + '.join(['1'] * 2000)}", OURS)
     assert not is_published("def silu_backward(dy, x):\n    ...", OURS) and not is_published("def broken(:", OURS)
     assert not is_published(OURS, "")
 

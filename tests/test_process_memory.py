@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from answers import answer
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.cost import judge_process
 from graded_kernels.autograder.judge.judge import arguments
@@ -19,7 +20,7 @@ def by_name(record):
 
 
 def test_some_exercise_is_held_to_its_memory():
-    assert "linear_cross_entropy" in map(by_name, RECORDS)
+    assert {"linear_cross_entropy", "attention_forward", "attention_backward"} <= set(map(by_name, RECORDS))
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=by_name)
@@ -59,3 +60,45 @@ def linear_cross_entropy(hidden, weight, labels):
         held = judge_process(record, runner)
     assert held.result.status == "fail" and held.result.kind is Quality.CORRECT
     assert held.result.message == "loss is wrong in 1 of 1 elements in a large call."
+
+
+ALL_SCORES = {
+    "attention_forward": """
+import torch
+
+
+def attention_forward(q, k, v, key_lengths=None, causal=False, scale=None):
+    s = (q @ k.mT) * q.shape[-1] ** -0.5
+    top = s.amax(-1, keepdim=True)
+    p = (s - top).exp()
+    total = p.sum(-1, keepdim=True)
+    return (p / total) @ v, (top + total.log()).squeeze(-1)
+""",
+    "attention_backward": """
+import torch
+
+
+def attention_backward(do, q, k, v, o, lse, key_lengths=None, causal=False, scale=None):
+    scale = q.shape[-1] ** -0.5
+    p = ((q @ k.mT) * scale - lse.unsqueeze(-1)).exp()
+    ds = p * (do @ v.mT - (do * o).sum(-1, keepdim=True))
+    return ds @ k * scale, ds.mT @ q * scale, p.mT @ do
+""",
+}
+
+
+@pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+@pytest.mark.parametrize("name", ALL_SCORES)
+def test_attention_holds_no_score_matrix(name):
+    """Our own answer has room enough; one that computes right and holds all scores has not."""
+    record = EXERCISES[name]
+    formula = Answer(name, (Cell("cell", ALL_SCORES[name]),))
+    found = []
+    with Worker() as worker:
+        for code in (answer(name, "torch"), formula):
+            with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
+                found.append(judge_process(record, runner))
+    ours, held = found
+    assert ours is None
+    assert held.result.status == "fail" and held.result.kind is Quality.EFFICIENT
+    assert "memory" in held.result.message

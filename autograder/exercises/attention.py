@@ -5,9 +5,10 @@ base (flashinfer#2113, sglang#33064).
 import torch
 
 from ...kernels.wild import attention as wild
-from .cases.attention import attention_cases
+from .cases.attention import attention_cases, many_queries
+from .cases.common import EPS
 from .cases.elementwise import gradient
-from .cases.rows import EPS, floors
+from .cases.rows import floors
 from .record import Case, Exercise, Output, Tolerance, WildBug
 
 
@@ -231,6 +232,7 @@ attention_forward = Exercise(
     least_bytes=forward_bytes,
     traffic=2.0,
     most_bytes=lambda q, k, *rest: one_score_matrix(q, k),
+    large=many_queries(forward_arguments, (0,), (0, 1), sums=False),
 )
 
 AGAIN = WildBug(
@@ -266,5 +268,6 @@ attention_backward = Exercise(
     least_bytes=backward_bytes,
     traffic=2.0,
     most_bytes=lambda do, q, k, *rest: 2 * one_score_matrix(q, k),
+    large=many_queries(backward_arguments, (0, 1, 4, 5), (0,), sums=True),
     forward=attention_forward,
 )

@@ -5,10 +5,9 @@ import math
 import torch
 
 from ..ulp import PRECISION
+from .cases.common import EPS
 from .cases.floats import pairs, rows, scaled
 from .record import Exercise, Output, Tolerance
-
-EPS = 2.0**-23  # one ulp of float32 at 1
 
 
 def place(x):

@@ -7,8 +7,9 @@ import torch
 from torch.nn import functional as F
 
 from ...kernels.wild import layer_norm as wild
+from .cases.common import EPS
 from .cases.elementwise import gradient, normal
-from .cases.rows import EPS, backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
+from .cases.rows import backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
 from .record import Case, Exercise, Output, Tolerance, WildBug, Witness
 
 STATISTICS = (Output("mean", torch.float32), Output("rstd", torch.float32))

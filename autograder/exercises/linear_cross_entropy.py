@@ -5,9 +5,10 @@ from torch.nn import functional as F
 
 from ...kernels.wild import linear_cross_entropy as wild
 from ..run.apart import far_apart
+from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING
 from .cases.elementwise import BEYOND, BEYOND_HINT, normal
-from .cases.losses import CONVERT, HALVES, IGNORE, OUT_OF_RANGE, ignored, labelled, names, without_bad_labels
-from .cases.rows import EPS, floors
+from .cases.losses import CONVERT, IGNORE, OUT_OF_RANGE, ignored, labelled, names, without_bad_labels
+from .cases.rows import floors
 from .cross_entropy import checked, cross_entropy, cross_entropy_gradient
 from .record import Case, Exercise, Large, Output, Tolerance, WildBug
 
@@ -123,9 +124,7 @@ def _ignored_nan(generator):
 
 CASES = (
     Case("ordinary values", _batch(12, 16, 40), "Begin here: 12 rows, 16 features, 40 classes, and every row counts."),
-    Case(
-        "the same shape again", _batch(12, 16, 40), "Other values of a shape seen before. Compute them; keep nothing."
-    ),
+    Case(AGAIN, _batch(12, 16, 40), KEEP_NOTHING),
     Case(
         "some rows ignored",
         _batch(13, 8, 33, keep=lambda labels: ignored(labels, 0, 3, 4, 12)),

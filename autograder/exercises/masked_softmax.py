@@ -4,8 +4,9 @@ import torch
 
 from ...kernels.wild import attention as wild
 from ..run.apart import far_apart
+from .cases.common import AGAIN, EPS, KEEP_NOTHING
 from .cases.elementwise import BEYOND, BEYOND_HINT, gradient, normal
-from .cases.rows import EPS, floors
+from .cases.rows import floors
 from .record import Case, Exercise, Output, Tolerance, WildBug
 
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
@@ -83,7 +84,7 @@ def _far_apart(generator):
 
 ROWS = (
     ("ordinary values", _drawn(7, 128), "Begin here: 7 rows of 128, about 77 of each under the mask."),
-    ("the same shape again", _drawn(7, 128), "Other values of a shape seen before. Compute them; keep nothing."),
+    (AGAIN, _drawn(7, 128), KEEP_NOTHING),
     ("everything", _drawn(5, 100, share=2.0), "A mask of True alone: the softmax you know."),
     ("a row of nothing", _drawn(6, 50, change=_row(2, None)), NOTHING),
     ("nothing at all", _drawn(4, 33, share=-1.0), NOTHING),

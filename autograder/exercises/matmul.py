@@ -3,8 +3,9 @@
 import torch
 
 from ..run.apart import far_apart
+from .cases.common import AGAIN, EPS, KEEP_NOTHING
 from .cases.elementwise import BEYOND, BEYOND_HINT, normal
-from .cases.rows import EPS, floors
+from .cases.rows import floors
 from .record import Case, Exercise, Output, Tolerance
 
 CONVERT = "Accumulate in float32, whatever comes in, and round once, at the store."
@@ -53,7 +54,7 @@ def beyond_the_edge(generator):
 
 CASES = (
     Case("ordinary values", product(37, 24, 29), "Begin here: the product of a (37, 24) and a (24, 29) matrix."),
-    Case("the same shape again", product(37, 24, 29), "Other values of a shape seen before. Compute; keep nothing."),
+    Case(AGAIN, product(37, 24, 29), KEEP_NOTHING),
     Case("whole tiles", product(128, 64, 128), "Several tiles, all of them full: no mask is needed here."),
     Case(
         "several tiles", product(130, 75, 141), "Tiles that stick out on every side, and an inner loop that does too."

@@ -6,8 +6,9 @@ import torch
 
 from ...kernels.wild import attention as wild
 from .attention import FORMULA, attention, attention_forward
+from .cases.common import AGAIN, EPS, KEEP_NOTHING
 from .cases.elementwise import normal
-from .cases.rows import EPS, floors
+from .cases.rows import floors
 from .record import Case, Exercise, Output, Tolerance, WildBug, Witness
 
 
@@ -73,7 +74,7 @@ CASES = tuple(
     Case(name, inputs, hint)
     for name, inputs, hint in (
         ("ordinary values", _pieces(), "Begin here: two pieces with lse near 3. " + NATURAL),
-        ("the same shape again", _pieces(), "Other values of a shape seen before. Compute them; keep nothing."),
+        (AGAIN, _pieces(), KEEP_NOTHING),
         ("Z = 2 and 8", _pieces(lse=(0.6931472, 2.0794415)), NATURAL + " Here 1/5 and 4/5."),
         ("two pieces of one attention", _of_attention, NATURAL),
         ("equal lse", _pieces(lse=(1.5, 1.5)), "Equal pieces weigh 1/2 each, in any base."),

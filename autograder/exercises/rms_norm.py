@@ -3,8 +3,9 @@
 import torch
 
 from ...kernels.wild import rms_norm as wild
+from .cases.common import EPS
 from .cases.elementwise import gradient, normal
-from .cases.rows import EPS, backward, floors, row_bytes, row_mean, rowwise, weights
+from .cases.rows import backward, floors, row_bytes, row_mean, rowwise, weights
 from .record import Case, Exercise, Output, Tolerance, WildBug
 
 

@@ -5,9 +5,10 @@ import torch
 from ...kernels.wild import cross_entropy as wild_cross_entropy
 from ...kernels.wild import token_mean as wild
 from ..run.gradient import UPSTREAM
+from .cases.common import AGAIN, EPS, KEEP_NOTHING
 from .cases.elementwise import normal
 from .cases.losses import IGNORE
-from .cases.rows import EPS, floors
+from .cases.rows import floors
 from .cross_entropy import cross_entropy
 from .record import Case, Exercise, Output, Tolerance, WildBug, Witness
 
@@ -69,9 +70,9 @@ def _expanded(generator):
 CASES = (
     Case("ordinary values", _rows(64, every=True), "Begin here: 64 rows, and all of them count."),
     Case(
-        "the same shape again",
+        AGAIN,
         _rows(64, every=True),
-        "Other values of a shape seen before. Compute them; keep nothing.",
+        KEEP_NOTHING,
     ),
     Case(
         "some rows ignored",

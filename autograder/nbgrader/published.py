@@ -25,7 +25,10 @@ def is_published(source: str, published: str) -> bool:
     if not (is_python(code) and is_python(published)):
         return False
     ours, theirs = ast.parse(published), ast.parse(code)
-    return _statements(ours) >= SHORT and _canonical(ours) == _canonical(theirs)
+    try:
+        return _statements(ours) >= SHORT and _canonical(ours) == _canonical(theirs)
+    except RecursionError:  # an expression of thousands of terms, as the course publishes none
+        return False
 
 
 def _statements(tree: ast.Module) -> int:

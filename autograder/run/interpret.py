@@ -6,12 +6,23 @@ Imported before triton wherever the grader is used: ``TRITON_INTERPRET`` counts 
 import os
 import sys
 
-import torch
+# How the names of devices begin in /dev that PyTorch may call CUDA: NVIDIA's, Tegra's, those of WSL, and AMD's.
+DEVICES = ("nvidia", "nvhost", "nvgpu", "nvmap", "tegra", "dxg", "kfd")
+
+
+def has_gpu() -> bool:
+    """What PyTorch says. It is not imported to be asked where there is no device: that takes longer than a command."""
+    if "torch" not in sys.modules and sys.platform == "linux":
+        if not any(name.startswith(DEVICES) for name in os.listdir("/dev")):
+            return False
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def choose() -> None:
     """Asks for the interpreter where there is no GPU, unless the environment says otherwise already."""
-    if "TRITON_INTERPRET" in os.environ or torch.cuda.is_available():
+    if "TRITON_INTERPRET" in os.environ or has_gpu():
         return
     os.environ["TRITON_INTERPRET"] = "1"
     if "triton" in sys.modules:
@@ -30,7 +41,7 @@ def interpreted() -> bool:
 
 def ensure_runnable(backend: str) -> None:
     """Raises RuntimeError where an answer of ``backend`` can run in no way in this process."""
-    if backend == "triton" and not interpreted() and not torch.cuda.is_available():
+    if backend == "triton" and not interpreted() and not has_gpu():
         raise RuntimeError("TRITON_INTERPRET turns the interpreter off, and there is no GPU: unset it and restart.")
 
 

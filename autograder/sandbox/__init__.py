@@ -13,11 +13,25 @@ Out of reach of any of this: faults of the kernel of the operating system and of
 has to expect those grades each class in a virtual machine or a container of its own.
 """
 
+import importlib
+from typing import TYPE_CHECKING
+
 from .answers import Worker
-from .compiler import Compiler
-from .isolated import Isolated
 from .probe import RUNGS, Layer, Probe, SandboxError, probe, require
 from .watch import Budget, Limits
 
+if TYPE_CHECKING:
+    from .compiler import Compiler
+    from .isolated import Isolated
+
 __all__ = ["RUNGS", "Budget", "Compiler", "Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe"]
 __all__ += ["require"]
+
+_HOME = {"Compiler": "compiler", "Isolated": "isolated"}
+
+
+def __getattr__(name: str):
+    """Imported when asked for, PyTorch with it: a worker starts before, and imports its own meanwhile."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)

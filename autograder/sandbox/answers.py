@@ -1,8 +1,12 @@
 """A worker for answers, and the compiler for what they launch."""
 
+from typing import TYPE_CHECKING
+
 from . import trades
-from .compiler import Compiler
 from .host import Host
+
+if TYPE_CHECKING:
+    from .compiler import Compiler
 
 
 class Worker(Host):
@@ -13,8 +17,10 @@ class Worker(Host):
         self._compiler: Compiler | None = None
 
     @property
-    def compiler(self) -> Compiler:
+    def compiler(self) -> "Compiler":
         """On this rung; its process starts when it is first needed, and ends with this worker."""
+        from .compiler import Compiler  # and PyTorch with it
+
         self._compiler = self._compiler or Compiler(self.rung)
         return self._compiler
 

@@ -51,6 +51,10 @@ class Host:
         if self._process is None:
             return
         self._control.close()
+        if self._waiting:  # at its imports, where it hears nothing
+            self._process.kill()
+            self._complaints.close()
+            self._waiting = False
         try:
             self._process.wait(2)
         except subprocess.TimeoutExpired:
@@ -111,7 +115,7 @@ class Host:
 
     def _run(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Ended:
         wanted = {"seconds": task.calls * limits.seconds, "memory": limits.memory}
-        wanted |= {"shared": task.shared, "addresses": task.addresses}
+        wanted |= {"shared": task.shared, "addresses": task.addresses, "modules": task.modules}
         with contextlib.ExitStack() as open_ends:
             prints, their_prints = _pipe(open_ends)
             status, their_status = _pipe(open_ends)

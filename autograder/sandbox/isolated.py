@@ -9,6 +9,7 @@ process is dead.
 
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -29,6 +30,10 @@ from .wire.buffers import Layout, Shared
 from .worker.confine import SLACK
 
 _ROOM = 1 << 20  # bytes for outputs of a size nobody expects, so that a wrong shape can be named
+# PyTorch's compiler takes longer to import than all other work of a worker. Answers whose text has one of these words
+# may reach it, directly or as `torch.func` does; any other that does imports it in its own processes, in its own time.
+_COMPILER = "torch._dynamo"
+_REACHES_IT = re.compile(r"compil|dynamo|functorch|\bfunc\b|jvp|checkpoint|optim|profiler|library|graph|dispatch", re.I)
 _LOST = "The process that runs the answers ended during the call."
 
 
@@ -61,6 +66,7 @@ class Isolated:
         self._worker = worker or self._own
         self._text = kernels.text_of(answer)
         self._job = {"mode": "answer", "answer": self._code()}
+        self._modules = (_COMPILER,) if _REACHES_IT.search(answer.setup + answer.text) else ()
         self._proof = Proof(self._ask, self._job, self._text, contract.allowed, limits.memory)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._shapes: dict[str, list[Layout]] = {}
@@ -198,9 +204,8 @@ class Isolated:
 
             try:
                 shared, addresses = inputs.nbytes + outputs.nbytes, sum(one.addresses for one in layouts)
-                ended = self._run(
-                    job, inputs, outputs, Task(job["steps"], len(calls), between, shared, addresses), limits
-                )
+                task = Task(job["steps"], len(calls), between, shared, addresses, self._modules)
+                ended = self._run(job, inputs, outputs, task, limits)
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
             found = outcomes.of(ended, rooms, outputs, self.contract, limits, self._text, self._loading(ended, job))

@@ -77,6 +77,7 @@ class Task:
     """What a child is to do: load an answer in so many ``steps``, then make ``calls`` calls.
 
     shared: bytes of inputs and outputs. addresses: bytes of addresses that inputs take where nothing lies.
+    modules: that the worker imports before it forks, so that its children find them.
     """
 
     steps: int
@@ -84,6 +85,7 @@ class Task:
     between: Between
     shared: int
     addresses: int = 0
+    modules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

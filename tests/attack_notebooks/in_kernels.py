@@ -1,5 +1,9 @@
 """Attacks by a kernel on its compiler, in a chapter that asks for one."""
 
+import ast
+
+from attacks.scene import complete
+from attacks.table import ATTACKS as CASES
 from tampered import TRITON, find
 
 from .attack import NO_FILES, registry
@@ -27,3 +31,32 @@ def ends_the_compiler(nb):
     """A constraint of inline assembly that LLVM does not know ends its process."""
     asm = '"mov $0, $1;", "=q,q", [tl.zeros([16], tl.float32)], dtype=tl.float32, is_pure=False, pack=1'
     in_a_dead_branch(nb, f"tl.inline_asm_elementwise({asm})")
+
+
+# What the grader reads of it: constants beside a kernel, and launches
+
+
+def from_file(name: str, expect: dict | None = None, says: str = ""):
+    """The attack of a file in tests/attacks/cases, as the answer in the notebook."""
+
+    def act(nb):
+        find(nb, TRITON)["source"] = complete((CASES / f"{name}.py").read_text())
+
+    act.__name__, act.__doc__ = name, ast.get_docstring(ast.parse((CASES / f"{name}.py").read_text()))
+    attack(expect, says)(act)
+
+
+from_file("constant_of_a_billion_digits")
+from_file("constant_by_many_ways")
+from_file("constant_that_doubles", {TRITON: 0})
+from_file("launch_of_many_levels", {TRITON: 0})
+from_file("forged_record", {TRITON: 0})
+
+
+@attack({TRITON: 0})
+def text_that_doubles(nb):
+    """A string of 2^40 letters, for whoever writes out what a kernel's name stands for."""
+    doubled = "\n".join(f"S{i + 1} = S{i} + S{i}" for i in range(40))
+    cell = find(nb, TRITON)
+    cell["source"] = f'S0 = "a"\n{doubled}\nLETTERS = tl.constexpr(len(S40))\n\n\n' + cell["source"]
+    in_a_dead_branch(nb, "LETTERS + 1")

@@ -24,6 +24,15 @@ _DECOY = "@triton.jit\ndef decoy_{0}(x_ptr, BLOCK: tl.constexpr):\n    tl.load(x
 DEEP['"@DECOYS@"'] = "".join(map(_DECOY.format, range(64))) + f"decoys = [{', '.join(f'decoy_{i}' for i in range(64))}]"
 
 
+def complete(source: str) -> str:
+    """An attack's text with its parts in it, and what is too deep for a tool that reads the file."""
+    while _INCLUDE.search(source):
+        source = _INCLUDE.sub(lambda found: (PARTS / f"{found[1]}.py").read_text(), source)
+    for word, text in DEEP.items():
+        source = source.replace(word, text)
+    return source
+
+
 class Scene:
     """A folder with a secret and a gradebook, a TCP, a UDP and an abstract unix socket, all of which should stay as
     they are.
@@ -60,15 +69,13 @@ class Scene:
         os.environ.pop(VARIABLE, None)  # another scene may have been there at the same time
 
     def fill(self, source: str) -> str:
-        """An attack's text with its parts and targets in it, and what is too deep for a tool that reads the file."""
-        while _INCLUDE.search(source):
-            source = _INCLUDE.sub(lambda found: (PARTS / f"{found[1]}.py").read_text(), source)
+        """An attack's text, complete, with its targets in it."""
+        source = complete(source)
         targets = {
             "@SCENE@": str(self.folder),
             "@ROOT@": str(ROOT),
             "@PORT@": str(self.port),
             "@MARK@": self.mark,
-            **DEEP,
         }
         for word, target in targets.items():
             source = source.replace(word, target)

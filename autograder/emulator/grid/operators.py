@@ -1,13 +1,15 @@
 """Python's operators on tensors, without Triton's language layer where it would change nothing.
 
-For operands of one type that is computed in as it is, and for such an operand and a number that fits it, the layer's
-answer is known: broadcast, then one operation of the builder. Everything else (mixed types, halves, unsigned integers,
-pointers, mistakes) goes through the layer as ever. `tests` hold the two together.
+For operands of one type that is computed in as it is, for an int32 and an int64, a pointer and an offset, and such an
+operand and a number that fits it, the layer's answer is known: the wider type, the common shape, then one operation of
+the builder. So is that of an index of ``:`` and ``None``. Everything else (other mixed types, halves, unsigned
+integers, mistakes) goes through the layer as ever. `tests` hold the two together.
 """
 
 import functools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import triton.language as tl
@@ -15,8 +17,9 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
 from ..handles import numpy_type
+from .pointers import Pointer
 
-_FLOATS, _INTEGERS = ("fp32", "fp64"), ("int32", "int64")
+_FLOATS, _INTEGERS, _BITS = ("fp32", "fp64"), ("int32", "int64"), ("int1", "int32", "int64")
 _NUMBERS = {("fp32", float), ("fp32", int), ("int32", int), ("int64", int)}  # a number becomes a value of this type
 
 # (operator, its mirror for a number on the left, on floats, on integers, whether it compares)
@@ -30,45 +33,132 @@ _OPERATORS = (
     ("__gt__", "", "create_fcmpOGT", "create_icmpSGT", True),
     ("__ge__", "", "create_fcmpOGE", "create_icmpSGE", True),
 )
+_BITWISE = (("__and__", "create_and"), ("__or__", "create_or"))
+
+
+_plans: dict[str, dict[tuple[str, str], "_Plan | None"]] = {}  # of each operator, by the names of both types
 
 
 def operators() -> dict[str, Callable]:
     """Quicker operators by name, on top of those that `tl.tensor` has now."""
-    made = {}
+    made = {"__getitem__": _index(tl.tensor.__getitem__)}
     for name, mirror, floats, integers, compares in _OPERATORS:
         table = {kind: floats for kind in _FLOATS} | ({kind: integers for kind in _INTEGERS} if integers else {})
-        made[name] = _operator(getattr(tl.tensor, name), table, compares, mirrored=False)
-        if mirror:
-            made[mirror] = _operator(getattr(tl.tensor, mirror), table, compares, mirrored=True)
+        for form in filter(None, (name, mirror)):
+            slow = getattr(tl.tensor, form)
+            made[form] = _operator(form, slow, table, compares, mirrored=form == mirror)
+    for name, method in _BITWISE:
+        made[name] = _operator(name, getattr(tl.tensor, name), {kind: method for kind in _BITS})
     return made
 
 
-def _operator(slow: Callable, table: dict[str, str], compares: bool, mirrored: bool) -> Callable:
+def _operator(
+    name: str, slow: Callable, table: dict[str, str], compares: bool = False, mirrored: bool = False
+) -> Callable:
+    plans = _plans.setdefault(name, {})
+    numbers = "int1" not in table  # a number beside bits is rare
+
     def operator(self, other):
-        kind = self.dtype.name
-        method = table.get(kind)
-        if method is None:
-            return slow(self, other)
         other = other.value if type(other) is tl.constexpr else other
         if type(other) is not tl.tensor:
-            fits = (kind, type(other)) in _NUMBERS and _fits(kind, other)
-            if not fits:
+            kind = self.dtype.name
+            if not (numbers and kind in table and (kind, type(other)) in _NUMBERS and _fits(kind, other)):
                 return slow(self, other)
-            one, two = self, _constant(kind, _shape(self), other, math.copysign(1, other))
-        elif other.dtype.name == kind:
-            one, two = interpreter.interpreter_semantic.broadcast_impl_value(self, other)
-        else:
+            other = _constant(kind, other, math.copysign(1, other))
+        key = self.type.name, other.type.name
+        if key not in plans:
+            plans[key] = _plan(self.type, other.type, table, compares, pointers=name == "__add__")
+        plan = plans[key]
+        if plan is None:
             return slow(self, other)
+        interpreter.interpreter_builder.widen(plan.elements)
+        one, two = plan.operands(self.handle, other.handle)
         if mirrored:
             one, two = two, one
-        handle = getattr(interpreter.interpreter_builder, method)(one.handle, two.handle)
-        return tl.tensor(handle, one.type.with_element_ty(tl.int1) if compares else one.type)
+        return tl.tensor(getattr(interpreter.interpreter_builder, plan.method)(one, two), plan.type)
 
     return operator
 
 
-def _shape(tensor: tl.tensor) -> tuple[int, ...]:
-    return tuple(tensor.type.shape) if tensor.type.is_block() else ()
+@dataclass(frozen=True)
+class _Plan:
+    """One operation of the builder, ``method``, and its result's ``type``.
+
+    wider: the type to which the left and the right operand are converted, or None. axes: those that each of them gets
+    in front, after that of the programs. Along axes of one element numpy repeats what the layer would have repeated.
+    """
+
+    method: str
+    type: tl.dtype
+    elements: int
+    wider: tuple[tl.dtype | None, tl.dtype | None]
+    axes: tuple[int, int]
+
+    def operands(self, *handles: TensorHandle) -> tuple[TensorHandle, ...]:
+        return tuple(map(_operand, handles, self.wider, self.axes))
+
+
+def _operand(handle: TensorHandle, wider: tl.dtype | None, axes: int) -> TensorHandle:
+    if wider is not None:
+        handle = TensorHandle(handle.data.astype(np.int64), wider)
+    if not axes:
+        return handle
+
+    def reshaped(data: np.ndarray) -> np.ndarray:
+        return data[(slice(None), *(None,) * axes)]
+
+    if isinstance(handle, Pointer):
+        return handle.moved(reshaped)
+    return TensorHandle(reshaped(handle.data), handle.dtype)
+
+
+def _plan(one: tl.dtype, other: tl.dtype, table: dict[str, str], compares: bool, pointers: bool) -> _Plan | None:
+    """None where the layer has more to do, or an error to tell."""
+    a, b = one.scalar, other.scalar
+    wider: tuple = (None, None)
+    if pointers and a.is_ptr() and b.name in _INTEGERS:
+        method, dtype = "create_addptr", a
+    elif a.name == b.name and a.name in table:
+        method, dtype = table[a.name], a
+    elif {a.name, b.name} == set(_INTEGERS) and "int64" in table:
+        method, dtype = table["int64"], tl.int64
+        wider = tuple(tl.int64 if side.name == "int32" else None for side in (a, b))
+    else:
+        return None
+    shapes = [tuple(side.shape) if side.is_block() else () for side in (one, other)]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        return None
+    dtype = tl.int1 if compares else dtype
+    kind = tl.block_type(dtype, list(shape)) if shape else dtype
+    return _Plan(method, kind, math.prod(shape), wider, tuple(len(shape) - len(own) for own in shapes))
+
+
+_indexed: dict[tuple, tl.dtype] = {}  # types, by the name of the indexed one and the places of None
+
+
+def _index(slow: Callable) -> Callable:
+    def getitem(self, index):
+        plain = type(index) is tuple and all(i is None or (type(i) is slice and i == _WHOLE) for i in index)
+        if not plain or not self.type.is_block() or index.count(_WHOLE) > len(self.type.shape):
+            return slow(self, index)
+        new = tuple(place for place, i in enumerate(index) if i is None)
+        key = self.type.name, new
+        if key not in _indexed:
+            shape = list(self.type.shape)
+            for place in new:
+                shape.insert(place, 1)
+            _indexed[key] = tl.block_type(self.dtype, shape)
+        handle, at = self.handle, (_WHOLE, *index)
+        if isinstance(handle, Pointer):
+            return tl.tensor(handle.moved(lambda offsets: offsets[at]), _indexed[key])
+        return tl.tensor(TensorHandle(handle.data[at], handle.dtype.scalar), _indexed[key])
+
+    return getitem
+
+
+_WHOLE = slice(None)
 
 
 def _fits(kind: str, number: float) -> bool:
@@ -79,9 +169,7 @@ def _fits(kind: str, number: float) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _constant(kind: str, shape: tuple[int, ...], number: float, sign: float) -> tl.tensor:
-    """A number as a tensor, the same for all programs. ``sign`` tells -0.0 from 0.0 in the cache."""
+def _constant(kind: str, number: float, sign: float) -> tl.tensor:
+    """A number as a scalar, the same for all programs. ``sign`` tells -0.0 from 0.0 in the cache."""
     dtype = getattr(tl, {"fp32": "float32"}.get(kind, kind))
-    value = np.array([number]).astype(numpy_type(dtype))
-    data = np.broadcast_to(value.reshape(1, *(1,) * len(shape)), (1, *shape)) if shape else value
-    return tl.tensor(TensorHandle(data, dtype), tl.block_type(dtype, list(shape)) if shape else dtype)
+    return tl.tensor(TensorHandle(np.array([number]).astype(numpy_type(dtype)), dtype), dtype)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import torch
 
-from ..record import Case
+from ..record import Case, Large
+from .common import AGAIN, KEEP_NOTHING
 from .elementwise import normal
 
 # (generator, q, k, v, key_lengths, causal, scale) -> the arguments of the exercise
 Arguments = Callable[..., tuple]
-HALVES = (torch.float16, torch.bfloat16)
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,28 @@ def attention_cases(arguments: Arguments) -> tuple[Case, ...]:
         Case(name, lambda generator, batch=batch: arguments(generator, *batch.draw(generator)), hint)
         for name, batch, hint in ROWS
     )
+
+
+_TIMES = 128
+
+
+def many_queries(arguments: Arguments, queries: tuple[int, ...], outputs: tuple[int, ...], sums: bool) -> Large:
+    """16 queries and 2048 keys of 8 heads, the queries 128 times over: 128 MiB of scores.
+
+    queries, outputs: which arguments and which outputs have a row for each query. sums: whether the other outputs are
+    sums over the queries.
+    """
+
+    def often(tensors: tuple, rows: tuple[int, ...]) -> tuple:
+        return tuple(x.repeat(1, 1, _TIMES, *(1,) * (x.ndim - 3)) if i in rows else x for i, x in enumerate(tensors))
+
+    def spread(*tensors):
+        return tuple(x if i in outputs else x * _TIMES for i, x in enumerate(often(tensors, outputs)))
+
+    def inputs(generator):
+        return arguments(generator, *Batch(b=1, h=8, m=16, n=2048, d=8).draw(generator))
+
+    return Large(inputs, lambda *given: often(given, queries), spread, _TIMES if sums else 1)
 
 
 def transposed(x: torch.Tensor) -> torch.Tensor:
@@ -128,7 +150,7 @@ STRIDES = "Each of q, k and v has four strides of its own; nothing says that the
 
 ROWS = (
     ("ordinary values", Batch(), "Begin here: 12 queries, 20 keys, and every query sees every key."),
-    ("the same shape again", Batch(), "Other values of a shape seen before. Compute them; keep nothing."),
+    (AGAIN, Batch(), KEEP_NOTHING),
     ("key lengths", Batch(b=4, h=1, n=70, lengths=(70, 33, 20, 1)), LENGTH),
     ("lengths around a block", Batch(b=5, h=1, m=5, n=130, lengths=(63, 64, 65, 127, 129)), LENGTH),
     ("a sequence without keys", Batch(b=3, lengths=(20, 0, 7)), NOBODY),

@@ -10,6 +10,7 @@ import torch
 
 from ...run.apart import far_apart
 from ..record import Case
+from .common import AGAIN, KEEP_NOTHING, dtype_name
 
 WORKING_RANGE = 1e4
 
@@ -106,9 +107,7 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], torc
             shaped((1000,)),
             "Begin here: random float32 values, 1000 of them. Compare with the formula.",
         ),
-        Case(
-            "the same shape again", shaped((1000,)), "Other values of a shape seen before. Compute them; keep nothing."
-        ),
+        Case(AGAIN, shaped((1000,)), KEEP_NOTHING),
         Case("exact zeros", zeros, "Work out by hand what each step of your formula gives at 0."),
         Case("tiny values", listed(*TINY), "Numbers near 0 are not 0, and added constants are not small beside them."),
         Case(
@@ -118,7 +117,7 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], torc
         ),
     ]
     for dtype, width in ((torch.float16, "5 bits of exponent"), (torch.bfloat16, "8 bits of precision")):
-        name = str(dtype).removeprefix("torch.")
+        name = dtype_name(dtype)
         cases.append(
             Case(
                 f"every {name} value",

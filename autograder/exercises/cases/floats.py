@@ -7,10 +7,11 @@ import torch
 
 from ...run.apart import far_apart
 from ..record import Case
+from .common import AGAIN, KEEP_NOTHING
 from .elementwise import BEYOND, BEYOND_HINT, elementwise, every_value, normal
 
 INF, NAN = float("inf"), float("nan")
-GENERAL = ("ordinary values", "the same shape again", "one element", "no dimensions", "no elements", "transposed")
+GENERAL = ("ordinary values", AGAIN, "one element", "no dimensions", "no elements", "transposed")
 GENERAL += ("odd shape, several blocks", "every second column", "every float16 value", "every bfloat16 value")
 GENERAL += ("x of stride 0", "infinity and NaN", BEYOND)
 
@@ -44,7 +45,7 @@ def pairs() -> tuple[Case, ...]:
     half = "16 bits have another exponent, and patterns that fit an int16."
     return (
         Case("ordinary values", near((1000,)), "x.view(torch.int32) reads the same bits as an integer. Count there."),
-        Case("the same shape again", near((1000,)), "Other values of a shape seen before. Compute them; keep nothing."),
+        Case(AGAIN, near((1000,)), KEEP_NOTHING),
         Case("equal numbers", lambda generator: (normal(generator, (50,)),) * 2, "A number is 0 steps from itself."),
         Case("on both sides of zero", listed(*zero), "The sign is one bit: -1 and 1 differ in it alone. -0 equals 0."),
         Case("the ends of the line", listed(*far), "From -infinity to infinity is more than an int32 can hold."),
@@ -90,7 +91,7 @@ def rows() -> tuple[Case, ...]:
     narrow = "An accumulator of 16 bits stands still where 1 is less than half a step. Accumulate in float32."
     return (
         Case("ordinary values", shaped(37, 100), "Begin here: one program sums one row."),
-        Case("the same shape again", shaped(37, 100), "Other values of a shape seen before. Keep nothing."),
+        Case(AGAIN, shaped(37, 100), KEEP_NOTHING),
         Case("longer than a block", shaped(3, 5000), block),
         Case("a long row", shaped(2, 70001), block),
         Case("ones in bfloat16", lambda generator: (torch.ones(2, 5120, dtype=torch.bfloat16),), narrow),

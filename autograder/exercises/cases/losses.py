@@ -9,6 +9,7 @@ import torch
 
 from ...run.apart import far_apart
 from ..record import Case
+from .common import AGAIN, HALVES, KEEP_NOTHING, dtype_name
 from .elementwise import BEYOND, BEYOND_HINT, normal
 
 # (generator, logits, labels, ignore_index or None for the default) -> the arguments of the exercise
@@ -16,7 +17,6 @@ Arguments = Callable[[torch.Generator, torch.Tensor, torch.Tensor, int | None], 
 
 IGNORE = -100
 SCALE = 3.0  # standard deviation of ordinary logits
-HALVES = (torch.float16, torch.bfloat16)
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
 
 
@@ -54,9 +54,7 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
             shaped(7, 128),
             "Begin here: 7 rows of 128 classes. Compare with the formula, row by row.",
         ),
-        case(
-            "the same shape again", shaped(7, 128), "Other values of a shape seen before. Compute them; keep nothing."
-        ),
+        case(AGAIN, shaped(7, 128), KEEP_NOTHING),
         case(
             "some rows ignored",
             shaped(9, 50, keep=lambda labels: ignored(labels, 0, 3, 4, 8)),
@@ -107,9 +105,9 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
     ]
     cases += [
         case(
-            f"a nearly certain label, {_word(dtype)}",
+            f"a nearly certain label, {dtype_name(dtype)}",
             lambda generator, dtype=dtype: _certain(generator, dtype),
-            f"p of the label is up to 1 - 1e-6. Is p ever stored as {_word(dtype)}, and read back?",
+            f"p of the label is up to 1 - 1e-6. Is p ever stored as {dtype_name(dtype)}, and read back?",
         )
         for dtype in HALVES
     ]
@@ -128,7 +126,9 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
     cases += [
         case(f"{v} class{'es'[: 2 * (v > 1)]}", shaped(5, v, view=lambda x: x - 20.0), hint) for v, hint in CLASSES
     ]
-    cases += [case(_word(dtype), shaped(6, 384, dtype), CONVERT) for dtype in HALVES]  # before the layouts of halves
+    cases += [
+        case(dtype_name(dtype), shaped(6, 384, dtype), CONVERT) for dtype in HALVES
+    ]  # before the layouts of halves
     cases += [
         case("many rows", shaped(300, 6), "300 rows. Does every one get its result?"),
         case(
@@ -290,7 +290,3 @@ def _ignored_nan(generator: torch.Generator) -> tuple:
     logits, labels = normal(generator, (5, 45)), ignored(labelled(generator, 5, 45), 1, 3)
     logits[1], logits[3, 7] = torch.nan, torch.inf
     return logits, labels
-
-
-def _word(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")

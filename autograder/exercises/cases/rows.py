@@ -15,7 +15,6 @@ from .elementwise import BEYOND, BEYOND_HINT, normal
 # (generator, x, eps or None for its default, dtype of the weights or None for that of x) -> the exercise's arguments
 Arguments = Callable[[torch.Generator, torch.Tensor, float | None, torch.dtype | None], tuple]
 
-EPS = 2.0**-23  # one ulp of float32 at 1
 ORDINARY = 100.0  # standard deviation: so far above any eps that eps, wherever it stands, changes nothing
 HALF = 30.0  # the same for float16, where the squares of 300 are infinite: that is a case of its own
 

@@ -1,7 +1,6 @@
 """What a worker of answers does: it imports PyTorch and Triton, and its children call answers."""
 
 import torch
-import torch._dynamo  # noqa: F401  the first operator that is watched would import it, in every child
 
 from . import child, warm
 from .closed import Closures

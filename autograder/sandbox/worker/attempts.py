@@ -3,13 +3,14 @@ as JSON.
 """
 
 import contextlib
+import ctypes
 import json
 import mmap
 import os
 import socket
 import traceback
 
-from . import confine, landlock
+from . import confine, landlock, linux, syscalls
 
 _MEMORY = 256 << 20
 
@@ -52,7 +53,7 @@ def _landlock(settings: dict) -> str:
 
 def _seccomp(settings: dict) -> str:
     confine.give_up_rights(confine.Layers(None, seccomp=True))
-    return _got_through(connect=settings["port"], signal=os.getppid(), fork=True)
+    return _got_through(connect=settings["port"], signal=os.getppid(), fork=True, look=settings["canary"])
 
 
 def _limits(settings: dict) -> str:
@@ -66,7 +67,7 @@ def _limits(settings: dict) -> str:
 _LAYERS = {"bubblewrap": _bubblewrap, "landlock": _landlock, "seccomp": _seccomp, "limits": _limits}
 
 
-def _got_through(read=None, write=None, connect=None, signal=None, fork=False) -> str:
+def _got_through(read=None, write=None, connect=None, signal=None, fork=False, look=None) -> str:
     """Which of these worked, in words."""
     attempts = {
         "a file outside was read": read and (lambda: open(read).close()),
@@ -74,6 +75,8 @@ def _got_through(read=None, write=None, connect=None, signal=None, fork=False) -
         "a connection was made": connect and (lambda: socket.create_connection(("127.0.0.1", connect), 1).close()),
         "a process outside was reached": signal and (lambda: os.kill(signal, 0)),
         "a process was started": fork and _fork,
+        "a file outside was opened with O_PATH": look and (lambda: os.close(os.open(look, os.O_PATH))),
+        "a folder outside was watched": look and (lambda: _watch(os.path.dirname(look))),
     }
     worked = []
     for words, attempt in attempts.items():
@@ -89,3 +92,11 @@ def _fork() -> None:
     if pid == 0:
         os._exit(0)
     os.waitpid(pid, 0)
+
+
+def _watch(folder: str) -> None:
+    """Who does what to the files of a folder, with their names: Landlock does not keep that back."""
+    notices = linux.syscall(syscalls.of(syscalls.NUMBERS["inotify_init1"]), ctypes.c_int(0))
+    every = ctypes.c_uint(0xFFF)
+    linux.syscall(syscalls.of(syscalls.NUMBERS["inotify_add_watch"]), ctypes.c_int(notices), os.fsencode(folder), every)
+    os.close(notices)

@@ -5,9 +5,9 @@ them comes out.
 
     python -I -S -B inside.py SETTINGS      SETTINGS: JSON, see `main`
 
-Over the socket, one datagram each: to the worker ``{"seconds", "memory", "shared", "addresses"}`` with the descriptors
-`zygote.FILES`; back ``{"started": pid}`` with a pidfd; then ``{"ended": exit status, "seconds": processor time}``, the
-status negative for a signal.
+Over the socket, one datagram each: to the worker ``{"seconds", "memory", "shared", "addresses", "modules"}`` with the
+descriptors `zygote.FILES`; back ``{"started": pid}`` with a pidfd; then ``{"ended": exit status, "seconds": processor
+time}``, the status negative for a signal.
 """
 
 import importlib

@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import interpreter
 
 from ...compiler.recording import surroundings
+from ...run.dynamo import lazily
 from ...run.operators import ALLOCATE
 from ..wire.plan import CONSTANT
 
@@ -23,6 +24,7 @@ class Unrecordable(Exception):
     """Something a plan has no words for; the message says what."""
 
 
+@lazily
 class Recorder(TorchDispatchMode):
     """Records one call of ``function``, in which no kernel runs that need not; call it in its place. Afterwards
     ``plan`` holds the plan, or ``reason`` why there is none.

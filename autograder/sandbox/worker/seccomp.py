@@ -2,13 +2,15 @@
 by it.
 
 A list of refusals, not of permissions: PyTorch, numpy and the C library need calls that differ from release to
-release, and what
-is refused here are whole families: network, processes and threads, signals, other processes' memory, metadata of files.
+release, and what is refused here are whole families: network, processes and threads, signals, other processes' memory,
+changes of files' metadata, notices of what happens to files. `stat` and its kin stay: every import needs them, and on
+many systems the C library's `fstat` is one of them.
 """
 
 import ctypes
 import errno
 import functools
+import os
 import platform
 import struct
 
@@ -16,13 +18,8 @@ from . import linux, syscalls
 
 _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-_NUMBER, _ARCH, _FIRST, _SECOND, _FOURTH = (
-    0,
-    4,
-    16,
-    24,
-    40,
-)  # offsets into what the filter sees; arguments: the low 32 bits
+# offsets into what the filter sees; arguments: the low 32 bits
+_NUMBER, _ARCH, _FIRST, _SECOND, _THIRD, _FOURTH = 0, 4, 16, 24, 32, 40
 _X32 = 0x40000000  # a second set of numbers on x86-64
 # fcntl: have the kernel send a signal of one's choice to any process
 _SET_OWNER, _SET_SIGNAL, _SET_OWNER_EX = 8, 10, 15
@@ -30,6 +27,8 @@ _SHARED, _ANONYMOUS = 0x01, 0x20  # of mmap; private is 0x02, and 0x03 is shared
 
 
 _STARTING = frozenset({"fork", "vfork", "clone", "execve"})
+# Whoever asks for these first falls back on an older call where the kernel does not know them.
+_WITH_FALLBACK = frozenset({"clone3", "openat2"})
 
 
 def apply(programs: bool = False) -> None:
@@ -54,8 +53,7 @@ def filter_program(programs: bool = False) -> bytes:
     for name, pair in syscalls.NUMBERS.items():
         number = syscalls.of(pair)
         if number is not None and not (programs and name in _STARTING):
-            # glibc asks for clone3 first and falls back on clone where the kernel does not know it.
-            answer = _ERRNO | errno.ENOSYS if name == "clone3" else refuse
+            answer = _ERRNO | errno.ENOSYS if name in _WITH_FALLBACK else refuse
             steps += [_jump(_EQUAL, number, 0, 1), _step(_RETURN, answer)]
     # prlimit of another process (first argument not 0) could take the grader's own time or memory away.
     steps += [_jump(_EQUAL, syscalls.of(syscalls.PRLIMIT), 0, 4), _step(_LOAD, _FIRST), _jump(_EQUAL, 0, 0, 1)]
@@ -64,6 +62,12 @@ def filter_program(programs: bool = False) -> bytes:
     steps += [_jump(_EQUAL, syscalls.of(syscalls.MMAP), 0, 5), _step(_LOAD, _FOURTH)]
     steps += [_step(_AND, _SHARED | _ANONYMOUS), _jump(_EQUAL, _SHARED | _ANONYMOUS, 0, 1), _step(_RETURN, refuse)]
     steps += [_step(_RETURN, _ALLOW)]
+    # With O_PATH a file is opened without a right to it, which Landlock lets pass.
+    for pair, flags in ((syscalls.OPEN, _SECOND), (syscalls.OPENAT, _THIRD)):
+        number = syscalls.of(pair)
+        if number is not None:
+            steps += [_jump(_EQUAL, number, 0, 5), _step(_LOAD, flags), _step(_AND, os.O_PATH), _jump(_EQUAL, 0, 1, 0)]
+            steps += [_step(_RETURN, refuse), _step(_RETURN, _ALLOW)]
     fcntl = [_step(_LOAD, _SECOND)]
     for command in (_SET_OWNER, _SET_SIGNAL, _SET_OWNER_EX):
         fcntl += [_jump(_EQUAL, command, 0, 1), _step(_RETURN, refuse)]

@@ -75,7 +75,24 @@ NUMBERS = {
     "removexattr": (197, 14),
     "lremovexattr": (198, 15),
     "fremovexattr": (199, 16),
+    "setxattrat": (463, 463),
+    "removexattrat": (466, 466),
+    "file_setattr": (469, 469),
     "open_by_handle_at": (304, 265),
+    # nor this: what files outside hold beside their contents, and who opens them and when
+    "getxattr": (191, 8),
+    "lgetxattr": (192, 9),
+    "getxattrat": (464, 464),
+    "listxattr": (194, 11),
+    "llistxattr": (195, 12),
+    "listxattrat": (465, 465),
+    "file_getattr": (468, 468),
+    "name_to_handle_at": (303, 264),
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
+    "inotify_add_watch": (254, 27),
+    "fanotify_mark": (301, 263),
+    "openat2": (437, 437),  # its flags lie in memory, where no filter sees them
     # the kernel itself: namespaces, mounts, programs, keys, asynchronous calls that no filter sees
     "unshare": (272, 97),
     "setns": (308, 268),
@@ -84,11 +101,14 @@ NUMBERS = {
     "pivot_root": (155, 41),
     "chroot": (161, 51),
     "open_tree": (428, 428),
+    "open_tree_attr": (467, 467),
     "move_mount": (429, 429),
     "fsopen": (430, 430),
     "fsconfig": (431, 431),
     "fsmount": (432, 432),
     "mount_setattr": (442, 442),
+    "statmount": (457, 457),
+    "listmount": (458, 458),
     "bpf": (321, 280),
     "userfaultfd": (323, 282),
     "perf_event_open": (298, 241),
@@ -120,6 +140,8 @@ NUMBERS = {
 PRLIMIT = (302, 261)
 FCNTL = (72, 25)
 MMAP = (9, 222)
+OPEN = (2, None)
+OPENAT = (257, 56)
 
 
 def known() -> bool:

@@ -3,6 +3,7 @@
 import contextlib
 import faulthandler
 import gc
+import importlib
 import json
 import os
 import select
@@ -41,9 +42,21 @@ def serve(settings: dict, trade: types.ModuleType) -> None:
         message, files, _, _ = socket.recv_fds(control, 1 << 16, len(FILES))
         if not message:
             os._exit(0)
-        ended = _one_call(control, json.loads(message), files, layers, trade)
+        wanted = json.loads(message)
+        _import(wanted["modules"])
+        ended = _one_call(control, wanted, files, layers, trade)
         _empty(settings["folder"])
         control.send(json.dumps(ended).encode())
+
+
+def _import(modules: list[str]) -> None:
+    """Once for all children to come."""
+    for name in modules:
+        if name not in sys.modules:
+            with contextlib.suppress(ImportError):  # whoever uses it is told
+                importlib.import_module(name)
+            gc.collect()
+            gc.freeze()
 
 
 def _empty(folder: str) -> None:
