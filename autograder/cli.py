@@ -137,7 +137,8 @@ def run_list(options: argparse.Namespace) -> int:
 
 
 def run_check(options: argparse.Namespace) -> int:
-    with contextlib.nullcontext() if options.in_process else started() as worker:
+    needs_none = options.in_process or not options.file.is_file()
+    with contextlib.nullcontext() if needs_none else started() as worker:
         answer, backend = wanted(options)
         stdout = keep_stdout()
         limits = {"seconds": options.seconds, "total_seconds": options.total_seconds}

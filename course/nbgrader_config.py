@@ -2,6 +2,9 @@
 
 import os
 
+from graded_kernels.autograder.nbgrader import markdown
+from nbgrader.server_extensions import formgrader
+
 c = get_config()  # noqa: F821
 
 c.CourseDirectory.course_id = "graded-kernels"
@@ -34,6 +37,12 @@ c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
     "nbgrader.preprocessors.ClearHiddenTests",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]
+
+# Feedback is read where there may be no network: no MathJax. The second folder is nbgrader's own.
+c.HTMLExporter.extra_template_basedirs = [
+    os.path.join(os.path.dirname(markdown.__file__), "templates"),
+    os.path.join(os.path.dirname(formgrader.__file__), "templates"),
 ]
 
 # Markdown of a learner, in feedback and in formgrader: HTML that only formats, no scripts.

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import grade_demo
@@ -54,11 +56,38 @@ def make(root: Path) -> Path:
         chapter.write_text(TINY.replace("{triton}", triton))
         (root / "source" / name).mkdir()
         (root / "source" / name / f"{name}.ipynb").write_text(build(chapter, find_regions(ROOT)))
+    release(root, (CHAPTER, "tiny", "both"))
+    return root
+
+
+def release(root: Path, assignments: Iterable[str]) -> None:
+    """nbgrader's own release, in this process."""
     with pytest.MonkeyPatch.context() as patch:  # to make a gradebook, nbgrader calls `alembic` by its bare name
         patch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-        for assignment in (CHAPTER, "tiny", "both"):
+        for assignment in assignments:
             assert_success(api(root).generate_assignment(assignment))
-    return root
+
+
+def copied(made: Path, folder: Path) -> Path:
+    """A course of one's own from one that was made before."""
+    return Path(shutil.copytree(made, folder / "course", symlinks=True))
+
+
+def name_of(value) -> str:
+    """A student's name; that of a tamper or an attack is the name of its student."""
+    return getattr(value, "name", None) or getattr(value, "__name__", None) or str(value)
+
+
+def about(rows: Iterable, quick: set[str]) -> list:
+    """Rows of a parametrized test, each of which begins with a student: `make test` takes the ``quick`` ones."""
+    rows = [row if isinstance(row, tuple) else (row,) for row in rows]
+    return [pytest.param(*row, marks=() if name_of(row[0]) in quick else pytest.mark.exhaustive) for row in rows]
+
+
+def asked_for(request) -> set[str]:
+    """The parameters, by name, of the tests that this run has chosen from the module: nobody else has to be graded."""
+    mine = [item for item in request.session.items if item.path == request.path and hasattr(item, "callspec")]
+    return {name_of(value) for item in mine for value in item.callspec.params.values()}
 
 
 def api(root: Path) -> NbGraderAPI:

@@ -6,7 +6,28 @@ import graded_kernels.autograder  # noqa: F401  before any test module can impor
 import pytest
 
 # The modules that take longest, longest first: a test process that gets one of them last keeps everybody waiting.
-LONGEST_FIRST = []
+LONGEST_FIRST = [
+    *("test_exercises", "test_teaching", "test_nbgrader", "test_attack_notebooks", "test_nbgrader_class"),
+    *("test_notebooks", "test_cli", "test_emulator_grid_answers", "test_emulator_random", "test_quality"),
+    *("test_nbgrader_runs", "test_attacks", "test_emulator_grid", "test_hidden", "test_compiler", "test_loss"),
+]
+
+
+@pytest.fixture(scope="session")
+def made_course(tmp_path_factory):
+    """A course root as `classroom.make` makes it, once in a test process. Whoever changes it takes a copy."""
+    import classroom
+
+    return classroom.make(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture(scope="session")
+def worker():
+    """One sandbox for all tests of a process that do not end it."""
+    from graded_kernels.autograder.sandbox import Worker
+
+    with Worker() as shared:
+        yield shared
 
 
 def pytest_report_header(config) -> str:

@@ -2,12 +2,11 @@
 
 import os
 
-import classroom
 import pytest
 from attack_notebooks import batch, in_kernels, on_the_judgement, on_the_page, table
 from attack_notebooks.attack import Attack
 from bleach._vendor import html5lib  # parses as browsers do, also what only a browser would take for an element
-from classroom import api, assert_success
+from classroom import about, api, asked_for, assert_success
 from graded_kernels.autograder.sandbox import probe
 from tampered import FULL, TORCH, WITNESS, find
 
@@ -27,31 +26,43 @@ ALIKE |= {"no_kernel", "words_as_code", "answer_as_raw_text", "outputs_of_the_wr
 ALIKE |= {"byte_order_mark", "another_encoding", "old_format", "future_format", "numbers_that_json_has_not"}
 ALIKE |= {"unix_socket", "empty_time", "time_from_a_link", "time_that_is_no_text", "reads_the_environment"}
 QUICK = [attack for attack in table.OWN if attack.name not in SLOW | ALIKE and attack.chapter == "tiny"]
+REPRESENTATIVES = {  # of each kind of attack
+    *("writes_the_gradebook", "leaves_a_process", "exits_at_once", "endless_loop"),  # in code
+    *("type_that_writes_the_gradebook",),  # in a kernel
+    *("always_equal", "patched_comparison", "text_formatter"),  # on the judgement
+    *("stripped_check", "our_own_records", "forged_report", "deep_metadata"),  # in the file
+    *("link_to_the_gradebook", "pipe", "links_beside", "other_notebooks"),  # in the folder
+    *("script_in_an_answer", "script_in_a_text", "script_in_a_picture", "script_in_an_error"),  # on the page
+}
 
 pytestmark = pytest.mark.skipif(BEST in (None, "weak"), reason=f"not run: this machine isolates nothing. {probe()}")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return classroom.make(tmp_path_factory.mktemp("course"))
+def made(made_course):
+    return made_course
 
 
 @pytest.fixture(scope="module")
-def graded(made, tmp_path_factory):
-    return batch.Batch(made, tmp_path_factory.mktemp("batch"), QUICK, BEST)
+def graded(made, tmp_path_factory, request):
+    """Those that are asked for, and those that the tests of the pages look at."""
+    wanted = asked_for(request) | REPRESENTATIVES
+    attacks = [attack for attack in QUICK if attack.name in wanted]
+    return batch.Batch(made, tmp_path_factory.mktemp("batch"), attacks, BEST)
 
 
-@pytest.mark.parametrize("attack", QUICK, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", about(QUICK, REPRESENTATIVES), ids=lambda attack: attack.name)
 def test_attack(graded, attack):
     assert not graded.wrong(attack), graded.said[-2000:]
 
 
 @pytest.fixture(scope="module")
-def compiled(made, tmp_path_factory):
-    return batch.Batch(made, tmp_path_factory.mktemp("kernels"), in_kernels.ATTACKS, BEST)
+def compiled(made, tmp_path_factory, request):
+    attacks = [attack for attack in in_kernels.ATTACKS if attack.name in asked_for(request)]
+    return batch.Batch(made, tmp_path_factory.mktemp("kernels"), attacks, BEST)
 
 
-@pytest.mark.parametrize("attack", in_kernels.ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", about(in_kernels.ATTACKS, REPRESENTATIVES), ids=lambda attack: attack.name)
 def test_attack_on_the_compiler(compiled, attack):
     assert not compiled.wrong(attack), compiled.said[-2000:]
 
@@ -106,7 +117,7 @@ def unsafe(page: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("attack", on_the_page.ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", about(on_the_page.ATTACKS, REPRESENTATIVES), ids=lambda attack: attack.name)
 def test_feedback_runs_nothing(graded, attack):
     if attack.name in SLOW:
         pytest.skip("not run: slow, and test_every_attack runs it")

@@ -4,8 +4,10 @@ import importlib
 
 import pytest
 import torch
+from compiler_kernels import SM_90, compile_report
 from graded_kernels.autograder.emulator import Emulator
 from graded_kernels.autograder.run.apart import far_apart
+from graded_kernels.autograder.run.launches import plain_launches
 from graded_kernels.kernels import attention, masked_softmax
 from torch.nn import functional as F
 
@@ -181,3 +183,23 @@ def test_masked_softmax_gradcheck_with_a_row_of_nothing():
     mask = torch.tensor([[True, False, True], [False, False, False]])
     assert torch.autograd.gradcheck(lambda x: masked_softmax(x, mask), random(2, 3).requires_grad_())
     assert masked_softmax(random(2, 3), mask)[1].tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("d", [64, 128])
+def test_compiles_for_sm_90_without_spills(d, dtype, causal):
+    q, k, v, do = (random(1, 1, 64, d, dtype=dtype, seed=seed) for seed in range(4))
+    lengths = torch.tensor([64])
+    with Emulator() as emulator:
+        o, lse = LIBRARY.attention_forward(q, k, v, lengths, causal)
+        LIBRARY.attention_backward(do, q, k, v, o, lse, lengths, causal)
+    launches = plain_launches(emulator.launches)
+    parts = ("forward", "delta", "dq", "dk_dv")
+    assert [launch.kernel for launch in launches] == [f"attention_{part}_kernel" for part in parts]
+    report = compile_report(launches, SM_90, limit=len(launches))
+    if report["status"] == "not-run":
+        pytest.skip(f"not run: {report['reason']}")
+    assert report["status"] == "pass", report["reason"]
+    assert [(row["kernel"], row["spills"]) for row in report["targets"]] == [(one.kernel, 0) for one in launches]

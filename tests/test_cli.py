@@ -41,6 +41,25 @@ def run(*arguments, **environment):
 
 
 @pytest.fixture
+def called(capfd, monkeypatch):
+    """The command line as `run` has it, in this process: no import is waited for."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def call(*arguments):
+        capfd.readouterr()
+        stdout, stderr = os.dup(1), os.dup(2)
+        try:
+            code = cli.main([*map(str, arguments)])
+        finally:
+            for kept, number in ((stdout, 1), (stderr, 2)):
+                os.dup2(kept, number)
+                os.close(kept)
+        return subprocess.CompletedProcess(arguments, code, *capfd.readouterr())
+
+    return call
+
+
+@pytest.fixture
 def answer(tmp_path):
     def write(source, name="answer.py"):
         path = tmp_path / name
@@ -92,12 +111,12 @@ def test_wrong_usage_names_the_remedy(arguments, remedy, answer, monkeypatch, tm
     assert remedy in printed.err and not printed.out
 
 
-def test_a_right_answer_passes_and_a_wrong_one_does_not(answer):
+def test_a_right_answer_passes_and_a_wrong_one_does_not(answer, called):
     passed = run("check", "silu_backward", right.__file__)
     assert passed.returncode == 0, passed.stdout
     assert passed.stdout.startswith("silu_backward (torch): passed")
     assert "does not import triton" in passed.stderr
-    failed = run("check", "silu_backward", answer(CANDLE), "--backend", "torch")
+    failed = called("check", "silu_backward", answer(CANDLE), "--backend", "torch")
     assert failed.returncode == 1
     places = [failed.stdout.index(part) for part in ("not passed", "huggingface/candle#2082", "cases passed.")]
     assert places == sorted(places)
@@ -129,17 +148,17 @@ def test_json_is_one_object_whatever_the_answer_prints(answer):
     ],
     ids=["syntax", "exit while loading", "exit", "raises while loading", "no function", "raises", "refused"],
 )
-def test_a_file_that_cannot_be_graded_fails_with_a_sentence(source, message, answer):
-    done = run("check", "silu_backward", answer(source), "--backend", "torch", "--in-process")
+def test_a_file_that_cannot_be_graded_fails_with_a_sentence(source, message, answer, called):
+    done = called("check", "silu_backward", answer(source), "--backend", "torch", "--in-process")
     assert done.returncode == 1, done.stderr
     assert message in done.stdout
     assert "not passed, 0 % of the points" in done.stdout
     assert "Traceback" not in done.stderr
 
 
-def test_a_stub_is_told_so_in_two_lines(answer):
+def test_a_stub_is_told_so_in_two_lines(answer, called):
     stub = "def silu_backward(dy, x):\n    ...  # YOUR CODE HERE"
-    done = run("check", "silu_backward", answer(stub), "--backend", "torch")
+    done = called("check", "silu_backward", answer(stub), "--backend", "torch")
     assert done.returncode == 1
     assert len(done.stdout.splitlines()) == 2
     assert "not implemented yet" in done.stdout
@@ -227,35 +246,39 @@ def test_what_runs_only_as_a_script_is_no_part_of_an_answer(answer):
     assert load(read_file(answer(source), "silu_backward")).__name__ == "silu_backward"
 
 
-def test_an_isolated_candle_is_named(answer):
-    done = run("check", "silu_backward", answer(CANDLE), "--backend", "torch", "--json")
+def test_an_isolated_candle_is_named(answer, called):
+    done = called("check", "silu_backward", answer(CANDLE), "--backend", "torch", "--json")
     data = json.loads(done.stdout)
     assert done.returncode == 1 and "candle 0.4.1-0.5.0" in data["fingerprint"]
 
 
-def test_an_isolated_answer_gets_new_numbers_unless_a_seed_is_given(answer):
+def test_an_isolated_answer_gets_new_numbers_unless_a_seed_is_given(answer, called):
     """But for distinctions: this answer is near their limit, and is called on numbers of no seed, too."""
     path = answer(CANDLE)
-    seeds = [json.loads(run("check", "silu_backward", path, "--json").stdout)["environment"]["seed"] for _ in range(2)]
+    seeds = [
+        json.loads(called("check", "silu_backward", path, "--json").stdout)["environment"]["seed"] for _ in range(2)
+    ]
     assert seeds[0] != seeds[1]
     first, again, other = (
-        json.loads(run("check", "silu_backward", path, "--json", "--seed", seed).stdout)
+        json.loads(called("check", "silu_backward", path, "--json", "--seed", seed).stdout)
         for seed in (seeds[0], seeds[0], seeds[1])
     )
     same = [[case for case in report["cases"] if not case["bonus"]] for report in (first, again)]
     assert same[0] == same[1] and first["environment"] == again["environment"]
     assert [c["worst_ulp"] for c in first["cases"]] != [c["worst_ulp"] for c in other["cases"]]
-    assert json.loads(run("check", "silu_backward", path, "--json", "--in-process").stdout)["environment"]["seed"] == 0
+    assert (
+        json.loads(called("check", "silu_backward", path, "--json", "--in-process").stdout)["environment"]["seed"] == 0
+    )
 
 
-def test_a_limit_in_seconds_is_processor_time(answer):
+def test_a_limit_in_seconds_is_processor_time(answer, called):
     path = answer("def silu_backward(dy, x):\n    while True:\n        pass\n")
-    ran = run("check", "silu_backward", path, "--seconds", "0.5", "--json")
+    ran = called("check", "silu_backward", path, "--seconds", "0.5", "--json")
     report = json.loads(ran.stdout)
     assert ran.returncode == 1 and report["timed_out"] is True
     assert report["cases"][0]["message"].startswith("The call took more than 0.5 s of processor time")
     path.write_text(f"while True:\n    pass\n{CANDLE}")
-    ran = run("check", "silu_backward", path, "--total-seconds", "0.5", "--json")
+    ran = called("check", "silu_backward", path, "--total-seconds", "0.5", "--json")
     assert json.loads(ran.stdout)["stopped_in"]["cell"] == str(path)
 
 

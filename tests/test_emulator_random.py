@@ -8,7 +8,8 @@ from random_kernels import kernels
 from triton.runtime.errors import InterpreterError
 
 CHUNK = 50
-FEW, MANY = range(0, CHUNK), [range(first, first + CHUNK) for first in range(CHUNK, 2000, CHUNK)]
+FEW = range(0, 20)
+MANY = [range(20, CHUNK)] + [range(first, first + CHUNK) for first in range(CHUNK, 2000, CHUNK)]
 
 
 def compare(kernel, tally: Counter) -> None:
@@ -44,5 +45,5 @@ def test_random_kernels(seeds, tmp_path):
     for kernel in kernels(seeds, tmp_path):
         compare(kernel, tally)
     print(f"seeds {seeds.start} to {seeds.stop - 1}: {dict(tally)}")
-    assert tally["together: in passes"] > CHUNK // 3
+    assert tally["together: in passes"] > len(seeds) // 3
     assert tally["reported"] and tally["plain interpreter agrees"]

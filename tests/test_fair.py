@@ -11,14 +11,7 @@ from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.run.apart import far_apart
 from graded_kernels.autograder.run.runner import duplicate, unchanged
-from graded_kernels.autograder.sandbox import Worker
 from torch.nn import functional as F
-
-
-@pytest.fixture(scope="module")
-def worker():
-    with Worker() as one:
-        yield one
 
 
 def case_named(report, name):

@@ -1,5 +1,10 @@
 """A learner's Markdown becomes a page in bounded time and of bounded size; what would take more is shown as typed."""
 
+import html
+import json
+import re
+from pathlib import Path
+
 import pytest
 from bounded import bounded
 from graded_kernels.autograder.nbgrader.markdown import safe_markdown
@@ -34,3 +39,39 @@ def test_a_picture_shown_many_times_does_not_fill_the_memory(more, reference):
 def test_a_picture_is_shown():
     page = render("![my plot](attachment:a.png)", PICTURE)
     assert page.startswith("<p><img") and 'src="data:image/png;base64,AAAA' in page
+
+
+def test_mathematics_is_mathml_that_a_browser_draws_by_itself():
+    page = render("where $x^2 < \\varepsilon$, so\n\n$$\\frac{a}{b}$$\n\n\\begin{matrix} a & b \\end{matrix}")
+    assert page.count("<math ") == 3 and "<msup><mi>x</mi><mn>2</mn></msup>" in page and "<mfrac>" in page
+    assert page.count('display="block"') == 2 and "<mtable" in page and "$" not in page
+
+
+@pytest.mark.parametrize("latex", [r"\text{<script>alert(1)</script>}", r"\frac", "a" * 3_000, r"\sqrt{" * 900])
+def test_what_is_no_mathematics_is_shown_as_typed(latex):
+    assert bounded(lambda: render(f"${latex}$"), SECONDS) == f"<p><code>{html.escape(latex)}</code></p>\n"
+
+
+@pytest.mark.parametrize(
+    "latex", [r"\href{javascript:alert(1)}{x}", r"\style{background:url(//a)}{x}", r"\class{a}{x}"]
+)
+def test_a_formula_has_no_link_and_no_style(latex):
+    page = render(f"${latex}$")
+    assert "<mi>x</mi>" in page and not any(part in page for part in ("javascript", "style=", "url", "class"))
+
+
+def test_a_formula_within_code_stays_code():
+    assert "<math" not in render("`$x$`") and "<code>$x$</code>" in render("`$x$`")
+
+
+def test_all_mathematics_of_the_chapters_converts():
+    folder = Path(__file__).resolve().parent.parent / "course" / "source"
+    texts = [
+        "".join(cell["source"])
+        for path in sorted(folder.glob("*/*.ipynb"))
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if cell["cell_type"] == "markdown"
+    ]
+    pages = [render(text) for text in texts]
+    assert sum(page.count("<math ") for page in pages) > 200
+    assert not any(re.search(r"<code>[^<]*\\", page) for page in pages)

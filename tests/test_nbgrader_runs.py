@@ -22,9 +22,8 @@ STUDENTS = ("k1", "k2", "k3")
 
 
 @pytest.fixture
-def course(tmp_path) -> Path:
-    (tmp_path / "course").mkdir()
-    made = classroom.make(tmp_path / "course")
+def course(made_course, tmp_path) -> Path:
+    made = classroom.copied(made_course, tmp_path)
     for student in STUDENTS:
         place(made, student).write_text(json.dumps(right_answers(made)))
     return made
@@ -47,7 +46,7 @@ def stopped(course: Path, line: str, number: int) -> str:
     return said
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.exhaustive), signal.SIGKILL])
 def test_a_stopped_run_is_taken_up_where_it_was(course, number):
     """Stopped in the second notebook, after it was rebuilt. The first is not graded again."""
     linux.prctl(linux.SET_CHILD_SUBREAPER, 1)
@@ -88,6 +87,7 @@ def test_a_time_of_submission_counts_as_far_as_it_can_be_read(course):
     assert result["success"] and "`timestamp.txt` holds no time that can be read" in result["log"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(os.getuid() != 0, reason="not run: only root can become an unprivileged user")
 def test_a_course_that_cannot_be_written_is_not_graded(course, request):
     """nbgrader would find out at the end of the first notebook, and blame an upgrade."""

@@ -19,16 +19,11 @@ from graded_kernels.kernels.wild import silu as wild
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
 
+EXHAUSTIVE = pytest.mark.exhaustive
 HEADERS = {"x86_64": "/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "aarch64": "/usr/include/asm-generic/unistd.h"}
 PROBE = sys.modules[probe.__module__]  # the package shows the function under the module's name
 X = torch.tensor([0.0, -0.5, 3.0])
 RIGHT = "import torch\n\n\ndef silu_forward(x):\n    return x * torch.sigmoid(x)\n"
-
-
-@pytest.fixture(scope="module")
-def worker():
-    with Worker() as shared:
-        yield shared
 
 
 def isolated(source: str, worker, exercise="silu_forward", backend="torch", **limits) -> Isolated:
@@ -281,7 +276,10 @@ def test_nothing_is_left_open_or_running(worker):
     assert not os.path.exists(f"/proc/{pid}")
 
 
-@pytest.mark.parametrize("rung", ["weak", "good", "strong"])
+@pytest.mark.parametrize(
+    "rung",
+    [pytest.param(rung, marks=() if rung == probe().rung else EXHAUSTIVE) for rung in ("weak", "good", "strong")],
+)
 def test_no_process_is_left_on_any_rung(rung):
     if _above(rung):
         pytest.skip(f"not run: this machine reaches {probe().rung}")

@@ -18,12 +18,6 @@ X = torch.tensor([0.0, -0.5, 3.0])
 RIGHT = "    return x * x.sigmoid()\n"
 
 
-@pytest.fixture(scope="module")
-def worker():
-    with Worker() as shared:
-        yield shared
-
-
 def isolated(body: str, worker: Worker, notebook: Budget | None = None, **limits) -> Isolated:
     source = f"import ctypes, sys, time\nimport torch\n\ncalls = []\n\n\ndef silu_forward(x):\n{body}{RIGHT}"
     code = Answer("silu_forward", (Cell("cell", source),))

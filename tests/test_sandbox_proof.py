@@ -42,12 +42,6 @@ def silu_forward(x):
 """
 
 
-@pytest.fixture(scope="module")
-def worker():
-    with Worker() as shared:
-        yield shared
-
-
 def isolated(source: str, worker: Worker, backend: str = "torch") -> Isolated:
     code = Answer("silu_forward", (Cell("cell", source),))
     return Isolated(code, SILU.contract, backend, results=SILU.results, worker=worker)

@@ -24,17 +24,18 @@ x = { values = [0.0, -0.0, 0.7310585786, 4096.0625], dtype = "float32" }
 """
 CHECK = f"{TORCH}-check"
 COMPUTES = "until = time.process_time() + 0.7\n    while time.process_time() < until: pass"
+EXHAUSTIVE = pytest.mark.exhaustive
 SETTING = re.compile(r"^c\.(\w+)\.(\w+) = (.*?) *(?:#.*)?$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    return classroom.make(tmp_path_factory.mktemp("course"))
+def course(made_course, tmp_path_factory):
+    return classroom.copied(made_course, tmp_path_factory.mktemp("teaching"))
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def own_worker():
-    """None of another test's: whether one may be had is what these tests are about."""
+    """None of another test's: whether one may be had is what a test is about."""
     before, grading._shared = grading._shared, None
     yield
     if grading._shared:
@@ -148,8 +149,18 @@ LOOPS = "Loading `added-1` took more than 1 s of processor time, which is the mo
 WITHOUT = f"{LOOPS} This answer was checked without that cell."
 
 
-@pytest.mark.parametrize("before", [WITNESS, TORCH, CHECK])
-@pytest.mark.parametrize("source", [ENDLESS, EXITS, FILLS], ids=["loop", "exit", "memory"])
+def cell_rows() -> list:
+    """Every kind of cell in every place; in `make test`, each kind once and each place once."""
+    kinds = {"loop": ENDLESS, "exit": EXITS, "memory": FILLS}
+    quick = {("loop", WITNESS), ("exit", TORCH), ("memory", CHECK)}
+    return [
+        pytest.param(before, source, id=f"{kind}-{before}", marks=() if (kind, before) in quick else EXHAUSTIVE)
+        for kind, source in kinds.items()
+        for before in (WITNESS, TORCH, CHECK)
+    ]
+
+
+@pytest.mark.parametrize(("before", "source"), cell_rows())
 def test_a_cell_that_does_not_end_costs_nothing_but_itself(course, before, source):
     """It is run once; after that the answers are checked without it."""
     student = f"cell_{[ENDLESS, EXITS, FILLS].index(source)}_{before}"
@@ -214,7 +225,7 @@ def test_the_guide_names_every_setting_with_its_default():
 # Isolation
 
 
-def test_a_class_is_not_graded_where_answers_cannot_be_isolated(course, monkeypatch):
+def test_a_class_is_not_graded_where_answers_cannot_be_isolated(course, own_worker, monkeypatch):
     def lacking(rung):
         raise SandboxError("answers would be isolated as weak, and good is asked for")
 
@@ -228,7 +239,7 @@ def test_a_class_is_not_graded_where_answers_cannot_be_isolated(course, monkeypa
     assert scores(course, "weak") == FULL
 
 
-def test_the_weak_rung_needs_the_teachers_word(course):
+def test_the_weak_rung_needs_the_teachers_word(course, own_worker):
     hand_in(course, "asked_weak")
     result = with_settings(course, isolation="weak").autograde("tiny", "asked_weak")
     assert not result["success"] and "c.Grade.allow_weak_sandbox is not set" in result["log"]

@@ -1,16 +1,19 @@
 """Markdown for the pages that people read in a browser: feedback, and formgrader inside the teacher's Jupyter server.
 
 nbconvert passes HTML in Markdown through as it is, scripts included. Here only tags that format are, and nothing that a
-browser would fetch by itself.
+browser would fetch by itself. Mathematics becomes MathML (`mathml`).
 """
 
 import html
 import re
+import secrets
 
 import bleach
 from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+from .mathml import mathml
 
 LONGEST = 20_000  # characters; the time that some Markdown takes grows with the square of its length,
 EMPHASES = 1_000  # and with the cube of the number of its stars and underscores
@@ -38,25 +41,32 @@ def safe_markdown(context, source: str) -> str:
     try:
         if len(source) > LONGEST or source.count("*") + source.count("_") > EMPHASES:
             raise ValueError("too long")
-        rendered = MarkdownWithMath(renderer=_Renderer(attachments)).render(source)
-        return bleach.clean(
-            rendered,
+        renderer = _Renderer(attachments)
+        clean = bleach.clean(
+            MarkdownWithMath(renderer=renderer).render(source),
             tags=TAGS,
             attributes=_may_stay,
             protocols={"http", "https", "mailto", "data"},
             css_sanitizer=CSSSanitizer(allowed_css_properties=["text-align"]),
         )
+        return renderer.with_formulas(clean)
     except Exception:  # whatever it is, the rest of the page must be shown
         return f"<pre>{html.escape(source)}</pre>"
 
 
 class _Renderer(IPythonRenderer):
-    """nbconvert's, which gives up where the pictures of a cell are shown so often that they fill the memory."""
+    """nbconvert's, which gives up where the pictures of a cell are shown so often that they fill the memory.
+
+    It leaves marks for formulas, which are put in when all else is cleaned: a sanitizer for HTML that lets ``<math>``
+    through has been a hole before.
+    """
 
     def __init__(self, attachments: dict):
         super().__init__(escape=False, attachments=attachments)
         size = sum(len(text) for bundle in attachments.values() for text in bundle.values())
         self._left = LONGEST + SHOWN_TWICE * size
+        self._formulas: list[str] = []
+        self._mark = secrets.token_hex(16)  # which no text can hold
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
         shown = super().image(text, url, title)
@@ -64,6 +74,22 @@ class _Renderer(IPythonRenderer):
         if self._left < 0:
             raise ValueError("its pictures are too large")
         return shown
+
+    def block_math(self, body: str) -> str:
+        return self._formula(body, block=True)
+
+    def inline_math(self, body: str) -> str:
+        return self._formula(body, block=False)
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return self._formula(rf"\begin{{{name}}}{body}\end{{{name}}}", block=True)
+
+    def _formula(self, latex: str, *, block: bool) -> str:
+        self._formulas.append(mathml(latex, block=block))
+        return f"{self._mark}-{len(self._formulas) - 1}-"
+
+    def with_formulas(self, page: str) -> str:
+        return re.sub(rf"{self._mark}-(\d+)-", lambda mark: self._formulas[int(mark[1])], page)
 
 
 def _may_stay(tag: str, name: str, value: str) -> bool:

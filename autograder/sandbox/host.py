@@ -51,10 +51,6 @@ class Host:
         if self._process is None:
             return
         self._control.close()
-        if self._waiting:  # at its imports, where it hears nothing
-            self._process.kill()
-            self._complaints.close()
-            self._waiting = False
         try:
             self._process.wait(2)
         except subprocess.TimeoutExpired:

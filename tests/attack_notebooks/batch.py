@@ -31,7 +31,7 @@ c.Grade.isolation = {rung!r}
 c.Grade.allow_weak_sandbox = {weak}
 c.Grade.seconds = 4
 c.Grade.total_seconds = 30
-c.Grade.wall_factor = 5
+c.Grade.wall_factor = 15  # a machine that runs much else gives little of a processor
 c.Grade.memory_megabytes = 512
 c.Grade.printed_megabytes = 0.1
 """

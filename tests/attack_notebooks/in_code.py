@@ -173,7 +173,7 @@ def endless_regex(nb):
     before_answer(nb, "import re\nre.match(r'(a+)+$', 'a' * 60 + 'b')")
 
 
-@attack({TORCH: 0}, "Loading `silu_forward-torch` did not end within 20 s by the clock")
+@attack({TORCH: 0}, "Loading `silu_forward-torch` did not end within 60 s by the clock")
 def loop_that_ignores_signals(nb):
     """SIGINT and SIGTERM ignored, and an alarm to start again."""
     ignored = "for number in (1, 2, 3, 14, 15, 24, 25):\n    signal.signal(number, signal.SIG_IGN)"
