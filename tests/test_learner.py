@@ -2,11 +2,12 @@
 
 import io
 import re
+from pathlib import Path
 
 import pytest
 import torch
 from answers import SETUP, answer
-from graded_kernels.autograder import check
+from graded_kernels.autograder import check, emulator
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.report.progress import Progress, Terminal
 from graded_kernels.autograder.run.answer import Answer, Cell
@@ -169,9 +170,11 @@ def test_the_hint_is_about_the_mistake(mistake, told):
     assert case.name == dies_in and says in case.hint and not_this not in case.hint, f"{case.message} {case.hint}"
 
 
-def test_an_error_in_a_compiled_extension_is_at_the_line_that_called_it():
+@pytest.mark.parametrize("file", ["zmq/backend/cython/_zmq.py", str(Path(emulator.__file__).with_name("imagined.py"))])
+def test_an_error_in_code_of_others_is_at_the_line_that_called_it(file):
+    """In a compiled extension, whose file is named relative to some folder, and in any room of the grader."""
     names = {}
-    exec(compile("def call():\n    raise ValueError\n", "zmq/backend/cython/_zmq.py", "exec"), names)
+    exec(compile("def call():\n    raise ValueError\n", file, "exec"), names)
     exec(compile("def answer():\n    pass\n    call()\n", "<cell>", "exec"), names)
     with pytest.raises(ValueError) as caught:
         names["answer"]()
