@@ -253,6 +253,31 @@ def test_pytorchs_compiler_is_imported_for_answers_that_may_reach_it_and_never_i
     assert said == [f"RuntimeError: {'compile' in use}, loaded"] * 2
 
 
+GUARDLESS = """
+import sys
+for name, module in list(sys.modules.items()):
+    if name.endswith("run.guards"):
+        module.Watch.__torch_dispatch__ = lambda self, func, types, args=(), kwargs=None: func(*args, **(kwargs or {}))
+"""
+LATE = """
+import torch
+
+def silu_forward(x):
+    __import__(NAME)
+    attention = torch.ops.onnx.Attention.opset23
+    raise SystemExit(f"called: {attention(*[x.reshape(1, 1, -1, 1)] * 3, qk_matmul_output_mode=1)[0].shape}")
+"""
+
+
+@pytest.mark.parametrize("name", ["'torch._dynamo'", "'torch._dyn' + 'amo'"])
+def test_an_operator_that_a_late_import_registers_is_closed(name, worker):
+    """In the worker, for an answer that names the import, and in the answer's own process."""
+    hidden = f"{GUARDLESS}{LATE.replace('NAME', name)}"
+    with isolated(hidden, worker) as runner:
+        said = runner.call((X,)).trouble.message
+    assert "called:" not in said and ("is not among the operators" in said or "_dispatch_library" in said)
+
+
 def test_a_worker_that_is_killed_costs_one_call():
     with Worker() as worker, isolated(RIGHT, worker) as runner:
         assert runner.call((X,)).trouble is None

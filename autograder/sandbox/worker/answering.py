@@ -14,6 +14,11 @@ def prepare() -> None:
     _prepared.append(Closures())
 
 
+def imported() -> None:
+    """The worker has made more imports, and there may be operators that nobody has closed."""
+    _prepared[0].close()
+
+
 def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
     """See `child.run`."""
     child.run(job, inputs, outputs, status, go, _prepared.pop())

@@ -68,21 +68,34 @@ class Closures:
 
     def __init__(self):
         self.unlisted, self.gradients, self.autograd = Closed(), Closed(), Closed()
+        self._met: set[tuple[str, str]] = set()
+        self.close()
+        torch._C._set_graph_executor_optimize(False)  # TorchScript would differentiate by itself
+        for holder, key in _holders(_ELSEWHERE):
+            del holder[key]
+        self._registering = _holders(["_dispatch_library"])
+
+    def close(self) -> None:
+        """Whatever is registered by now. Called again after an import that registers more."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a kernel is replaced is the point
             for key in _LEAVES:
-                for name in _kernels(key):
+                for name in self._new(key):
                     if not is_permitted(name):
                         closed = self.gradients if is_permitted(name, gradients=True) else self.unlisted
                         closed.refuse(key, name, unlisted(name))
             for key in _OTHER_TENSORS:
-                for name in _kernels(key):
+                for name in self._new(key):
                     self.unlisted.refuse(key, name, "Tensors of this kind are not for an answer; use ordinary ones.")
-            for name in _kernels("Autograd"):
+            for name in self._new("Autograd"):
                 if is_permitted(name):
                     self.autograd.record_no_gradient(name)
-        torch._C._set_graph_executor_optimize(False)  # TorchScript would differentiate by itself
-        _take_away(_ELSEWHERE)
+
+    def _new(self, key: str) -> list[str]:
+        """The operators with a kernel under this key that were not met before."""
+        found = [name for name in _kernels(key) if (key, name) not in self._met]
+        self._met |= {(key, name) for name in found}
+        return found
 
     def settle(self, refused: Iterable[str], witness: bool, gradient: bool) -> None:
         """witness: the answer computes an input, with whatever it likes. gradient: PyTorch differentiates it."""
@@ -99,6 +112,9 @@ class Closures:
                     _refuse_every_kernel(own, form, f"{name} is the answer itself. Write it out.")
         for closed in (self.unlisted, self.gradients, self.autograd, own):
             closed.keep()
+        if not witness:  # what an import registers from now on would be open
+            for holder, key in self._registering:
+                del holder[key]
 
 
 def unlisted(name: str) -> str:
@@ -118,11 +134,14 @@ def _refuse_every_kernel(closed: Closed, name: str, why: str) -> None:
                 closed.refuse(key, full, why)
 
 
-def _take_away(names: Iterable[str]) -> None:
-    """Deletes what `torch._C` has under these names, from every dictionary: Python keeps a copy of the module's."""
+def _holders(names: Iterable[str]) -> list[tuple[dict, str]]:
+    """Every dictionary with what `torch._C` has under these names, and its key there: Python keeps a copy of the
+    module's.
+    """
+    found = []
     for name in names:
-        found = getattr(torch._C, name, None)
-        for holder in gc.get_referrers(found) if found is not None else ():
+        value = getattr(torch._C, name, None)
+        for holder in gc.get_referrers(value) if value is not None else ():
             if isinstance(holder, dict):
-                for key in [key for key, value in holder.items() if value is found]:
-                    del holder[key]
+                found += [(holder, key) for key, held in holder.items() if held is value]
+    return found

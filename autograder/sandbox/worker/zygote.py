@@ -24,7 +24,8 @@ _FAR = 100  # above any that the worker has open
 
 def serve(settings: dict, trade: types.ModuleType) -> None:
     """trade: the module that does the work, with ``prepare()``, of which children find the effects, and ``run(job,
-    inputs, outputs, status, go)``, which is called in a child (see `child.run`).
+    inputs, outputs, status, go)``, which is called in a child (see `child.run`); where calls ask for modules, also
+    ``imported()``, called after their import.
     """
     control = socket.socket(fileno=settings["socket"])
     linux.prctl(linux.SET_CHILD_SUBREAPER, 1)
@@ -43,18 +44,19 @@ def serve(settings: dict, trade: types.ModuleType) -> None:
         if not message:
             os._exit(0)
         wanted = json.loads(message)
-        _import(wanted["modules"])
+        _import(wanted["modules"], trade)
         ended = _one_call(control, wanted, files, layers, trade)
         _empty(settings["folder"])
         control.send(json.dumps(ended).encode())
 
 
-def _import(modules: list[str]) -> None:
+def _import(modules: list[str], trade: types.ModuleType) -> None:
     """Once for all children to come."""
     for name in modules:
         if name not in sys.modules:
             with contextlib.suppress(ImportError):  # whoever uses it is told
                 importlib.import_module(name)
+            trade.imported()
             gc.collect()
             gc.freeze()
 
