@@ -232,7 +232,7 @@ attention_forward = Exercise(
     least_bytes=forward_bytes,
     traffic=2.0,
     most_bytes=lambda q, k, *rest: one_score_matrix(q, k),
-    large=many_queries(forward_arguments, (0,), (0, 1), sums=False),
+    large=many_queries(forward_arguments, (0,), outputs=(True, True)),
 )
 
 AGAIN = WildBug(
@@ -268,6 +268,6 @@ attention_backward = Exercise(
     least_bytes=backward_bytes,
     traffic=2.0,
     most_bytes=lambda do, q, k, *rest: 2 * one_score_matrix(q, k),
-    large=many_queries(backward_arguments, (0, 1, 4, 5), (0,), sums=True),
+    large=many_queries(backward_arguments, (0, 1, 4, 5), outputs=(True, False, False)),
     forward=attention_forward,
 )

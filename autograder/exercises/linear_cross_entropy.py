@@ -5,6 +5,7 @@ from torch.nn import functional as F
 
 from ...kernels.wild import linear_cross_entropy as wild
 from ..run.apart import far_apart
+from ..run.dtypes import dtype_name
 from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING
 from .cases.elementwise import BEYOND, BEYOND_HINT, normal
 from .cases.losses import CONVERT, IGNORE, OUT_OF_RANGE, ignored, labelled, names, without_bad_labels
@@ -177,7 +178,7 @@ CASES = (
     Case(BEYOND, _far, BEYOND_HINT),
     *(
         Case(
-            f"a nearly certain label, {str(dtype).removeprefix('torch.')}",
+            f"a nearly certain label, {dtype_name(dtype)}",
             _certain(dtype),
             "Hold the logits in float32.",
         )
@@ -208,7 +209,7 @@ def _spread(loss, dhidden, dweight):
     return loss, dhidden.repeat(_TIMES, 1) / _TIMES, dweight
 
 
-LARGE = Large(_batch(16, 8, 1 << 15), _repeated, _spread, _TIMES)  # 2048 rows, 256 MiB of logits
+LARGE = Large(_batch(16, 8, 1 << 15), _repeated, _spread, (_TIMES, 1, _TIMES))  # 2048 rows, 256 MiB of logits
 
 REASON = (
     "Every product is a float32 sum of D, V or n terms and loses a few ulp of the sum of their magnitudes (4 where it"

@@ -95,14 +95,14 @@ class Large:
     repeated: the arguments of the large call, from those of the small one. `Exercise.most_bytes` of them should be at
         least twice `sandbox.confine.SLACK`, and what an answer must not hold twice as much again.
     spread: the outputs of the large call, from those of the small one; linear, with no negative factor.
-    terms: how many times as many terms a sum has as in the small call. Added one by one they lose as many times as
-        much, and the more surely the same way as they are the same terms again.
+    terms: for each output how many times as many terms its sums have as in the small call. Added one by one they lose
+        as many times as much, and the more surely the same way as they are the same terms again.
     """
 
     inputs: Callable[[torch.Generator], tuple]
     repeated: Callable[..., tuple]
     spread: Callable[..., tuple]
-    terms: int = 1
+    terms: tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 import torch
 
-DTYPES = {str(d).removeprefix("torch."): d for d in (torch.float32, torch.float16, torch.bfloat16, torch.int64)}
+from ..run.dtypes import dtype_name
+
+DTYPES = {dtype_name(d): d for d in (torch.float32, torch.float16, torch.bfloat16, torch.int64)}
 OTHERS = ("dtype", "shape", "layout", "put")
 
 

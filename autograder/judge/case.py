@@ -10,6 +10,7 @@ from ..exercises.record import Case, Exercise
 from ..report.phrases import used
 from ..report.quality import Quality
 from ..report.results import CaseResult, Failure, Status
+from ..run.dtypes import dtype_name
 from ..run.outcome import Outcome, Trouble
 from ..run.runner import Runner
 from .compare import Comparison, Expected, compare_all, evidence_of, expect
@@ -232,7 +233,7 @@ def describe(exercise: Exercise, args: tuple) -> str:
     for name, value in zip(exercise.parameters, args, strict=False):
         if isinstance(value, torch.Tensor):
             strides = "" if value.is_contiguous() else f" strides {value.stride()}"
-            words.append(f"{name}: {str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}{strides}")
+            words.append(f"{name}: {dtype_name(value.dtype)} {tuple(value.shape)}{strides}")
         else:
             words.append(f"{name}: {value!r}")
     return ", ".join(words)

@@ -10,6 +10,7 @@ import torch
 from ..exercises.record import Case, Exercise
 from ..report.results import Failure
 from ..run.contract import as_tuple
+from ..run.dtypes import dtype_name
 from ..ulp import ulp_error, ulp_size
 
 
@@ -115,7 +116,7 @@ def unlike(name: str, actual: torch.Tensor, shape: torch.Size, dtype: torch.dtyp
     if actual.shape != shape:
         return f"{name} should have shape {tuple(shape)}, but has {tuple(actual.shape)}."
     if actual.dtype != dtype:
-        return f"{name} should be {_word(dtype)}, but is {_word(actual.dtype)}."
+        return f"{name} should be {dtype_name(dtype)}, but is {dtype_name(actual.dtype)}."
     return ""
 
 
@@ -129,7 +130,3 @@ def _failure(name, actual, exact, error, wrong, inputs) -> Failure:
     at = {k: float(v[index]) for k, v in inputs.items() if isinstance(v, torch.Tensor) and v.shape == exact.shape}
     got, want = float(actual[index]), float(exact[index])
     return Failure(name, index, got, want, float(error[index]), int(wrong.sum()), wrong.numel(), at)
-
-
-def _word(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")

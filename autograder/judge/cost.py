@@ -75,7 +75,7 @@ def _expected(record: Exercise, large: Large, small: tuple) -> Expected:
     """What is right for the large call, by the oracle's account of the small one."""
     expected = expect(record, Case(MEMORY, large.inputs, ""), small)
     sizes = [ulp_size(value, dtype) for value, dtype in zip(expected.values, expected.dtypes, strict=True)]
-    off = [large.terms * ulp * size for ulp, size in zip(expected.allowed, sizes, strict=True)]
+    off = [times * ulp * size for times, ulp, size in zip(large.terms, expected.allowed, sizes, strict=True)]
     values, off = large.spread(*expected.values), large.spread(*off)
     allowed = [o / ulp_size(v, dtype) for o, v, dtype in zip(off, values, expected.dtypes, strict=True)]
     return replace(expected, values=tuple(values), allowed=tuple(allowed), peers=None)

@@ -5,6 +5,7 @@ import torch
 
 from ..exercises.record import Case, Exercise
 from ..report.results import Curve
+from ..run.dtypes import dtype_name
 from ..ulp import ulp_error
 from .compare import Comparison, Expected
 from .fingerprint import wild_outputs
@@ -35,7 +36,7 @@ def curve_of(
         )
     return Curve(
         parameter=case.swept,
-        dtype=str(expected.dtypes[0]).removeprefix("torch."),
+        dtype=dtype_name(expected.dtypes[0]),
         x=over_x(x),
         ulp=over_x(comparisons[0].error),
         wild=wild,

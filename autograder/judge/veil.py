@@ -5,6 +5,7 @@ from dataclasses import replace
 import torch
 
 from ..exercises.record import Exercise
+from ..run.dtypes import dtype_name
 from .case import Judged
 
 VEILED = {
@@ -36,7 +37,7 @@ def _kinds(exercise: Exercise, args: tuple) -> str:
     for name, value in zip(exercise.parameters, args, strict=False):
         if isinstance(value, torch.Tensor):
             strided = "" if value.is_contiguous() else ", not contiguous"
-            words.append(f"{name}: {str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}{strided}")
+            words.append(f"{name}: {dtype_name(value.dtype)} {tuple(value.shape)}{strided}")
         else:
             words.append(f"{name}: {kind_of(value)}")
     return "; ".join(words)

@@ -12,6 +12,7 @@ import torch
 from ..exercises.record import Case, Witness
 from ..report.results import CaseResult
 from ..run.contract import as_tuple
+from ..run.dtypes import dtype_name
 from ..run.runner import Runner
 from .case import UNJUDGED, Judged
 from .compare import compare_all, expect
@@ -98,7 +99,7 @@ def _of_tensor(value, integers: bool) -> str:
         return f"should be a tensor, but is {type(value).__name__}"
     if value.dim() > DIMENSIONS or value.numel() > ELEMENTS:
         return f"has {value.dim()} dimensions and {value.numel():,} elements, of at most {DIMENSIONS} and {ELEMENTS:,}"
-    dtype = str(value.dtype).removeprefix("torch.")
+    dtype = dtype_name(value.dtype)
     if not value.numel():
         return "is empty"
     if integers:

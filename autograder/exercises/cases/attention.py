@@ -54,23 +54,26 @@ def attention_cases(arguments: Arguments) -> tuple[Case, ...]:
 _TIMES = 128
 
 
-def many_queries(arguments: Arguments, queries: tuple[int, ...], outputs: tuple[int, ...], sums: bool) -> Large:
+def many_queries(arguments: Arguments, queries: tuple[int, ...], outputs: tuple[bool, ...]) -> Large:
     """16 queries and 2048 keys of 8 heads, the queries 128 times over: 128 MiB of scores.
 
-    queries, outputs: which arguments and which outputs have a row for each query. sums: whether the other outputs are
-    sums over the queries.
+    queries: which arguments have a row for each query. outputs: for each output whether it has; the others are sums
+    over the queries.
     """
 
-    def often(tensors: tuple, rows: tuple[int, ...]) -> tuple:
-        return tuple(x.repeat(1, 1, _TIMES, *(1,) * (x.ndim - 3)) if i in rows else x for i, x in enumerate(tensors))
+    def often(x: torch.Tensor) -> torch.Tensor:
+        return x.repeat(1, 1, _TIMES, *(1,) * (x.ndim - 3))
+
+    def repeated(*given):
+        return tuple(often(x) if i in queries else x for i, x in enumerate(given))
 
     def spread(*tensors):
-        return tuple(x if i in outputs else x * _TIMES for i, x in enumerate(often(tensors, outputs)))
+        return tuple(often(x) if rows else x * _TIMES for x, rows in zip(tensors, outputs, strict=True))
 
     def inputs(generator):
         return arguments(generator, *Batch(b=1, h=8, m=16, n=2048, d=8).draw(generator))
 
-    return Large(inputs, lambda *given: often(given, queries), spread, _TIMES if sums else 1)
+    return Large(inputs, repeated, spread, tuple(1 if rows else _TIMES for rows in outputs))
 
 
 def transposed(x: torch.Tensor) -> torch.Tensor:

@@ -7,8 +7,3 @@ HALVES = (torch.float16, torch.bfloat16)
 
 AGAIN = "the same shape again"
 KEEP_NOTHING = "Other values of a shape seen before. Compute them; keep nothing."
-
-
-def dtype_name(dtype: torch.dtype) -> str:
-    """``float16`` for `torch.float16`."""
-    return str(dtype).removeprefix("torch.")

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 import torch
 
 from ...run.apart import far_apart
+from ...run.dtypes import dtype_name
 from ..record import Case
-from .common import AGAIN, KEEP_NOTHING, dtype_name
+from .common import AGAIN, KEEP_NOTHING
 
 WORKING_RANGE = 1e4
 

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import torch
 
 from ...run.apart import far_apart
+from ...run.dtypes import dtype_name
 from ..record import Case
-from .common import AGAIN, HALVES, KEEP_NOTHING, dtype_name
+from .common import AGAIN, HALVES, KEEP_NOTHING
 from .elementwise import BEYOND, BEYOND_HINT, normal
 
 # (generator, logits, labels, ignore_index or None for the default) -> the arguments of the exercise

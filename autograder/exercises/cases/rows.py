@@ -9,6 +9,7 @@ from collections.abc import Callable
 import torch
 
 from ...run.apart import far_apart
+from ...run.dtypes import dtype_name
 from ..record import Case
 from .elementwise import BEYOND, BEYOND_HINT, normal
 
@@ -100,7 +101,7 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
         ),
         *(
             case(
-                f"large mean, {str(dtype).removeprefix('torch.')}",
+                f"large mean, {dtype_name(dtype)}",
                 lambda generator, dtype=dtype, sigma=sigma: offset(
                     generator, [(m, sigma) for m in (200.0, -180.0, 230.0, 150.0) * 2], 65, dtype
                 ),

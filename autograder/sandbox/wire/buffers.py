@@ -15,12 +15,13 @@ from dataclasses import asdict, dataclass
 import torch
 
 from ...run import apart
+from ...run.dtypes import dtype_name
 
 ALIGNMENT = max(4096, mmap.PAGESIZE)
 POISON = 0x5B  # every byte of an output nobody wrote: a finite number in any dtype, and hardly the right one
 
 DTYPES = {
-    str(dtype).removeprefix("torch."): dtype
+    dtype_name(dtype): dtype
     for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex64, torch.complex128)
     + (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
 }
@@ -72,7 +73,7 @@ def rounded(nbytes: int) -> int:
 
 def contiguous(dtype: torch.dtype, shape: tuple[int, ...], offset: int) -> Layout:
     stride = tuple(math.prod(max(size, 1) for size in shape[i + 1 :]) for i in range(len(shape)))
-    return Layout(str(dtype).removeprefix("torch."), tuple(shape), stride, offset)
+    return Layout(dtype_name(dtype), tuple(shape), stride, offset)
 
 
 class Shared:
@@ -123,7 +124,7 @@ def lay_out(tensors: list[torch.Tensor]) -> list[Layout]:
     """One after the other, each at the beginning of a page. Strides are kept."""
     layouts, offset = [], 0
     for tensor in tensors:
-        layout = Layout(str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape), tensor.stride(), offset)
+        layout = Layout(dtype_name(tensor.dtype), tuple(tensor.shape), tensor.stride(), offset)
         layouts.append(layout)
         offset += rounded(layout.nbytes)
     return layouts

@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import interpreter
 
 from ...compiler.recording import surroundings
+from ...run.dtypes import dtype_name
 from ...run.dynamo import lazily
 from ...run.operators import ALLOCATE
 from ..wire.plan import CONSTANT
@@ -120,7 +121,7 @@ class Recorder(TorchDispatchMode):
         fresh = [r for r in made if r.numel() and self._address(r) not in self.known]
         for tensor in fresh:
             size = tensor.untyped_storage().nbytes() // tensor.element_size()
-            self._know(tensor, {"dtype": _word(tensor.dtype), "elements": size})
+            self._know(tensor, {"dtype": dtype_name(tensor.dtype), "elements": size})
         if step["op"] in ALLOCATE or not (fresh or func._schema.is_mutable):
             return
         new = {id(r) for r in fresh}
@@ -165,7 +166,7 @@ class Recorder(TorchDispatchMode):
         if isinstance(value, list | tuple):
             return {"list": [self._value(one) for one in value]}
         if isinstance(value, torch.dtype):
-            return {"dtype": _word(value)}
+            return {"dtype": dtype_name(value)}
         if isinstance(value, tl.constexpr):
             return {"constexpr": self._value(value.value)}
         if isinstance(value, tl.dtype):
@@ -178,7 +179,7 @@ class Recorder(TorchDispatchMode):
         raise Unrecordable(f"a {type(value).__name__} is handed to a kernel or an operator; use tensors and numbers")
 
     def _ref(self, tensor: torch.Tensor) -> dict:
-        view = {"dtype": _word(tensor.dtype), "shape": list(tensor.shape), "stride": list(tensor.stride())}
+        view = {"dtype": dtype_name(tensor.dtype), "shape": list(tensor.shape), "stride": list(tensor.stride())}
         if not tensor.numel():
             return view
         if self._address(tensor) not in self.known:
@@ -193,7 +194,10 @@ class Recorder(TorchDispatchMode):
                 "a tensor was made outside of the kernels, by NumPy or by PyTorch behind the grader's back; "
                 "allocate with torch.empty, and compute in the kernel"
             )
-        return {"dtype": _word(tensor.dtype), "bytes": ctypes.string_at(storage.data_ptr(), storage.nbytes()).hex()}
+        return {
+            "dtype": dtype_name(tensor.dtype),
+            "bytes": ctypes.string_at(storage.data_ptr(), storage.nbytes()).hex(),
+        }
 
     def _know(self, tensor: torch.Tensor, buffer: dict) -> None:
         self.known[self._address(tensor)] = len(self.buffers)
@@ -208,7 +212,3 @@ class Recorder(TorchDispatchMode):
 _TYPES = {value.name: name for name, value in vars(tl).items() if type(value) is tl.dtype}  # "fp32" -> "float32"
 _READ = torch.ops.aten._local_scalar_dense.default  # a number into Python
 _ABOUT_MEMORY = (torch.device, torch.layout, torch.memory_format)
-
-
-def _word(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
