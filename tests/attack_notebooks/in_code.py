@@ -217,9 +217,9 @@ def prints_one_long_line(nb):
     add(nb, TORCH, "print('x' * 200_000_000)")
 
 
-@attack({TORCH: 0}, "printed more than")
+@attack()
 def displays(nb):
-    """20,000 rich outputs, and one that is 100 MB large."""
+    """20,000 rich outputs, and one that is 100 MB large, in a cell that no answer needs: it costs nothing."""
     loop = "for _ in range(20_000):\n    display(HTML('<b>x</b>'))"
     add(nb, TORCH, f"from IPython.display import HTML, display\n{loop}\ndisplay(HTML('x' * 100_000_000))")
 
