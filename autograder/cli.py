@@ -97,6 +97,9 @@ def add_sanitize(commands) -> None:
     command.add_argument("--sarif", metavar="FILE", help="also write the findings to FILE, for a code host")
     command.add_argument("--hints", action="store_true", help="show what is only suspicious, too")
     command.add_argument(
+        "--only", type=quality_list, default=["correct", "portable"], help="correct: what is not portable is a hint"
+    )
+    command.add_argument(
         "--no-cuda-shim", dest="cuda_shim", action="store_false", help="no CUDA is made believe where there is none"
     )
     command.add_argument("program", metavar="PROGRAM", help="a Python script")

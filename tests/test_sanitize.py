@@ -42,6 +42,15 @@ def smallest(x, y, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def two_loads(x, y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    harmless = tl.load(x + i, mask=i < n)
+    tl.store(y + i, harmless, mask=i < n)
+    harmful = tl.load(x + i, mask=i < n)
+    tl.store(y, tl.max(harmful, 0))
+
+
+@triton.jit
 def accumulate(x, y, n, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     tl.store(y + i, tl.load(y + i, mask=i < n, other=0.0) + tl.load(x + i, mask=i < n, other=0.0), mask=i < n)
@@ -136,6 +145,11 @@ def test_masked_lanes_that_reach_the_result(kernel, sign):
     assert y.item() == (x.max() if sign > 0 else x.min())
 
 
+def test_only_the_load_that_matters_is_named():
+    _, events = told(lambda: two_loads[(1,)](randn(100).abs(), torch.empty(100), 100, BLOCK=128))
+    assert [event["finding"]["source"][:7] for event in events if "finding" in event] == ["harmful"]
+
+
 def test_masked_lanes_that_reach_nothing_are_no_finding():
     found, _ = told(lambda: double[(1,)](randn(100), torch.zeros(128), 100, BLOCK=128))
     assert found == {}
@@ -224,6 +238,13 @@ def test_the_text_names_file_line_and_how_often():
     shown = report.text(run, 1, False, False)
     assert "k.py:3: out-of-bounds (2 launches)" in shown and "1 finding in 4 launches of 1 kernel, 1 hint" in shown
     assert report.text(report.Run("p.py", hints=[FINDING]), 0, True, False).count("hint: out-of-bounds") == 1
+
+
+def test_what_is_not_portable_can_be_set_aside():
+    run = report.Run("p.py", [FINDING, FINDING | {"kind": "masked-load"}], launches=1)
+    run.set_aside_portability()
+    assert [one["kind"] for one in run.findings] == ["out-of-bounds"]
+    assert [(one["kind"], one["level"]) for one in run.hints] == [("masked-load", "hint")]
 
 
 def test_sarif_points_at_the_line_relative_to_the_folder():

@@ -154,6 +154,8 @@ def main(options) -> int:
     run = sanitize(
         options.program, options.arguments, module=options.module, shim=options.cuda_shim, as_json=options.json
     )
+    if "portable" not in options.only:
+        run.set_aside_portability()
     code = status(run)
     if options.sarif:
         Path(options.sarif).write_text(json.dumps(sarif.log(run, options.hints), indent=2), encoding="utf-8")

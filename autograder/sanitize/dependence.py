@@ -18,12 +18,29 @@ _VALUES = (1e4, -1e4)  # a number that no neutral element is: it shows in sums a
 
 
 class _Again(Emulator):
-    """A launch that only its stores are asked of. ``loads``: places of loads with masked-off lanes and no ``other``."""
+    """A launch that only its stores are asked of."""
 
-    def __init__(self, fill: float, together: bool = True):
-        super().__init__(fill=fill)
-        self.together = together
+
+class _At(Emulator):
+    """The same, one program at a time: ``value`` in the lanes of loads at one ``place``, 0 in those at others.
+
+    loads: places of loads with masked-off lanes and no ``other``.
+    """
+
+    together = False
+
+    def __init__(self, value: float, place: Place | None = None):
+        self.value, self.place = value, place
         self.loads: dict[Place, None] = {}
+        super().__init__()
+
+    @property
+    def fill(self) -> float:
+        return self.value if self.place in (None, here()) else 0.0
+
+    @fill.setter
+    def fill(self, value: float | None) -> None:
+        pass  # asked for by load
 
     def note_undefined(self) -> None:
         super().note_undefined()
@@ -46,17 +63,18 @@ class Dependence:
             return
         self.tried[kernel] = self.tried.get(kernel, 0) + 1
         after = {address: (raw, raw.copy()) for address, (raw, _) in before.items()}
-        if any(self._differs(value, before, after, executor, args, options) for value in _VALUES):
+        state = before, after, executor, args, options
+        value = next((value for value in _VALUES if self._differs(_Again(fill=value), *state)), None)
+        if value is not None:
             self.tried[kernel] = _TRIES
-            again = _Again(_VALUES[0], together=False)
-            self._run(again, before, after, executor, args, options)
-            for place in again.loads:
+            everywhere = _At(value)
+            self._differs(everywhere, *state)
+            places = list(everywhere.loads)
+            alone = [place for place in places if len(places) == 1 or self._differs(_At(value, place), *state)]
+            for place in alone or places:
                 sanitizer.say(_finding(kernel.__name__, place))
 
-    def _differs(self, value, before, after, executor, args, options) -> bool:
-        return self._run(_Again(value), before, after, executor, args, options)
-
-    def _run(self, again, before, after, executor, args, options) -> bool:
+    def _differs(self, again, before, after, executor, args, options) -> bool:
         """Run the launch from its first state and put the second back. Whether other bits were stored, or it failed."""
         builder, sanitizer = interpreter.interpreter_builder, self.sanitizer
         for raw, copy in before.values():

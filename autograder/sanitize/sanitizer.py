@@ -22,6 +22,7 @@ class Sanitizer(Emulator):
     """
 
     every_configuration = True
+    reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU could be given the tensor; None: it could
 
     def __init__(self, tell: Callable[[dict], None] = lambda event: None):
         self.tell = tell
@@ -46,8 +47,24 @@ class Sanitizer(Emulator):
     def launch(self, executor, args: tuple, options: dict) -> None:
         self._seen.clear()
         self.function = executor.fn
+        if options.get("launch_cooperative_grid"):
+            self.refuse(f"`{executor.fn.__name__}` is a cooperative launch, whose programs wait for each other.")
         with torch._C.DisableTorchFunction():
+            for position, value in enumerate([*args, *options.values()]):
+                if self.reachable and isinstance(value, torch.Tensor) and not self.reachable(value):
+                    raise ValueError(
+                        f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)"
+                    )  # as Triton says it
             self._dependence.launch(executor, args, options)
+
+    def refuse(self, text: str) -> None:
+        """Ends what cannot be run here with a sentence. Raises EmulatorError."""
+        place = here()
+        error = EmulatorError(
+            Finding("not-emulated", f"{text} ({place})", "", line=place.line, source=place.source, file=place.file)
+        )
+        self.record(error)
+        raise error
 
     def begin(self, launch: Launch):
         self.tell({"launch": {"kernel": launch.name, "grid": list(launch.grid), "number": len(self._launches) + 1}})
