@@ -30,7 +30,7 @@ from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises.record import Exercise
 from graded_kernels.autograder.judge.judge import arguments
-from graded_kernels.autograder.nbgrader.grade import REPORT
+from graded_kernels.autograder.nbgrader.outputs import REPORT
 from graded_kernels.autograder.sandbox.wire.buffers import bits
 
 SEEDS = (0, 1)
