@@ -46,11 +46,12 @@ def check_names(name, tree, names):
     """Raises Refusal unless every dotted name of the function is permitted, and every attribute is one of a tensor,
     a dtype or a constant. names: the values that the function's module binds.
     """
-    inner = {node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    called = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    inner = {node.value for node in nodes if isinstance(node, ast.Attribute)}
+    called = {node.func: node for node in nodes if isinstance(node, ast.Call)}
+    own = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    for node in nodes:
         try:
             if isinstance(node, ast.keyword) and (node.arg or "").startswith("_"):
                 raise Refusal(f"{node.arg} is private: only Triton's public language can be used here")

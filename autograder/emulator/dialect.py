@@ -1,6 +1,7 @@
 """Python as Triton's compiler reads it: ``and``, ``or`` and ``not`` on blocks, and what the compiler refuses."""
 
 import ast
+import functools
 import math
 import sys
 from pathlib import Path
@@ -39,11 +40,16 @@ _PARTS = (
 )
 
 
+@functools.cache
+def _is_compiled(kind: type[ast.AST]) -> bool:
+    return issubclass(kind, _PARTS) or hasattr(CodeGenerator, f"visit_{kind.__name__}")
+
+
 class StrictTransformer(interpreter.ASTTransformer):
     """Rewrites a kernel so that Python's logical operators mean what Triton's compiler makes of them."""
 
     def visit(self, node):
-        if isinstance(node, _PARTS) or hasattr(CodeGenerator, f"visit_{type(node).__name__}"):
+        if _is_compiled(type(node)):
             return super().visit(node)
         # Refused when it is reached, not before: the compiler does not read a branch that a constant closes.
         refusal = _refusal(node, f"{type(node).__name__} is Python that Triton cannot compile.")

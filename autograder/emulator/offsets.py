@@ -8,17 +8,17 @@ def narrow(kernel: ast.FunctionDef) -> bool:
 
     Parts may have names. A call between the two, such as ``.to(tl.int64)``, makes it wide.
     """
-    parameters = {argument.arg for argument in kernel.args.args}
+    parameters, nodes = {argument.arg for argument in kernel.args.args}, list(ast.walk(kernel))
     named = {
         target.id: node.value
-        for node in ast.walk(kernel)
+        for node in nodes
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
     added = [
         (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
-        for node in ast.walk(kernel)
+        for node in nodes
         if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Add)
     ]
     return any(

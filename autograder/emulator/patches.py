@@ -187,7 +187,7 @@ class Patches:
         self._set(semantic, "unused", dialect.unused)
         self._set(semantic, "dot_scaled", dialect.dot_scaled)
         self._set(interpreter.FunctionRewriter, "ast_transformer", dialect.StrictTransformer())
-        self._set(interpreter.FunctionRewriter, "_compile_and_exec", rewrite.function)
+        self._set(interpreter.FunctionRewriter, "rewrite_ast", rewrite.rewritten)
         original, call = interpreter.InterpretedFunction.rewrite, interpreter.InterpretedFunction.__call__
         emulator = self.emulator
 
@@ -202,8 +202,6 @@ class Patches:
 
         def rewritten(function):
             self._module(function.fn.__globals__)
-            if function.fn not in _rewritten:
-                rewrite.readable(function.rewriter)
             result = original(function)
             result.interpreted = function
             return result

@@ -1,11 +1,14 @@
-"""A rewritten kernel made into a function again: it sees the names the original sees, and none of the interpreter's.
+"""A kernel's text rewritten and made into a function again: it sees the names the original sees, and none of the
+interpreter's.
 
 Triton's own interpreter copies its module's names (``np``, ``tl``, ``inspect``, ...) into the learner's module, so that
-a forgotten import goes unseen, and it loses the variables of an enclosing function.
+a forgotten import goes unseen, and it loses the variables of an enclosing function. It also reads the source three
+times over. An answer is rewritten anew in each of its processes, where that took half of the time.
 """
 
 import ast
 import inspect
+import textwrap
 import types
 
 import triton.language as tl
@@ -14,9 +17,18 @@ from triton.runtime import interpreter
 from .findings import EmulatorError, Finding
 
 
-def function(rewriter, tree: ast.Module) -> types.FunctionType:
-    """The function of a transformed tree, with the original's globals, enclosing variables and defaults."""
+def rewritten(rewriter) -> types.FunctionType:
+    """What runs in place of the rewriter's function. In the place of Triton's `FunctionRewriter.rewrite_ast`."""
     fn = rewriter.fn
+    lines, first = _source(fn)
+    above = next((number for number, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)  # decorators
+    text = textwrap.dedent("".join(lines[above:]))
+    tree = ast.parse("\n" * (first + above - 1) + text)  # so that every line has the number it has in its file
+    return _function(fn, rewriter.ast_transformer.visit(tree))
+
+
+def _function(fn: types.FunctionType, tree: ast.Module) -> types.FunctionType:
+    """The function of a transformed tree, with the original's globals, enclosing variables and defaults."""
     free = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
     ours = {name: value for name, value in _OURS.items() if name not in free and name not in fn.__globals__}
     added = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - _names(fn.__code__)
@@ -28,7 +40,7 @@ def function(rewriter, tree: ast.Module) -> types.FunctionType:
     module = ast.parse(f"def enclosing({', '.join(names)}): pass")
     module.body[0].body = [definition, ast.Return(ast.Name(fn.__name__, ast.Load()))]
     space: dict = {}
-    exec(compile(ast.fix_missing_locations(module), rewriter.filename, "exec"), fn.__globals__, space)
+    exec(compile(ast.fix_missing_locations(module), fn.__code__.co_filename, "exec"), fn.__globals__, space)
     inner = space["enclosing"](*[None] * len(free), *ours.values())
     cells = dict(zip(inner.__code__.co_freevars, inner.__closure__ or (), strict=True)) | free
     closure = tuple(cells[name] for name in inner.__code__.co_freevars)
@@ -44,16 +56,18 @@ def _names(code: types.CodeType) -> set[str]:
     return {*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars}.union(*inner)
 
 
-def readable(rewriter) -> None:
-    """Refuses a function without source, as the compiler does; the interpreter would run it unchanged."""
+def _source(fn: types.FunctionType) -> tuple[list[str], int]:
+    """Lines, and the number of the first one. Refuses a function without source, as the compiler does; the interpreter
+    would run it unchanged.
+    """
     try:
-        inspect.getsourcelines(rewriter.fn)
+        return inspect.getsourcelines(fn)
     except (OSError, TypeError):
         text = (
-            f"Triton compiles a kernel from its source, and finds none for `{rewriter.fn.__name__}`: write it in a "
+            f"Triton compiles a kernel from its source, and finds none for `{fn.__name__}`: write it in a "
             "file or a notebook cell, not in a string."
         )
-        raise EmulatorError(Finding("unsupported", text, rewriter.fn.__name__)) from None
+        raise EmulatorError(Finding("unsupported", text, fn.__name__)) from None
 
 
 def _strip(arguments: ast.arguments) -> None:
