@@ -11,15 +11,15 @@ import torch
 from ...run.apart import far_apart
 from ...run.dtypes import dtype_name
 from ..record import Case
-from .common import AGAIN, KEEP_NOTHING
+from .common import AGAIN, HALVES, KEEP_NOTHING
 
 WORKING_RANGE = 1e4
 
 TINY = (0.0, -0.0, 1e-45, -1e-45, 1e-40, -1e-40, 1.2e-38, 1e-20, -1e-20, 1e-8, -1e-8, 1e-4, -1e-4, 0.5)
 BEYOND = "offsets beyond 2^31"
 BEYOND_HINT = (
-    "The rows lie 2^30 elements apart in memory. row * stride is 2^31 for the third, and no int32 holds that: make row "
-    "an int64 first, as in `tl.program_id(0).to(tl.int64)`."
+    "The rows lie 2^30 elements apart in memory. For the third, row * stride is 2^31, more than an int32 holds: in a "
+    "kernel make the row an int64 first, as in `tl.program_id(0).to(tl.int64)`."
 )
 LARGE = (
     -1e4,
@@ -109,47 +109,59 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], torc
             "Begin here: random float32 values, 1000 of them. Compare with the formula.",
         ),
         Case(AGAIN, shaped((1000,)), KEEP_NOTHING),
-        Case("exact zeros", zeros, "Work out by hand what each step of your formula gives at 0."),
-        Case("tiny values", listed(*TINY), "Numbers near 0 are not 0, and added constants are not small beside them."),
+        Case(
+            "exact zeros",
+            zeros,
+            f"{swept} is 0 or -0 here, or ±1. Work out by hand what each step of your formula gives at 0.",
+        ),
+        Case(
+            "tiny values",
+            listed(*TINY),
+            f"{swept} goes down to 1e-45. Such a number is not 0, and an added constant is not small compared with it.",
+        ),
         Case(
             "large values",
             listed(*LARGE),
-            "e^x overflows from 88.7 on. And what is 1 + x - x where x takes all the digits there are?",
+            f"{swept} goes up to 1e4 on both sides. Does an exponential overflow (e^x does from 88.7 on)? Is a "
+            "1 lost in a "
+            "large number that it is added to?",
         ),
     ]
-    for dtype, width in ((torch.float16, "5 bits of exponent"), (torch.bfloat16, "8 bits of precision")):
+    for dtype in HALVES:
         name = dtype_name(dtype)
         cases.append(
             Case(
                 f"every {name} value",
                 along(lambda generator, dtype=dtype: every_value(dtype)),
-                f"{name} has {width}. Convert to float32 first, compute there, and round once at the end.",
+                f"All 65,536 values of {name}, NaN and infinity among them; the one shown is the worst. Was every step "
+                "computed in float32, and rounded once at the end?",
                 within=WORKING_RANGE,
                 swept=swept,
             )
         )
     cases += [
-        Case("one element", shaped((1,)), "A tensor of one element is a tensor like any other."),
+        Case("one element", shaped((1,)), "One element: in a kernel, one lane of a block; the others are masked off."),
         Case("no dimensions", shaped(()), "x.shape may be (): count elements with numel()."),
         Case(
             "no elements",
             shaped((0, 3)),
-            "An empty tensor goes in, an empty tensor comes out; a kernel needs no program for it.",
+            "An empty tensor: return an empty tensor, and launch no program.",
         ),
         Case(
             "odd shape, several blocks",
             shaped((5, 7, 331)),
-            "11,585 elements fill no whole number of blocks: look at the mask.",
+            "11,585 elements in three dimensions: in a kernel several blocks, the last of them not full.",
         ),
         Case(
             "transposed",
             shaped((37, 53), view=lambda t: t.t()),
-            "Neighbours in a row are not neighbours in memory here.",
+            "1,961 elements, more than a block of 1024, and transposed: neighbours in a row are not neighbours in "
+            "memory.",
         ),
         Case(
             "every second column",
             shaped((11, 202), torch.float16, lambda t: t[:, ::2]),
-            "The stride of the last dimension is 2. Pointer + index reads the wrong elements.",
+            "float16, at a stride of 2: compute in float32, and read each element where its strides say it is.",
         ),
     ]
     cases.append(Case(BEYOND, far(), BEYOND_HINT))
@@ -174,14 +186,14 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], torc
         Case(
             "distinction: the whole range",
             along(spread),
-            "Every exponent of float32, up to 3e38.",
+            "Every exponent of float32, up to 3e38: what overflows, or vanishes, on the way?",
             bonus=True,
             swept=swept,
         ),
         Case(
             "distinction: the tail",
             along(lambda generator: tail()),
-            "Right in ulp where PyTorch gives up.",
+            "So far out that PyTorch's own result has no correct digits left. Here the result must be right in ulp.",
             bonus=True,
             swept=swept,
         ),

@@ -59,44 +59,46 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
         case(
             "some rows ignored",
             shaped(9, 50, keep=lambda labels: ignored(labels, 0, 3, 4, 8)),
-            "A row whose label is ignore_index gives 0, whatever its logits are.",
+            "Rows 0, 3, 4 and 8 have the label ignore_index and give 0. And 50 classes leave 14 lanes of a "
+            "block of 64 empty.",
         ),
         case(
             "all rows ignored",
             shaped(4, 33, keep=lambda labels: ignored(labels, *range(4))),
-            "No row counts. Which of your terms divides by their number, or takes the largest of none?",
+            "No row counts, and every result is 0. Is anything divided by their number, or the largest of none taken?",
         ),
         case(
             "one row counts",
             shaped(5, 20, keep=lambda labels: ignored(labels, 0, 1, 3, 4)),
-            "One row of five counts; it is neither the first nor the last.",
+            "Only row 2 of 5 counts; 20 classes.",
         ),
         case(
             "no rows",
             shaped(0, 33),
             "No rows go in, no rows come out. Do you ask for the largest of none, among the logits or the labels?",
         ),
-        case("one row", shaped(1, 515), "A batch of one row is a batch like any other."),
+        case("one row", shaped(1, 515), "One row, of 515 classes."),
         case(
             "ignore_index = 0",
             lambda generator: (*shaped(8, 40, keep=lambda labels: ignored(labels, 2, 5, index=0))(generator), 0),
-            "Another ignore_index, and one that is a class: 0 is often the padding token.",
+            "ignore_index is 0 here: rows with that label do not count, and -100 is not special.",
         ),
         case(
             "large logits",
             lambda generator: _with_labels(generator, (normal(generator, (6, 64), scale=3000.0)).clamp(-1e4, 1e4)),
-            "e^x overflows from 88.7 on. What can be subtracted from every logit without changing the result?",
+            "Logits up to 1e4, and e^x overflows from 88.7 on. What can be subtracted from all logits of a row first?",
         ),
         case(
             "logits far below zero",
             lambda generator: _with_labels(generator, normal(generator, (6, 100)) - 200.0),
-            "All logits are near -200. Where does your running maximum start?",
+            "All logits are near -200, where e^x is 0 in float32. What is subtracted first, and where does a "
+            "maximum start?",
         ),
         case(
             "an unlikely label",
             _unlikely,
-            "The label's probability is down to 1e-40. Its logarithm is an ordinary number, if it is not the "
-            "logarithm of p.",
+            "p of the label goes down to 1e-38, and log p = x - lse is an ordinary number. Do you take log(p), "
+            "or p + eps?",
         ),
         case(
             "a nearly certain label",
@@ -108,7 +110,8 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
         case(
             f"a nearly certain label, {dtype_name(dtype)}",
             lambda generator, dtype=dtype: _certain(generator, dtype),
-            f"p of the label is up to 1 - 1e-6. Is p ever stored as {dtype_name(dtype)}, and read back?",
+            f"p of the label is up to 1 - 1e-6. Is p, or what it is made of, rounded to {dtype_name(dtype)} "
+            "before p - 1?",
         )
         for dtype in HALVES
     ]
@@ -116,12 +119,14 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
         case(
             "masked classes",
             _masked,
-            "A logit of -inf is a class that cannot be: its probability is 0, and that is no NaN.",
+            "Some logits are -inf: their probability is 0. In row 5 that is the label: the loss is infinite. "
+            "Nothing is NaN.",
         ),
         case(
             "a first block of -inf",
             _masked_block,
-            "The first 32,768 of 40,000 logits are -inf. What is the largest number of a block of -inf, minus itself?",
+            "40,000 classes, the first 32,768 at -inf: whole blocks. What do they leave for the next block "
+            "(-inf - -inf is NaN)?",
         ),
     ]
     cases += [
@@ -133,28 +138,28 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
     cases += [
         case("many rows", shaped(300, 6), "300 rows. Does every one get its result?"),
         case(
-            "transposed", shaped(53, 37, view=lambda x: x.t()), "Neighbours in a row are not neighbours in memory here."
+            "transposed",
+            shaped(53, 37, view=lambda x: x.t()),
+            "A transposed matrix: neighbours in a row are not neighbours in memory.",
         ),
         case(
             "rows with gaps",
             shaped(9, 160, torch.bfloat16, view=lambda x: x[:, 3:130]),
-            "Rows of 127 classes lie 160 apart: a padded vocabulary, seen through a slice.",
+            "bfloat16 rows of 127 classes, 160 apart in memory: a padded vocabulary, seen through a slice.",
         ),
         case(
             "every second column",
             shaped(9, 202, torch.float16, view=lambda x: x[:, ::2]),
-            "The stride of the last dimension is 2.",
+            "float16 logits, and the stride of the last dimension is 2.",
         ),
         case(
             "every second label",
             lambda generator: (normal(generator, (11, 30), scale=SCALE), labelled(generator, 22, 30)[::2]),
-            "The labels have stride 2: labels_ptr + row reads somebody else's.",
+            "The labels have stride 2: labels_ptr + row is the wrong address for every row but the first.",
         ),
     ]
     cases.append(case(BEYOND, shaped(3, 70, torch.bfloat16, view=far_apart), BEYOND_HINT))
-    cases.append(
-        case("NaN in one row", _one_nan, "NaN in gives NaN out, in its own row. The other rows know nothing of it.")
-    )
+    cases.append(case("NaN in one row", _one_nan, "NaN in gives NaN out, in its own row and in no other."))
     if checked:
         cases += [_refused(arguments, *row) for row in OUT_OF_RANGE]
     if near_certain:
@@ -162,9 +167,9 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
             case(
                 "distinction: p from 1e-6 to 1 - 1e-6",
                 _all_certainties,
-                "Near p = 1, log p and p - 1 have lost their digits in 1 + tiny. Leave the label out of the sum, and "
-                "see "
-                "what log1p and expm1 are for.",
+                "Near p = 1, log p and p - 1 lose their digits in 1 + tiny. Leave the label out of the sum, "
+                "and look up "
+                "log1p and expm1.",
                 bonus=True,
             )
         )
@@ -177,12 +182,15 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
 
 
 CLASSES = (
-    (1, "One class: p is 1 and the loss is 0."),
+    (1, "One class: p is 1, the loss is 0, and so is the gradient."),
     (3, "Rows of 3 classes in a block of 4: what does the fourth lane add to the sum?"),
     (17, "17 classes in a block of 32: what do the other 15 lanes add to the sum, and can they be its largest?"),
-    (1000, "1000 classes fill no block whose size is a power of two. e^0 is 1: a padded 0 is not nothing."),
+    (1000, "1000 classes leave 24 lanes of a block of 1024 empty. A logit of 0 there would add e^0 = 1 to the sum."),
     (1025, "One class more than 1024. Is it read, is it counted, is it written?"),
-    (20_011, "20,011 classes: longer than a block of 1024, 4096 or 16384."),
+    (
+        20_011,
+        "20,011 classes, more than a block of 1024, 4096 or 16384: how are the sums of several blocks put together?",
+    ),
 )
 OUT_OF_RANGE = (
     (

@@ -84,20 +84,26 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
         case(
             "constant rows",
             lambda generator: torch.tensor([3.0, 0.0, -0.1, 700.0]).unsqueeze(-1).repeat(1, 60),
-            "All elements of a row are equal, so its variance is 0. Which of your terms is 0 / 0 there?",
+            "All elements of a row are equal, and in one they are 0. What is left under the root? Is anything 0 / 0?",
         ),
         case(
             "variance far below eps",
             rows((0.0, 1e-6), (0.0, 1e-4), (1.0, 1e-3), (0.0, 3e-3)),
-            "Here eps is larger than the variance, so it matters where in the formula eps stands.",
+            "eps is larger than the variance here: which value has it, and where is it in the formula? Is the "
+            "mean, up to "
+            "1000 standard deviations, subtracted before the square?",
         ),
         case(
-            "eps = 0.1", shaped(5, 100, scale=1.0), "With a large eps one sees where it stands in the formula.", eps=0.1
+            "eps = 0.1",
+            shaped(5, 100, scale=1.0),
+            "eps is an argument, 0.1 here. Is it used, and where in the formula is it?",
+            eps=0.1,
         ),
         case(
             "large mean",
             rows((1000.0, 1.0), (-5000.0, 5.0), (1e4, 30.0), (300.0, 0.3)),
-            "The mean is a thousand standard deviations: two large numbers that are nearly equal leave no digits.",
+            "The mean is a thousand standard deviations. Does your formula subtract two large numbers that are "
+            "nearly equal?",
         ),
         *(
             case(
@@ -105,11 +111,12 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
                 lambda generator, dtype=dtype, sigma=sigma: offset(
                     generator, [(m, sigma) for m in (200.0, -180.0, 230.0, 150.0) * 2], 65, dtype
                 ),
-                "The mean, rounded to x's dtype, is no longer the mean. Which lanes of a block of 128 hold it?",
+                f"{dtype_name(dtype)} rows of 65 with a large mean. Is the mean ever rounded to the dtype of x, "
+                "in masked-off lanes, too?",
             )
             for dtype, sigma in ((torch.float16, 0.25), (torch.bfloat16, 2.0))
         ),
-        case("one outlier", _outlier, "One element is a million times the others. They still have a right value."),
+        case("one outlier", _outlier, "One element is a million times the others, which must be right as well."),
     ]
     cases += wide(LENGTHS)
     cases += [
@@ -121,7 +128,8 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
         case(
             "a row longer than a block",
             shaped(1, 20_011),
-            "20,011 columns: a block of 1024, 4096 or 16384 is too short.",
+            "20,011 columns, more than a block of 1024, 4096 or 16384: how are the sums of several blocks put "
+            "together?",
         ),
         case(
             "float16",
@@ -133,21 +141,23 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
             shaped(6, 384, torch.bfloat16, HALF),
             "Convert to float32 first, compute there, and round once at the end.",
         ),
-        case("80 rows", shaped(80, 6), "80 rows. Does every row find a program?"),
+        case("80 rows", shaped(80, 6), "80 rows of 6: is every row computed, and is every row in the sums over rows?"),
         case("one row", shaped(1, 515), "A matrix of one row is a matrix like any other."),
         case("no rows", shaped(0, 33), "No rows go in, no rows come out, and a sum over no rows is 0."),
         case(
-            "transposed", shaped(53, 37, view=lambda x: x.t()), "Neighbours in a row are not neighbours in memory here."
+            "transposed",
+            shaped(53, 37, view=lambda x: x.t()),
+            "A transposed matrix: neighbours in a row are not neighbours in memory.",
         ),
         case(
             "rows with gaps",
             shaped(9, 160, torch.float16, HALF, view=lambda x: x[:, 3:130]),
-            "Rows of 127 elements lie 160 apart: the next row does not begin where this one ends.",
+            "float16 rows of 127, 160 apart in memory: the next row does not begin where this one ends.",
         ),
         case(
             "every second column",
             shaped(9, 202, torch.bfloat16, HALF, view=lambda x: x[:, ::2]),
-            "The stride of the last dimension is 2. Pointer + index reads the wrong elements.",
+            "bfloat16, and the stride of the last dimension is 2: element j of a row is 2 j after its start.",
         ),
         case(BEYOND, shaped(3, 70, torch.float16, HALF, view=far_apart), BEYOND_HINT),
         case(
@@ -161,19 +171,23 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
             "Weights are float32 and x is bfloat16, as in most training. Each result has the dtype of its input.",
             dtype=torch.float32,
         ),
-        case("NaN in one row", _one_nan, "NaN in gives NaN out, in its own row. The other rows know nothing of it."),
+        case(
+            "NaN in one row",
+            _one_nan,
+            "One row has a NaN: NaN in what belongs to that row and in sums over all rows, and nowhere else.",
+        ),
     ]
     return tuple(cases)
 
 
 PADDED = (
-    (3, "Rows of 3 elements in a block of 4: what does the fourth lane add to each of your sums?"),
-    (17, "Rows of 17 elements in a block of 32: what do the other 15 lanes add to each of your sums?"),
+    (3, "Rows of 3: is every mean a sum divided by 3? In a block of 4, what does the fourth lane add to the sums?"),
+    (17, "Rows of 17: is every mean a sum divided by 17? In a block of 32, what do the other 15 lanes add?"),
 )
 LENGTHS = (
-    (1, "A row of one element: its variance is 0."),
+    (1, "Rows of one element: the mean is the element, and the variance is 0."),
     (127, "Rows of 127 elements: one lane of the block holds nothing. Does it add to a sum?"),
-    (1000, "Rows of 1000 elements fill no block whose size is a power of two: look at the masks."),
+    (1000, "Rows of 1000 elements, which is no power of two: a block of 1024 has 24 lanes to mask off."),
     (1025, "One element more than 1024. Is it read, is it counted, is it written?"),
 )
 
@@ -188,7 +202,7 @@ def backward(arguments: Arguments) -> tuple[Case, ...]:
         _, *rest = arguments(generator, normal(generator, (29, 67), scale=3.0), None, None)
         return torch.tensor(-0.7).expand(29, 67), *rest
 
-    many_hint = "301 rows: with several to a program, the last has fewer. And do the second sums reach every partial?"
+    many_hint = "301 rows: where a program takes several, the last one has fewer. Are all partial sums added up?"
     expanded_hint = "What .sum() hands back: one number for the whole shape. dy.stride() is (0, 0)."
     return Case("301 rows", many_rows, many_hint), Case("dy of stride 0", expanded, expanded_hint)
 
