@@ -49,6 +49,16 @@ def main():
     run([*pip, "--no-deps", "--editable", str(ROOT)], "pip could not install this package (its message is above).", fix)
     first_cell = [str(python), "-m", "graded_kernels.course.first_cell"]
     run(first_cell, "the kernels of .venv could not be configured (the reason is above).", "Is the disk full?")
+    link_package(VENV)
+
+
+def link_package(environment: Path):
+    """The package under its name, for mypy, which does not follow an editable install whose folder has another name."""
+    folder = environment / "types"
+    folder.mkdir(exist_ok=True)
+    link = folder / "graded_kernels"
+    link.unlink(missing_ok=True)
+    link.symlink_to(Path("..", ".."))
 
 
 def run(command: list[str], problem: str, fix: str):
