@@ -14,7 +14,7 @@ from ...run.apart import far_apart
 from ...run.contract import Args
 from ...run.dtypes import dtype_name
 from ..record import Case
-from .common import AGAIN, KEEP_NOTHING, View
+from .common import AGAIN, HALVES, KEEP_NOTHING, View
 
 WORKING_RANGE = 1e4
 

@@ -173,11 +173,7 @@ ROWS = (
         large_logits,
         "Logits up to 1e4, and e^x overflows from 88.7 on. What can be subtracted from all logits of a row first?",
     ),
-    Row(
-        "logits far below zero",
-        low_logits,
-        "All logits are near -200, where e^x is 0. What is subtracted first, and where does a maximum start?",
-    ),
+    Row("logits far below zero", low_logits, "Logits near -200, where e^x is 0. Where does a maximum start?"),
     Row(
         "an unlikely label",
         unlikely,
@@ -224,11 +220,7 @@ ROWS = (
     Row("20011 classes", classes(20_011), "20,011 classes, several blocks: how are their sums put together?"),
     *(Row(dtype_name(dtype), shaped(6, 384, dtype), CONVERT) for dtype in HALVES),  # before the layouts of halves
     Row("many rows", shaped(300, 6), "300 rows. Does every one get its result?"),
-    Row(
-        "transposed",
-        shaped(53, 37, view=lambda x: x.t()),
-        "A transposed matrix: neighbours in a row are not neighbours in memory.",
-    ),
+    Row("transposed", shaped(53, 37, view=lambda x: x.t()), "A transposed matrix: a row is not contiguous in memory."),
     Row(
         "rows with gaps",
         shaped(9, 160, torch.bfloat16, view=lambda x: x[:, 3:130]),

@@ -146,12 +146,7 @@ ROWS = (
         "eps is larger than the variance here: which value has it, and where is it in the formula? Is the mean, up to "
         "1000 standard deviations, subtracted before the square?",
     ),
-    Row(
-        "eps = 0.1",
-        shaped(5, 100, scale=1.0),
-        "eps is an argument, 0.1 here. Is it used, and where in the formula is it?",
-        eps=0.1,
-    ),
+    Row("eps = 0.1", shaped(5, 100, scale=1.0), "eps is 0.1 here. Is it used, and where in the formula?", eps=0.1),
     Row(
         "large mean",
         rows((1000.0, 1.0), (-5000.0, 5.0), (1e4, 30.0), (300.0, 0.3)),
@@ -187,11 +182,7 @@ ROWS = (
     Row("80 rows", shaped(80, 6), "80 rows of 6: is every row computed, and in the sums over rows?"),
     Row("one row", shaped(1, 515), "A matrix of one row is a matrix like any other."),
     Row("no rows", shaped(0, 33), "No rows go in, no rows come out, and a sum over no rows is 0."),
-    Row(
-        "transposed",
-        shaped(53, 37, view=lambda x: x.t()),
-        "A transposed matrix: neighbours in a row are not neighbours in memory.",
-    ),
+    Row("transposed", shaped(53, 37, view=lambda x: x.t()), "A transposed matrix: a row is not contiguous in memory."),
     Row(
         "rows with gaps",
         shaped(9, 160, torch.float16, HALF, view=lambda x: x[:, 3:130]),
@@ -214,11 +205,7 @@ ROWS = (
         "Weights are float32 and x is bfloat16, as in most training. Each result has the dtype of its input.",
         dtype=torch.float32,
     ),
-    Row(
-        "NaN in one row",
-        one_nan,
-        "One row has a NaN: NaN in what belongs to that row and in sums over all rows, and nowhere else.",
-    ),
+    Row("NaN in one row", one_nan, "One NaN: its own row is NaN, and what sums over rows; no other row is."),
 )
 
 
