@@ -3,7 +3,6 @@
 import torch
 from torch import Generator, Tensor
 
-from ...kernels.wild import cross_entropy as wild_cross_entropy
 from ...kernels.wild import token_mean as wild
 from ..run.contract import Args
 from ..run.gradient import UPSTREAM
@@ -11,8 +10,7 @@ from .cases.common import AGAIN, EPS, KEEP_NOTHING
 from .cases.elementwise import normal
 from .cases.losses import IGNORE
 from .cases.rows import floors
-from .cross_entropy import cross_entropy
-from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug, Witness
+from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug
 
 
 def mean_of_tokens(
@@ -223,49 +221,4 @@ token_mean = Exercise(
     wild=(NUMEL, OR, MASKED, MICRO_BATCH, ROWS, CONSTANT),
     points=4,
     gradient_of="loss",
-)
-
-RATIO = WildBug(
-    who="Liger-Kernel 0.0.1-0.2.1",
-    thread="linkedin/Liger-Kernel#177",
-    function=wild_cross_entropy.mean_cross_entropy_ratio,
-    seen_by="no token",
-    story="n_non_ignore / total_n_non_ignore, two Python integers, and the second one 0.",
-)
-
-
-def _mean_cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Tensor:
-    loss, _ = cross_entropy(logits, labels, ignore_index)
-    return loss.sum() / max(int((labels != ignore_index).sum()), 1)
-
-
-def _no_witness(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> str:
-    """Why these are no arguments of cross-entropy; "" if they are."""
-    if logits.dim() != 2 or labels.shape != logits.shape[:1]:
-        return "logits are a matrix (M, V), labels are (M,)."
-    bad = (labels != ignore_index) & ((labels < 0) | (labels >= logits.shape[1]))
-    return (
-        f"Label {labels[bad][0]} is no class, and not ignore_index. That is bad input, not a witness."
-        if bad.any()
-        else ""
-    )
-
-
-cross_entropy_witness = Witness(
-    name="cross_entropy_witness",
-    summary="(logits, labels) on which the mean of Liger-Kernel 0.2.1 fails",
-    exercise=Exercise(
-        name="mean_cross_entropy",
-        summary="the mean of loss over the rows that count",
-        oracle=_mean_cross_entropy,
-        outputs=(Output("mean", torch.float32),),
-        cases=(),
-        tolerance=Tolerance(1, 8, "Float32 sums in any order.", lambda logits, *_: (EPS * 32 * logits.abs().max(),)),
-        hint="",
-    ),
-    bug=RATIO,
-    hint="It divides by the number of labels that count. -100 is the label that does not.",
-    complaint=_no_witness,
-    integers=frozenset({"labels"}),
-    points=2,
 )
