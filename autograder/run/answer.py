@@ -177,7 +177,7 @@ def refuse(source: str) -> None:
     """
     tree = parse(source)
     for node in _statements(tree):
-        if any(module.split(".")[0] == OURS for module in imported(node)):
+        if isinstance(node, ast.stmt) and any(module.split(".")[0] == OURS for module in imported(node)):
             where = f"Line {node.lineno} imports {OURS}"
             raise AnswerRefused(f"{where}: an answer stands on its own, without the course's code.")
     for node in tree.body:  # at the top alone: within a `try` there may be another way
@@ -187,7 +187,7 @@ def refuse(source: str) -> None:
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """Every statement, at any depth. `ast.walk` takes ten times as long, for it looks at expressions as well."""
+    """Every statement, at any depth. `ast.walk` looks at expressions as well, in thirty times the time."""
     left: list[ast.AST] = [tree]
     while left:
         node = left.pop()
