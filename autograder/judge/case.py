@@ -1,7 +1,9 @@
 """One case of an exercise: call the answer twice, compare with the oracle, and say in one sentence what is wrong."""
 
+import itertools
 import math
 import re
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 
 import torch
@@ -11,11 +13,11 @@ from ..report.phrases import used
 from ..report.quality import Quality
 from ..report.results import CaseResult, Failure, Status
 from ..run.dtypes import dtype_name
-from ..run.outcome import Outcome, Trouble
+from ..run.outcome import Decoy, Outcome, Trouble
 from ..run.runner import Runner
 from .compare import Comparison, Expected, compare_all, evidence_of, expect
 from .curve import curve_of
-from .decoy import decoys
+from .decoy import decoys, unforeseeable
 from .steady import Fault, unsteady
 
 # Troubles of the whole answer: of its values nothing is known, and no other case can go better.
@@ -48,14 +50,15 @@ def judge_case(
     exercise: Exercise, case: Case, backend: str, runner: Runner, args: tuple, conventions: str = "course"
 ) -> Judged:
     """Calls the answer on the case's arguments, and once more, in Triton with the programs of every launch in another
-    order. Where that fails and a load has masked-off lanes without ``other``, all of it again with 0 in these lanes:
-    what is right then is wrong by nobody's promise, and by nothing else.
+    order. Where that fails and a load has masked-off lanes without ``other``, all of it again on the same numbers with
+    0 in these lanes: a result that is right then was wrong because of what these lanes held, and of nothing else.
     """
-    question = _Question(exercise, case, backend, runner, args, conventions)
+    seeds, again = itertools.tee(unforeseeable())
+    question = _Question(exercise, case, backend, runner, args, conventions, decoys(case, args, seeds))
     judged = _judged(question)
     if judged.result.status in ("pass", "not-run") or not (judged.outcome and judged.outcome.undefined):
         return judged
-    filled = _judged(replace(question, fill=0.0))
+    filled = _judged(replace(question, decoy=decoys(case, args, again), fill=0.0))
     return unportable(judged) if filled.result.status == "pass" else judged
 
 
@@ -80,12 +83,13 @@ class _Question:
     runner: Runner
     args: tuple
     conventions: str
+    decoy: Callable[[], Decoy]
     fill: float | None = None
 
     @property
     def how(self) -> dict:
         """The options of every call: see `Runner.call`."""
-        return {"decoy": decoys(self.case, self.args)} | ({} if self.fill is None else {"fill": self.fill})
+        return {"decoy": self.decoy} | ({} if self.fill is None else {"fill": self.fill})
 
     def judged(self, status: Status, message: str, outcome: Outcome, *, trouble=None, outputs=None, **more) -> Judged:
         """more: fields of the result; the hint is the case's, where it did not pass and nothing else is said."""
