@@ -5,7 +5,7 @@ import os
 from graded_kernels.autograder.nbgrader import markdown
 from nbgrader.server_extensions import formgrader
 
-c = get_config()  # noqa: F821
+c = get_config()  # type: ignore[name-defined]  # noqa: F821  traitlets defines it
 
 c.CourseDirectory.course_id = "graded-kernels"
 c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
@@ -39,7 +39,7 @@ c.GenerateFeedback.preprocessors = [
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
 
-# Feedback is read where there may be no network: no MathJax. The second folder is nbgrader's own.
+# Feedback and formgrader's pages without MathJax, which needs a network. The second folder is nbgrader's own.
 c.HTMLExporter.extra_template_basedirs = [
     os.path.join(os.path.dirname(markdown.__file__), "templates"),
     os.path.join(os.path.dirname(formgrader.__file__), "templates"),

@@ -116,7 +116,7 @@ LISTS = """
 """
 
 
-@pytest.mark.parametrize("rung", ["good", "strong"])
+@pytest.mark.parametrize("rung", [pytest.param("good", marks=EXHAUSTIVE), "strong"])
 def test_of_the_project_the_rooms_alone_can_be_read(rung):
     """Listed from inside, and opened by name, in case a folder that cannot be listed lets its files be opened."""
     if sandbox.RUNGS.index(probe().rung) < sandbox.RUNGS.index(rung):
@@ -227,6 +227,7 @@ def test_the_next_answer_finds_nothing_of_the_last_one(worker):
         assert runner.printed.strip() == "0"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("use", ["torch.exp(x)", "torch.compile(torch.exp)(x)"])
 def test_pytorchs_compiler_is_imported_for_answers_that_may_reach_it_and_never_in_their_own_time(use):
     source = "import sys\nimport torch\nTHERE = 'torch._dyn' + 'amo' in sys.modules\n\n\n"

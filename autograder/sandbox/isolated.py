@@ -23,10 +23,11 @@ from .answers import Worker
 from .compiler import Compiler
 from .host import WorkerLost
 from .proof import Call, Known, Proof
-from .status import Status, clean
+from .status import Status
 from .watch import SHOWN, Budget, Ended, Limits, Task
 from .wire import buffers
 from .wire.buffers import Layout, Shared
+from .wire.checked import clean
 from .worker.confine import SLACK
 
 _ROOM = 1 << 20  # bytes for outputs of a size nobody expects, so that a wrong shape can be named
@@ -112,7 +113,7 @@ class Isolated:
         decoy, known = decoy or (lambda: any_numbers(args)), self._last
         if known is None or known.args is not args or known.fill != fill:
             raise ValueError("confirm repeats the last call: it takes the same arguments")
-        if self.backend == "triton" and shuffle is not None and known.first.outputs is not None:
+        if self.backend == "triton" and shuffle is not None and known.first.outputs:
             return self._proof.of(known, shuffle, decoy)
         if known.second is None:
             return self._called(args, shuffle, decoy, fill).first

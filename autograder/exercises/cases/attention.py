@@ -6,15 +6,19 @@ upstream gradient, o and lse as forward saved them) its record adds.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from torch import Generator, Tensor
 
+from ...run.contract import Args
 from ..record import Case, Large
-from .common import AGAIN, KEEP_NOTHING
+from .common import AGAIN, KEEP_NOTHING, View
 from .elementwise import normal
 
 # (generator, q, k, v, key_lengths, causal, scale) -> the arguments of the exercise
-Arguments = Callable[..., tuple]
+Arguments = Callable[..., Args]
+Change = Callable[[Generator, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]  # of (generator, q, k, v)
 
 
 @dataclass(frozen=True)
@@ -33,10 +37,10 @@ class Batch:
     lengths: tuple[int, ...] | None = None
     causal: bool = False
     scale: float | None = None
-    change: Callable = lambda generator, q, k, v: (q, k, v)
-    view: Callable[[torch.Tensor], torch.Tensor] = lambda x: x
+    change: Change = lambda generator, q, k, v: (q, k, v)
+    view: View = lambda x: x
 
-    def draw(self, generator: torch.Generator) -> tuple:
+    def draw(self, generator: Generator) -> Args:
         sizes = ((self.b, self.h, rows, self.d) for rows in (self.m, self.n, self.n))
         q, k, v = (self.view(normal(generator, size, self.dtype, 1.5)) for size in sizes)
         lengths = None if self.lengths is None else torch.tensor(self.lengths, dtype=torch.int64)
@@ -45,10 +49,11 @@ class Batch:
 
 def attention_cases(arguments: Arguments) -> tuple[Case, ...]:
     """The cases of a function of q, k, v, key_lengths, causal and scale."""
-    return tuple(
-        Case(name, lambda generator, batch=batch: arguments(generator, *batch.draw(generator)), hint)
-        for name, batch, hint in ROWS
-    )
+
+    def case(name: str, batch: Batch, hint: str) -> Case:
+        return Case(name, lambda generator: arguments(generator, *batch.draw(generator)), hint)
+
+    return tuple(case(*row) for row in ROWS)
 
 
 _TIMES = 128
@@ -61,40 +66,40 @@ def many_queries(arguments: Arguments, queries: tuple[int, ...], outputs: tuple[
     over the queries.
     """
 
-    def often(x: torch.Tensor) -> torch.Tensor:
+    def often(x: Tensor) -> Tensor:
         return x.repeat(1, 1, _TIMES, *(1,) * (x.ndim - 3))
 
-    def repeated(*given):
+    def repeated(*given: Any) -> Args:
         return tuple(often(x) if i in queries else x for i, x in enumerate(given))
 
-    def spread(*tensors):
+    def spread(*tensors: Tensor) -> Args:
         return tuple(often(x) if rows else x * _TIMES for x, rows in zip(tensors, outputs, strict=True))
 
-    def inputs(generator):
+    def inputs(generator: Generator) -> Args:
         return arguments(generator, *Batch(b=1, h=8, m=16, n=2048, d=8).draw(generator))
 
     return Large(inputs, repeated, spread, tuple(1 if rows else _TIMES for rows in outputs))
 
 
-def transposed(x: torch.Tensor) -> torch.Tensor:
+def transposed(x: Tensor) -> Tensor:
     """As a model holds it, (B, M, H, D), with heads and rows swapped by a view."""
     return x.transpose(1, 2).contiguous().transpose(1, 2)
 
 
-def every_second(x: torch.Tensor) -> torch.Tensor:
+def every_second(x: Tensor) -> Tensor:
     """Every second feature of a tensor twice as wide."""
     return torch.stack((x, -x), -1).flatten(-2)[..., ::2]
 
 
-def shared_by_heads(generator, q, k, v):
+def shared_by_heads(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """One head of keys and values, expanded over the heads of q."""
     return q, k[:, :1].expand_as(k), v[:, :1].expand_as(v)
 
 
-def garbage(lengths: tuple[int, ...]) -> Callable:
+def garbage(lengths: tuple[int, ...]) -> Change:
     """Padding that holds what was in memory: NaN in the keys, infinity in the values."""
 
-    def change(generator, q, k, v):
+    def change(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         for batch, length in enumerate(lengths):
             k[batch, :, length:], v[batch, :, length:] = torch.nan, torch.inf
         return q, k, v
@@ -102,10 +107,10 @@ def garbage(lengths: tuple[int, ...]) -> Callable:
     return change
 
 
-def around(score: float, spread: float) -> Callable:
+def around(score: float, spread: float) -> Change:
     """Scores near ``score``, with scale 1: the first feature carries the constant, the others a normal ``spread``."""
 
-    def change(generator, q, k, v):
+    def change(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         q, k = q * (spread / 9) ** 0.5, k * (spread / 9) ** 0.5
         q[..., 0], k[..., 0] = abs(score) ** 0.5, abs(score) ** 0.5 * (1 if score > 0 else -1)
         return q, k, v
@@ -113,10 +118,10 @@ def around(score: float, spread: float) -> Callable:
     return change
 
 
-def up_to(score: float) -> Callable:
+def up_to(score: float) -> Change:
     """Scores of both signs, the largest about ``score``, with scale 1."""
 
-    def change(generator, q, k, v):
+    def change(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         largest = (q.float() @ k.float().mT).abs().amax()
         factor = (score / largest) ** 0.5
         return (q.float() * factor).to(q.dtype), (k.float() * factor).to(k.dtype), v
@@ -124,22 +129,22 @@ def up_to(score: float) -> Callable:
     return change
 
 
-def one_key_for_all(generator, q, k, v):
+def one_key_for_all(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Every key is the same, so that every score of a query is."""
     return q, k[:, :, :1].expand_as(k).clone(), v
 
 
-def one_huge(generator, q, k, v):
+def one_huge(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     k[:, :, 3] = q[:, :, 0] * 200
     return q, k, v
 
 
-def one_nan(place: int) -> Callable:
+def one_nan(place: int) -> Change:
     """NaN in one element of q, k or v."""
 
-    def change(generator, *tensors):
-        tensors[place][1, 0, 5, 3] = torch.nan
-        return tensors
+    def change(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        (q, k, v)[place][1, 0, 5, 3] = torch.nan
+        return q, k, v
 
     return change
 
@@ -148,14 +153,15 @@ CONVERT = "Multiply in the dtype that came in, add up in float32, round once at 
 LENGTH = "Keys at or past key_lengths[b] do not exist: no score, no share of the sum, nothing of their values."
 NOBODY = "A query that sees no key: o is 0 and lse is -inf. What is -inf minus -inf, and what is 0 / 0?"
 ALIGNED = "Query i sees key j if j <= i + key_lengths[b] - M: the last query is aligned with the last key."
-BLOCKS = "Does the last, shorter block of keys get a mask, and what is a score that is masked?"
+BLOCKS = "65 keys: a second block, of one key. What was kept has to be rescaled, and what is past the last key masked."
+MORE = " These are several blocks of keys: what is kept from one block has to be rescaled in the next."
 STRIDES = "Each of q, k and v has four strides of its own; nothing says that they lie as (B, H, M, D) would."
 
 ROWS = (
     ("ordinary values", Batch(), "Begin here: 12 queries, 20 keys, and every query sees every key."),
     (AGAIN, Batch(), KEEP_NOTHING),
-    ("key lengths", Batch(b=4, h=1, n=70, lengths=(70, 33, 20, 1)), LENGTH),
-    ("lengths around a block", Batch(b=5, h=1, m=5, n=130, lengths=(63, 64, 65, 127, 129)), LENGTH),
+    ("key lengths", Batch(b=4, h=1, n=70, lengths=(70, 33, 20, 1)), LENGTH + MORE),
+    ("lengths around a block", Batch(b=5, h=1, m=5, n=130, lengths=(63, 64, 65, 127, 129)), LENGTH + MORE),
     ("a sequence without keys", Batch(b=3, lengths=(20, 0, 7)), NOBODY),
     ("nobody sees a key", Batch(lengths=(0, 0)), NOBODY),
     (
@@ -164,26 +170,42 @@ ROWS = (
         LENGTH + " 0 · NaN is NaN.",
     ),
     ("causal", Batch(m=40, n=40, causal=True), ALIGNED),
-    ("causal, more keys than queries", Batch(m=9, n=75, causal=True), ALIGNED),
-    ("causal, fewer keys than queries", Batch(m=30, n=11, causal=True), ALIGNED + " The first queries see none."),
-    ("causal with key lengths", Batch(b=4, h=1, m=20, n=50, causal=True, lengths=(50, 33, 12, 0)), ALIGNED),
+    ("causal, more keys than queries", Batch(m=9, n=75, causal=True), ALIGNED + MORE),
+    (
+        "causal, fewer keys than queries",
+        Batch(m=30, n=11, causal=True),
+        ALIGNED + " The first 19 see none: o is 0, lse is -inf, and -inf - -inf would be NaN.",
+    ),
+    (
+        "causal with key lengths",
+        Batch(b=4, h=1, m=20, n=50, causal=True, lengths=(50, 33, 12, 0)),
+        ALIGNED + " Some queries see none.",
+    ),
     ("causal, 130 queries", Batch(b=1, m=130, n=130, causal=True), ALIGNED + " Which blocks does a program need?"),
     ("one query", Batch(m=1, n=77, causal=True, lengths=(77, 40)), "Decoding: one query, at the end of its keys."),
     ("one key", Batch(n=1), "One key gets all the weight, whatever its score is."),
     ("one key more than a block", Batch(n=65), BLOCKS),
     ("one feature", Batch(d=1), "D = 1: tl.dot takes blocks of at least 16. What do the others hold?"),
-    ("24 features", Batch(d=24), "24 is no power of two, and a block is: what do its last columns hold?"),
-    ("128 features", Batch(b=1, n=40, d=128), "Is 1 / √D taken from the features, or from the width of the block?"),
+    (
+        "24 features",
+        Batch(d=24),
+        "24 features: is the default scale 1 / √24, and what do the last columns of a block of 32 hold?",
+    ),
+    (
+        "128 features",
+        Batch(b=1, n=40, d=128),
+        "128 features: D is the number of features, in the scale as in the masks.",
+    ),
     ("256 features", Batch(b=1, h=1, n=40, d=256), "The widest head there is."),
     (
         "scores up to 1e4",
         Batch(scale=1.0, change=up_to(1e4)),
-        "e^s overflows from 88.7 on: subtract the row's largest.",
+        "e^s overflows from 88.7 on: subtract the largest score of the row first.",
     ),
     (
         "scores near -60000",
         Batch(scale=1.0, n=70, change=around(-6e4, 3.0)),
-        "A score of -60000 is a score. Is your -inf one?",
+        "Scores near -60000. Is what stands for -inf below them, and is the maximum that is subtracted one of them?",
     ),
     (
         "scores near 5000",
@@ -191,11 +213,19 @@ ROWS = (
         "A constant on every score changes nothing but lse.",
     ),
     ("scores all equal", Batch(n=37, change=one_key_for_all), "Equal scores give the mean of the values."),
-    ("one huge score", Batch(change=one_huge), "One key takes it all; the rescaling of what came before must not."),
+    (
+        "one huge score",
+        Batch(change=one_huge),
+        "One key takes nearly all the weight. Is it among the scores whose largest is subtracted?",
+    ),
     ("scale = 0", Batch(scale=0.0), "scale = 0 makes all scores 0. It is a number, not an absent one."),
-    ("scale = -0.3", Batch(scale=-0.3, n=70), "A negative scale turns the order of the scores around."),
+    (
+        "scale = -0.3",
+        Batch(scale=-0.3, n=70),
+        "A negative scale turns the order of the scores around. 70 keys are more than one block of 64.",
+    ),
     ("heads side by side", Batch(m=9, n=70, view=transposed), STRIDES),
-    ("every second feature", Batch(dtype=torch.float16, view=every_second), STRIDES),
+    ("every second feature", Batch(dtype=torch.float16, view=every_second), "float16. " + STRIDES),
     ("keys shared by heads", Batch(h=3, change=shared_by_heads), STRIDES + " k.stride(1) is 0 here."),
     ("float16", Batch(m=20, n=70, d=32, dtype=torch.float16), CONVERT),
     ("bfloat16", Batch(m=20, n=70, d=32, dtype=torch.bfloat16, causal=True), CONVERT),
@@ -214,7 +244,7 @@ ROWS = (
         Batch(dtype=torch.bfloat16, change=lambda generator, q, k, v: (q, k, v.float())),
         "Each result has the dtype of its own tensor.",
     ),
-    ("no sequences", Batch(b=0), "An empty batch goes in, an empty batch comes out."),
+    ("no sequences", Batch(b=0), "An empty batch: empty results, and nothing to launch."),
     ("no queries", Batch(m=0), "No queries: o is empty, and no gradient reaches a key."),
     ("no keys", Batch(n=0), NOBODY),
     (
