@@ -90,10 +90,12 @@ class InProcess:
         return self.once(args, fill=fill)
 
     def confirm(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
-        return self.once(args, shuffle=shuffle, fill=fill)
+        return self.once(args, shuffle=shuffle, fill=fill, launches=False)
 
-    def once(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
-        """One call, in a grid that is ordered by the seed ``shuffle``."""
+    def once(
+        self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, launches: bool = True
+    ) -> Outcome:
+        """One call, in a grid that is ordered by the seed ``shuffle``. launches: whether the outcome has them."""
         on_device = self.backend == "triton" and not interpreted()
         machine = Emulator(shuffle=shuffle, fill=fill) if interpreted() else Device()
         given = list(zip(self.contract.parameters, args, strict=False))
@@ -107,7 +109,7 @@ class InProcess:
         result, trouble = self._watched(mine, machine, peak, written)
         outcome = Outcome(trouble=trouble or self._complaint(result, args, machine), traffic=machine.traffic)
         outcome.peak, outcome.looser, outcome.undefined = peak.most, machine.looser, machine.undefined
-        outcome.launches = plain_launches(machine.launches) if interpreted() else ()
+        outcome.launches = plain_launches(machine.launches) if interpreted() and launches else ()
         outcome.hints = tuple(machine.hints)
         if outcome.trouble is None:
             outputs = as_tuple(result)
