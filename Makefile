@@ -32,10 +32,11 @@ teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrade
 	@cd course && jupyter lab $(LAB_FLAGS) $(LAB_ARGS)
 
 # One process per core; a module stays in one process, which makes its fixtures once; conftest.py puts the longest first.
+LINT := ruff check . && ruff format --check . && mypy
 PYTEST := $(ONE_THREAD) python -m pytest -n auto --dist loadfile --no-loadscope-reorder --durations=10
 
 test: .venv/.ready   ## tests of everything, in minutes: each bug once, one of each kind of attack
-	@ruff check . && ruff format --check .
+	@$(LINT)
 	@$(PYTEST) $(PYTEST_ARGS)
 
 test-all: .venv/.ready  ## what `make test` leaves out: every answer through every path, every attack
@@ -43,6 +44,9 @@ test-all: .venv/.ready  ## what `make test` leaves out: every answer through eve
 
 test-release: .venv/.ready  ## before a release: every attack on every rung of isolation, as root and as a user
 	@$(PYTEST) -m release $(PYTEST_ARGS)
+
+lint: .venv/.ready   ## style and types: what `make test` begins with
+	@$(LINT)
 
 build: .venv/.ready  ## course/source from chapters and answers, and the tests' submissions from it
 	@python -m graded_kernels.course.build

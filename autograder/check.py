@@ -3,8 +3,9 @@ called, PyTorch and Triton among it.
 """
 
 import os
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from .report.quality import Quality
 from .run.session import left_over, remember
@@ -20,7 +21,7 @@ remember()
 
 def check(
     exercise: str,
-    function,
+    function: Callable[..., Any],
     backend: str | None = None,
     *,
     seed: int = 0,
@@ -45,21 +46,21 @@ def check(
     from .judge.judge import judge
     from .judge.side_by_side import beside, emulated
     from .report.progress import Progress
+    from .run.outcome import Trouble
     from .run.printing import few_lines
-    from .run.runner import InProcess, Trouble, Unloadable
+    from .run.runner import InProcess, Runner, Unloadable
     from .run.where import Interrupted, interrupted
 
     record = find(exercise)
     backend = choose_backend(record, backend, function)
-    how = {"seed": seed, "compiler": compiler, "require": require, "conventions": conventions}
+    judged = partial(judge, record, backend, seed=seed, compiler=compiler, require=require, conventions=conventions)
     said = left_over(function, exercise, backend, record.backends)
-    runner = Unloadable(Trouble("unloadable", said)) if said else InProcess(function, record.contract, backend)
+    runner: Runner = Unloadable(Trouble("unloadable", said)) if said else InProcess(function, record.contract, backend)
     try:
         with Progress(exercise) as progress, few_lines():
-            how["at"] = progress.at
-            report = judge(record, backend, runner, **how)
+            report = judged(runner, at=progress.at)
             if report.environment["mode"] == "device" and backend == "triton" and not said:
-                again = emulated(function, record, lambda runner: judge(record, backend, runner, **how))
+                again = emulated(function, record, partial(judged, at=progress.at))
                 report = beside(report, again)
     except KeyboardInterrupt as error:  # hundreds of frames, of which the learner can use one
         raise (error if isinstance(error, Interrupted) else interrupted(exercise, error)).with_traceback(None) from None
@@ -88,29 +89,32 @@ def check_answer(
     as `check` has them.
     """
     from .exercises import find
+    from .exercises.record import Exercise
     from .judge.judge import judge
     from .run.answer import AnswerError, AnswerRefused, load
-    from .run.runner import InProcess, Trouble, Unloadable
+    from .run.outcome import Kind, Trouble
+    from .run.runner import InProcess, Runner, Unloadable
     from .sandbox import Isolated, Limits
 
-    how = {"seed": seed, "compiler": compiler, "require": require, "conventions": conventions}
     record = find(answer.exercise)
-    record = record.with_cases(cases) if cases else record
+    if cases and isinstance(record, Exercise):
+        record = record.with_cases(cases)
+    judged = partial(judge, record, backend, seed=seed, compiler=compiler, require=require, conventions=conventions)
     if worker:
         limits = limits or Limits()
         with Isolated(
             answer, record.contract, backend, results=record.results, worker=worker, limits=limits, notebook=notebook
-        ) as runner:
-            return judge(record, backend, runner, **how)
+        ) as isolated:
+            return judged(isolated)
     try:
-        runner = InProcess(load(answer), record.contract, backend)
+        runner: Runner = InProcess(load(answer), record.contract, backend)
     except AnswerError as error:
-        kind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
+        kind: Kind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
         runner = Unloadable(Trouble(kind, str(error), error.details))
-    return judge(record, backend, runner, **how)
+    return judged(runner)
 
 
-def choose_backend(record: "Exercise | Witness", backend: str | None, function) -> str:
+def choose_backend(record: "Exercise | Witness", backend: str | None, function: Callable[..., Any]) -> str:
     if backend is None:
         if len(record.backends) == 1:
             return record.backends[0]

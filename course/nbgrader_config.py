@@ -5,7 +5,7 @@ import os
 from graded_kernels.autograder.nbgrader import markdown
 from nbgrader.server_extensions import formgrader
 
-c = get_config()  # noqa: F821
+c = get_config()  # type: ignore[name-defined]  # noqa: F821  traitlets defines it
 
 c.CourseDirectory.course_id = "graded-kernels"
 c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))

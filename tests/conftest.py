@@ -9,7 +9,15 @@ import pytest
 LONGEST_FIRST = [
     *("test_exercises", "test_teaching", "test_nbgrader", "test_attack_notebooks", "test_nbgrader_class"),
     *("test_notebooks", "test_cli", "test_emulator_grid_answers", "test_emulator_random", "test_quality"),
-    *("test_nbgrader_runs", "test_attacks", "test_emulator_grid", "test_hidden", "test_compiler", "test_loss"),
+    *(
+        "test_nbgrader_again",
+        "test_nbgrader_runs",
+        "test_attacks",
+        "test_emulator_grid",
+        "test_hidden",
+        "test_compiler",
+        "test_loss",
+    ),
 ]
 
 

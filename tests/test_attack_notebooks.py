@@ -62,6 +62,7 @@ def compiled(made, tmp_path_factory, request):
     return batch.Batch(made, tmp_path_factory.mktemp("kernels"), attacks, BEST)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("attack", about(in_kernels.ATTACKS, REPRESENTATIVES), ids=lambda attack: attack.name)
 def test_attack_on_the_compiler(compiled, attack):
     assert not compiled.wrong(attack), compiled.said[-2000:]
@@ -152,6 +153,7 @@ def test_formgrader_runs_nothing(graded):
 # That these tests see what they look for
 
 
+@pytest.mark.exhaustive
 def test_a_batch_sees_what_is_done_to_it(made, tmp_path):
     """A grader that an answer could reach: here it does itself what attacks try."""
     hook = """

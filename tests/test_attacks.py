@@ -12,6 +12,7 @@ QUICK = ("ordinary values", "transposed")
 SLOW = {"print_without_end", "deep_recursion", "huge_message", "late_thread", "endless_import", "ignore_signals"}
 SLOW |= {
     "compiler_without_end",
+    "constant_that_doubles",
     "memory_of_lists",
     "memory_of_tensors",
     "memory_files",

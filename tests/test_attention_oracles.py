@@ -103,6 +103,7 @@ def test_pytorchs_own_attention_passes():
     assert fails("attention_forward", pytorchs) == []
 
 
+@pytest.mark.exhaustive
 def test_pytorchs_own_gradients_pass():
     def gradients(do, q, k, v, o, lse, *more):
         leaves = [t.detach().requires_grad_() for t in (q, k, v)]

@@ -311,6 +311,7 @@ def test_a_failed_check_raises_where_nbgrader_runs_the_notebook(monkeypatch):
     assert check("silu_forward", right, backend="torch").passed
 
 
+@pytest.mark.exhaustive
 def test_a_check_imports_no_compiler_of_pytorchs_and_hides_from_one_that_is_there():
     code = """if True:
         import sys

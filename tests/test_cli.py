@@ -252,6 +252,7 @@ def test_an_isolated_candle_is_named(answer, called):
     assert done.returncode == 1 and "candle 0.4.1-0.5.0" in data["fingerprint"]
 
 
+@pytest.mark.exhaustive
 def test_an_isolated_answer_gets_new_numbers_unless_a_seed_is_given(answer, called):
     """But for distinctions: this answer is near their limit, and is called on numbers of no seed, too."""
     path = answer(CANDLE)
@@ -271,6 +272,7 @@ def test_an_isolated_answer_gets_new_numbers_unless_a_seed_is_given(answer, call
     )
 
 
+@pytest.mark.exhaustive
 def test_a_limit_in_seconds_is_processor_time(answer, called):
     path = answer("def silu_backward(dy, x):\n    while True:\n        pass\n")
     ran = called("check", "silu_backward", path, "--seconds", "0.5", "--json")

@@ -194,7 +194,7 @@ def test_peak_counts_each_storage_once_and_until_it_is_freed():
     assert peak.now == 0
 
 
-@pytest.mark.parametrize("backend", ["torch", "triton"])
+@pytest.mark.parametrize("backend", ["torch", pytest.param("triton", marks=pytest.mark.exhaustive)])
 def test_fused_layer_takes_a_smaller_share_of_memory_the_more_classes_there_are(backend):
     record, function = EXERCISES["linear_cross_entropy"], load(answer("linear_cross_entropy", backend))
     shares = []

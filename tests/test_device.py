@@ -105,6 +105,7 @@ def test_the_emulators_cases_stand_beside_the_devices():
     assert (alone.cases[-1].status, alone.cases[-1].message) == ("not-run", "there is no worker")
 
 
+@pytest.mark.exhaustive
 def test_the_emulator_runs_in_a_worker_on_the_functions_text(tmp_path):
     path = tmp_path / "mine.py"
     whole = answer("silu_forward", "triton")

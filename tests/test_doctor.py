@@ -143,6 +143,7 @@ def test_a_gpu_that_pytorch_does_not_see(machine, capsys, monkeypatch):
     assert "which PyTorch does not see" in page and "PyTorch build for CUDA" in page
 
 
+@pytest.mark.exhaustive
 def test_the_probe_runs_and_compiles_a_kernel():
     assert doctor.tried("interpreter", "interpret", "", {"TRITON_INTERPRET": "1"}).state == "ok"
     assert doctor.tried("compiler", "compile", "", {}).state == "ok"

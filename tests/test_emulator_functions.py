@@ -120,7 +120,7 @@ def test_unknown_assembly_says_what_is_known():
         pytest.raises(EmulatorError, match=r"cannot run this inline assembly.*tanh\.approx\.f32"),
     ):
         assembly_kernel[(1,)](torch.zeros(16), torch.zeros(16), ASM="brev.b32 $0, $1; // twice", BLOCK=16)
-    assert emulator.findings[0].kind == "unsupported"
+    assert emulator.findings[0].kind == "not-emulated"
 
 
 @triton.jit

@@ -12,6 +12,13 @@ from graded_kernels.autograder.run.runner import InProcess
 
 NAMES = [name for name, backend in PAIRS if backend == "triton"]
 MUTANTS = [(key[0], m) for key, rows in broken.mutants().items() if key[1] == "triton" for m in rows]
+LONG = {
+    "linear_cross_entropy",
+    "cross_entropy_forward",
+    "cross_entropy_backward",
+    "rms_norm_backward",
+    "layer_norm_backward",
+}
 SMALL = 3000  # elements of a case's inputs; make test-all runs the larger ones, too
 
 
@@ -44,7 +51,7 @@ def numbers(name: str, small: bool) -> list[int]:
     return [n for n in range(len(EXERCISES[name].cases)) if is_small(inputs(name, n)) == small]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.exhaustive if n in LONG else ()) for n in NAMES])
 def test_answers(name, monkeypatch):
     chosen = numbers(name, small=True)
     assert chosen

@@ -31,6 +31,7 @@ def test_there_are_enough_of_them_and_of_every_kind():
     }
 
 
+@pytest.mark.exhaustive
 def test_the_plain_interpreter_passes_a_missing_mask():
     bug = next(bug for bug in BUGS if bug.name == "missing_mask_load")
     assert planted.plain(bug) == "right answer, no complaint"

@@ -146,7 +146,7 @@ def wide(exercise, row):
 
 
 @pytest.mark.parametrize("isolated", [False, True])
-@pytest.mark.parametrize("exercise", ["layer_norm_forward", "row_sum"])
+@pytest.mark.parametrize("exercise", [pytest.param("layer_norm_forward", marks=pytest.mark.exhaustive), "row_sum"])
 def test_a_row_offset_of_32_bits_is_seen(exercise, isolated, worker):
     where = worker if isolated else None
     wrong = check_answer(wide(exercise, ""), "triton", compiler=False, worker=where)

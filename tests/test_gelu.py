@@ -111,6 +111,7 @@ def test_differentiable_like_pytorchs_own(approximate):
     torch.testing.assert_close(*grads, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_compiles_without_a_graph_break():
     compiled = torch.compile(lambda x: gelu(x, "tanh").sum(), fullgraph=True, backend="aot_eager")
     x = torch.linspace(-3, 3, 11, requires_grad=True)
@@ -129,6 +130,7 @@ def test_witness_of_two_tensors_is_told_what_is_wanted():
     assert not report.passed and "2 values (x, approximate)" in report.cases[0].message
 
 
+@pytest.mark.exhaustive
 def test_both_forms_compile_for_every_gpu_without_spills():
     """The check compiles one launch of a kernel; here are both forms of each."""
     source = Path(triton_answers.__file__).read_text(encoding="utf-8")

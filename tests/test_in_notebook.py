@@ -108,6 +108,7 @@ def test_of_what_a_kernel_prints_a_few_lines_are_shown(notebook):
     assert len(text) < 3000 and text.count("more lines") == 1 and text.count("\n") <= 12
 
 
+@pytest.mark.exhaustive
 def test_a_slow_check_says_where_it_is_and_clears_the_line(notebook):
     slow = RIGHT.replace("    return", "    import time; time.sleep(1.5)\n    return")
     assert notebook.said(slow) == ""

@@ -73,8 +73,8 @@ def launches(op: str, x: torch.Tensor, monkeypatch) -> list:
 
 
 @pytest.mark.parametrize("op", OPS)
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
-@pytest.mark.parametrize("n", [1, 1000, 8192, 20_000])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, pytest.param(torch.float32, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("n", [1000, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (1, 8192, 20_000))])
 def test_compiles_without_spills(op, dtype, n, monkeypatch):
     recorded = launches(op, torch.empty(300, n, dtype=dtype), monkeypatch)
     report = compile_report(recorded, limit=len(recorded))

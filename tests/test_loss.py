@@ -106,6 +106,7 @@ def test_inputs_are_left_as_they_are():
         assert torch.equal(now.detach(), then.detach())
 
 
+@pytest.mark.exhaustive
 def test_compiles_without_a_graph_break():
     hidden, weight, labels = batch()
     for function in (
@@ -224,6 +225,7 @@ PROCESS = """
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not torch.distributed.is_available(), reason="not run: this PyTorch has no torch.distributed")
 def test_two_processes_of_which_one_has_no_token(tmp_path):
     """They end, with one gradient: that of the only process that has tokens."""

@@ -3,22 +3,16 @@
 import json
 import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import classroom
 import grade_demo
 import make_submissions
-import nbformat
 import pytest
-from classroom import about, api, assert_success, autograded, copied, grade, place, right_answers, scores, shown
+from classroom import about, api, assert_success, autograded, copied, place, right_answers, scores, shown
 from grade_demo import CHAPTER, hand_in
-from graded_kernels.autograder.check import check_answer
-from graded_kernels.autograder.nbgrader import grade as grading
-from graded_kernels.course import cells
-from nbgrader.api import Gradebook
-from tampered import FULL, IN_BOTH, NOTHING, TAMPERED, TORCH, UNREAD, WITNESS, WORDS, deleted_answer, helper_cells
+from graded_kernels.autograder.nbgrader.outputs import REPORT
+from tampered import IN_BOTH, TAMPERED, TORCH, UNREAD
 
 QUICK = {"right", "skip_tags", "edited_check", "deleted_answer", "lost_metadata", "magics", "hostile_message"}
 QUICK |= {"torch_answer_in_tritons_cell", "words_in_a_cell_of_their_own"}
@@ -71,7 +65,7 @@ def test_candle_loses_the_points_of_the_cases_it_fails(chapter):
         assert 0 < rows[cell].points < rows[cell].most
         assert rows[cell].why.startswith("exact zeros:") and "huggingface/candle#2082" in rows[cell].why
     outputs = [output for cell in autograded(chapter, "candle", CHAPTER).cells for output in cell.get("outputs", [])]
-    reports = [output.data[grading.REPORT] for output in outputs if grading.REPORT in output.get("data", {})]
+    reports = [output.data[REPORT] for output in outputs if REPORT in output.get("data", {})]
     assert len(reports) == 7
     for report in reports:
         needed = [case["status"] for case in report["cases"] if not case["bonus"]]
@@ -217,130 +211,3 @@ def test_feedback_page_of_an_odd_notebook(batch, student, there):
     assert_success(api(batch).generate_feedback("tiny", student))
     page = (batch / "feedback" / student / "tiny" / "tiny.html").read_text()
     assert there in page and "<script>alert" not in page and "\033" not in page
-
-
-# Grading again, and what fails
-
-
-def test_second_submission_is_graded_anew(course):
-    notebook = right_answers(course)
-    grade(course, "twice", notebook)
-    deleted_answer(notebook)
-    grade(course, "twice", notebook)
-    assert scores(course, "twice") == FULL | {TORCH: 0}
-
-
-def test_no_old_score_outlives_a_run_that_fails(course, monkeypatch):
-    """Nor one that fails before the notebook is read; what a person gave stays."""
-    for student in ("stale", "staler"):
-        grade(course, student, right_answers(course))
-        assert scores(course, student) == FULL
-        with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
-            gradebook.find_grade(WORDS, "tiny", "tiny", student).manual_score = 2.5
-            gradebook.find_comment(WORDS, "tiny", "tiny", student).manual_comment = "Well said."
-            gradebook.db.commit()
-    shutil.rmtree(course / "autograded" / "stale")
-    (course / "autograded" / "stale").touch()  # nothing can be written there
-    assert not api(course).autograde("tiny", "stale")["success"]
-
-    def crash(*args):
-        raise RuntimeError("planted")
-
-    monkeypatch.setattr("graded_kernels.autograder.nbgrader.submission.rebuild", crash)
-    assert not api(course).autograde("tiny", "staler")["success"]
-    for student in ("stale", "staler"):
-        assert scores(course, student) == dict.fromkeys(FULL)
-        with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
-            assert gradebook.find_grade(WORDS, "tiny", "tiny", student).score == 2.5
-            assert gradebook.find_grade(f"{TORCH}-check", "tiny", "tiny", student).needs_manual_grade
-            assert gradebook.find_comment(WORDS, "tiny", "tiny", student).comment == "Well said."
-
-
-def test_a_check_that_crashes_is_left_to_a_person(course, monkeypatch):
-    def crash_in_one(answer, backend, **options):
-        if answer.exercise == "silu_witness":
-            raise ZeroDivisionError("planted")
-        return check_answer(answer, backend, **options)
-
-    monkeypatch.setattr(grading, "check_answer", crash_in_one)
-    grade(course, "unlucky", right_answers(course))
-    assert scores(course, "unlucky") == FULL | {WITNESS: None}
-    assert "could not be graded: the check stopped with ZeroDivisionError" in shown(
-        course, "unlucky", f"{WITNESS}-check"
-    )
-    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
-        assert gradebook.find_grade(f"{WITNESS}-check", "tiny", "tiny", "unlucky").needs_manual_grade
-
-
-def test_a_check_of_no_answer_gets_no_score():
-    """A test cell that a teacher added is never executed, and nbgrader would count a cell without output as right."""
-    cell = cells.check("silu_forward", "torch", points=2)
-    with pytest.raises(grading.NotGradable, match="silu_forward-torch-check"):
-        grading.answer_to(nbformat.v4.new_notebook(cells=[cell]), {}, 0)
-
-
-def test_a_renamed_notebook_keeps_nobody_else_from_a_grade(course):
-    for student in ("first_renamed", "first_well"):
-        grade(course, student, right_answers(course))
-    notebook = place(course, "first_renamed")
-    notebook.rename(notebook.with_name("tiny (1).ipynb"))
-    place(course, "first_well").write_text((course / "release" / "tiny" / "tiny.ipynb").read_text())
-    result = api(course).autograde("tiny", "first_*")
-    assert "handed in as `tiny (1).ipynb`, not as `tiny.ipynb`" in result["log"]
-    assert scores(course, "first_renamed") == UNREAD
-    assert scores(course, "first_well") == NOTHING
-
-
-def nest(folder: Path, levels: int, name: str) -> None:
-    """``name/name/...`` in a folder. `os.makedirs` would recurse once a level."""
-    at = os.open(folder, os.O_RDONLY)
-    for _ in range(levels):
-        os.mkdir(name, dir_fd=at)
-        at, last = os.open(name, os.O_RDONLY, dir_fd=at), at
-        os.close(last)
-    os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=at))
-    os.close(at)
-
-
-@pytest.mark.parametrize(
-    ("levels", "name"),
-    [(1300, "d"), pytest.param(60, "n" * 250, marks=pytest.mark.exhaustive)],
-    ids=["many", "longer-than-a-path"],
-)
-def test_nested_folders_beside_a_notebook_are_left_out(course, levels, name):
-    notebook = place(course, f"nested_{levels}")
-    notebook.write_text(json.dumps(right_answers(course)))
-    (notebook.parent / "data").mkdir()
-    (notebook.parent / "data" / "numbers.csv").write_text("1,2,3")
-    nest(notebook.parent, levels, name)
-    try:
-        result = api(course).autograde("tiny", f"nested_{levels}")
-    finally:  # pytest's own removal recurses, too
-        subprocess.run(["rm", "-rf", str(notebook.parent / name)], check=True)
-    assert_success(result)
-    assert scores(course, f"nested_{levels}") == FULL
-    said = autograded(course, f"nested_{levels}").cells[0].source
-    assert f"`{name[:60]}` lies beside the notebook and holds folders that are more than 10 deep." in said
-    graded = course / "autograded" / f"nested_{levels}" / "tiny"
-    assert (graded / "data" / "numbers.csv").exists() and not (graded / name).exists()
-
-
-def test_without_the_released_notebook_nothing_is_lost(course):
-    grade(course, "early", right_answers(course))
-    released = course / "release" / "tiny" / "tiny.ipynb"
-    away = released.rename(released.with_suffix(".away"))
-    try:
-        result = api(course).autograde("tiny", "early")
-    finally:
-        away.rename(released)
-    assert not result["success"] and "nbgrader generate_assignment tiny --force" in result["log"]
-    assert scores(course, "early") == FULL
-
-
-def test_command_line(course):
-    """The commands that a teacher types, in the course root."""
-    notebook = right_answers(course)
-    helper_cells(notebook)
-    place(course, "typed").write_text(json.dumps(notebook))
-    said = grade_demo.nbgrader(course, "autograde", "tiny", "--student=typed")
-    assert "[1/1] typed, tiny: 4 of 4 points in " in said

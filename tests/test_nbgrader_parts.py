@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from graded_kernels.autograder.doctor import doctor
 from graded_kernels.autograder.nbgrader.contents import digest
-from graded_kernels.autograder.nbgrader.grade import said
 from graded_kernels.autograder.nbgrader.late import PerDay
+from graded_kernels.autograder.nbgrader.outputs import said
 from graded_kernels.autograder.nbgrader.published import is_published
 from graded_kernels.autograder.nbgrader.survey import elsewhere
 

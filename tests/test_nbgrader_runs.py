@@ -46,7 +46,8 @@ def stopped(course: Path, line: str, number: int) -> str:
     return said
 
 
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.exhaustive), signal.SIGKILL])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_run_is_taken_up_where_it_was(course, number):
     """Stopped in the second notebook, after it was rebuilt. The first is not graded again."""
     linux.prctl(linux.SET_CHILD_SUBREAPER, 1)

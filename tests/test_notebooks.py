@@ -145,6 +145,7 @@ def test_source_runs_and_every_check_passes(name, tmp_path):
     assert not noise, "a learner who did everything right sees warnings"
 
 
+@pytest.mark.exhaustive
 @each_chapter_runs
 def test_release_runs_and_says_not_implemented(name, released, tmp_path):
     reports, noise = execute(released / name / f"{name}.ipynb", tmp_path)

@@ -94,6 +94,7 @@ def test_what_is_required_decides():
     assert not checked(wanting, require=["portable"]).passed
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
 def test_the_isolated_check_says_the_same(tmp_path):
     path = tmp_path / "answer.py"

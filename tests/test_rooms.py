@@ -13,7 +13,7 @@ DOOR = ("cli", "__main__", "check", "ulp")
 FLOORS = (
     ("__main__",),
     ("cli", "nbgrader"),
-    ("instructor",),
+    ("instructor", "sanitize"),
     ("check",),
     ("judge",),
     ("report", "exercises"),

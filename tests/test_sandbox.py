@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import re
 import signal
 import socket
 import sys
@@ -14,13 +13,12 @@ from graded_kernels.autograder import EXERCISES, sandbox
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.sandbox import Isolated, Limits, SandboxError, Worker, paths, probe
-from graded_kernels.autograder.sandbox.worker import attempts, syscalls
+from graded_kernels.autograder.sandbox.worker import attempts
 from graded_kernels.kernels.wild import silu as wild
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
 
 EXHAUSTIVE = pytest.mark.exhaustive
-HEADERS = {"x86_64": "/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "aarch64": "/usr/include/asm-generic/unistd.h"}
 PROBE = sys.modules[probe.__module__]  # the package shows the function under the module's name
 X = torch.tensor([0.0, -0.5, 3.0])
 RIGHT = "import torch\n\n\ndef silu_forward(x):\n    return x * torch.sigmoid(x)\n"
@@ -39,21 +37,6 @@ def isolated(source: str, worker, exercise="silu_forward", backend="torch", **li
 
 
 # Layers
-
-
-@pytest.mark.parametrize("machine", HEADERS)
-def test_numbers_of_system_calls_are_the_kernels_own(machine):
-    if not os.path.exists(HEADERS[machine]):
-        pytest.skip(f"not run: {HEADERS[machine]} is not installed")
-    text = Path(HEADERS[machine]).read_text()
-    theirs = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", text))
-    column = list(HEADERS).index(machine)
-    pairs = {**syscalls.NUMBERS, "prlimit64": syscalls.PRLIMIT, "fcntl": syscalls.FCNTL}
-    pairs |= {"open": syscalls.OPEN, "openat": syscalls.OPENAT}
-    newest = max(map(int, theirs.values()))  # since 424 both architectures number alike, in order of appearance
-    pairs = {name: pair for name, pair in pairs.items() if pair[column] is None or pair[column] <= newest}
-    ours = {name: pair[column] for name, pair in pairs.items()}
-    assert ours == {name: int(theirs[name]) if name in theirs else None for name in pairs}
 
 
 def test_an_attempt_that_nothing_stops_is_noticed(tmp_path):
@@ -133,7 +116,7 @@ LISTS = """
 """
 
 
-@pytest.mark.parametrize("rung", ["good", "strong"])
+@pytest.mark.parametrize("rung", [pytest.param("good", marks=EXHAUSTIVE), "strong"])
 def test_of_the_project_the_rooms_alone_can_be_read(rung):
     """Listed from inside, and opened by name, in case a folder that cannot be listed lets its files be opened."""
     if sandbox.RUNGS.index(probe().rung) < sandbox.RUNGS.index(rung):
@@ -244,6 +227,7 @@ def test_the_next_answer_finds_nothing_of_the_last_one(worker):
         assert runner.printed.strip() == "0"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("use", ["torch.exp(x)", "torch.compile(torch.exp)(x)"])
 def test_pytorchs_compiler_is_imported_for_answers_that_may_reach_it_and_never_in_their_own_time(use):
     source = "import sys\nimport torch\nTHERE = 'torch._dyn' + 'amo' in sys.modules\n\n\n"

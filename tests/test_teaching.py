@@ -203,6 +203,7 @@ def test_a_notebook_has_a_budget(course):
     assert said in " ".join(shown(course, "budget", CHECK).split())
 
 
+@pytest.mark.exhaustive
 def test_without_the_limit_the_same_answers_are_right(course):
     hand_in(course, "limit_none", "a = torch.ones(400 << 20, dtype=torch.uint8); print('x' * 100_000, flush=True)")
     assert_success(with_settings(course, memory_megabytes=4000.0).autograde("tiny", "limit_none"))
@@ -251,6 +252,7 @@ def test_the_weak_rung_needs_the_teachers_word(course, own_worker):
 # Progress
 
 
+@pytest.mark.exhaustive
 def test_a_batch_says_how_far_it_is_and_how_long_the_rest_will_take(course):
     for number in range(3):
         hand_in(course, f"progress_{number}")

@@ -52,4 +52,4 @@ def function(text: str):
         f"The emulator cannot run this inline assembly, at {place}. It knows one instruction of the form `op $0, $1;` "
         f"with op one of {known}. Use a `tl` or `libdevice` function instead."
     )
-    raise EmulatorError(Finding("unsupported", message, line=place.line, source=place.source, file=place.file))
+    raise EmulatorError(Finding("not-emulated", message, line=place.line, source=place.source, file=place.file))

@@ -164,7 +164,7 @@ def dot_scaled(*_args, **_named) -> None:
         f"The emulator cannot run `tl.dot_scaled`, {place}, and neither can Triton's interpreter. Scale the factors "
         "and use `tl.dot`."
     )
-    raise EmulatorError(Finding("unsupported", text, line=place.line, source=place.source, file=place.file))
+    raise EmulatorError(Finding("not-emulated", text, line=place.line, source=place.source, file=place.file))
 
 
 def logical(method: str, *values) -> object:

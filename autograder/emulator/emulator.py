@@ -8,7 +8,7 @@ import torch
 from . import messages, poison
 from .access import Access
 from .findings import EmulatorError, Finding, Place, count, here
-from .launch import Launch
+from .launch import Launch, execute
 from .limits import CANNOT_SHOW
 from .memory import Region
 from .patches import Patches
@@ -37,9 +37,12 @@ class Emulator:
         order is needed, is undone and runs one program at a time; `fallbacks` says which, and why.
     memory (a class attribute, 256 MiB): bytes that the values of the programs running together may take, besides the
         launch's tensors and copies of those it stores to.
+    every_configuration (a class attribute, False): an autotuned kernel runs once in each of its configurations, as it
+        does on a GPU, which times them; ``configuration`` names the one that is running, "" outside of that.
     """
 
     together, memory = True, 256 << 20
+    every_configuration, configuration = False, ""
 
     def __init__(self, shuffle: int | None = None, fill: float | None = None):
         self.shuffle, self.fill = shuffle, fill
@@ -166,6 +169,10 @@ class Emulator:
         )
 
     # Called by the patched interpreter.
+
+    def launch(self, executor, args: tuple, options: dict) -> None:
+        """Run one launch of the interpreter's `GridExecutor`."""
+        execute(self, executor, args, options)
 
     def begin(self, launch: Launch) -> Access:
         x, y, z = launch.grid

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 import triton
 
-_NOT_THE_LEARNERS = tuple(str(Path(file).parent) for file in (triton.__file__, __file__, np.__file__, torch.__file__))
+_LIBRARIES = tuple(str(Path(module.__file__).parent) for module in (triton, np, torch))
+_NOT_THE_LEARNERS = (*_LIBRARIES, str(Path(__file__).parents[1]))
 
 
 Kind = Literal[
@@ -21,6 +22,7 @@ Kind = Literal[
     "unwritten",
     "grid",
     "unsupported",
+    "not-emulated",
     "kernel-error",
     # of hints
     "masked-load",

@@ -206,4 +206,4 @@ def call(symbol: str, arguments: list[np.ndarray]) -> np.ndarray:
             return _FLOAT[known](*[a.astype(np.float64) for a in arguments])
     place = here()
     text = f"The emulator does not know `{symbol}`, called at {place}. Use another function, or write it out with `tl`."
-    raise EmulatorError(Finding("unsupported", text, line=place.line, source=place.source, file=place.file))
+    raise EmulatorError(Finding("not-emulated", text, line=place.line, source=place.source, file=place.file))

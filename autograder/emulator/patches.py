@@ -11,7 +11,7 @@ What is changed, for the length of an `Emulator` block:
 - what the language works out anew for each operation is remembered (`shortcuts`);
 - the language is patched once for the block, not once for each call of a device function;
 - libdevice's functions, empty outside a compiler, call their CUDA twins;
-- the autotuner picks a configuration without timing any.
+- the autotuner picks a configuration without timing any, or runs each of them once (`Emulator.every_configuration`).
 """
 
 import types
@@ -85,6 +85,30 @@ def check() -> None:
         )
 
 
+def _tried(emulator, bench):
+    """``Autotuner._bench`` that runs a configuration once, with its hooks, and goes on where one is at fault."""
+
+    def once(call, quantiles=None):
+        call()
+        return [emulator.next_time()] * 3
+
+    def tried(tuner, *args, config, **meta):
+        timer, emulator.configuration = vars(tuner).get("do_bench"), str(config)
+        tuner.do_bench = once
+        try:
+            return bench(tuner, *args, config=config, **meta)
+        except EmulatorError:
+            return [float("inf")] * 3
+        finally:
+            emulator.configuration = ""
+            if timer is None:
+                del tuner.do_bench
+            else:
+                tuner.do_bench = timer
+
+    return tried
+
+
 class Patches:
     """The changes of one `Emulator` block."""
 
@@ -137,7 +161,7 @@ class Patches:
 
         def call(executor, *args, **options):
             try:
-                launch.execute(emulator, executor, args, options)
+                emulator.launch(executor, args, options)
             except EmulatorError as error:
                 emulator.record(error)
                 # Only a kernel's own exception has a cause worth showing; the rest is Triton's way up.
@@ -203,6 +227,9 @@ class Patches:
 
     def _autotuner(self) -> None:
         emulator, original = self.emulator, autotuner.Autotuner.run
+        if emulator.every_configuration:
+            self._set(autotuner.Autotuner, "_bench", _tried(emulator, autotuner.Autotuner._bench))
+            return
 
         def run(tuner, *args, **options):
             known, tuner.cache = tuner.cache, {}

@@ -3,16 +3,18 @@ base (flashinfer#2113, sglang#33064).
 """
 
 import torch
+from torch import Generator, Tensor
 
 from ...kernels.wild import attention as wild
+from ..run.contract import Args
 from .cases.attention import attention_cases, many_queries
 from .cases.common import EPS
 from .cases.elementwise import gradient
 from .cases.rows import floors
-from .record import Case, Exercise, Output, Tolerance, WildBug
+from .record import Case, Exercise, Floors, Output, Tolerance, WildBug
 
 
-def seen_keys(q, k, key_lengths, causal):
+def seen_keys(q: Tensor, k: Tensor, key_lengths: Tensor | None, causal: bool) -> Tensor:
     """(B, 1, M, N) bool: which query sees which key."""
     (B, _, M, _), N = q.shape, k.shape[2]
     lengths = (torch.full((B,), N) if key_lengths is None else key_lengths).view(-1, 1, 1, 1)
@@ -23,14 +25,16 @@ def seen_keys(q, k, key_lengths, causal):
     return seen.expand(B, 1, M, N)
 
 
-def real(x, key_lengths):
+def real(x: Tensor, key_lengths: Tensor | None) -> Tensor:
     """x in float64, 0 in its padding, which never matters."""
     if key_lengths is None:
         return x.double()
     return x.double().masked_fill(torch.arange(x.shape[2]).view(-1, 1) >= key_lengths.view(-1, 1, 1, 1), 0)
 
 
-def scored(q, k, key_lengths, causal, scale):
+def scored(
+    q: Tensor, k: Tensor, key_lengths: Tensor | None, causal: bool, scale: float | None
+) -> tuple[Tensor, Tensor, Tensor]:
     """(scores, -inf where not seen; scale · Σ |q| |k|; seen), in float64."""
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     seen = seen_keys(q, k, key_lengths, causal)
@@ -39,7 +43,9 @@ def scored(q, k, key_lengths, causal, scale):
     return s.masked_fill(~seen, -torch.inf), (x.abs() @ y.abs().mT) * abs(scale), seen
 
 
-def attention(q, k, v, key_lengths=None, causal=False, scale=None):
+def attention(
+    q: Tensor, k: Tensor, v: Tensor, key_lengths: Tensor | None = None, causal: bool = False, scale: float | None = None
+) -> tuple[Tensor, Tensor]:
     """(o, lse) from all scores at once."""
     s, _, seen = scored(q, k, key_lengths, causal, scale)
     lse = s.logsumexp(-1) if k.shape[2] else torch.full(q.shape[:3], -torch.inf, dtype=torch.float64)
@@ -47,7 +53,17 @@ def attention(q, k, v, key_lengths=None, causal=False, scale=None):
     return p @ real(v, key_lengths), lse
 
 
-def attention_gradients(do, q, k, v, o, lse, key_lengths=None, causal=False, scale=None):
+def attention_gradients(
+    do: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    o: Tensor,
+    lse: Tensor,
+    key_lengths: Tensor | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
     """(dq, dk, dv), with o and lse as they are given."""
     p, ds, g, _ = _backward_parts(do, q, k, v, o, lse, key_lengths, causal, scale)
     factor = q.shape[-1] ** -0.5 if scale is None else scale
@@ -55,7 +71,17 @@ def attention_gradients(do, q, k, v, o, lse, key_lengths=None, causal=False, sca
     return dq, real(dk, key_lengths), real(dv, key_lengths)
 
 
-def _backward_parts(do, q, k, v, o, lse, key_lengths, causal, scale):
+def _backward_parts(
+    do: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    o: Tensor,
+    lse: Tensor,
+    key_lengths: Tensor | None,
+    causal: bool,
+    scale: float | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     s, size, seen = scored(q, k, key_lengths, causal, scale)
     g = do.double()
     p = (s - lse.double().unsqueeze(-1)).exp().masked_fill(~seen, 0)
@@ -63,12 +89,12 @@ def _backward_parts(do, q, k, v, o, lse, key_lengths, causal, scale):
     return p, (p * (g @ real(v, key_lengths).mT - delta)).masked_fill(~seen, 0), g, size
 
 
-def half_ulp(*tensors) -> float:
+def half_ulp(*tensors: Tensor) -> float:
     """The largest relative error of one rounding to any of these dtypes."""
     return max(torch.finfo(t.dtype).eps / 2 for t in tensors if t.dtype != torch.float64)
 
 
-def half_subnormal(*tensors) -> float:
+def half_subnormal(*tensors: Tensor) -> float:
     """The largest absolute error of one rounding to any of these dtypes where the result is subnormal."""
     formats = [torch.finfo(t.dtype) for t in tensors if t.dtype != torch.float64]
     return max(f.smallest_normal * f.eps / 2 for f in formats)
@@ -77,7 +103,9 @@ def half_subnormal(*tensors) -> float:
 TINY = 1e-40  # what a device that flushes subnormals to 0 loses, and some of what others lose of their digits
 
 
-def forward_floor(q, k, v, key_lengths=None, causal=False, scale=None):
+def forward_floor(
+    q: Tensor, k: Tensor, v: Tensor, key_lengths: Tensor | None = None, causal: bool = False, scale: float | None = None
+) -> Floors:
     """A score is a float32 sum of D products. What it loses p loses, and every sum over p; p may be rounded to the
     dtype of v before its product with v.
     """
@@ -92,7 +120,17 @@ def forward_floor(q, k, v, key_lengths=None, causal=False, scale=None):
     return floors(o + TINY, of_lse.squeeze(-1) + EPS * lse.abs().nan_to_num(posinf=0))
 
 
-def backward_floor(do, q, k, v, o, lse, key_lengths=None, causal=False, scale=None):
+def backward_floor(
+    do: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    o: Tensor,
+    lse: Tensor,
+    key_lengths: Tensor | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> Floors:
     """As forward; p and ds may be rounded to half before their products, and Σ p dp may be taken instead of do · o."""
     p, ds, g, size = _backward_parts(do, q, k, v, o, lse, key_lengths, causal, scale)
     factor = abs(q.shape[-1] ** -0.5 if scale is None else scale)
@@ -110,41 +148,55 @@ def backward_floor(do, q, k, v, o, lse, key_lengths=None, causal=False, scale=No
     return floors(*(x.nan_to_num(posinf=0) + TINY for x in parts))
 
 
-def forward_arguments(generator, *given):
+def forward_arguments(generator: Generator, *given: object) -> Args:
     return given
 
 
-def backward_arguments(generator, q, k, v, key_lengths, causal, scale):
+def backward_arguments(
+    generator: Generator, q: Tensor, k: Tensor, v: Tensor, key_lengths: Tensor | None, causal: bool, scale: float | None
+) -> Args:
     """do, and o and lse as forward saves them."""
     o, lse = attention(q, k, v, key_lengths, causal, scale)
     return gradient(generator, q.shape, q.dtype), q, k, v, o.to(q.dtype), lse.float(), key_lengths, causal, scale
 
 
-def _stride_zero(generator):
+def _stride_zero(generator: Generator) -> Args:
     q, k, v = (torch.randn(2, 3, 17, 16, generator=generator) for _ in range(3))
     _, *rest = backward_arguments(generator, q, k, v, None, True, None)
     return torch.tensor(-0.7).expand(2, 3, 17, 16), *rest
 
 
-def block_bytes(q, k, v) -> tuple[int, int, int]:
+def block_bytes(q: Tensor, k: Tensor, v: Tensor) -> tuple[int, int, int]:
     """(bytes of q, o and lse; of k and v; blocks of 64 queries): a program that holds 64 queries reads every key."""
     rows = 2 * q.numel() * q.element_size() + 4 * q.shape[0] * q.shape[1] * q.shape[2]
     keys = k.shape[0] * q.shape[1] * k.shape[2] * k.shape[3]
     return rows, keys * (k.element_size() + v.element_size()), -(-q.shape[2] // 64)
 
 
-def forward_bytes(q, k, v, key_lengths=None, causal=False, scale=None):
+def forward_bytes(
+    q: Tensor, k: Tensor, v: Tensor, key_lengths: Tensor | None = None, causal: bool = False, scale: float | None = None
+) -> int:
     rows, keys, blocks = block_bytes(q, k, v)
     return rows + keys * blocks
 
 
-def backward_bytes(do, q, k, v, o, lse, key_lengths=None, causal=False, scale=None):
+def backward_bytes(
+    do: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    o: Tensor,
+    lse: Tensor,
+    key_lengths: Tensor | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> int:
     """Two walks: over the keys for dq, over the queries for dk and dv; and do and o once for the sums."""
     rows, keys, blocks = block_bytes(q, k, v)
     return rows * (3 + -(-k.shape[2] // 64)) + keys * (2 + blocks)
 
 
-def half_the_scores(q, k, copies: int) -> int:
+def half_the_scores(q: Tensor, k: Tensor, copies: int) -> int:
     """As much as half of the scores of all heads in float32, and ``copies`` of what comes in. The scores of 64 keys, or
     128, fit some times over, those of all keys not once.
     """

@@ -3,17 +3,19 @@ token_mean.
 """
 
 import torch
+from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import cross_entropy as wild
+from ..run.contract import Args
 from .cases.common import EPS
 from .cases.elementwise import gradient, normal
-from .cases.losses import SCALE, Case, labelled, losses
+from .cases.losses import SCALE, labelled, losses
 from .cases.rows import floors
-from .record import Exercise, Output, Tolerance, WildBug
+from .record import Case, Exercise, Floors, Output, Tolerance, WildBug
 
 
-def checked(logits, labels, ignore_index):
+def checked(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
     """(keep, column): which rows count, and each one's label as an index; 0 for the others. Raises IndexError."""
     keep = labels != ignore_index
     bad = keep & ((labels < 0) | (labels >= logits.shape[1]))
@@ -22,12 +24,12 @@ def checked(logits, labels, ignore_index):
     return keep, labels.where(keep, 0).unsqueeze(1)
 
 
-def label_logit(logits, labels, ignore_index=-100):
+def label_logit(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Tensor:
     keep, column = checked(logits, labels, ignore_index)
     return logits.gather(1, column).squeeze(1).where(keep, 0.0)
 
 
-def cross_entropy(logits, labels, ignore_index=-100):
+def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> tuple[Tensor, Tensor]:
     """(loss, lse), from log(1 + e^(others - own)): the label's own term is left out of the sum, so nothing cancels."""
     keep, column = checked(logits, labels, ignore_index)
     own = label_logit(logits, labels, ignore_index)
@@ -36,7 +38,9 @@ def cross_entropy(logits, labels, ignore_index=-100):
     return torch.logaddexp(others - own, zero).where(keep, zero), torch.logaddexp(others, own).where(keep, zero)
 
 
-def cross_entropy_gradient(dloss, logits, labels, lse, ignore_index=-100):
+def cross_entropy_gradient(
+    dloss: Tensor, logits: Tensor, labels: Tensor, lse: Tensor, ignore_index: int = -100
+) -> Tensor:
     """The derivative, with p = e^(x - lse) from the lse that is given."""
     keep, column = checked(logits, labels, ignore_index)
     log_p = logits - lse.unsqueeze(1)
@@ -44,7 +48,7 @@ def cross_entropy_gradient(dloss, logits, labels, lse, ignore_index=-100):
     return (dloss.unsqueeze(1) * slope).where(keep.unsqueeze(1), 0.0)
 
 
-def forward_floor(logits, labels, ignore_index=-100):
+def forward_floor(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Floors:
     """lse is a maximum and a logarithm, each rounded; the loss is the difference of lse and a logit."""
     loss, lse = cross_entropy(logits, labels, ignore_index)
     own = label_logit(logits, labels, ignore_index).abs()
@@ -53,7 +57,7 @@ def forward_floor(logits, labels, ignore_index=-100):
     return floors((lost + EPS * own).where(keep, 0.0))[0], _ignored(lost, keep)
 
 
-def forward_distinction(logits, labels, ignore_index=-100):
+def forward_distinction(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Floors:
     """Of loss = log(1 + e^z), z = others - own, what the rounding of others and own costs: (1 - p) times theirs."""
     loss, lse = cross_entropy(logits, labels, ignore_index)
     own = label_logit(logits, labels, ignore_index)
@@ -62,7 +66,15 @@ def forward_distinction(logits, labels, ignore_index=-100):
     return floors((lost * -(own - lse).expm1()).where(keep, 0.0))[0], _ignored(lost, keep)
 
 
-def backward_floor(dloss, logits, labels, lse, ignore_index=-100, *, at_label=1.0):
+def backward_floor(
+    dloss: Tensor,
+    logits: Tensor,
+    labels: Tensor,
+    lse: Tensor,
+    ignore_index: int = -100,
+    *,
+    at_label: Tensor | float = 1.0,
+) -> Floors:
     """e^(x - lse) loses |x - lse| roundings, and may take lse anew; p - 1 is one more rounding of 1."""
     keep, column = checked(logits, labels, ignore_index)
     log_p = logits - lse.unsqueeze(1)
@@ -71,21 +83,21 @@ def backward_floor(dloss, logits, labels, lse, ignore_index=-100, *, at_label=1.
     return floors((EPS * dloss.abs().unsqueeze(1) * lost.scatter(1, column, own)).where(keep.unsqueeze(1), 0.0))
 
 
-def _largest(logits):
+def _largest(logits: Tensor) -> Tensor:
     """The largest finite logit of each row, whatever its sign."""
     return logits.nan_to_num(nan=0, posinf=0, neginf=0).abs().amax(1) if logits.numel() else logits.sum(1)
 
 
-def _ignored(lost, keep):
+def _ignored(lost: Tensor, keep: Tensor) -> Tensor:
     """lse is not judged where the row is ignored: some compute it, and nobody needs it."""
     return lost.nan_to_num().masked_fill(~keep, torch.inf)
 
 
-def forward_arguments(generator, logits, labels, ignore_index):
+def forward_arguments(generator: Generator, logits: Tensor, labels: Tensor, ignore_index: int | None) -> Args:
     return (logits, labels) + (() if ignore_index is None else (ignore_index,))
 
 
-def backward_arguments(generator, logits, labels, ignore_index):
+def backward_arguments(generator: Generator, logits: Tensor, labels: Tensor, ignore_index: int | None) -> Args:
     """dloss and, as forward saves it, lse."""
     ignore = -100 if ignore_index is None else ignore_index
     _, lse = cross_entropy(logits.double(), labels, ignore)
@@ -97,20 +109,20 @@ def backward_arguments(generator, logits, labels, ignore_index):
     )
 
 
-def _stride_zero(generator):
+def _stride_zero(generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     logits, labels = normal(generator, (29, 67), scale=SCALE), labelled(generator, 29, 67)
     _, logits, labels, lse, ignore = backward_arguments(generator, logits, labels, None)
     return torch.tensor(-0.7).expand(29), logits, labels, lse, ignore
 
 
-def torch_forward(logits, labels, ignore_index=-100):
+def torch_forward(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> tuple[Tensor, Tensor]:
     """PyTorch's IndexError names the label but not the row."""
     checked(logits, labels, ignore_index)
     loss = F.cross_entropy(logits.float(), labels, ignore_index=ignore_index, reduction="none")
     return loss, torch.logsumexp(logits.float(), 1)
 
 
-def torch_backward(dloss, logits, labels, lse, ignore_index=-100):
+def torch_backward(dloss: Tensor, logits: Tensor, labels: Tensor, lse: Tensor, ignore_index: int = -100) -> Tensor:
     """In float32, rounded at the end: for half precision PyTorch rounds log p to half, which costs up to 74 ulp."""
     x = logits.float().requires_grad_()
     loss = F.cross_entropy(x, labels, ignore_index=ignore_index, reduction="none")

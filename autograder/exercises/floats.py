@@ -3,6 +3,7 @@
 import math
 
 import torch
+from torch import Tensor
 
 from ..ulp import PRECISION
 from .cases.common import EPS
@@ -10,7 +11,7 @@ from .cases.floats import pairs, rows, scaled
 from .record import Exercise, Output, Tolerance
 
 
-def place(x):
+def place(x: Tensor) -> Tensor:
     """The number of x on the line of its format, 0 at zero, from its value alone; infinity is where the format ends."""
     info, p = torch.finfo(x.dtype), PRECISION[x.dtype]
     lowest, end = math.frexp(info.smallest_normal)[1], 2.0 ** math.frexp(info.max)[1]
@@ -20,7 +21,7 @@ def place(x):
     return torch.copysign((exponent - lowest) * 2.0 ** (p - 1) + size / gap, x.double())
 
 
-def ulp_distance_oracle(actual, expected):
+def ulp_distance_oracle(actual: Tensor, expected: Tensor) -> Tensor:
     distance = (place(actual) - place(expected)).abs()
     return distance.masked_fill(actual.isnan() | expected.isnan(), 2.0**63)
 

@@ -1,28 +1,32 @@
 """GELU in its two forms. Cases: apache/tvm#16188, which lost the factor x; pytorch/pytorch#187806 for the tails."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from ...kernels.wild import gelu as wild
 from .cases.common import EPS
 from .cases.gelu import in_both_forms
-from .record import Exercise, Output, Tolerance, WildBug, Witness
+from .record import Exercise, Floors, Output, Tolerance, WildBug, Witness
 
 FLUSHED = 2.0**-126  # below it, oneDNN and a GPU's fast instructions return 0
 A, B = 2 * math.sqrt(2 / math.pi), 0.044715 * 2 * math.sqrt(2 / math.pi)  # 2u = A x + B x³
 
 
-def cumulative(x, approximate):
+def cumulative(x: Tensor, approximate: str) -> Tensor:
     """F(x): the normal distribution, or the sigmoid that approximates it."""
     if approximate == "none":
-        return torch.special.erfc(-x / math.sqrt(2)) / 2
+        below: Tensor = torch.special.erfc(-x / math.sqrt(2))
+        return below / 2
     if approximate == "tanh":
         return torch.sigmoid(A * x + B * x**3)
     raise ValueError(f"approximate is 'none' or 'tanh', not {approximate!r}")
 
 
-def density(x, approximate):
+def density(x: Tensor, approximate: str) -> Tensor:
     """F'(x)."""
     if approximate == "none":
         return torch.exp(-x * x / 2) / math.sqrt(2 * math.pi)
@@ -30,41 +34,41 @@ def density(x, approximate):
     return torch.sigmoid(z) * torch.sigmoid(-z) * (A + 3 * B * x * x)
 
 
-def gelu(x, approximate="none"):
+def gelu(x: Tensor, approximate: str = "none") -> Tensor:
     return torch.where(x == -torch.inf, -0.0, x * cumulative(x, approximate))
 
 
-def gelu_slope(x, approximate="none"):
+def gelu_slope(x: Tensor, approximate: str = "none") -> Tensor:
     slope = cumulative(x, approximate) + x * density(x, approximate)
     return torch.where(x.isinf(), (x > 0).double(), slope)
 
 
-def exponent(x, approximate):
+def exponent(x: Tensor, approximate: str) -> Tensor:
     """|w| where F(x) falls like e^-w on the left: rounded to float32, it takes |w| roundings with it."""
     return x * x / 2 if approximate == "none" else A * x.abs() + B * x.abs() ** 3
 
 
-def finite(x):
+def finite(x: Tensor) -> Tensor:
     return x.nan_to_num(posinf=0, neginf=0)
 
 
-def gelu_floor(x, approximate="none"):
+def gelu_floor(x: Tensor, approximate: str = "none") -> Floors:
     """1 + erf and 1 + tanh keep no digits below a few roundings of the 1."""
     return (4 * EPS * finite(x).abs() + FLUSHED,)
 
 
-def gelu_tail_floor(x, approximate="none"):
+def gelu_tail_floor(x: Tensor, approximate: str = "none") -> Floors:
     x = finite(x)
     return (2 * EPS * exponent(x, approximate) * gelu(x, approximate).abs(),)
 
 
-def slope_floor(dy, x, approximate="none"):
+def slope_floor(dy: Tensor, x: Tensor, approximate: str = "none") -> Floors:
     """1 + erf and 1 + tanh again, and 1 - tanh², which leaves a rounding of 1 to be multiplied by x · u'."""
     reach = finite(x).abs().clamp(max=6)  # from where on tanh is exactly 1
     return (EPS * dy.abs() * (4 + reach * (A + 3 * B * reach**2)) + FLUSHED,)
 
 
-def slope_tail_floor(dy, x, approximate="none"):
+def slope_tail_floor(dy: Tensor, x: Tensor, approximate: str = "none") -> Floors:
     """F(x) + x · F'(x) cancels near -0.75: each term leaves its own roundings, those of its exponent too."""
     x = finite(x)
     terms = cumulative(x, approximate) + (x * density(x, approximate)).nan_to_num().abs()
@@ -72,7 +76,7 @@ def slope_tail_floor(dy, x, approximate="none"):
     return (EPS * dy.abs() * below * (4 + 2 * exponent(x, approximate).clamp(max=1e3)),)
 
 
-def gelu_tail(approximate):
+def gelu_tail(approximate: str) -> Tensor:
     """float32 from where 1 + erf and 1 + tanh are nearly 0, to where gelu leaves the subnormals."""
     return torch.linspace(-14.4 if approximate == "none" else -10.6, -3.0, 997)
 
@@ -83,7 +87,9 @@ REASON = (
 )
 
 
-def in_tanh_form(function, who, thread, story, seen_by="tanh: ordinary values"):
+def in_tanh_form(
+    function: Callable[..., Any], who: str, thread: str, story: str, seen_by: str = "tanh: ordinary values"
+) -> WildBug:
     return WildBug(who, thread, function, seen_by, story)
 
 

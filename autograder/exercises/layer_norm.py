@@ -4,18 +4,20 @@ import math
 from dataclasses import replace
 
 import torch
+from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import layer_norm as wild
+from ..run.contract import Args
 from .cases.common import EPS
 from .cases.elementwise import gradient, normal
-from .cases.rows import backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
-from .record import Case, Exercise, Output, Tolerance, WildBug, Witness
+from .cases.rows import Arguments, backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
+from .record import Case, Exercise, Floors, Output, Tolerance, WildBug, Witness
 
 STATISTICS = (Output("mean", torch.float32), Output("rstd", torch.float32))
 
 
-def layer_norm(x, weight, bias, eps=1e-5):
+def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor]:
     """(y, mean, rstd) in the dtype of x."""
     mean = row_mean(x)
     d = x - mean
@@ -23,7 +25,9 @@ def layer_norm(x, weight, bias, eps=1e-5):
     return d * rstd * weight + bias, mean.squeeze(-1), rstd.squeeze(-1)
 
 
-def layer_norm_gradients(dy, x, weight, mean, rstd):
+def layer_norm_gradients(
+    dy: Tensor, x: Tensor, weight: Tensor, mean: Tensor, rstd: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """(dx, dweight, dbias). The mean is taken again: the one that is saved is a rounded float32."""
     normal = (x - row_mean(x)) * rstd.unsqueeze(-1)
     g = dy * weight
@@ -31,54 +35,62 @@ def layer_norm_gradients(dy, x, weight, mean, rstd):
     return dx, (dy * normal).sum(0), dy.sum(0)
 
 
-def mean_error(x, rstd):
+def mean_error(x: Tensor, rstd: Tensor) -> Tensor:
     """What honest float32 code may lose of x̂, in standard deviations: the rounding of a sum of x, done in any way."""
     return 4 * EPS * row_mean(x.abs()) * rstd.unsqueeze(-1)
 
 
-def forward_floor(x, weight, bias, eps=1e-5, *, corrected=False):
+def forward_floor(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5, *, corrected: bool = False) -> Floors:
     _, _, rstd = layer_norm(x, weight, bias, eps)
     normal = ((x - row_mean(x)) * rstd.unsqueeze(-1)).abs()
-    lost = 0 if corrected else mean_error(x, rstd)
+    lost = torch.zeros_like(rstd).unsqueeze(-1) if corrected else mean_error(x, rstd)
     y = (4 * EPS * row_max(normal) + lost * (1 + normal)) * weight.abs() + 2 * EPS * bias.abs()
     mean = 0 if corrected else 4 * EPS * row_mean(x.abs()).squeeze(-1)
-    return floors(y, mean, 0 if corrected else rstd * lost.squeeze(-1))
+    return floors(y, mean, rstd * lost.squeeze(-1))
 
 
-def backward_floor(dy, x, weight, mean, rstd, *, corrected=False):
+def backward_floor(
+    dy: Tensor, x: Tensor, weight: Tensor, mean: Tensor, rstd: Tensor, *, corrected: bool = False
+) -> Floors:
     normal = ((x - row_mean(x)) * rstd.unsqueeze(-1)).abs()
     g = (dy * weight).abs()
-    lost = 0 if corrected else mean_error(x, rstd)
+    lost = torch.zeros_like(rstd).unsqueeze(-1) if corrected else mean_error(x, rstd)
     inner, outer = row_mean(g * normal), row_mean(g)
     dx = 4 * EPS * (row_max(g) + outer + row_max(normal) * inner) + lost * (inner + normal * outer + lost * outer)
     dweight = (dy.abs() * (8 * EPS * row_max(normal) + lost)).sum(0)
     return floors(rstd.unsqueeze(-1) * dx, dweight, 8 * EPS * dy.abs().sum(0))
 
 
-def forward_arguments(generator, x, eps=None, dtype=None):
+def forward_arguments(
+    generator: Generator, x: Tensor, eps: float | None = None, dtype: torch.dtype | None = None
+) -> Args:
     w = weights(generator, x, dtype)
     return (x, w, normal(generator, w.shape, w.dtype)) + (() if eps is None else (eps,))
 
 
-def backward_arguments(generator, x, eps=None, dtype=None):
+def backward_arguments(
+    generator: Generator, x: Tensor, eps: float | None = None, dtype: torch.dtype | None = None
+) -> Args:
     zero = torch.zeros((), dtype=torch.float64)
     _, mean, rstd = layer_norm(x.double(), zero, zero, 1e-5 if eps is None else eps)
     return gradient(generator, x.shape, x.dtype), x, weights(generator, x, dtype), mean.float(), rstd.float()
 
 
-def far_from_zero(arguments):
+def far_from_zero(arguments: Arguments) -> Case:
     """The distinction: a mean of 1e5 standard deviations."""
     hint = "Subtract the mean, and look at the mean of what is left. In float32 it is not 0."
     rows = [(1e5, 1.0), (-1e4, 0.1), (3e4, 0.3)]
-    return Case("distinction: mean 1e5 sigma", lambda g: arguments(g, offset(g, rows, 1000)), hint, bonus=True)
+    return Case(
+        "distinction: mean 1e5 sigma", lambda g: arguments(g, offset(g, rows, 1000), None, None), hint, bonus=True
+    )
 
 
-def torch_forward(x, weight, bias, eps=1e-5):
+def torch_forward(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor]:
     _, mean, rstd = torch.native_layer_norm(x.float(), weight.shape, weight.float(), bias.float(), eps)
     return F.layer_norm(x, weight.shape, weight, bias, eps), mean.squeeze(-1), rstd.squeeze(-1)
 
 
-def torch_backward(dy, x, weight, mean, rstd):
+def torch_backward(dy: Tensor, x: Tensor, weight: Tensor, mean: Tensor, rstd: Tensor) -> Args:
     """In float32, rounded at the end: for half precision on the CPU, PyTorch adds up dweight in half precision."""
     dy, v, w = (t.float().contiguous() for t in (dy, x, weight))
     results = torch.ops.aten.native_layer_norm_backward(dy, v, w.shape, mean[:, None], rstd[:, None], w, w, [True] * 3)
@@ -171,7 +183,7 @@ layer_norm_backward = Exercise(
 )
 
 
-def _no_witness(x, weight, bias, eps=1e-5):
+def _no_witness(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> str:
     """Why these are no arguments of layer norm; "" if they are."""
     if x.dim() != 2 or weight.shape != x.shape[1:] or bias.shape != x.shape[1:]:
         return "x is a matrix (M, N), weight and bias are (N,)."
@@ -180,10 +192,10 @@ def _no_witness(x, weight, bias, eps=1e-5):
     return "" if 0 < eps < math.inf else "eps is positive and finite."
 
 
-def visible_floor(*args):
+def visible_floor(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Floors:
     """1 % of the row's largest element, and what honest float32 code may lose: of a constant row y is 0."""
-    y, mean, rstd = forward_floor(*args)
-    return y + 0.01 * row_max(layer_norm(*args)[0]), mean, rstd
+    y, mean, rstd = forward_floor(x, weight, bias, eps)
+    return y + 0.01 * row_max(layer_norm(x, weight, bias, eps)[0]), mean, rstd
 
 
 VISIBLE = Tolerance(

@@ -1,27 +1,33 @@
 """The last layer and its loss in one. Case: Liger-Kernel 0.0.1 to 0.2.1, linkedin/Liger-Kernel#177."""
 
 import torch
+from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import linear_cross_entropy as wild
 from ..run.apart import far_apart
+from ..run.contract import Args
 from ..run.dtypes import dtype_name
-from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING
+from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING, View
 from .cases.elementwise import BEYOND, BEYOND_HINT, normal
-from .cases.losses import CONVERT, IGNORE, OUT_OF_RANGE, ignored, labelled, names, without_bad_labels
+from .cases.losses import CONVERT, IGNORE, OUT_OF_RANGE, bad_label, ignored, labelled
 from .cases.rows import floors
 from .cross_entropy import checked, cross_entropy, cross_entropy_gradient
-from .record import Case, Exercise, Large, Output, Tolerance, WildBug
+from .record import Case, Exercise, Floors, Inputs, Large, Output, Tolerance, WildBug
 
 
-def mean_and_gradients(hidden, weight, labels, ignore_index=-100):
+def mean_and_gradients(
+    hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int = -100
+) -> tuple[Tensor, Tensor, Tensor]:
     """(loss, dhidden, dweight) from all logits at once."""
     _, x, logits, dlogits = _parts(hidden, weight, labels, ignore_index)
     loss, _ = cross_entropy(logits, labels, ignore_index)
     return loss.sum() / _items(labels, ignore_index), dlogits @ weight, dlogits.t() @ x
 
 
-def torch_mean_and_gradients(hidden, weight, labels, ignore_index=-100):
+def torch_mean_and_gradients(
+    hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int = -100
+) -> tuple[Tensor, Tensor, Tensor]:
     """In float32, rounded at the end."""
     checked(weight.t(), labels, ignore_index)
     x, w = hidden.float().requires_grad_(), weight.float().requires_grad_()
@@ -30,7 +36,7 @@ def torch_mean_and_gradients(hidden, weight, labels, ignore_index=-100):
     return loss.detach(), dhidden.to(hidden.dtype), dweight.to(weight.dtype)
 
 
-def _parts(hidden, weight, labels, ignore_index):
+def _parts(hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(keep, hidden with 0 in the rows that are ignored, logits, dlogits)."""
     keep, _ = checked(weight.t(), labels, ignore_index)
     x = hidden.where(keep.unsqueeze(1), 0.0)
@@ -40,11 +46,11 @@ def _parts(hidden, weight, labels, ignore_index):
     return keep, x, logits, cross_entropy_gradient(dloss, logits, labels, lse, ignore_index)
 
 
-def _items(labels, ignore_index):
+def _items(labels: Tensor, ignore_index: int) -> int:
     return max(int((labels != ignore_index).sum()), 1)
 
 
-def floor(hidden, weight, labels, ignore_index=-100):
+def floor(hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int = -100) -> Floors:
     """A logit is a float32 sum of D products; what it loses goes through the softmax, and the sums after it lose
     theirs.
     """
@@ -61,18 +67,25 @@ def floor(hidden, weight, labels, ignore_index=-100):
     return floors(loss, slope @ weight.abs(), slope.t() @ x.abs())
 
 
-def half_of_the_logits(hidden, weight, labels, ignore_index=-100):
+def half_of_the_logits(hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int = -100) -> int:
     """Half of the logits in float32, and four times all that comes in and goes out."""
     (M, D), V = hidden.shape, weight.shape[0]
     return 4 * M * V // 2 + 4 * 4 * (M * D + V * D + 2 * M) + (1 << 14)
 
 
 def _batch(
-    m: int, d: int, v: int, dtype=torch.float32, keep=lambda labels: labels, index=None, view=lambda x: x, scale=1.0
-):
+    m: int,
+    d: int,
+    v: int,
+    dtype: torch.dtype = torch.float32,
+    keep: View = lambda labels: labels,
+    index: int | None = None,
+    view: View = lambda x: x,
+    scale: float = 1.0,
+) -> Inputs:
     """Hidden states and weights whose product has ``scale`` for its standard deviation, about."""
 
-    def inputs(generator):
+    def inputs(generator: Generator) -> Args:
         hidden = view(normal(generator, (m, d), dtype, 1.5))
         weight = view(normal(generator, (v, d), dtype, 2.0 * scale / d**0.5))
         labels = keep(labelled(generator, hidden.shape[0], weight.shape[0]))
@@ -81,15 +94,15 @@ def _batch(
     return inputs
 
 
-def _far(generator):
+def _far(generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
     hidden, weight, labels = _batch(3, 16, 40, torch.bfloat16)(generator)
     return far_apart(hidden), weight, labels
 
 
-def _certain(dtype):
+def _certain(dtype: torch.dtype) -> Inputs:
     """The label's weight is along hidden: p of the label is up to 1 - 1e-6."""
 
-    def inputs(generator):
+    def inputs(generator: Generator) -> Args:
         hidden, weight, labels = _batch(6, 24, 40, dtype, scale=0.1)(generator)
         for row, logit in enumerate((4.0, 7.0, 9.0, 11.0, 14.0, 16.0)):
             labels[row] = 3 + row
@@ -101,23 +114,22 @@ def _certain(dtype):
 
 
 def _refused(name: str, row: int, label: int, hint: str) -> Case:
-    def inputs(generator):
+    def inputs(generator: Generator) -> Args:
         hidden, weight, labels = _batch(6, 8, 50)(generator)
         labels[0], labels[row], labels[4] = IGNORE, label, 61
         return hidden, weight, labels
 
     more = " Raise an IndexError that names the row of the whole batch."
-    about = {"raises": IndexError, "says": names(row, label), "repaired": without_bad_labels(50)}
-    return Case(name, inputs, hint + more, **about, convention="bad label")
+    return bad_label(Case(name, inputs, hint + more), row, label, classes=50)
 
 
-def _one_nan(generator):
+def _one_nan(generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
     hidden, weight, labels = _batch(7, 12, 30)(generator)
     hidden[4, 3] = torch.nan
     return hidden, weight, labels
 
 
-def _ignored_nan(generator):
+def _ignored_nan(generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
     hidden, weight, labels = _batch(9, 12, 30, keep=lambda labels: ignored(labels, 1, 6))(generator)
     hidden[1], hidden[6, 2] = torch.nan, torch.inf
     return hidden, weight, labels
@@ -200,11 +212,11 @@ CASES = (
 _TIMES = 128  # a power of two: what is divided by it loses nothing
 
 
-def _repeated(hidden, weight, labels):
+def _repeated(hidden: Tensor, weight: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return hidden.repeat(_TIMES, 1), weight, labels.repeat(_TIMES)
 
 
-def _spread(loss, dhidden, dweight):
+def _spread(loss: Tensor, dhidden: Tensor, dweight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The mean over rows that come _TIMES times each is the mean over the rows."""
     return loss, dhidden.repeat(_TIMES, 1) / _TIMES, dweight
 

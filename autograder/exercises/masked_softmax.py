@@ -1,30 +1,34 @@
 """Softmax under a mask. Case: a row that may look at nothing, pytorch#41508 and #103963."""
 
+from collections.abc import Callable
+
 import torch
+from torch import Generator, Tensor
 
 from ...kernels.wild import attention as wild
 from ..run.apart import far_apart
-from .cases.common import AGAIN, EPS, KEEP_NOTHING
+from ..run.contract import Args
+from .cases.common import AGAIN, EPS, KEEP_NOTHING, View
 from .cases.elementwise import BEYOND, BEYOND_HINT, gradient, normal
 from .cases.rows import floors
-from .record import Case, Exercise, Output, Tolerance, WildBug
+from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug
 
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
 NOTHING = "A row without a True: no maximum, and a sum of 0. The result is 0, as PyTorch's attention has it."
 
 
-def softmax_under(x, mask):
+def softmax_under(x: Tensor, mask: Tensor) -> Tensor:
     """The softmax of each row over its elements under the mask, 0 elsewhere; of a row of -inf alone 0."""
     scores = x.masked_fill(~mask, -torch.inf)
     lse = scores.logsumexp(1, keepdim=True) if x.shape[1] else x.sum(1, keepdim=True)
     return (scores - lse.masked_fill(lse == -torch.inf, 0)).exp().masked_fill(~mask, 0)
 
 
-def softmax_gradient(dy, y):
+def softmax_gradient(dy: Tensor, y: Tensor) -> Tensor:
     return y * (dy - (y * dy).sum(1, keepdim=True))
 
 
-def forward_floor(x, mask):
+def forward_floor(x: Tensor, mask: Tensor) -> Floors:
     """e^(x - top) loses |x - top| roundings, and the sum under it as many as its terms do on average."""
     y = softmax_under(x, mask)
     depth = (x.masked_fill(~mask, 0) - x.masked_fill(~mask, -torch.inf).amax(1, keepdim=True)).abs() if x.numel() else x
@@ -32,15 +36,24 @@ def forward_floor(x, mask):
     return floors(EPS * y * (8 + depth + (y * depth).nansum(1, keepdim=True)))
 
 
-def backward_floor(dy, y):
+def backward_floor(dy: Tensor, y: Tensor) -> Floors:
     """dy - Σ y · dy cancels."""
     return floors(EPS * y * (4 * dy.abs() + 8 * (y * dy).abs().sum(1, keepdim=True)))
 
 
-def _drawn(m: int, n: int, dtype=torch.float32, *, share=0.6, scale=3.0, view=lambda x: x, change=None):
+def _drawn(
+    m: int,
+    n: int,
+    dtype: torch.dtype = torch.float32,
+    *,
+    share: float = 0.6,
+    scale: float = 3.0,
+    view: View = lambda x: x,
+    change: Callable[[Tensor, Tensor], object] | None = None,
+) -> Inputs:
     """A matrix and a mask under which a share of it lies; ``change`` alters both in place."""
 
-    def inputs(generator):
+    def inputs(generator: Generator) -> Args:
         x = view(normal(generator, (m, n), dtype, scale))
         mask = view(torch.rand((m, n), generator=generator) < share)
         if change:
@@ -50,10 +63,10 @@ def _drawn(m: int, n: int, dtype=torch.float32, *, share=0.6, scale=3.0, view=la
     return inputs
 
 
-def _row(row: int, keep: slice | int | None, value: float | None = None):
+def _row(row: int, keep: slice | int | None, value: float | None = None) -> Callable[[Tensor, Tensor], None]:
     """A change: of the mask's row ``row`` only ``keep`` stays True; what is off holds ``value``."""
 
-    def change(x, mask):
+    def change(x: Tensor, mask: Tensor) -> None:
         mask[row] = False
         if keep is not None:
             mask[row, keep] = True
@@ -63,20 +76,20 @@ def _row(row: int, keep: slice | int | None, value: float | None = None):
     return change
 
 
-def _poisoned(x, mask):
+def _poisoned(x: Tensor, mask: Tensor) -> None:
     """What the mask leaves out is NaN and infinity, in turn."""
     x[~mask] = torch.tensor([torch.nan, torch.inf, -torch.inf]).repeat(x.numel())[: int((~mask).sum())].to(x.dtype)
 
 
-def _seen_nan(x, mask):
+def _seen_nan(x: Tensor, mask: Tensor) -> None:
     x[2, 7], mask[2, 7] = torch.nan, True
 
 
-def _rows_of_infinity(x, mask):
+def _rows_of_infinity(x: Tensor, mask: Tensor) -> None:
     x[1], x[3, ::2] = -torch.inf, -torch.inf
 
 
-def _far_apart(generator):
+def _far_apart(generator: Generator) -> tuple[Tensor, Tensor]:
     """Rows that no 32-bit offset reaches, and a mask that lies as usual."""
     x, mask = _drawn(3, 70, torch.float16)(generator)
     return far_apart(x), mask
@@ -148,14 +161,10 @@ ROWS = (
 )
 
 
-def _forward(name: str, inputs, hint: str) -> Case:
-    return Case(name, inputs, hint)
-
-
-def _backward(name: str, inputs, hint: str) -> Case:
+def _backward(name: str, inputs: Inputs, hint: str) -> Case:
     """dy, and y as forward saved it."""
 
-    def with_gradient(generator):
+    def with_gradient(generator: Generator) -> Args:
         x, mask = inputs(generator)
         y = softmax_under(x.double(), mask).to(x.dtype)
         return gradient(generator, y.shape, y.dtype), y
@@ -163,7 +172,7 @@ def _backward(name: str, inputs, hint: str) -> Case:
     return Case(name, with_gradient, hint)
 
 
-def _stride_zero(generator):
+def _stride_zero(generator: Generator) -> tuple[Tensor, Tensor]:
     _, y = _backward("", _drawn(29, 67), "").inputs(generator)
     return torch.tensor(-0.7).expand(29, 67), y
 
@@ -202,7 +211,7 @@ masked_softmax_forward = Exercise(
     summary="y = e^x / Σ e^x over the elements of a row where mask is True, 0 elsewhere; a row without one gives 0",
     oracle=softmax_under,
     outputs=(Output("y"),),
-    cases=tuple(_forward(*row) for row in ROWS),
+    cases=tuple(Case(*row) for row in ROWS),
     tolerance=Tolerance(
         1, 8, "Each e^(x - top) loses as many roundings as its exponent is large, and so does their sum.", forward_floor
     ),

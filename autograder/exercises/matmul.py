@@ -1,51 +1,60 @@
 """A matrix product: programs share out a grid of tiles. What `linear_cross_entropy` is made of."""
 
 import torch
+from torch import Generator, Tensor
 
 from ..run.apart import far_apart
-from .cases.common import AGAIN, EPS, KEEP_NOTHING
+from ..run.contract import Args
+from .cases.common import AGAIN, EPS, KEEP_NOTHING, View
 from .cases.elementwise import BEYOND, BEYOND_HINT, normal
 from .cases.rows import floors
-from .record import Case, Exercise, Output, Tolerance
+from .record import Case, Exercise, Inputs, Output, Tolerance
 
 CONVERT = "Accumulate in float32, whatever comes in, and round once, at the store."
 STRIDES = "Neither matrix has to be contiguous: hand its strides to the kernel, and multiply the offsets by them."
 
 
-def product(m: int, k: int, n: int, dtype=torch.float32, a=lambda x: x, b=lambda x: x):
+def product(
+    m: int,
+    k: int,
+    n: int,
+    dtype: torch.dtype = torch.float32,
+    a: View = lambda x: x,
+    b: View = lambda x: x,
+) -> Inputs:
     """Factors of normal numbers. a, b: make views of the matrices; m, k and n are what comes out of that."""
     return lambda generator: (a(normal(generator, (m, k), dtype)), b(normal(generator, (k, n), dtype)))
 
 
-def transposed(m: int, k: int, n: int, which: str):
+def transposed(m: int, k: int, n: int, which: str) -> Inputs:
     """a or b (or "ab", both) as the transpose of what lies in memory."""
 
-    def inputs(generator):
+    def inputs(generator: Generator) -> Args:
         a, b = normal(generator, (m, k)), normal(generator, (k, n))
         return tuple(x.t().contiguous().t() if name in which else x for name, x in (("a", a), ("b", b)))
 
     return inputs
 
 
-def ones(generator):
+def ones(generator: Generator) -> tuple[Tensor, Tensor]:
     return torch.ones(3, 20_000, dtype=torch.bfloat16), torch.ones(20_000, 5, dtype=torch.bfloat16)
 
 
-def up_and_down(generator):
+def up_and_down(generator: Generator) -> tuple[Tensor, Tensor]:
     """float16 products that are small, and whose partial sums pass 65,504 on the way."""
     a = 20.0 + normal(generator, (4, 600))
     b = torch.cat([torch.full((300, 6), 20.0), torch.full((300, 6), -20.0)])
     return a.half(), b.half()
 
 
-def not_finite(generator):
+def not_finite(generator: Generator) -> tuple[Tensor, Tensor]:
     """Each NaN and infinity meets positive numbers only, so that a row or a column says where it comes from."""
     a, b = normal(generator, (20, 40)).abs() + 0.1, normal(generator, (40, 30)).abs() + 0.1
     a[3, 7], a[5, 39], b[0, 11], b[39, 29] = torch.nan, torch.inf, torch.nan, -torch.inf
     return a, b
 
 
-def beyond_the_edge(generator):
+def beyond_the_edge(generator: Generator) -> tuple[Tensor, Tensor]:
     """Columns of a and rows of b inside larger tensors, with NaN and infinity around them."""
     a, b = torch.full((9, 64), torch.nan), torch.full((64, 11), torch.inf)
     a[:, 5:28], b[5:28] = normal(generator, (9, 23)), normal(generator, (23, 11))

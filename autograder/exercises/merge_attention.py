@@ -3,16 +3,18 @@
 from dataclasses import replace
 
 import torch
+from torch import Generator, Tensor
 
 from ...kernels.wild import attention as wild
+from ..run.contract import Args
 from .attention import FORMULA, attention, attention_forward
-from .cases.common import AGAIN, EPS, KEEP_NOTHING
+from .cases.common import AGAIN, EPS, KEEP_NOTHING, View
 from .cases.elementwise import normal
 from .cases.rows import floors
-from .record import Case, Exercise, Output, Tolerance, WildBug, Witness
+from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug, Witness
 
 
-def merged(o_a, lse_a, o_b, lse_b):
+def merged(o_a: Tensor, lse_a: Tensor, o_b: Tensor, lse_b: Tensor) -> tuple[Tensor, Tensor]:
     """(o, lse) of both pieces together; of two empty pieces 0 and -inf."""
     lse = torch.logaddexp(lse_a.double(), lse_b.double())
     shift = lse.masked_fill(lse == -torch.inf, 0)
@@ -20,7 +22,7 @@ def merged(o_a, lse_a, o_b, lse_b):
     return a * o_a.double() + b * o_b.double(), lse
 
 
-def floor(o_a, lse_a, o_b, lse_b):
+def floor(o_a: Tensor, lse_a: Tensor, o_b: Tensor, lse_b: Tensor) -> Floors:
     """e^(lse_a - lse) is as good as lse is, a float32 that may be large."""
     o, lse = merged(o_a, lse_a, o_b, lse_b)
     shift = lse.masked_fill(lse == -torch.inf, 0)
@@ -29,10 +31,20 @@ def floor(o_a, lse_a, o_b, lse_b):
     return floors(EPS * (4 * largest + 8).unsqueeze(-1) * size + 1e-40, EPS * (largest + 4))
 
 
-def _pieces(dtype=torch.float32, other=None, *, b=2, h=3, m=5, d=16, lse=None, view=lambda x: x):
+def _pieces(
+    dtype: torch.dtype = torch.float32,
+    other: torch.dtype | None = None,
+    *,
+    b: int = 2,
+    h: int = 3,
+    m: int = 5,
+    d: int = 16,
+    lse: tuple[float, float] | None = None,
+    view: View = lambda x: x,
+) -> Inputs:
     """Two pieces whose lse are drawn near 3, or are what ``lse`` says: a pair of numbers."""
 
-    def inputs(generator):
+    def inputs(generator: Generator) -> Args:
         o_a, o_b = (view(normal(generator, (b, h, m, d), t)) for t in (dtype, other or dtype))
         lses = [3 + normal(generator, (b, h, m), scale=2.0) for _ in range(2)]
         if lse:
@@ -43,14 +55,14 @@ def _pieces(dtype=torch.float32, other=None, *, b=2, h=3, m=5, d=16, lse=None, v
     return inputs
 
 
-def _of_attention(generator):
+def _of_attention(generator: Generator) -> Args:
     """Attention over 40 keys in two pieces of 13 and 27, as a split over the keys computes them."""
     q, k, v = (normal(generator, (2, 2, n, 16), scale=1.5) for n in (6, 40, 40))
     pieces = [attention(q, k[:, :, keys], v[:, :, keys]) for keys in (slice(0, 13), slice(13, 40))]
     return tuple(x.float() for piece in pieces for x in piece)
 
 
-def _some_empty(generator):
+def _some_empty(generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """In some rows the one piece is empty, in some the other, in some both."""
     o_a, lse_a, o_b, lse_b = _pieces(m=8)(generator)
     for o, lse, rows in ((o_a, lse_a, (0, 2, 7)), (o_b, lse_b, (1, 2))):
@@ -58,7 +70,7 @@ def _some_empty(generator):
     return o_a, lse_a, o_b, lse_b
 
 
-def _one_nan(generator):
+def _one_nan(generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     o_a, lse_a, o_b, lse_b = _pieces()(generator)
     o_a[0, 1, 2, 3], o_b[1, 1, 3] = torch.nan, torch.nan
     lse_b[1, 1, 3] = torch.nan
@@ -172,13 +184,15 @@ merge_witness = Witness(
 )
 
 
-def _no_attention(q, k, v, key_lengths=None, causal=False, scale=None) -> str:
+def _no_attention(
+    q: Tensor, k: Tensor, v: Tensor, key_lengths: Tensor | None = None, causal: bool = False, scale: float | None = None
+) -> str:
     """Why these are no arguments of attention; "" if they are."""
     shapes = q.dim() == k.dim() == 4 and k.shape == v.shape and q.shape[:2] == k.shape[:2] and q.shape[3] == k.shape[3]
     if not shapes or len({q.dtype, k.dtype, v.dtype}) > 1:
         return "q is (B, H, M, D), k and v are (B, H, N, D), all of one dtype."
     if key_lengths is not None and not (
-        isinstance(key_lengths, torch.Tensor) and key_lengths.dtype == torch.int64 and key_lengths.shape == q.shape[:1]
+        isinstance(key_lengths, Tensor) and key_lengths.dtype == torch.int64 and key_lengths.shape == q.shape[:1]
     ):
         return "key_lengths is None or (B,) int64."
     if key_lengths is not None and not ((key_lengths >= 0) & (key_lengths <= k.shape[2])).all():

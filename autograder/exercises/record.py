@@ -6,11 +6,14 @@ A record holds data only. It never imports the answers: a grader that checks an 
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
-from ..run.contract import Contract, as_tuple
+from ..run.contract import Args, Contract, as_tuple
+
+Inputs = Callable[[torch.Generator], Args]  # the arguments that a case draws
+Floors = tuple[torch.Tensor | float, ...]  # an absolute tolerance for each output
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,8 @@ class Tolerance:
     half: float
     single: float
     reason: str
-    floor: Callable[..., tuple] | None = None
-    distinction: Callable[..., tuple] | None = None
+    floor: Callable[..., Floors] | None = None
+    distinction: Callable[..., Floors] | None = None
 
     def ulp(self, dtype: torch.dtype) -> float:
         return self.single if dtype == torch.float32 else self.half
@@ -62,14 +65,14 @@ class Case:
     """
 
     name: str
-    inputs: Callable[[torch.Generator], tuple]
+    inputs: Inputs
     hint: str
     bonus: bool = False
     within: float | None = None
     swept: str = ""
     raises: type[Exception] | None = None
     says: str = ""
-    repaired: Callable[[tuple], tuple] | None = None
+    repaired: Callable[[Args], Args] | None = None
     hidden: bool = False
     convention: Convention = ""
 
@@ -82,7 +85,7 @@ class WildBug:
 
     who: str
     thread: str
-    function: Callable
+    function: Callable[..., Any]
     seen_by: str
     story: str
 
@@ -99,9 +102,9 @@ class Large:
         as many times as much, and the more surely the same way as they are the same terms again.
     """
 
-    inputs: Callable[[torch.Generator], tuple]
-    repeated: Callable[..., tuple]
-    spread: Callable[..., tuple]
+    inputs: Inputs
+    repeated: Callable[..., Args]
+    spread: Callable[..., Args]
     terms: tuple[int, ...]
 
 
@@ -126,7 +129,7 @@ class Exercise:
 
     name: str
     summary: str
-    oracle: Callable
+    oracle: Callable[..., Any]
     outputs: tuple[Output, ...]
     cases: tuple[Case, ...]
     tolerance: Tolerance
@@ -135,7 +138,7 @@ class Exercise:
     points: int = 4
     refused: frozenset[str] = frozenset()
     allowed: frozenset[str] = frozenset()
-    peer: Callable | None = None
+    peer: Callable[..., Any] | None = None
     wild: tuple[WildBug, ...] = ()
     least_bytes: Callable[..., int] | None = None
     traffic: float | None = None
@@ -164,7 +167,7 @@ class Exercise:
             counted=self.most_bytes is not None,
         )
 
-    def named(self, args: tuple) -> dict:
+    def named(self, args: Args) -> dict[str, Any]:
         """The arguments by the names of the parameters."""
         return dict(zip(self.parameters, args, strict=False))
 
@@ -172,17 +175,17 @@ class Exercise:
         """The exercise with these cases after its own."""
         return replace(self, cases=self.cases + cases)
 
-    def widened(self, args: tuple) -> tuple:
+    def widened(self, args: Args) -> Args:
         """``args`` as the oracle takes them: floating-point tensors in float64."""
         floats = [self.upcast and isinstance(a, torch.Tensor) and a.is_floating_point() for a in args]
         return tuple(a.double() if up else a for a, up in zip(args, floats, strict=True))
 
-    def dtypes(self, args: tuple) -> tuple[torch.dtype, ...]:
+    def dtypes(self, args: Args) -> tuple[torch.dtype, ...]:
         """Of right results for ``args``."""
         named = self.named(args)
         return tuple(o.like if isinstance(o.like, torch.dtype) else named[o.like].dtype for o in self.outputs)
 
-    def results(self, args: tuple) -> list[tuple[torch.dtype, torch.Size]]:
+    def results(self, args: Args) -> list[tuple[torch.dtype, torch.Size]]:
         """The dtype and shape of each right result for ``args``; none where they are bad input."""
         try:
             values = as_tuple(self.oracle(*self.widened(args)))
@@ -192,7 +195,8 @@ class Exercise:
 
     @property
     def signature(self) -> str:
-        return f"{self.name}{inspect.signature(self.oracle)} -> {', '.join(o.name for o in self.outputs)}"
+        plain = [p.replace(annotation=p.empty) for p in inspect.signature(self.oracle).parameters.values()]
+        return f"{self.name}{inspect.Signature(plain)} -> {', '.join(o.name for o in self.outputs)}"
 
 
 @dataclass(frozen=True)
@@ -226,7 +230,7 @@ class Witness:
         fewest = sum(p.default is p.empty for p in parameters)
         return Contract(self.name, (), self.parameters, fewest, witness=True)
 
-    def results(self, args: tuple) -> list[tuple[torch.dtype, torch.Size]]:
+    def results(self, args: Args) -> list[tuple[torch.dtype, torch.Size]]:
         """None: which tensors will be found nobody knows."""
         return []
 

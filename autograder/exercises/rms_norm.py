@@ -1,49 +1,58 @@
 """RMS norm. Case: nn.RMSNorm in PyTorch 2.4, pytorch/pytorch#133085."""
 
 import torch
+from torch import Generator, Tensor
 
 from ...kernels.wild import rms_norm as wild
+from ..run.contract import Args
 from .cases.common import EPS
 from .cases.elementwise import gradient, normal
-from .cases.rows import backward, floors, row_bytes, row_mean, rowwise, weights
-from .record import Case, Exercise, Output, Tolerance, WildBug
+from .cases.rows import Arguments, backward, floors, row_bytes, row_mean, rowwise, weights
+from .record import Case, Exercise, Floors, Output, Tolerance, WildBug
 
 
-def rms_norm(x, weight, eps=1e-6):
+def rms_norm(x: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:
     """(y, rstd) in the dtype of x."""
     rstd = (row_mean(x * x) + eps) ** -0.5
     return x * rstd * weight, rstd.squeeze(-1)
 
 
-def rms_norm_gradients(dy, x, weight, rstd):
+def rms_norm_gradients(dy: Tensor, x: Tensor, weight: Tensor, rstd: Tensor) -> tuple[Tensor, Tensor]:
     """(dx, dweight)."""
     normal = x * rstd.unsqueeze(-1)
     g = dy * weight
     return rstd.unsqueeze(-1) * (g - normal * row_mean(g * normal)), (dy * normal).sum(0)
 
 
-def backward_floor(dy, x, weight, rstd):
+def backward_floor(dy: Tensor, x: Tensor, weight: Tensor, rstd: Tensor) -> Floors:
     normal = (x * rstd.unsqueeze(-1)).abs()
     g = (dy * weight).abs()
     dx = 4 * EPS * rstd.unsqueeze(-1) * (g + normal * row_mean(g * normal))
     return floors(dx, 8 * EPS * (dy.abs() * normal).sum(0))
 
 
-def forward_arguments(generator, x, eps=None, dtype=None):
+def forward_arguments(
+    generator: Generator, x: Tensor, eps: float | None = None, dtype: torch.dtype | None = None
+) -> Args:
     return (x, weights(generator, x, dtype)) + (() if eps is None else (eps,))
 
 
-def backward_arguments(generator, x, eps=None, dtype=None):
+def backward_arguments(
+    generator: Generator, x: Tensor, eps: float | None = None, dtype: torch.dtype | None = None
+) -> Args:
     _, rstd = rms_norm(x.double(), torch.zeros((), dtype=torch.float64), 1e-6 if eps is None else eps)
     return gradient(generator, x.shape, x.dtype), x, weights(generator, x, dtype), rstd.float()
 
 
-def large(arguments):
+def large(arguments: Arguments) -> Case:
     """The distinction: rows from 1e16 to 1e30, and one of ordinary size between them."""
     hint = "The square of 1.9e19 is infinite in float32. Does rstd have to be 0, is there no other way to it?"
     scales = torch.tensor([[1e16], [3e20], [2.0], [1e25], [1e30]])
     return Case(
-        "distinction: squares beyond float32", lambda g: arguments(g, normal(g, (5, 300)) * scales), hint, bonus=True
+        "distinction: squares beyond float32",
+        lambda g: arguments(g, normal(g, (5, 300)) * scales, None, None),
+        hint,
+        bonus=True,
     )
 
 
@@ -53,7 +62,7 @@ REASON = (
 )
 
 
-def torch_forward(x, weight, eps=1e-6):
+def torch_forward(x: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:
     y, rstd = torch.ops.aten._fused_rms_norm(x, weight.shape, weight, eps)
     return y, rstd.squeeze(-1)
 

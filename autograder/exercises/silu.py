@@ -1,26 +1,27 @@
 """SiLU and SwiGLU. Case: candle 0.4.1 to 0.5.0, huggingface/candle#2082."""
 
 import torch
+from torch import Tensor
 
 from ...kernels.wild import silu as wild
 from .cases.common import EPS
 from .cases.elementwise import elementwise
-from .record import Exercise, Output, Tolerance, WildBug, Witness
+from .record import Exercise, Floors, Output, Tolerance, WildBug, Witness
 
 UNDERFLOW = 1e-36  # e^88.7 overflows float32: 1 / (1 + e^-x) is 0 below -88.7, where x · s(x) is still -3e-37
 
 
-def silu(x):
+def silu(x: Tensor) -> Tensor:
     return torch.where(x == -torch.inf, -0.0, x * torch.sigmoid(x))
 
 
-def silu_slope(x):
+def silu_slope(x: Tensor) -> Tensor:
     """s(x) · (1 + x · s(-x)), with its limits 0 and 1 at the infinities."""
     slope = torch.sigmoid(x) * (1 + x * torch.sigmoid(-x))
     return torch.where(x.isinf(), (x > 0).double(), slope)
 
 
-def slope_floor(dy, x):
+def slope_floor(dy: Tensor, x: Tensor) -> Floors:
     """1 + x · s(-x) cancels near -1.28: each term leaves its own rounding. e^x costs |x| roundings of x · log2 e
     more.
     """
@@ -28,27 +29,27 @@ def slope_floor(dy, x):
     return (slope_cancellation(dy, x)[0] * (1 + x.abs() * torch.sigmoid(-x)) + UNDERFLOW * dy.abs(),)
 
 
-def slope_cancellation(dy, x):
+def slope_cancellation(dy: Tensor, x: Tensor) -> tuple[Tensor]:
     x = x.nan_to_num(posinf=0, neginf=0)
     return (4 * EPS * torch.sigmoid(x) * (1 + x.abs() * torch.sigmoid(-x)) * dy.abs(),)
 
 
-def silu_floor(x):
+def silu_floor(x: Tensor) -> Floors:
     x = x.nan_to_num(posinf=0, neginf=0)
     return (EPS * (x * torch.sigmoid(x)).abs() * x.abs() * torch.sigmoid(-x) + UNDERFLOW,)
 
 
-def silu_tail():
+def silu_tail() -> Tensor:
     """float32 from -88.7, where e^-x overflows, to -103.9, where silu leaves the subnormals."""
     return torch.linspace(-103.9, -87.0, 997)
 
 
-def torch_swiglu(gate, up):
+def torch_swiglu(gate: Tensor, up: Tensor) -> Tensor:
     """In float32, rounded at the end."""
     return (torch.nn.functional.silu(gate.float()) * up.float()).to(gate.dtype)
 
 
-def torch_swiglu_gradients(dy, gate, up):
+def torch_swiglu_gradients(dy: Tensor, gate: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
     """What autograd makes of silu(gate) · up, in float32, rounded at the end."""
     dy, g, u = dy.float(), gate.float(), up.float()
     dgate, dup = torch.ops.aten.silu_backward(dy * u, g), dy * torch.nn.functional.silu(g)

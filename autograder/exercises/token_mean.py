@@ -1,19 +1,23 @@
 """The mean of a loss over the tokens that count. Cases: Liger-Kernel#177, unsloth#1417, transformers#34191."""
 
 import torch
+from torch import Generator, Tensor
 
 from ...kernels.wild import cross_entropy as wild_cross_entropy
 from ...kernels.wild import token_mean as wild
+from ..run.contract import Args
 from ..run.gradient import UPSTREAM
 from .cases.common import AGAIN, EPS, KEEP_NOTHING
 from .cases.elementwise import normal
 from .cases.losses import IGNORE
 from .cases.rows import floors
 from .cross_entropy import cross_entropy
-from .record import Case, Exercise, Output, Tolerance, WildBug, Witness
+from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug, Witness
 
 
-def mean_of_tokens(loss, labels, ignore_index=-100, num_items=None):
+def mean_of_tokens(
+    loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items: int | Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """(mean, its gradient for `UPSTREAM`)."""
     keep = labels != ignore_index
     items = int(keep.sum() if num_items is None else num_items)
@@ -21,7 +25,9 @@ def mean_of_tokens(loss, labels, ignore_index=-100, num_items=None):
     return (loss.where(keep, 0.0) * share).sum(), UPSTREAM * share
 
 
-def torch_mean(loss, labels, ignore_index=-100, num_items=None):
+def torch_mean(
+    loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items: int | Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """What PyTorch's operators give, division by 0 included: (mean, its gradient for `UPSTREAM`)."""
     loss = loss.detach().clone().requires_grad_()
     kept = loss.where(labels != ignore_index, 0.0).sum()
@@ -29,16 +35,23 @@ def torch_mean(loss, labels, ignore_index=-100, num_items=None):
     return mean.detach(), torch.autograd.grad(mean, loss, torch.tensor(UPSTREAM))[0]
 
 
-def sum_floor(loss, labels, ignore_index=-100, num_items=None):
+def sum_floor(loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items: int | Tensor | None = None) -> Floors:
     """A float32 sum loses a few ulp of the sum of magnitudes, in whichever order it is taken."""
     mean, _ = mean_of_tokens(loss.abs().nan_to_num(), labels, ignore_index, num_items)
     return floors(8 * EPS * mean, 0)
 
 
-def _rows(m: int, *kept: int, ignore_index=None, num_items=None, every=False, scale: float = 3.0):
+def _rows(
+    m: int,
+    *kept: int,
+    ignore_index: int | None = None,
+    num_items: int | Tensor | None = None,
+    every: bool = False,
+    scale: float = 3.0,
+) -> Inputs:
     """A loss of ``m`` rows, of which those in ``kept`` count, or all. What is ignored has a loss of 0."""
 
-    def inputs(generator):
+    def inputs(generator: Generator) -> Args:
         loss = normal(generator, (m,), scale=scale).abs()
         index = IGNORE if ignore_index is None else ignore_index
         labels = torch.randint(1, 50, (m,), generator=generator)
@@ -51,19 +64,19 @@ def _rows(m: int, *kept: int, ignore_index=None, num_items=None, every=False, sc
     return inputs
 
 
-def _garbage(generator):
+def _garbage(generator: Generator) -> tuple[Tensor, Tensor]:
     loss, labels = _rows(9, 1, 2, 5)(generator)
     loss[0], loss[4] = torch.nan, torch.inf
     return loss, labels
 
 
-def _one_nan(generator):
+def _one_nan(generator: Generator) -> tuple[Tensor, Tensor]:
     loss, labels = _rows(9, 1, 2, 5)(generator)
     loss[2] = torch.nan
     return loss, labels
 
 
-def _expanded(generator):
+def _expanded(generator: Generator) -> tuple[Tensor, Tensor]:
     return torch.tensor(2.375).expand(12), _rows(12, 0, 5, 7)(generator)[1]
 
 
@@ -214,12 +227,12 @@ RATIO = WildBug(
 )
 
 
-def _mean_cross_entropy(logits, labels, ignore_index=-100):
+def _mean_cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Tensor:
     loss, _ = cross_entropy(logits, labels, ignore_index)
     return loss.sum() / max(int((labels != ignore_index).sum()), 1)
 
 
-def _no_witness(logits, labels, ignore_index=-100):
+def _no_witness(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> str:
     """Why these are no arguments of cross-entropy; "" if they are."""
     if logits.dim() != 2 or labels.shape != logits.shape[:1]:
         return "logits are a matrix (M, V), labels are (M,)."

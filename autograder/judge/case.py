@@ -3,23 +3,29 @@
 import math
 import re
 from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 import torch
 
+from ..emulator import Finding
 from ..exercises.record import Case, Exercise
 from ..report.phrases import used
 from ..report.quality import Quality
 from ..report.results import CaseResult, Failure, Status
+from ..run.contract import Args
 from ..run.dtypes import dtype_name
 from ..run.outcome import Outcome, Trouble
 from ..run.runner import Runner
-from .compare import Comparison, Expected, compare_all, evidence_of, expect
+from .compare import Comparison, Expected, Wrong, compare_all, evidence_of, expect
 from .curve import curve_of
 from .decoy import decoys
-from .steady import Fault, unsteady
+from .fingerprint import Evidence
+from .steady import Fault, Options, unsteady
 
 # Troubles of the whole answer: of its values nothing is known, and no other case can go better.
 UNJUDGED = ("stub", "refused", "unloadable")
+Fields = dict[str, Any]  # of a `CaseResult`, by name
+
 GROSS = 64.0  # ulp: what is farther off is no matter of rounding
 
 
@@ -32,12 +38,12 @@ class Judged:
     result: CaseResult
     _: KW_ONLY
     trouble: Trouble | None = None
-    args: tuple = ()
-    outputs: list | None = None  # of each output, where one is wrong: (actual, mask of wrong elements, error, allowed)
+    args: Args = ()
+    outputs: list[Wrong] | None = None  # all of them, where one is wrong
     outcome: Outcome | None = None
 
     @property
-    def evidence(self) -> list | str | None:
+    def evidence(self) -> Evidence | None:
         """What tells one bug from another: wrong outputs, or the name of the error that was raised."""
         if self.result.status == "pass":
             return None
@@ -45,7 +51,7 @@ class Judged:
 
 
 def judge_case(
-    exercise: Exercise, case: Case, backend: str, runner: Runner, args: tuple, conventions: str = "course"
+    exercise: Exercise, case: Case, backend: str, runner: Runner, args: Args, conventions: str = "course"
 ) -> Judged:
     """Calls the answer on the case's arguments, and once more, in Triton with the programs of every launch in another
     order. Where that fails and a load has masked-off lanes without ``other``, all of it again with 0 in these lanes:
@@ -56,12 +62,12 @@ def judge_case(
     if judged.result.status in ("pass", "not-run") or not (judged.outcome and judged.outcome.undefined):
         return judged
     filled = _judged(replace(question, fill=0.0))
-    return unportable(judged) if filled.result.status == "pass" else judged
+    return unportable(judged, judged.outcome.hints) if filled.result.status == "pass" else judged
 
 
-def unportable(judged: Judged) -> Judged:
+def unportable(judged: Judged, hints: tuple[Finding, ...]) -> Judged:
     """A failure that filling the masked-off lanes with 0 cures: today's NVIDIA backends do, and none has to."""
-    suspects = [hint for hint in judged.outcome.hints if hint.kind == "masked-load"]
+    suspects = [hint for hint in hints if hint.kind == "masked-load"]
     said = suspects[0].message if suspects else "A load has a mask and no `other`."
     more = "".join(f" Look at this one, too: {hint.cause}" for hint in suspects[1:3])
     message = f"{said}{more} With 0 in these lanes, as today's NVIDIA backends fill them, the result is right."
@@ -78,16 +84,24 @@ class _Question:
     case: Case
     backend: str
     runner: Runner
-    args: tuple
+    args: Args
     conventions: str
     fill: float | None = None
 
     @property
-    def how(self) -> dict:
-        """The options of every call: see `Runner.call`."""
-        return {"decoy": decoys(self.case, self.args)} | ({} if self.fill is None else {"fill": self.fill})
+    def how(self) -> Options:
+        return Options(decoys(self.case, self.args), self.fill)
 
-    def judged(self, status: Status, message: str, outcome: Outcome, *, trouble=None, outputs=None, **more) -> Judged:
+    def judged(
+        self,
+        status: Status,
+        message: str,
+        outcome: Outcome,
+        *,
+        trouble: Trouble | None = None,
+        outputs: list[Wrong] | None = None,
+        **more: Any,
+    ) -> Judged:
         """more: fields of the result; the hint is the case's, where it did not pass and nothing else is said."""
         case = self.case
         more.setdefault("hint", "" if status == "pass" else case.hint)
@@ -98,11 +112,12 @@ class _Question:
 
 def _judged(question: _Question) -> Judged:
     """Judgements in a row, of which the first that has something to say is the result."""
-    outcome = question.runner.call(question.args, **question.how)
+    how = question.how
+    outcome = question.runner.call(question.args, fill=how.fill, decoy=how.decoy)
     if outcome.trouble:
-        return _of_trouble(question, outcome)
+        return _of_trouble(question, outcome, outcome.trouble)
     if question.case.raises:
-        return _of_silence(question, outcome)
+        return _of_silence(question, outcome, question.case.raises)
     expected = expect(question.exercise, question.case, question.args, question.conventions)
     compared = compare_all(expected, outcome.outputs, question.exercise.named(question.args))
     return (
@@ -112,9 +127,9 @@ def _judged(question: _Question) -> Judged:
     )
 
 
-def _of_trouble(question: _Question, outcome: Outcome) -> Judged:
+def _of_trouble(question: _Question, outcome: Outcome, trouble: Trouble) -> Judged:
     """A call that gave no result: right where it should raise this error, with this message."""
-    case, trouble = question.case, outcome.trouble
+    case = question.case
     if case.raises and trouble.kind == "raised" and trouble.error == case.raises.__name__:
         as_pytorch = question.conventions == "pytorch" and case.convention  # its message names the label alone
         if as_pytorch or re.search(case.says, trouble.message):
@@ -133,12 +148,12 @@ def _of_trouble(question: _Question, outcome: Outcome) -> Judged:
     )
 
 
-def _first(question: _Question) -> dict:
+def _first(question: _Question) -> Fields:
     """No hint in the first case: it is about the formula, which an answer without a result has not got wrong."""
     return {"hint": ""} if question.case is question.exercise.cases[0] else {}
 
 
-def _of_silence(question: _Question, outcome: Outcome) -> Judged:
+def _of_silence(question: _Question, outcome: Outcome, raises: type[Exception]) -> Judged:
     """A call that should have raised and returned. Evidence of a bug are the elements that no reading of it makes
     right: what is right where the bad input is left out is none.
     """
@@ -149,7 +164,7 @@ def _of_silence(question: _Question, outcome: Outcome) -> Judged:
         found = compare_all(expected, outcome.outputs, exercise.named(args))
         if any(c.failure for c in found) and not any(c.complaint for c in found):
             outputs = evidence_of(expected, found, outcome.outputs)
-    message = f"This call should raise {case.raises.__name__}, but it returned."
+    message = f"This call should raise {raises.__name__}, but it returned."
     return question.judged("fail", message, outcome, outputs=outputs)
 
 
@@ -165,7 +180,7 @@ def _of_values(question: _Question, outcome: Outcome, expected: Expected, compar
     finding = outcome.findings[0] if outcome.findings else None
     hints = [hint for hint in outcome.hints if hint.kind != "masked-load"]  # which is told where it is proven
     message = f"{failure.output} is wrong in {failure.wrong:,} of {failure.total:,} elements."
-    more = {"hint": ""} if finding and question.case in question.exercise.cases[:2] else {}  # about the formula
+    more: Fields = {"hint": ""} if finding and question.case in question.exercise.cases[:2] else {}  # about the formula
     return question.judged(
         "fail",
         " ".join([message, *(one.message for one in (finding, *hints[:1]) if one)]),
@@ -187,7 +202,7 @@ def _of_conduct(question: _Question, outcome: Outcome, expected: Expected, compa
     )
     worst = _worst(compared)
     if fault:
-        told = {"worst_ulp": worst, "kind": fault.kind, "cause": fault.cause}
+        told: Fields = {"worst_ulp": worst, "kind": fault.kind, "cause": fault.cause}
         return question.judged("error" if fault.late else "fail", fault.message, outcome, trouble=fault.late, **told)
     most = max(compared, key=lambda c: c.used)
     message = used(most.used, most.error_there, most.allowed_there, most.step_there)
@@ -227,7 +242,7 @@ def _misdeed(outcome: Outcome) -> Fault | None:
     return None
 
 
-def describe(exercise: Exercise, args: tuple) -> str:
+def describe(exercise: Exercise, args: Args) -> str:
     """The arguments in words: ``dy: float16 (11, 101) strides (202, 2), eps: 1e-05``."""
     words = []
     for name, value in zip(exercise.parameters, args, strict=False):

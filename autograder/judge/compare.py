@@ -4,12 +4,13 @@ only if proven so.
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 
-from ..exercises.record import Case, Exercise
+from ..exercises.record import Case, Exercise, Floors
 from ..report.results import Failure
-from ..run.contract import as_tuple
+from ..run.contract import Args, as_tuple
 from ..run.dtypes import dtype_name
 from ..ulp import ulp_error, ulp_size
 
@@ -41,19 +42,19 @@ class Comparison:
     failure: Failure | None = None
 
 
-def expect(exercise: Exercise, case: Case, args: tuple, conventions: str = "course") -> Expected:
+def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "course") -> Expected:
     """The oracle in float64 on the inputs as they were rounded to their dtype, and the tolerance at every element.
 
     conventions: ``"pytorch"`` takes PyTorch's own values for right as well in a case that rests on a convention.
     """
     wide, dtypes = exercise.widened(args), exercise.dtypes(args)
     values = as_tuple(exercise.oracle(*wide))
-    floor = exercise.tolerance.distinction if case.bonus else exercise.tolerance.floor
-    floors = floor(*wide) if floor else (0.0,) * len(values)
+    floor_of = exercise.tolerance.distinction if case.bonus else exercise.tolerance.floor
+    floors: Floors = floor_of(*wide) if floor_of else (0.0,) * len(values)
     allowed = []
-    for value, floor, dtype in zip(values, floors, dtypes, strict=True):
+    for value, given, dtype in zip(values, floors, dtypes, strict=True):
         size = ulp_size(value, dtype)
-        floor = torch.as_tensor(floor, dtype=torch.float64).nan_to_num(0, torch.inf)  # NaN where the input has one
+        floor = torch.as_tensor(given, dtype=torch.float64).nan_to_num(0, torch.inf)  # NaN where the input has one
         ulp = exercise.tolerance.ulp(dtype) + floor / size
         allowed.append(ulp.expand(value.shape).clone())
     tensors = [a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point()]
@@ -88,27 +89,40 @@ def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[s
     if right.all():
         shares = (error / allowed).nan_to_num().flatten()
         most = int(shares.argmax())
-        there = (float(t.flatten()[most]) for t in (shares, error, allowed, ulp_size(exact, dtype).expand(exact.shape)))
-        return Comparison("", error, ~right, worst, *there)
+        size = ulp_size(exact, dtype).expand(exact.shape)
+        used, error_there, allowed_there, step = (float(t.flatten()[most]) for t in (shares, error, allowed, size))
+        return Comparison("", error, ~right, worst, used, error_there, allowed_there, step)
     failure = _failure(name, actual, exact, error, ~right, inputs)
     step = float(ulp_size(exact, dtype).expand(exact.shape)[failure.index])
     failure = replace(failure, allowed=float(allowed[failure.index]), step=step)
     return Comparison(error=error, wrong=~right, worst=worst, failure=failure)
 
 
-def compare_all(expected: Expected, outputs: tuple, inputs: dict[str, torch.Tensor]) -> list[Comparison]:
+def compare_all(expected: Expected, outputs: Args, inputs: dict[str, torch.Tensor]) -> list[Comparison]:
     """Every output of an answer. inputs: the arguments by name."""
     return [compare(expected, index, output, inputs) for index, output in enumerate(outputs)]
 
 
-def evidence_of(expected: Expected, comparisons: list[Comparison], outputs: tuple) -> list[tuple]:
-    """For each output (actual, mask of wrong elements, error in ulp, allowed in ulp): what tells one bug from
-    another.
+class Wrong(NamedTuple):
+    """An output that may be wrong: what tells one bug from another.
+
+    mask: of the wrong elements. error, allowed: in ulp.
     """
-    return [
-        (actual, comparison.wrong, comparison.error, allowed)
-        for actual, comparison, allowed in zip(outputs, comparisons, expected.allowed, strict=True)
-    ]
+
+    actual: torch.Tensor
+    mask: torch.Tensor
+    error: torch.Tensor
+    allowed: torch.Tensor
+
+
+def evidence_of(expected: Expected, comparisons: list[Comparison], outputs: Args) -> list[Wrong]:
+    """Of each output of an answer. Raises ValueError where one could not be compared."""
+    found = []
+    for actual, comparison, allowed in zip(outputs, comparisons, expected.allowed, strict=True):
+        if comparison.wrong is None or comparison.error is None:
+            raise ValueError(comparison.complaint)
+        found.append(Wrong(actual, comparison.wrong, comparison.error, allowed))
+    return found
 
 
 def unlike(name: str, actual: torch.Tensor, shape: torch.Size, dtype: torch.dtype) -> str:
@@ -120,7 +134,14 @@ def unlike(name: str, actual: torch.Tensor, shape: torch.Size, dtype: torch.dtyp
     return ""
 
 
-def _failure(name, actual, exact, error, wrong, inputs) -> Failure:
+def _failure(
+    name: str,
+    actual: torch.Tensor,
+    exact: torch.Tensor,
+    error: torch.Tensor,
+    wrong: torch.Tensor,
+    inputs: dict[str, torch.Tensor],
+) -> Failure:
     """The worst wrong element; among equals the first whose right value is not 0, which says more."""
     rank = torch.where(wrong, error, -1.0).flatten()
     worst = rank == rank.max()

@@ -10,19 +10,24 @@ may tell it wrong; an isolated one is called once more, on more than its process
 import contextlib
 import os
 from dataclasses import replace
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 
 from ..compiler import KernelLaunch
 from ..exercises.record import Case, Exercise, Large
 from ..report.quality import Quality
-from ..report.results import CaseResult
+from ..report.results import CaseResult, Status
+from ..run.contract import Args
+from ..run.outcome import Outcome
 from ..run.runner import Runner
 from ..sandbox import Compiler
 from ..ulp import ulp_size
 from .case import Judged, describe
 from .compare import Expected, expect
 from .steady import fault_in
+
+Figures = dict[str, Any]  # traffic or compile of a report, as JSON has it: see `ReportData`
 
 KERNELS = 32
 MEMORY, TRAFFIC, COMPILE = "peak memory", "memory traffic", "compiles for a GPU"
@@ -37,70 +42,84 @@ _PRINTS = (
 
 def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
     """The most bytes that tensors took at once, in the case where most is allowed."""
-    if record.most_bytes is None:
+    most_bytes = record.most_bytes
+    if most_bytes is None:
         return []
-    largest = max(_measurable(record, judged), key=lambda j: record.most_bytes(*j.args), default=None)
+    largest = max(_measurable(record, judged), key=lambda j: most_bytes(*j.args), default=None)
     if largest is None or not (largest.outcome and largest.outcome.outputs):
         return [_not_measured(MEMORY, largest)]
-    took, most = largest.outcome.peak, record.most_bytes(*largest.args)
+    took, most = largest.outcome.peak, most_bytes(*largest.args)
     message = f"Its tensors take {took:,} bytes at once; up to {most:,} are right here."
     if took <= most:
         return [CaseResult(MEMORY, "pass", False, message, largest.result.inputs, kind=Quality.EFFICIENT)]
     return [CaseResult(MEMORY, "fail", False, message, largest.result.inputs, _IN_PARTS, kind=Quality.EFFICIENT)]
 
 
-def judge_process(record: Exercise, runner: Runner) -> Judged | None:
+@runtime_checkable
+class Confined(Runner, Protocol):
+    """A runner that can call the answer in a process with so much memory and no more: see `Isolated.within`."""
+
+    def within(self, args: Args, memory: int, results: list[tuple[torch.dtype, torch.Size]]) -> Outcome: ...
+
+
+def judge_process(record: Exercise, runner: Confined) -> Judged | None:
     """A large call of an isolated PyTorch answer, in a process with memory for what is right, and what came of it
-    where that is not right; None where it is.
+    where that is not right; None where it is, or where the exercise has no such call.
 
     The numbers are drawn for this call alone: there is no table of results for them.
     """
-    small = record.large.inputs(torch.Generator().manual_seed(int.from_bytes(os.urandom(7))))
-    args = record.large.repeated(*small)
-    shown, most = describe(record, args), record.most_bytes(*args)
-    expected = _expected(record, record.large, small)
+    large, most_bytes = record.large, record.most_bytes
+    if large is None or most_bytes is None:
+        return None
+    small = large.inputs(torch.Generator().manual_seed(int.from_bytes(os.urandom(7))))
+    args = large.repeated(*small)
+    shown, most = describe(record, args), most_bytes(*args)
+    expected = _expected(record, large, small)
     results = [(dtype, value.shape) for dtype, value in zip(expected.dtypes, expected.values, strict=True)]
     outcome = runner.within(args, most, results)
     if trouble := outcome.trouble:
-        status, kind = ("error", None) if trouble.kind == "timeout" else ("fail", Quality.EFFICIENT)
+        late = trouble.kind == "timeout"
+        status: Status = "error" if late else "fail"
+        kind = None if late else Quality.EFFICIENT
         message = f"In a process with memory for the {most:,} bytes that are right here it fails: {trouble.message}"
         failed = CaseResult(MEMORY, status, False, message, shown, _IN_PARTS, details=trouble.details, kind=kind)
-        return Judged(failed, trouble=trouble if kind is None else None)
+        return Judged(failed, trouble=trouble if late else None)
     if message := fault_in(expected, outcome.outputs, record.named(args), "in a large call."):
         return Judged(CaseResult(MEMORY, "fail", False, message, shown, kind=Quality.CORRECT))
     return None
 
 
-def _expected(record: Exercise, large: Large, small: tuple) -> Expected:
+def _expected(record: Exercise, large: Large, small: Args) -> Expected:
     """What is right for the large call, by the oracle's account of the small one."""
     expected = expect(record, Case(MEMORY, large.inputs, ""), small)
     sizes = [ulp_size(value, dtype) for value, dtype in zip(expected.values, expected.dtypes, strict=True)]
     off = [times * ulp * size for times, ulp, size in zip(large.terms, expected.allowed, sizes, strict=True)]
-    values, off = large.spread(*expected.values), large.spread(*off)
-    allowed = [o / ulp_size(v, dtype) for o, v, dtype in zip(off, values, expected.dtypes, strict=True)]
+    values, most = large.spread(*expected.values), large.spread(*off)
+    allowed = [o / ulp_size(v, dtype) for o, v, dtype in zip(most, values, expected.dtypes, strict=True)]
     return replace(expected, values=tuple(values), allowed=tuple(allowed), peers=None)
 
 
-def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[dict | None, list[CaseResult]]:
+def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | None, list[CaseResult]]:
     """Bytes moved in the largest case whose inputs are contiguous, over the least the mathematics needs."""
-    if record.least_bytes is None:
+    least_bytes = record.least_bytes
+    if least_bytes is None:
         return None, []
     fit = [j for j in _measurable(record, judged) if _contiguous(j.args)]
-    largest = max(fit, key=lambda j: record.least_bytes(*j.args), default=None)
+    largest = max(fit, key=lambda j: least_bytes(*j.args), default=None)
     if largest is None or not (largest.outcome and largest.outcome.outputs):
         return None, [_not_measured(TRAFFIC, largest)]
     if not largest.outcome.traffic:
         said = "No launch was seen by the emulator."
         return None, [CaseResult(TRAFFIC, "not-run", False, said, "", kind=Quality.EFFICIENT)]
-    least, tensors = record.least_bytes(*largest.args), largest.outcome.traffic
+    least, tensors = least_bytes(*largest.args), largest.outcome.traffic
     loaded, stored = (sum(t[way] for t in tensors.values()) for way in ("loaded", "stored"))
     ratio = (loaded + stored) / least
-    traffic = {"loaded": loaded, "stored": stored, "least": least, "ratio": ratio, "allowed": record.traffic}
-    traffic |= {"tensors": tensors}
+    traffic: Figures = {"loaded": loaded, "stored": stored, "least": least, "ratio": ratio}
+    traffic |= {"allowed": record.traffic, "tensors": tensors}
     if record.traffic is None:
         return traffic, []
     message = f"It moves {ratio:.2f} times the bytes that {record.name} needs."
-    needed = least - sum(o.numel() * o.element_size() for o in largest.outcome.outputs or ())
+    needed = least - sum(o.numel() * o.element_size() for o in largest.outcome.outputs)
     if loaded < LEAST_SHARE * needed:
         message = f"It loads {loaded:,} bytes, and its inputs are {needed:,}: the result cannot follow from them."
         return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, "Load every input.")]
@@ -111,7 +130,7 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[dict | None, 
     return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, hint, kind=Quality.EFFICIENT)]
 
 
-def judge_compile(launches: list, runner: Runner) -> tuple[dict, list[CaseResult]]:
+def judge_compile(launches: list[KernelLaunch | str], runner: Runner) -> tuple[Figures, list[CaseResult]]:
     """What was launched, compiled ahead of time: for each kernel the launch with the best aligned arguments. Of an
     isolated answer by the compiler of its runner, which is as isolated.
     """
@@ -138,7 +157,7 @@ def judge_compile(launches: list, runner: Runner) -> tuple[dict, list[CaseResult
     return report, [CaseResult(COMPILE, report["status"], False, report["reason"], "", hint, kind=kind)]
 
 
-def _somewhere(rows: list[dict]) -> bool:
+def _somewhere(rows: list[Figures]) -> bool:
     """Whether all that was compiled for some target compiles for it: then the answer runs, but not everywhere."""
     failing = {row["target"] for row in rows if row["status"] == "fail"}
     return bool({row["target"] for row in rows if row["status"] == "pass"} - failing)
@@ -157,15 +176,15 @@ def _not_measured(name: str, largest: Judged | None) -> CaseResult:
     return CaseResult(name, "not-run", False, reason, "", kind=Quality.EFFICIENT)
 
 
-def _failed(reason: str, kind: Quality) -> tuple[dict, list[CaseResult]]:
+def _failed(reason: str, kind: Quality) -> tuple[Figures, list[CaseResult]]:
     report = {"status": "fail", "reason": reason, "targets": []}
     return report, [CaseResult(COMPILE, "fail", False, reason, "", kind=kind)]
 
 
-def _not_run(reason: str) -> tuple[dict, list[CaseResult]]:
+def _not_run(reason: str) -> tuple[Figures, list[CaseResult]]:
     report = {"status": "not-run", "reason": reason, "targets": []}
     return report, [CaseResult(COMPILE, "not-run", False, reason, "", kind=Quality.PORTABLE)]
 
 
-def _contiguous(args: tuple) -> bool:
+def _contiguous(args: Args) -> bool:
     return all(a.is_contiguous() and a.numel() for a in args if isinstance(a, torch.Tensor))

@@ -5,6 +5,7 @@ import torch
 
 from ..exercises.record import Case, Exercise
 from ..report.results import Curve
+from ..run.contract import Args
 from ..run.dtypes import dtype_name
 from ..ulp import ulp_error
 from .compare import Comparison, Expected
@@ -14,7 +15,7 @@ DRAWABLE = 500  # elements from which on an error curve shows more than the fail
 
 
 def curve_of(
-    exercise: Exercise, case: Case, args: tuple, expected: Expected, comparisons: list[Comparison]
+    exercise: Exercise, case: Case, args: Args, expected: Expected, comparisons: list[Comparison]
 ) -> Curve | None:
     """The first output's error over the swept input, beside that of the first wild bug; None where nothing is swept, or
     too little to draw.

@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Callable
+from typing import TypeGuard
 
 import torch
 
 from ..exercises.record import Case
+from ..run.contract import Args
 from ..run.outcome import Decoy
 from ..sandbox.isolated import any_numbers
 from ..sandbox.wire import buffers
@@ -13,7 +15,7 @@ from ..sandbox.wire import buffers
 SHRUNK = 1 / 16  # by up to this share a number is made smaller where the case always gives the same
 
 
-def decoys(case: Case, args: tuple) -> Callable[[], Decoy]:
+def decoys(case: Case, args: Args) -> Callable[[], Decoy]:
     """Makes another decoy for a case at every call: the case's own inputs, drawn from another source of chance.
 
     Numbers that the case gives every time are made a little smaller, each by a share of its own, which leaves zeros,
@@ -34,14 +36,14 @@ def decoys(case: Case, args: tuple) -> Callable[[], Decoy]:
     return draw
 
 
-def _kind(argument):
+def _kind(argument: object) -> tuple[object, ...]:
     """All that two calls must have in common to be recorded as one: of a tensor its layout, of the rest the value."""
     if not _is_tensor(argument):
         return type(argument), repr(argument)
     return argument.dtype, argument.shape, argument.stride()
 
 
-def _is_tensor(argument) -> bool:
+def _is_tensor(argument: object) -> TypeGuard[torch.Tensor]:
     return isinstance(argument, torch.Tensor)
 
 
@@ -49,7 +51,7 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     return bool(buffers.bits(one).equal(buffers.bits(other)))
 
 
-def _elementwise(args: tuple) -> bool:
+def _elementwise(args: Args) -> bool:
     """Whether every element of a tensor meets one of each other tensor, and so none is computed from many."""
     return len({a.shape for a in args if _is_tensor(a)}) == 1
 

@@ -3,9 +3,10 @@
 import torch
 
 from ..exercises.record import Exercise, WildBug
-from ..run.contract import as_tuple
+from ..run.contract import Args, as_tuple
 from ..run.gradient import with_gradient
 from ..ulp import ulp_error
+from .compare import Wrong
 
 SHARED, EACH = 0.9, 0.5  # of the wrong elements: on average over the failing calls, and in each of them
 GROSS, BEYOND = 64.0, 4.0  # ulp, and times what is allowed: an error below either may be mere rounding, which no two
@@ -16,14 +17,16 @@ CLOSE, NEAR = 4.0, 1 / 16  # an answer shares a bug's value within 4 ulp, or wit
 LIKE = 1 / 4  # and never where it is hardly nearer to the bug's value than to the right one
 
 
-def fingerprint(
-    exercise: Exercise, failures: list[tuple[tuple, list | str]], failing: frozenset[str]
-) -> WildBug | None:
+# The arguments of a failing call, and what was wrong: its outputs, or the name of the error that the answer raised.
+Evidence = list[Wrong] | str
+Failing = tuple[Args, Evidence]
+
+
+def fingerprint(exercise: Exercise, failures: list[Failing], failing: frozenset[str]) -> WildBug | None:
     """The wild bug that explains every failing call, or None.
 
     failing: the names of the cases that failed; a bug that is here fails the one that was made to see it.
-    failures: for each failing call its arguments and, for each output, (actual, mask of wrong elements, error in ulp,
-    allowed in ulp), or the name of the error that the answer raised.
+    failures: the failing calls.
     A bug explains a call where it gives the same values on the wrong elements, computed in the dtype of the inputs as
     it shipped, or in float32; or where it raises the same error. An error that is not the bug's says nothing about it.
     Where some errors are gross, only those are looked at.
@@ -39,24 +42,24 @@ def fingerprint(
     return max(likely, key=lambda bug: sum(shares[bug]), default=None)
 
 
-def _telling(failures: list[tuple[tuple, list | str]]) -> list[tuple[tuple, list | str]]:
+def _telling(failures: list[Failing]) -> list[Failing]:
     """The calls with gross errors, reduced to these; every call as it is, where no error is gross."""
-    gross = []
+    gross: list[Failing] = []
     for args, evidence in failures:
         if isinstance(evidence, str):
             gross.append((args, evidence))
             continue
-        reduced = [(actual, _gross(actual, *rest), *rest[1:]) for actual, *rest in evidence]
-        if any(mask.any() for _, mask, *_ in reduced):
+        reduced = [Wrong(one.actual, _gross(one), one.error, one.allowed) for one in evidence]
+        if any(one.mask.any() for one in reduced):
             gross.append((args, reduced))
     return gross or failures
 
 
-def _gross(actual: torch.Tensor, mask: torch.Tensor, error: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
-    return mask & (error > HALVED.get(actual.dtype, GROSS)) & ~(error <= BEYOND * allowed)
+def _gross(one: Wrong) -> torch.Tensor:
+    return one.mask & (one.error > HALVED.get(one.actual.dtype, GROSS)) & ~(one.error <= BEYOND * one.allowed)
 
 
-def wild_outputs(exercise: Exercise, bug: WildBug, args: tuple) -> list[tuple[torch.Tensor, ...]]:
+def wild_outputs(exercise: Exercise, bug: WildBug, args: Args) -> list[tuple[torch.Tensor, ...]]:
     """What the bug computes from these arguments: in their dtype, and in float32 rounded at the end."""
     wide = tuple(a.float() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args)
     function = with_gradient(exercise.contract, bug.function)
@@ -64,15 +67,15 @@ def wild_outputs(exercise: Exercise, bug: WildBug, args: tuple) -> list[tuple[to
     return [as_shipped, tuple(o.to(like.dtype) for o, like in zip(in_single, as_shipped, strict=True))]
 
 
-def _share(exercise: Exercise, bug: WildBug, args: tuple, evidence: list | str) -> float | None:
+def _share(exercise: Exercise, bug: WildBug, args: Args, evidence: Evidence) -> float | None:
     """The share of the wrong elements on which the bug computes the same, in whichever precision fits better.
 
     1 where both raise the same error; None where the answer's error is one that the bug does not raise.
     """
     try:
         computed = wild_outputs(exercise, bug, args)
-    except Exception as error:
-        return float(evidence == type(error).__name__)
+    except Exception as raised:
+        return float(evidence == type(raised).__name__)
     if isinstance(evidence, str):
         return None
     best = 0.0

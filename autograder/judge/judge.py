@@ -6,17 +6,19 @@ from importlib import metadata
 
 import torch
 
+from ..compiler import KernelLaunch
 from ..emulator import CANNOT_SHOW
-from ..exercises.record import Case, Exercise, Witness
+from ..exercises.record import Case, Exercise, WildBug, Witness
 from ..report.quality import Quality, qualities
 from ..report.report import Report
 from ..report.results import CaseResult
+from ..run.contract import Args
 from ..run.interpret import mode
 from ..run.outcome import Trouble
 from ..run.runner import Runner
 from ..sandbox import Isolated
 from .case import UNJUDGED, Judged, judge_case
-from .cost import MEMORY, judge_compile, judge_memory, judge_process, judge_traffic
+from .cost import MEMORY, Confined, Figures, judge_compile, judge_memory, judge_process, judge_traffic
 from .fingerprint import fingerprint
 from .veil import veiled
 from .witness import judge_witness
@@ -44,58 +46,81 @@ def judge(
     if conventions not in CONVENTIONS:
         raise ValueError(f"conventions are {' or '.join(map(repr, CONVENTIONS))}, not {conventions!r}")
     if isinstance(record, Witness):
-        judged = judge_witness(record, runner)
+        found = _Found(judge_witness(record, runner))
     else:
-        judged = _judge_cases(record, backend, runner, seed, conventions, at)
-    cases, troubles = [j.result for j in judged], [j.trouble for j in judged if j.trouble]
-    stopped = next((trouble for trouble in troubles if trouble.kind in UNJUDGED), None)
-    traffic = compiled = None
-    if isinstance(record, Exercise) and not stopped:
-        cases += judge_memory(record, judged)
-        if _can_be_held_to_its_memory(record, backend, runner) and _all_right(cases, required):
-            held = judge_process(record, runner)
-            if held:
-                cases = [held.result if c.name == MEMORY else c for c in cases]
-                troubles += [held.trouble] if held.trouble else []
-    if backend == "triton" and not stopped:
-        traffic, more = judge_traffic(record, judged)
-        cases += more
-    if backend == "triton" and compiler and _all_right(cases, required):
+        found = _Found(_judge_cases(record, backend, runner, seed, conventions, at))
+        if not found.stopped:
+            _judge_cost(found, record, backend, runner, required)
+    if backend == "triton" and compiler and not found.stopped and _all_right(found.cases, required):
         at("compiling for GPUs")
-        compiled, more = judge_compile(_launches(judged), runner)
-        cases += more
-    needed = [c for c in cases if not c.bonus and c.status != "not-run"]
-    unreached = [j.result for j in judged if j.result.status == "not-run" and not j.result.bonus]
-    passed = not stopped and bool(needed) and _all_right(cases, required)
-    bug = None
-    if isinstance(record, Exercise) and not stopped:
-        # Distinctions are left out: there an answer may fail by rounding alone, and no bug explains rounding.
-        telling = [(j.args, j.evidence) for j in judged if j.evidence and not j.result.bonus]
-        bug = fingerprint(record, telling, frozenset(c.name for c in cases if c.status in ("fail", "error")))
+        found.compiled, more = judge_compile(_launches(found.judged), runner)
+        found.cases += more
     where = environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed})
+    bug = _bug(record, found) if isinstance(record, Exercise) and not found.stopped else None
     return Report(
         exercise=record.name,
         backend=backend,
-        passed=passed,
-        score=0.0 if stopped else _score(record, needed, unreached, required),
-        cases=tuple(cases),
-        summary=_summary(stopped, needed, required),
+        passed=not found.stopped and bool(found.needed) and _all_right(found.cases, required),
+        score=0.0 if found.stopped else _score(record, found, required),
+        cases=tuple(found.cases),
+        summary=_summary(found, required),
         fingerprint=f"this is what {bug.who} computed ({bug.thread})" if bug else None,
         fingerprint_story=bug.story if bug else "",
-        traffic=traffic,
-        compile=compiled,
+        traffic=found.traffic,
+        compile=found.compiled,
         environment=where,
-        notes=_notes(judged) if backend == "triton" else (),
-        **_answers(needed, shows_lanes=backend == "triton" and where["mode"] == "emulator"),
+        notes=_notes(found.judged) if backend == "triton" else (),
+        **_answers(found.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator"),
         required=required,
         conventions=conventions,
-        timed_out=any(t.kind == "timeout" for t in troubles),
-        stopped_in=next(({"cell": t.cell, "reason": t.message} for t in troubles if t.cell), None),
+        timed_out=any(t.kind == "timeout" for t in found.troubles),
+        stopped_in=next(({"cell": t.cell, "reason": t.message} for t in found.troubles if t.cell), None),
     )
 
 
-def _can_be_held_to_its_memory(record: Exercise, backend: str, runner: Runner) -> bool:
-    return backend == "torch" and record.large is not None and hasattr(runner, "within")
+class _Found:
+    """What the judgements so far have found. cases: of ``judged``, and what the values do not show."""
+
+    def __init__(self, judged: list[Judged]):
+        self.judged = judged
+        self.cases = [j.result for j in judged]
+        self.troubles = [j.trouble for j in judged if j.trouble]
+        self.traffic: Figures | None = None
+        self.compiled: Figures | None = None
+
+    @property
+    def stopped(self) -> Trouble | None:
+        """A trouble of the whole answer."""
+        return next((trouble for trouble in self.troubles if trouble.kind in UNJUDGED), None)
+
+    @property
+    def needed(self) -> list[CaseResult]:
+        return [c for c in self.cases if not c.bonus and c.status != "not-run"]
+
+    @property
+    def unreached(self) -> list[CaseResult]:
+        return [j.result for j in self.judged if j.result.status == "not-run" and not j.result.bonus]
+
+
+def _judge_cost(found: _Found, record: Exercise, backend: str, runner: Runner, required: tuple[Quality, ...]) -> None:
+    """Adds what memory and traffic show."""
+    found.cases += judge_memory(record, found.judged)
+    if backend == "torch" and isinstance(runner, Confined) and _all_right(found.cases, required):
+        held = judge_process(record, runner)
+        if held:
+            found.cases = [held.result if c.name == MEMORY else c for c in found.cases]
+            found.troubles += [held.trouble] if held.trouble else []
+    if backend == "triton":
+        found.traffic, more = judge_traffic(record, found.judged)
+        found.cases += more
+
+
+def _bug(record: Exercise, found: _Found) -> WildBug | None:
+    """Whose bug it is. Distinctions are left out: there an answer may fail by rounding alone, and no bug explains
+    rounding.
+    """
+    telling = [(j.args, j.evidence) for j in found.judged if j.evidence and not j.result.bonus]
+    return fingerprint(record, telling, frozenset(c.name for c in found.cases if c.status in ("fail", "error")))
 
 
 def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[str, bool | None]:
@@ -128,7 +153,7 @@ def _judge_cases(
     return judged
 
 
-def arguments(case: Case, number: int, seed: int) -> tuple:
+def arguments(case: Case, number: int, seed: int) -> Args:
     """What an exercise's case of this number is called with: other random numbers for every seed."""
     return case.inputs(torch.Generator().manual_seed(seed * 1000 + number))
 
@@ -156,7 +181,7 @@ def _counts_as_right(case: CaseResult, required: tuple[Quality, ...]) -> bool:
     return case.status == "pass" or (case.kind is not None and case.kind not in required)
 
 
-def _launches(judged: list[Judged]) -> list:
+def _launches(judged: list[Judged]) -> list[KernelLaunch | str]:
     return [launch for j in judged if j.outcome for launch in j.outcome.launches]
 
 
@@ -166,16 +191,12 @@ def _notes(judged: list[Judged]) -> tuple[str, ...]:
     return tuple(sentence for operation, sentence in CANNOT_SHOW if operation in used)
 
 
-def _score(
-    record: Exercise | Witness,
-    needed: list[CaseResult],
-    unreached: list[CaseResult],
-    required: tuple[Quality, ...],
-) -> float:
+def _score(record: Exercise | Witness, found: _Found, required: tuple[Quality, ...]) -> float:
     """The share of cases passed; nothing where the first one fails, which any attempt at the formula passes.
 
     At most half where a case fails that was made to see a bug that shipped: that bug is what the exercise is about.
     """
+    needed, unreached = found.needed, found.unreached
     if not needed or not _counts_as_right(needed[0], required):
         return 0.0
     passed = sum(_counts_as_right(c, required) for c in needed)
@@ -187,13 +208,13 @@ def _score(
     return min(passed / total, 1.0 if about <= right else HALF)
 
 
-def _summary(stopped, needed: list[CaseResult], required: tuple[Quality, ...]) -> str:
-    if stopped:
-        return stopped.message
-    wrong = [c for c in needed if not _counts_as_right(c, required)]
+def _summary(found: _Found, required: tuple[Quality, ...]) -> str:
+    if found.stopped:
+        return found.stopped.message
+    wrong = [c for c in found.needed if not _counts_as_right(c, required)]
     if not wrong:
         return "passed"
-    return f"{len(wrong)} of {len(needed)} cases fail, the first is “{wrong[0].name}”"
+    return f"{len(wrong)} of {len(found.needed)} cases fail, the first is “{wrong[0].name}”"
 
 
 def environment(runner: Runner) -> dict[str, str]:

@@ -5,20 +5,26 @@ function compiles its kernels, so the emulator runs in a worker, on the text of 
 """
 
 import dataclasses
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
 
-from ..exercises.record import Exercise
+from ..exercises.record import Exercise, Witness
 from ..report.quality import both
 from ..report.report import Report
 from ..report.results import CaseResult
 from ..run.answer import OURS, Answer, AnswerError, Cell, without_imports_of
 from ..run.launches import own_texts
+from ..run.runner import Runner
 from ..sandbox import Isolated, SandboxError
 
 EMULATED = "in the emulator"
 SETUP = "import math\n\nimport torch\nimport triton\nimport triton.language as tl\n"
 
 
-def emulated(function, record: Exercise, judge) -> Report | str:
+def emulated(
+    function: Callable[..., Any], record: Exercise | Witness, judge: Callable[[Runner], Report]
+) -> Report | str:
     """The emulator's report on a function of this process, or a sentence on why there is none."""
     try:
         with Isolated(answer_of(function, record.name), record.contract, "triton", results=record.results) as runner:
@@ -27,8 +33,13 @@ def emulated(function, record: Exercise, judge) -> Report | str:
         return str(reason)
 
 
-def answer_of(function, exercise: str) -> Answer:
-    """The code of a function and of the kernels it launches: its file, or their cells of a notebook, its own last."""
+def answer_of(function: Callable[..., Any], exercise: str) -> Answer:
+    """The code of a function and of the kernels it launches: its file, or their cells of a notebook, its own last.
+
+    Raises TypeError where it is no plain function, which has no text.
+    """
+    if not isinstance(function, FunctionType):
+        raise TypeError(f"a {type(function).__name__} has no text that the emulator could run: check a plain function")
     texts = [without_imports_of(OURS, text) for text in reversed(own_texts(function))]
     return Answer(exercise, tuple(Cell(f"part {number}", text) for number, text in enumerate(texts, 1)), SETUP)
 

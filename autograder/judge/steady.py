@@ -4,16 +4,25 @@ numbers that nobody could foresee.
 
 import zlib
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from ..exercises.record import Case, Exercise
 from ..report.quality import Quality
+from ..run.contract import Args
 from ..run.outcome import Outcome, Trouble
-from ..run.runner import Runner
+from ..run.runner import Decoys, Runner
 from ..sandbox.wire.buffers import bits
 from .compare import Expected, compare, compare_all, expect
 
 _LENIENT = 4  # times the tolerance, on numbers that no later run can bring back
 _OTHER = "on other random numbers of the same shape. What it computes must follow from its inputs alone."
+
+
+class Options(NamedTuple):
+    """Of every call: see `Runner`."""
+
+    decoy: Decoys
+    fill: float | None
 
 
 @dataclass(frozen=True)
@@ -29,19 +38,19 @@ class Fault:
 def unsteady(
     exercise: Exercise,
     case: Case,
-    args: tuple,
+    args: Args,
     backend: str,
     runner: Runner,
     first: Outcome,
     expected: Expected,
-    how: dict,
+    how: Options,
 ) -> Fault | None:
     """Whether the same input gives other bits, the programs of a launch in another order another result, or numbers
     that nobody could foresee a wrong one. how: the options of the first call.
     """
     # The order comes from the name: it goes where the answer runs, and the seed of the inputs must not.
     shuffle = zlib.crc32(case.name.encode()) if backend == "triton" else None
-    again = runner.confirm(args, shuffle=shuffle, **how)
+    again = runner.confirm(args, shuffle=shuffle, fill=how.fill, decoy=how.decoy)
     if again.trouble:
         return _second_trouble(again.trouble)
     if again.findings:
@@ -51,7 +60,7 @@ def unsteady(
         return Fault(unforeseen)
     if _same(first, again):
         return None
-    in_order = again if backend == "torch" else runner.call(args, **{k: v for k, v in how.items() if k != "decoy"})
+    in_order = again if backend == "torch" else runner.call(args, fill=how.fill)
     if in_order.trouble:
         return _second_trouble(in_order.trouble)
     if not _same(first, in_order):
@@ -85,7 +94,7 @@ def _foreseen_only(exercise: Exercise, case: Case, outcome: Outcome) -> str:
     return fault_in(expected, came.outputs, exercise.named(decoy.args), _OTHER)
 
 
-def fault_in(expected: Expected, outputs: tuple, named: dict, where: str) -> str:
+def fault_in(expected: Expected, outputs: Args, named: dict[str, Any], where: str) -> str:
     """What is wrong with results for numbers that no later run can bring back; "" where they are near what is right.
 
     named: the arguments by their name. where: the end of the sentence that counts wrong elements.

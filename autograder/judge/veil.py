@@ -5,6 +5,7 @@ from dataclasses import replace
 import torch
 
 from ..exercises.record import Exercise
+from ..run.contract import Args
 from ..run.dtypes import dtype_name
 from .case import Judged
 
@@ -31,7 +32,7 @@ def veiled(exercise: Exercise, judged: Judged) -> Judged:
     return Judged(replace(told, failure=None, worst_ulp=None, curve=None, hidden=True), trouble=trouble)
 
 
-def _kinds(exercise: Exercise, args: tuple) -> str:
+def _kinds(exercise: Exercise, args: Args) -> str:
     """The arguments' kinds in words: ``dy: float16 (11, 101), eps: a number``."""
     words = []
     for name, value in zip(exercise.parameters, args, strict=False):
@@ -43,11 +44,11 @@ def _kinds(exercise: Exercise, args: tuple) -> str:
     return "; ".join(words)
 
 
-def is_float(value) -> bool:
+def is_float(value: object) -> bool:
     return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
-def kind_of(value) -> str:
+def kind_of(value: object) -> str:
     if isinstance(value, torch.Tensor):
         return f"a tensor of {'floats' if is_float(value) else 'whole numbers'}"
     return "a text" if isinstance(value, str) else "a number"

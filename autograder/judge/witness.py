@@ -5,17 +5,18 @@ and gets a sentence, not an exception.
 """
 
 import inspect
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
 
 from ..exercises.record import Case, Witness
-from ..report.results import CaseResult
-from ..run.contract import as_tuple
+from ..report.results import CaseResult, Status
+from ..run.contract import Args, as_tuple
 from ..run.dtypes import dtype_name
 from ..run.runner import Runner
 from .case import UNJUDGED, Judged
-from .compare import compare_all, expect
+from .compare import Comparison, compare_all, expect
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 DIMENSIONS, ELEMENTS = 8, 1 << 20  # of a tensor: an input that shows a bug is small
@@ -46,26 +47,27 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
     return [Judged(invalid), *rest]
 
 
-def _judged(record: Witness, args: tuple, names: tuple[str, str]) -> list[Judged]:
+def _judged(record: Witness, args: Args, names: tuple[str, str]) -> list[Judged]:
     """Right code and the bug on a valid input."""
     case = Case("witness", lambda generator: args, record.hint)
     exercise = record.exercise
     expected = expect(exercise, case, args)
 
-    def failures(outputs) -> list:
+    def failures(outputs: object) -> list[Comparison]:
         compared = compare_all(expected, as_tuple(outputs), exercise.named(args))
         return [c for c in compared if c.failure or c.complaint]
 
     right = tuple(v.to(d) for v, d in zip(expected.values, expected.dtypes, strict=True))
     honest = failures(exercise.peer(*args)) if exercise.peer else failures(right)
-    status, message = "pass", ""
+    status: Status = "pass"
+    message = ""
     if honest:
         status, message = "fail", "PyTorch itself is outside the tolerance here: this input is out of range."
     results = [_case(names[0], status, message, record), _bug_case(names[1], record, args, failures)]
     return [Judged(r) for r in results]
 
 
-def _bug_case(name: str, record: Witness, args: tuple, failures) -> CaseResult:
+def _bug_case(name: str, record: Witness, args: Args, failures: Callable[[object], list[Comparison]]) -> CaseResult:
     try:
         wrong = failures(record.bug.function(*args))
     except Exception as error:
@@ -73,11 +75,13 @@ def _bug_case(name: str, record: Witness, args: tuple, failures) -> CaseResult:
     if not wrong:
         return _case(name, "fail", f"{record.bug.who} is right on this input, within the tolerance.", record)
     f = wrong[0].failure
+    if f is None:
+        return _case(name, "pass", wrong[0].complaint, record)
     at = ", ".join(f"{k} = {v:g}" for k, v in f.inputs.items())
     return _case(name, "pass", f"It gives {f.output} = {f.got:g} where {at}; right is {f.expected:g}.", record)
 
 
-def _complaint(record: Witness, args: tuple) -> str:
+def _complaint(record: Witness, args: Args) -> str:
     """Why these are no arguments of the exercise; "" if they are."""
     parameters = inspect.signature(record.exercise.oracle).parameters.values()
     for parameter, value in zip(parameters, args, strict=False):
@@ -93,7 +97,7 @@ def _complaint(record: Witness, args: tuple) -> str:
     return record.complaint(*args)
 
 
-def _of_tensor(value, integers: bool) -> str:
+def _of_tensor(value: object, integers: bool) -> str:
     """What is wrong with a tensor, to follow its name."""
     if not isinstance(value, torch.Tensor):
         return f"should be a tensor, but is {type(value).__name__}"
@@ -109,7 +113,7 @@ def _of_tensor(value, integers: bool) -> str:
     return "" if value.isfinite().all() else "holds NaN or infinity. A witness is an ordinary, finite input"
 
 
-def _case(name: str, status: str, message: str, record: Witness, details: str = "") -> CaseResult:
+def _case(name: str, status: Status, message: str, record: Witness, details: str = "") -> CaseResult:
     return CaseResult(
         name, status, False, message, "", record.hint if status in ("fail", "error") else "", details=details
     )

@@ -1,20 +1,17 @@
 """Grading in place of running: every check cell gets the report on its answer, and the score that nbgrader records.
 
 No cell of the notebook is executed, least of all a check cell. nbgrader takes a score from a check cell's output, and
-counts one that it cannot read as full marks; so those outputs are written here and nowhere else.
+counts one that it cannot read as full marks; so those outputs are written here (`outputs`) and nowhere else.
 """
 
 import atexit
 import functools
-import html
 import math
 import os
-import re
 import time
 from pathlib import Path
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import is_grade, is_locked, is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
@@ -27,20 +24,12 @@ from ..run.answer import Answer, Cell
 from ..sandbox import RUNGS, Budget, Limits, SandboxError, Worker, require
 from .class_seed import class_seed
 from .notebook_code import plain_python, without_course
+from .outputs import NotGradable, not_graded, remarks, result, said, shown_report
 from .published import is_published, published_answers
 from .reading import MEGABYTE
 from .rebuild import RECORD, UNREAD, exercise_of, grade_id, is_added, is_answer
 
-REPORT = "application/vnd.graded-kernels.report+json"  # the report as data, for what counts a class's mistakes
-_CODE = re.compile(r"`([^`]+)`")
-LONGEST = 1_000_000  # characters of a report's HTML; an answer may raise an error with a message of any length
-
-
 _shared: Worker | None = None
-
-
-class NotGradable(Exception):
-    """A check cell that cannot be graded; the message says why."""
 
 
 class Grade(NbGraderPreprocessor):
@@ -259,48 +248,3 @@ def answer_to(nb: NotebookNode, learners: dict[int, Cell], index: int) -> tuple[
     cells = tuple(cell for number, cell in learners.items() if number < index)
     exercise, backend = exercise_of(answer_id)
     return Answer(exercise, cells, setup, after=sum(at < number < index for number in learners)), backend
-
-
-def shown_report(report: Report) -> NotebookNode:
-    text, rich = str(report), report._repr_html_()
-    if len(rich) > LONGEST:
-        text = text[: LONGEST // 10]
-        rich = f"<pre>{html.escape(text)}</pre>"
-    return shown(text, rich, {REPORT: _what_was_found(report)} if len(rich) <= LONGEST else {})
-
-
-def remarks(answer: NotebookNode) -> list[NotebookNode]:
-    """What was wrong with the answer's cell in the submitted file."""
-    notes = answer.metadata.get(RECORD, {}).get("notes", [])
-    return [said(notes)] if notes else []
-
-
-def said(sentences: list[str]) -> NotebookNode:
-    items = [_CODE.sub(r"<code>\1</code>", html.escape(sentence)) for sentence in sentences]
-    return shown("\n".join(sentences), "<ul>{}</ul>".format("".join(f"<li>{item}</li>" for item in items)))
-
-
-def _what_was_found(report: Report) -> dict:
-    """The report as data without what it cost: the same notebook, graded again, is the same file."""
-    found = report.to_dict()
-    for target in (found["compile"] or {}).get("targets", ()):
-        del target["seconds"], target["cached"]
-    return found
-
-
-def shown(text: str, rich: str, more: dict | None = None) -> NotebookNode:
-    return new_output("display_data", {"text/html": rich, "text/plain": text, **(more or {})})
-
-
-def result(score: float, points: float) -> NotebookNode:
-    """The output nbgrader reads the score from: the first ``execute_result``, its text a plain float."""
-    data = {"text/plain": repr(float(score)), "text/html": f"<b>{score:g} of {points:g} points</b>"}
-    return new_output("execute_result", data, execution_count=None)
-
-
-def not_graded(error: BaseException) -> list[NotebookNode]:
-    """On stderr: should nbgrader's own ``SaveAutoGrades`` ever read it, that is 0 points there."""
-    reason = str(error) if isinstance(error, NotGradable) else f"the check stopped with {type(error).__name__}"
-    return [
-        new_output("stream", name="stderr", text=f"This could not be graded: {reason}. A person will look at it.\n")
-    ]

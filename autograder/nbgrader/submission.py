@@ -25,10 +25,11 @@ from .class_seed import ClassSecretError
 from .contents import BEGUN, digest, graded_from, mark
 from .grade import Grade
 from .lock import Lock, Locked
+from .nothing_matched import install, not_read
 from .reading import Unreadable, read
 from .rebuild import NOTES, RECORD, UNREAD, rebuild, without_submission
 from .summary import Summary, quiet
-from .survey import answers, elsewhere, renamed, unread
+from .survey import answers, renamed, unread
 
 MANY = 20  # files to be left out; looking for each among the others takes time
 INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
@@ -120,11 +121,8 @@ class Submissions(NotebookExporter):
             sys.exit(INTERRUPTED)
 
     def _summarise(self) -> None:
-        courses, shown = self._converter.coursedir, self.summary
-        released = {path.name: {n.stem for n in path.glob("*.ipynb")} for path in self._released("*")}
-        submitted = Path(os.path.relpath(courses.format_path(courses.submitted_directory, ".", "."), courses.root))
-        shown.elsewhere = list(elsewhere(submitted, released, courses.assignment_id, courses.student_id))
-        self.log.info("%s", shown)
+        self.summary.elsewhere = not_read(self._converter.coursedir)
+        self.log.info("%s", self.summary)
 
     def _assert_writable(self) -> None:
         """Grading a class takes long, and nbgrader writes last. Raises PermissionError."""
@@ -282,3 +280,6 @@ def clear_scores(db_url: str, assignment: str, student: str, notebook: str) -> N
             grade.auto_score = None
             grade.needs_manual_grade = True
         gradebook.db.commit()
+
+
+install(Submissions)

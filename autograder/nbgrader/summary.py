@@ -38,7 +38,7 @@ class Summary:
             ("Graded, with a note in the feedback", self.odd),
             ("For a person, without a score until then (formgrader, Manual Grading)", self.for_a_person),
             ("Not graded, because of the error above or because the run was stopped", self.failed),
-            ("Not read, because it does not lie at submitted/STUDENT/ASSIGNMENT/", self.elsewhere),
+            ("Not read, because submitted/STUDENT/ASSIGNMENT/ is where notebooks are looked for", self.elsewhere),
             ("The published answer, but for names and layout (short answers can agree by chance)", self.published),
             ("Skipped, because it is excluded", self.excluded),
         ]

@@ -2,6 +2,7 @@
 
 import difflib
 import fnmatch
+import glob
 import os
 import re
 import shlex
@@ -51,7 +52,8 @@ def unread(folder: Path, name: str, beside: Mapping[str, dict | None], own: dict
 
 def elsewhere(submitted: Path, released: Mapping[str, set[str]], assignment: str, students: str) -> Iterator[str]:
     """A line for each notebook below ``submitted`` that lies at no STUDENT/ASSIGNMENT/, with the command that moves it,
-    as far as it belongs to ``assignment`` or to none that is known.
+    as far as it belongs to ``assignment`` or to none that is known. Then one for each STUDENT/ASSIGNMENT/ that holds no
+    notebook.
 
     released: the names of the notebooks of each assignment. students: a pattern; only theirs.
     """
@@ -68,6 +70,12 @@ def elsewhere(submitted: Path, released: Mapping[str, set[str]], assignment: str
         names = released[theirs]
         name = _closest(path.stem, names) or (next(iter(names)) if len(names) == 1 else path.stem)
         yield f"{_typed(path)}: {moved(path, submitted / student / theirs / f'{name}.ipynb')}"
+    for folder in sorted(submitted.glob(f"{students}/{glob.escape(assignment)}/")):
+        if not any(_notebooks(submitted, folder)):
+            names = sorted(path.name for path in folder.iterdir())
+            yield f"{_typed(folder)}: " + (
+                f"holds no notebook, only {_typed(', '.join(names))}" if names else "is empty"
+            )
 
 
 def moved(path: Path, to: Path) -> str:
@@ -88,13 +96,13 @@ def renamed(path: Path, to: Path) -> str:
     return f"{kept}mv -n {shlex.quote(str(path))} {shlex.quote(str(to))}"
 
 
-def _typed(path: Path) -> str:
+def _typed(path: Path | str) -> str:
     return "".join(character if character.isprintable() else "?" for character in str(path))
 
 
-def _notebooks(submitted: Path) -> Iterator[Path]:
+def _notebooks(submitted: Path, below: Path | None = None) -> Iterator[Path]:
     """Sorted; links are not followed, and what Jupyter and macOS keep for themselves is left out."""
-    for where, folders, names in os.walk(submitted):
+    for where, folders, names in os.walk(below or submitted):
         deep = len(Path(where).relative_to(submitted).parts)
         folders[:] = sorted(name for name in folders if name[0] != "." and name != "__MACOSX" and deep < DEEP)
         yield from (Path(where, name) for name in sorted(names) if name.endswith(".ipynb") and name[0] != ".")

@@ -14,6 +14,7 @@ import types
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ..compiler import SEAM
 
@@ -91,7 +92,7 @@ def read_file(path: str | Path, exercise: str) -> Answer:
     return Answer(exercise, (Cell(str(path), source),), module=True)
 
 
-def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool = False):
+def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool = False) -> Callable[..., Any]:
     """Runs the cells and returns the function they define. Raises AnswerError.
 
     In a notebook a cell that fails does not keep later ones from running; its error is reported if the function is
@@ -118,7 +119,7 @@ def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool 
                 raise
             failed = error
         done()
-    function = module.__dict__.get(answer.exercise)
+    function: Callable[..., Any] | None = module.__dict__.get(answer.exercise)
     if callable(function):
         return function
     raise failed or AnswerError(f"There is no function {answer.exercise}. Name the function like the exercise.")
@@ -133,7 +134,8 @@ def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
         cell.source
     )  # as in IPython: the cells run so far, to find constants in
     linecache.cache[filename] = (len(cell.source), None, cell.source.splitlines(keepends=True), filename)
-    code, flags, failed = cell.source, 0, None
+    code: str | ast.Module | None = cell.source
+    flags, failed = 0, None
     while code:
         try:
             exec(compile(code, filename, "exec", flags, dont_inherit=True), module.__dict__)
@@ -142,7 +144,7 @@ def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
             said, ours = f"{type(error).__name__}: {error}", isinstance(error, OperatorRefused)
             missing = _import_of(error.name, cell.source) if isinstance(error, ModuleNotFoundError) else ""
             failed = failed or AnswerError(f"Running the code stopped with {said}", trace(error), ours, missing)
-            at = error.__traceback__.tb_next  # none where the text was not compiled
+            at = error.__traceback__ and error.__traceback__.tb_next  # none where the text was not compiled
             if not go_on or not failed.ours or at is None:
                 break
             code, flags = _below(cell.source, at.tb_lineno)
@@ -175,7 +177,7 @@ def refuse(source: str) -> None:
     """
     tree = parse(source)
     for node in ast.walk(tree):
-        if any(module.split(".")[0] == OURS for module in imported(node)):
+        if isinstance(node, ast.stmt) and any(module.split(".")[0] == OURS for module in imported(node)):
             where = f"Line {node.lineno} imports {OURS}"
             raise AnswerRefused(f"{where}: an answer stands on its own, without the course's code.")
     for node in tree.body:  # at the top alone: within a `try` there may be another way
@@ -216,11 +218,14 @@ def trace(error: BaseException) -> str:
     return "".join(lines).rstrip()
 
 
-def _instructions(code: types.CodeType) -> tuple:
+Instructions = tuple[tuple[str, object], ...]
+
+
+def _instructions(code: types.CodeType) -> Instructions:
     return tuple((step.opname, step.argval) for step in dis.get_instructions(code))
 
 
-def _body(statement: str) -> tuple:
+def _body(statement: str) -> Instructions:
     return _instructions(compile(f"def stub():\n    {statement}\n", "", "exec").co_consts[0])
 
 
@@ -228,7 +233,7 @@ def _body(statement: str) -> tuple:
 _STUBS = {_body("..."), _body("raise NotImplementedError"), _body("raise NotImplementedError()")}
 
 
-def is_stub(function) -> bool:
+def is_stub(function: Callable[..., Any]) -> bool:
     """Whether its body does nothing: ``...``, ``pass``, a docstring alone, or nbgrader's NotImplementedError."""
     code = getattr(function, "__code__", None)
     return isinstance(code, types.CodeType) and _instructions(code) in _STUBS

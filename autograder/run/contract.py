@@ -1,6 +1,10 @@
 """What an answer has to keep to, and nothing of what is right: all that a runner or a child of a worker is given."""
 
 from dataclasses import asdict, dataclass
+from typing import Any
+
+# What an answer is given or returns: tensors, numbers, names. Which ones, its exercise's signature says.
+Args = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -24,18 +28,18 @@ class Contract:
     counted: bool = False
     witness: bool = False
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return {name: sorted(v) if isinstance(v, frozenset) else v for name, v in asdict(self).items()}
 
     @classmethod
-    def of(cls, data: dict) -> "Contract":
+    def of(cls, data: dict[str, Any]) -> "Contract":
         """The contract that `to_dict` made this of."""
         names = {name: tuple(data[name]) for name in ("parameters", "outputs")}
         sets = {name: frozenset(data[name]) for name in ("refused", "allowed")}
         return cls(**data | names | sets)
 
 
-def as_tuple(result) -> tuple:
+def as_tuple(result: object) -> Args:
     """What a function returned, as all its outputs."""
     return tuple(result) if isinstance(result, tuple | list) else (result,)

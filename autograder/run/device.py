@@ -1,5 +1,8 @@
 """Watching a Triton answer on a real GPU: what the hardware does not say is read from canaries around each tensor."""
 
+from typing import Any
+
+import numpy as np
 import torch
 
 from ..emulator import Finding
@@ -12,9 +15,9 @@ CANARY = 0xFF  # NaN in every floating dtype, -1 in every integer
 class Device:
     """Stands where the emulator stands when kernels run on the GPU: counts launches, pads tensors, finds strays."""
 
-    traffic: dict = {}
-    hints: tuple = ()
-    looser: tuple = ()
+    traffic: dict[str, dict[str, int]] = {}
+    hints: tuple[Finding, ...] = ()
+    looser: tuple[str, ...] = ()
     undefined = False
     launching = False
 
@@ -28,7 +31,7 @@ class Device:
 
         self._run = run = JITFunction.run
 
-        def counted(function, *args, **kwargs):
+        def counted(function: Any, *args: Any, **kwargs: Any) -> Any:
             if not kwargs.get("warmup"):
                 self.launches += (function.fn.__name__,)
             return run(function, *args, **kwargs)
@@ -36,7 +39,7 @@ class Device:
         JITFunction.run = counted
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         from triton.runtime.jit import JITFunction
 
         JITFunction.run = self._run
@@ -64,7 +67,7 @@ class Device:
         typed = torch.empty(0, dtype=tensor.dtype).set_(blank.untyped_storage(), 0, tensor.shape, tensor.stride())
         return self.put("a tensor from torch.empty", typed)
 
-    def unwritten(self, tensor: torch.Tensor, name: str = "the output", written=None) -> None:
+    def unwritten(self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None) -> None:
         """Nothing: an element nobody wrote still holds a canary, which the comparison finds."""
 
     @property

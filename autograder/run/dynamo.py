@@ -1,9 +1,14 @@
 """A mode that does not import `torch._dynamo` before an answer does: the import takes longer than a whole check."""
 
 import sys
+from typing import Any, TypeVar
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+Mode = TypeVar("Mode", bound=TorchDispatchMode)
 
 
-def lazily(mode: type) -> type:
+def lazily(mode: type[Mode]) -> type[Mode]:
     """Decorates a `TorchDispatchMode`. Its ``__torch_dispatch__`` still hides from the compiler, once there is one.
 
     PyTorch wraps that method in ``torch._dynamo.disable`` and imports the compiler for it at the first operator, unless
@@ -13,9 +18,9 @@ def lazily(mode: type) -> type:
     if method is None:  # a PyTorch that does not wrap it
         return mode
 
-    def dispatch(*args, **kwargs):
+    def dispatch(*args: Any, **kwargs: Any) -> Any:
         dynamo = sys.modules.get("torch._dynamo")
-        if not hasattr(dynamo, "disable"):  # absent, or on its way in
+        if dynamo is None or not hasattr(dynamo, "disable"):  # absent, or on its way in
             return method(*args, **kwargs)
         hidden = dynamo.disable(method, True, wrapping=False)
         setattr(method, "__dynamo_disable", hidden)

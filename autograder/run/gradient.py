@@ -1,6 +1,7 @@
 """Answers whose gradient is PyTorch's to take: is the result attached to the graph, and what flows back through it?"""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -13,13 +14,13 @@ class Unattached(Exception):
     """The result has no gradient with respect to the input that is asked for."""
 
 
-def with_gradient(contract: Contract, function: Callable) -> Callable:
+def with_gradient(contract: Contract, function: Callable[..., Any]) -> Callable[..., Any]:
     """``function``, and where the contract has ``gradient_of``, followed by that input's gradient for `UPSTREAM`."""
     if not contract.gradient_of:
         return function
     place = contract.parameters.index(contract.gradient_of)
 
-    def both(*args):
+    def both(*args: Any) -> Any:
         leaf = args[place].detach().requires_grad_()
         result = function(*args[:place], leaf, *args[place + 1 :])
         if not isinstance(result, torch.Tensor):

@@ -6,6 +6,7 @@ early; it is no wall against the others.
 """
 
 from collections.abc import Callable
+from typing import Any, NoReturn
 
 import torch
 from torch.autograd import forward_ad
@@ -13,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime.interpreter import GridExecutor
 
+from .contract import Args
 from .dynamo import lazily
 from .machine import Machine
 from .memory import Peak
@@ -47,14 +49,16 @@ class Watch(TorchDispatchMode):
         permits: Callable[[str], bool] | None = None,
         written: Written | None = None,
     ):
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # PyTorch's own
         self.peak = peak
         self.backend, self.refused, self.allowed, self.machine = backend, refused, allowed, machine
         self.permits, self.written = permits, written
-        self.sums: list = []  # the memory of sums that were allowed: they may be converted to the output's dtype
+        self.sums: list[
+            torch.UntypedStorage
+        ] = []  # the memory of sums that were allowed: they may be converted to the output's dtype
         self.verdict: str | None = None
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Args = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         if self.machine.launching:
             return func(*args, **kwargs)
@@ -83,7 +87,7 @@ class Watch(TorchDispatchMode):
             self.peak.note(result)
         return result
 
-    def _check_torch(self, name: str, args: tuple) -> None:
+    def _check_torch(self, name: str, args: Args) -> None:
         if "autograd" in self.refused and (_dual() or any(_recorded(a) for a in args)):
             self._refuse(
                 f"autograd differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
@@ -95,7 +99,7 @@ class Watch(TorchDispatchMode):
                 "than one step. Write it out with basic operators (arithmetic, exp, log, sums, products of matrices)."
             )
 
-    def _is_move(self, name: str, args: tuple, kwargs: dict) -> bool:
+    def _is_move(self, name: str, args: Args, kwargs: dict[str, Any]) -> bool:
         if name == "_to_copy" and kwargs.get("dtype") not in (None, args[0].dtype):
             return self._is_sum(args[0])  # a conversion rounds: it is arithmetic, but for the end of an allowed sum
         return name in ALLOCATE | FILL | MOVE | VIEW | self.allowed
@@ -104,7 +108,7 @@ class Watch(TorchDispatchMode):
         address = tensor.untyped_storage().data_ptr()
         return any(one.data_ptr() == address for one in self.sums)
 
-    def _refuse(self, why: str):
+    def _refuse(self, why: str) -> NoReturn:
         self.verdict = why
         raise Refused(why)
 
@@ -113,7 +117,7 @@ def _dual() -> bool:
     return forward_ad._current_level >= 0
 
 
-def _recorded(argument) -> bool:
+def _recorded(argument: object) -> bool:
     return isinstance(argument, torch.Tensor) and argument.requires_grad and torch.is_grad_enabled()
 
 
@@ -132,7 +136,7 @@ class WatchFunctions(TorchFunctionMode):
         self.refused, self.counted = refused, counted
         self.verdict: str | None = None
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Any, types: Any, args: Args = (), kwargs: dict[str, Any] | None = None) -> Any:
         name = getattr(func, "__name__", "")
         if name in AUTOGRAD and "autograd" in self.refused:
             self._refuse(f"You called autograd ({name}). Here the derivative is the exercise: write its formula.")
@@ -142,7 +146,7 @@ class WatchFunctions(TorchFunctionMode):
             self._refuse(f"You called {name}: this exercise counts memory, and not memory that is not a tensor's.")
         return func(*args, **(kwargs or {}))
 
-    def _refuse(self, why: str):
+    def _refuse(self, why: str) -> NoReturn:
         self.verdict = why
         raise Refused(why)
 
@@ -159,9 +163,9 @@ class NoLaunches:
         GridExecutor.__call__ = self._refuse
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         GridExecutor.__call__ = self.original
 
-    def _refuse(self, *args, **options):
+    def _refuse(self, *args: object, **options: object) -> NoReturn:
         self.verdict = f"This `{self.name}` launches a Triton kernel; run the PyTorch answer's cell again."
         raise Refused(self.verdict)

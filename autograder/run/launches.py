@@ -4,11 +4,14 @@ import ast
 import functools
 import inspect
 import linecache
+from collections.abc import Iterable
+from types import FunctionType
 
 from ..compiler import SEAM, KernelLaunch, recorded
+from ..emulator.launch import Launch
 
 
-def plain_launches(launches: tuple) -> tuple[KernelLaunch | str, ...]:
+def plain_launches(launches: Iterable[Launch]) -> tuple[KernelLaunch | str, ...]:
     """The emulator's notes as plain data, each distinct launch once; a sentence where one cannot be described."""
     found: dict[str, KernelLaunch | str] = {}
     for launch in launches:
@@ -20,7 +23,7 @@ def plain_launches(launches: tuple) -> tuple[KernelLaunch | str, ...]:
     return tuple(found.values())
 
 
-def source_of(kernel) -> str:
+def source_of(kernel: FunctionType) -> str:
     """The text that a kernel lives in. In a notebook all cells run so far, its own and its callees' last; else its
     file.
     """
@@ -29,9 +32,10 @@ def source_of(kernel) -> str:
     return SEAM.join(dict.fromkeys([*(cell for cell in earlier if cell not in own), *own]))
 
 
-def own_texts(function) -> list[str]:
+def own_texts(function: FunctionType) -> list[str]:
     """The files, or notebook cells, of a function and of the kernels it names, its own first."""
-    names, queue, seen = {}, [function], set()
+    names: dict[str, None] = {}
+    queue, seen = [function], set()
     while queue:
         current = queue.pop()
         if current in seen:

@@ -1,8 +1,10 @@
 """What runs a Triton answer's launches: the emulator, or a real GPU that is watched."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from types import TracebackType
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import torch
 
 from ..emulator import Finding
@@ -21,7 +23,7 @@ class Machine(Protocol):
     launching: bool
 
     @property
-    def launches(self) -> Sequence: ...
+    def launches(self) -> Sequence[Any]: ...
 
     @property
     def traffic(self) -> Mapping[str, dict[str, int]]: ...
@@ -40,10 +42,14 @@ class Machine(Protocol):
 
     def __enter__(self) -> "Machine": ...
 
-    def __exit__(self, kind, error, trace) -> None: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
     def poison_(self, tensor: torch.Tensor) -> torch.Tensor:
         """A new tensor of no promised values, filled with what no right result holds."""
 
-    def unwritten(self, tensor: torch.Tensor, name: str = "the output", written=None) -> Finding | None:
+    def unwritten(
+        self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None
+    ) -> Finding | None:
         """The finding on elements of an output that nobody wrote, if there are any."""

@@ -11,15 +11,15 @@ class Peak:
     What an operator takes inside itself and gives back is not seen.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.now = self.most = 0
-        self._known: dict[int, weakref.finalize] = {}
+        self._known: dict[int, weakref.finalize[..., torch.UntypedStorage]] = {}
 
     def exclude(self, tensor: torch.Tensor) -> None:
         """Memory that was there before, and that views of it share."""
         self._watch(tensor, 0)
 
-    def note(self, result) -> None:
+    def note(self, result: object) -> None:
         """What an operator returned, or was given."""
         for one in result if isinstance(result, tuple | list) else (result,):
             if isinstance(one, torch.Tensor):

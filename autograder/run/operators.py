@@ -49,6 +49,7 @@ _ABOUT = """
     promote_types result_type can_cast is_floating_point is_complex is_nonzero is_contiguous is_same_size is_set_to
     is_pinned size stride storage_offset numel dim item
 """.split()
+COMPUTE = (frozenset(_ARITHMETIC + _REDUCE) - {"where"}) | {"sort", "topk", "nonzero", "_local_scalar_dense"}
 PERMITTED = frozenset(_ARITHMETIC + _REDUCE + _INDEX + _ABOUT) | ALLOCATE | FILL | MOVE | VIEW
 
 # What PyTorch calls when it differentiates the operators above: for the exercises whose gradient is PyTorch's to take.

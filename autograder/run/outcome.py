@@ -5,6 +5,7 @@ from typing import Literal
 
 from ..compiler import KernelLaunch
 from ..emulator import Finding
+from .contract import Args
 
 Own = Literal["stub", "refused", "unloadable", "finding", "raised"]  # troubles of the answer's own
 Kind = Literal[Own, "crashed", "timeout", "memory", "output"]  # and those of the process of an isolated one
@@ -27,7 +28,7 @@ class Trouble:
 class Outcome:
     """What one call did. Outputs are tensors on the CPU that nothing else holds; a witness may return numbers too."""
 
-    outputs: tuple | None = None
+    outputs: Args = ()  # empty where there was trouble
     trouble: Trouble | None = None
     mutated: tuple[str, ...] = ()  # parameters whose data changed
     aliased: tuple[str, ...] = ()  # parameters whose memory an output shares
@@ -47,5 +48,5 @@ class Decoy:
     covers them, so that there is a right result for them.
     """
 
-    args: tuple
+    args: Args
     valid: bool

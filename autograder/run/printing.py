@@ -4,6 +4,7 @@ import contextlib
 import io
 import sys
 from collections.abc import Iterator
+from typing import TextIO
 
 LINES, CHARACTERS = 10, 2000
 
@@ -11,7 +12,7 @@ LINES, CHARACTERS = 10, 2000
 class Few(io.TextIOBase):
     """Writes the first lines through to ``stream`` and counts the others."""
 
-    def __init__(self, stream, lines: int = LINES, characters: int = CHARACTERS):
+    def __init__(self, stream: TextIO, lines: int = LINES, characters: int = CHARACTERS):
         self.stream, self.lines, self.characters = stream, lines, characters
         self.left_out = 0  # characters
         self.more = 0  # lines

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ import torch
 from ..emulator import Emulator, EmulatorError, Finding
 from .answer import is_stub, trace
 from .apart import far_apart, is_apart
-from .contract import Contract, as_tuple
+from .contract import Args, Contract, as_tuple
 from .device import Device
 from .gradient import with_gradient
 from .guards import NoLaunches, Refused, Watch, WatchFunctions
@@ -31,6 +31,8 @@ from .outcome import Decoy, Outcome, Trouble
 from .where import interrupted, line_of
 from .written import Written
 
+Decoys = Callable[[], Decoy]  # makes another one at every call
+
 STUB = "not implemented yet"
 
 
@@ -39,16 +41,16 @@ class Runner(Protocol):
     which an isolated runner calls the answer, too.
     """
 
-    def call(self, args: tuple, *, fill: float | None = None, decoy: Callable[[], Decoy] | None = None) -> Outcome:
+    def call(self, args: Args, *, fill: float | None = None, decoy: Decoys | None = None) -> Outcome:
         """The answer, called on ``args``."""
 
     def confirm(
         self,
-        args: tuple,
+        args: Args,
         *,
         shuffle: int | None = None,
         fill: float | None = None,
-        decoy: Callable[[], Decoy] | None = None,
+        decoy: Decoys | None = None,
     ) -> Outcome:
         """The same again, after `call` on these very ``args``: whether the answer keeps nothing from call to call.
         shuffle: seeds another order of the programs of every launch.
@@ -61,10 +63,12 @@ class Unloadable:
     def __init__(self, trouble: Trouble):
         self.trouble = trouble
 
-    def call(self, args: tuple, *, fill: float | None = None, decoy=None) -> Outcome:
+    def call(self, args: Args, *, fill: float | None = None, decoy: Decoys | None = None) -> Outcome:
         return Outcome(trouble=self.trouble)
 
-    def confirm(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
+    def confirm(
+        self, args: Args, *, shuffle: int | None = None, fill: float | None = None, decoy: Decoys | None = None
+    ) -> Outcome:
         return Outcome(trouble=self.trouble)
 
 
@@ -79,35 +83,44 @@ def duplicate(tensor: torch.Tensor) -> torch.Tensor:
 class InProcess:
     """Calls a function of this process, on copies of the arguments: ``copy`` makes them."""
 
-    def __init__(self, function, contract: Contract, backend: str, copy: Callable = duplicate):
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        contract: Contract,
+        backend: str,
+        copy: Callable[[torch.Tensor], torch.Tensor] = duplicate,
+    ):
         ensure_runnable(backend)
         self.copy = copy
         self.contract, self.backend = contract, backend
         self.answer = inspect.unwrap(function)
         self.function = with_gradient(contract, function)
 
-    def call(self, args: tuple, *, fill: float | None = None, decoy=None) -> Outcome:
+    def call(self, args: Args, *, fill: float | None = None, decoy: Decoys | None = None) -> Outcome:
         return self.once(args, fill=fill)
 
-    def confirm(self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, decoy=None) -> Outcome:
+    def confirm(
+        self, args: Args, *, shuffle: int | None = None, fill: float | None = None, decoy: Decoys | None = None
+    ) -> Outcome:
         return self.once(args, shuffle=shuffle, fill=fill, launches=False)
 
     def once(
-        self, args: tuple, *, shuffle: int | None = None, fill: float | None = None, launches: bool = True
+        self, args: Args, *, shuffle: int | None = None, fill: float | None = None, launches: bool = True
     ) -> Outcome:
         """One call, in a grid that is ordered by the seed ``shuffle``. launches: whether the outcome has them."""
-        on_device = self.backend == "triton" and not interpreted()
-        machine = Emulator(shuffle=shuffle, fill=fill) if interpreted() else Device()
+        device = None if interpreted() else Device()
+        machine: Machine = device or Emulator(shuffle=shuffle, fill=fill)
+        put = device.put if device and self.backend == "triton" else lambda name, tensor: self.copy(tensor)
         given = list(zip(self.contract.parameters, args, strict=False))
         tensors = {name: a for name, a in given if isinstance(a, torch.Tensor)}
-        copies = {name: machine.put(name, a) if on_device else self.copy(a) for name, a in tensors.items()}
+        copies = {name: put(name, a) for name, a in tensors.items()}
         mine = [copies.get(name, a) for name, a in given]
         peak = Peak()
         for copy in copies.values():
             peak.exclude(copy)
         written = Written() if self.backend == "torch" else None  # a kernel's stores the emulator sees by itself
         result, trouble = self._watched(mine, machine, peak, written)
-        outcome = Outcome(trouble=trouble or self._complaint(result, args, machine), traffic=machine.traffic)
+        outcome = Outcome(trouble=trouble or self._complaint(result, args, machine), traffic=dict(machine.traffic))
         outcome.peak, outcome.looser, outcome.undefined = peak.most, machine.looser, machine.undefined
         outcome.launches = plain_launches(machine.launches) if interpreted() and launches else ()
         outcome.hints = tuple(machine.hints)
@@ -119,14 +132,16 @@ class InProcess:
             outcome.aliased = tuple(n for n, m in copies.items() if any(shares_memory(m, o) for o in outputs))
         return outcome
 
-    def _findings(self, outputs: tuple, machine: Machine, written: Written | None) -> tuple[Finding, ...]:
+    def _findings(self, outputs: Args, machine: Machine, written: Written | None) -> tuple[Finding, ...]:
         """What the emulator saw go wrong, then the outputs' elements that nobody wrote."""
         named = zip(outputs, self.contract.outputs, strict=False)  # a witness may leave out what has a default
         flags = written.elements if written else lambda output: None
         unwritten = [machine.unwritten(o, name, flags(o)) for o, name in named if isinstance(o, torch.Tensor)]
         return (*machine.findings, *filter(None, unwritten))
 
-    def _watched(self, args: list, machine: Machine, peak: Peak, written: Written | None):
+    def _watched(
+        self, args: list[Any], machine: Machine, peak: Peak, written: Written | None
+    ) -> tuple[object, Trouble | None]:
         """(result, trouble) of one call under the eyes of the machine and of `guards`."""
         contract, allowed = self.contract, self.contract.allowed
         if "labels" in contract.parameters:
@@ -165,7 +180,7 @@ class InProcess:
                 )
         return result, trouble
 
-    def _complaint(self, result, args: tuple, machine: Machine) -> Trouble | None:
+    def _complaint(self, result: object, args: Args, machine: Machine) -> Trouble | None:
         """What is wrong with the result before any value is looked at."""
         name, names, fewest = self.contract.name, self.contract.outputs, self.contract.fewest
         if result is None and is_stub(self.answer):
@@ -213,7 +228,7 @@ def _bytes(tensor: torch.Tensor) -> torch.Tensor:
     return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
 
 
-def shares_memory(one: torch.Tensor, other) -> bool:
+def shares_memory(one: torch.Tensor, other: object) -> bool:
     if not isinstance(other, torch.Tensor) or not other.numel():
         return False
     return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()

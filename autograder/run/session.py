@@ -5,7 +5,9 @@ import linecache
 import re
 import sys
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 _KERNEL = re.compile(r"@\s*triton\.jit\b|\btl\.")
 
@@ -27,7 +29,7 @@ class Run:
 _runs: list[Run] = []
 
 
-def shell():
+def shell() -> Any:
     """The running IPython, if any."""
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython else None
@@ -40,12 +42,12 @@ def remember() -> None:
         here.events.register("post_run_cell", _keep)
 
 
-def _keep(result) -> None:
+def _keep(result: Any) -> None:
     if result.info is not None and result.info.raw_cell:
         _runs.append(Run(result.info.raw_cell, result.error_before_exec or result.error_in_exec))
 
 
-def left_over(function, name: str, backend: str, backends: tuple[str, ...]) -> str:
+def left_over(function: Callable[..., Any], name: str, backend: str, backends: tuple[str, ...]) -> str:
     """A sentence where the cell of the answer was run last and stopped, so that ``function`` is from an earlier run;
     else "".
     """
@@ -53,23 +55,23 @@ def left_over(function, name: str, backend: str, backends: tuple[str, ...]) -> s
     if last is None or last.error is None or _text_of(function).strip() == last.text.strip():
         return ""
     return (
-        f"The cell that defines `{name}` stopped with {_said(last)}. `{name}` is still the function of an earlier run, "
-        "so it was not checked. Fix that cell, run it, and check again."
+        f"The cell that defines `{name}` stopped with {_said(last, last.error)}. `{name}` is still the function of an "
+        "earlier run, so it was not checked. Fix that cell, run it, and check again."
     )
 
 
-def _said(run: Run) -> str:
-    error = run.error
+def _said(run: Run, error: BaseException) -> str:
     line = error.lineno if isinstance(error, SyntaxError) else _line(run, error)
-    return f"{type(error).__name__}{f' in line {line}' if line else ''} ({getattr(error, 'msg', None) or error})"
+    where = f" in line {line}" if line else ""
+    return f"{type(error).__name__}{where} ({getattr(error, 'msg', None) or error})"
 
 
 def _line(run: Run, error: BaseException) -> int:
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if "".join(linecache.getlines(f.filename)).strip() == run.text.strip()]
-    return own[-1].lineno if own else 0
+    return own[-1].lineno or 0 if own else 0
 
 
-def _text_of(function) -> str:
+def _text_of(function: Callable[..., Any]) -> str:
     code = getattr(inspect.unwrap(function), "__code__", None)
     return "".join(linecache.getlines(code.co_filename)) if code else ""

@@ -4,9 +4,12 @@ A NaN that goes through may have the very bits of the poison that `torch.empty` 
 bits say nothing.
 """
 
+from typing import Any
+
 import numpy as np
 import torch
 
+from .contract import Args
 from .operators import base
 
 _BY_MASK = frozenset({"masked_fill", "masked_scatter"})
@@ -17,14 +20,14 @@ _BY_SCATTER = frozenset({"scatter", "scatter_add", "scatter_reduce"})
 class Written:
     """The elements that were written since their memory was allocated: a flag for each, in order of memory."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._flags: dict[int, torch.Tensor] = {}  # address of a storage -> flags for its elements
 
     def allocated(self, tensor: torch.Tensor) -> None:
         size = tensor.untyped_storage().nbytes() // tensor.element_size()
         self._flags[tensor.untyped_storage().data_ptr()] = torch.zeros(size, dtype=torch.bool)
 
-    def note(self, func, args: tuple, kwargs: dict) -> None:
+    def note(self, func: Any, args: Args, kwargs: dict[str, Any]) -> None:
         """After ``func`` ran: what it changed in place, or filled as ``out``, is written."""
         if not func._schema.is_mutable:
             return
@@ -50,7 +53,7 @@ class Written:
         return flags.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
-def _mark(flags: torch.Tensor, name: str, given: dict) -> None:
+def _mark(flags: torch.Tensor, name: str, given: dict[str, Any]) -> None:
     if name in ("index_put", "_index_put_impl"):
         torch.ops.aten.index_put_(flags, given["indices"], torch.tensor(True))
     elif name in _BY_MASK:

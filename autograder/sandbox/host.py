@@ -11,11 +11,13 @@ import tempfile
 import threading
 from collections.abc import Sequence
 
+from . import launcher
 from .probe import SandboxError, probe, require
 from .trades import Trade
 from .watch import Budget, Child, Ended, Limits, Task
 
 _START = 600.0  # seconds for the worker's imports, on a slow disk or a busy machine
+_GRACE = 2.0  # seconds for a worker to end by itself when its socket is closed
 
 
 class WorkerLost(Exception):
@@ -51,11 +53,9 @@ class Host:
         if self._process is None:
             return
         self._control.close()
-        try:
-            self._process.wait(2)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_GRACE)
+        launcher.kill(self._process)
         self._process = self._control = None
 
     def run(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Ended:
@@ -103,7 +103,7 @@ class Host:
     def _wait(self) -> None:
         with self._complaints as complaints:
             if not select.select([self._control], [], [], _START)[0] or not self._control.recv(1 << 16):
-                self._process.kill()
+                launcher.kill(self._process)
                 self.close()
                 complaints.seek(0)
                 reason = complaints.read().decode(errors="replace").strip()[-1000:]

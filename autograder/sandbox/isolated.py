@@ -112,7 +112,7 @@ class Isolated:
         decoy, known = decoy or (lambda: any_numbers(args)), self._last
         if known is None or known.args is not args or known.fill != fill:
             raise ValueError("confirm repeats the last call: it takes the same arguments")
-        if self.backend == "triton" and shuffle is not None and known.first.outputs is not None:
+        if self.backend == "triton" and shuffle is not None and known.first.outputs:
             return self._proof.of(known, shuffle, decoy)
         if known.second is None:
             return self._called(args, shuffle, decoy, fill).first

@@ -1,7 +1,10 @@
-"""How the worker is started: which Python, which paths, which environment."""
+"""How a worker is started, with which Python, paths and environment, and how it is killed."""
 
+import contextlib
 import json
 import os
+import signal
+import subprocess
 
 from . import paths
 
@@ -32,3 +35,15 @@ def locations() -> dict:
 def python(settings: dict) -> list[str]:
     """The worker's command: no user's folders, no .pth files, no writing of bytecode."""
     return [paths.interpreter(), "-I", "-S", "-B", _SCRIPT, json.dumps(settings)]
+
+
+def kill(process: subprocess.Popen) -> None:
+    """Kills a process that was started in a session of its own, and all that is still in its process group.
+
+    While bubblewrap sets up a sandbox it is two processes. If only the first one dies, the second waits for it for
+    ever; as the init process of its namespace it ignores every signal but SIGKILL, Ctrl-C's among them.
+    """
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

@@ -114,17 +114,22 @@ def _tried(settings: dict, layers: tuple[str, ...], walled: bool) -> dict[str, s
     settings = settings | {"probe": True, "layers": layers, "rules": view.rules(), **launcher.locations()}
     try:
         wall = bubblewrap.command(view, paths.interpreter(), launcher.environment()) if walled else []
-        ran = subprocess.run(
-            wall + launcher.python(settings),
-            capture_output=True,
-            text=True,
-            timeout=_PATIENCE,
-            env=launcher.environment(),
-            cwd="/",
-        )
-        return json.loads(ran.stdout)
+        status, printed, errors = _run(wall + launcher.python(settings))
+        return json.loads(printed)
     except ValueError:
-        reason = (ran.stderr.strip().splitlines() or [f"exit status {ran.returncode}"])[-1]
+        reason = (errors.strip().splitlines() or [f"exit status {status}"])[-1]
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = str(error)
     return dict.fromkeys(layers, reason[:300])
+
+
+def _run(command: list[str]) -> tuple[int, str, str]:
+    """(exit status, stdout, stderr). An interruption leaves no process behind."""
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    environment = launcher.environment()
+    with subprocess.Popen(command, **pipes, text=True, env=environment, cwd="/", start_new_session=True) as process:
+        try:
+            printed, errors = process.communicate(timeout=_PATIENCE)
+        finally:
+            launcher.kill(process)
+    return process.returncode, printed, errors

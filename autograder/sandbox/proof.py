@@ -127,7 +127,7 @@ class Proof:
 
 
 def _same_bits(one: Outcome, other: Outcome) -> bool:
-    if other.outputs is None:
+    if not other.outputs:
         return False
     pairs = list(zip(one.outputs, other.outputs, strict=True))
     alike = all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs)

@@ -17,7 +17,7 @@ def tanh_form(x):
     return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 
-def gelu_ten_times_the_cubic(x, approximate="none"):
+def gelu_ten_times_the_cubic(x: torch.Tensor, approximate: str = "none") -> torch.Tensor:
     """0.44715 for 0.044715, in the tanh form."""
     if approximate == "none":
         return erf_form(x)

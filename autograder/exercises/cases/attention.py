@@ -6,15 +6,19 @@ upstream gradient, o and lse as forward saved them) its record adds.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from torch import Generator, Tensor
 
+from ...run.contract import Args
 from ..record import Case, Large
-from .common import AGAIN, KEEP_NOTHING
+from .common import AGAIN, KEEP_NOTHING, View
 from .elementwise import normal
 
 # (generator, q, k, v, key_lengths, causal, scale) -> the arguments of the exercise
-Arguments = Callable[..., tuple]
+Arguments = Callable[..., Args]
+Change = Callable[[Generator, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]  # of (generator, q, k, v)
 
 
 @dataclass(frozen=True)
@@ -33,10 +37,10 @@ class Batch:
     lengths: tuple[int, ...] | None = None
     causal: bool = False
     scale: float | None = None
-    change: Callable = lambda generator, q, k, v: (q, k, v)
-    view: Callable[[torch.Tensor], torch.Tensor] = lambda x: x
+    change: Change = lambda generator, q, k, v: (q, k, v)
+    view: View = lambda x: x
 
-    def draw(self, generator: torch.Generator) -> tuple:
+    def draw(self, generator: Generator) -> Args:
         sizes = ((self.b, self.h, rows, self.d) for rows in (self.m, self.n, self.n))
         q, k, v = (self.view(normal(generator, size, self.dtype, 1.5)) for size in sizes)
         lengths = None if self.lengths is None else torch.tensor(self.lengths, dtype=torch.int64)
@@ -45,10 +49,11 @@ class Batch:
 
 def attention_cases(arguments: Arguments) -> tuple[Case, ...]:
     """The cases of a function of q, k, v, key_lengths, causal and scale."""
-    return tuple(
-        Case(name, lambda generator, batch=batch: arguments(generator, *batch.draw(generator)), hint)
-        for name, batch, hint in ROWS
-    )
+
+    def case(name: str, batch: Batch, hint: str) -> Case:
+        return Case(name, lambda generator: arguments(generator, *batch.draw(generator)), hint)
+
+    return tuple(case(*row) for row in ROWS)
 
 
 _TIMES = 256
@@ -61,40 +66,40 @@ def many_queries(arguments: Arguments, queries: tuple[int, ...], outputs: tuple[
     over the queries.
     """
 
-    def often(x: torch.Tensor) -> torch.Tensor:
+    def often(x: Tensor) -> Tensor:
         return x.repeat(1, 1, _TIMES, *(1,) * (x.ndim - 3))
 
-    def repeated(*given):
+    def repeated(*given: Any) -> Args:
         return tuple(often(x) if i in queries else x for i, x in enumerate(given))
 
-    def spread(*tensors):
+    def spread(*tensors: Tensor) -> Args:
         return tuple(often(x) if rows else x * _TIMES for x, rows in zip(tensors, outputs, strict=True))
 
-    def inputs(generator):
+    def inputs(generator: Generator) -> Args:
         return arguments(generator, *Batch(b=1, h=8, m=16, n=2048, d=8).draw(generator))
 
     return Large(inputs, repeated, spread, tuple(1 if rows else _TIMES for rows in outputs))
 
 
-def transposed(x: torch.Tensor) -> torch.Tensor:
+def transposed(x: Tensor) -> Tensor:
     """As a model holds it, (B, M, H, D), with heads and rows swapped by a view."""
     return x.transpose(1, 2).contiguous().transpose(1, 2)
 
 
-def every_second(x: torch.Tensor) -> torch.Tensor:
+def every_second(x: Tensor) -> Tensor:
     """Every second feature of a tensor twice as wide."""
     return torch.stack((x, -x), -1).flatten(-2)[..., ::2]
 
 
-def shared_by_heads(generator, q, k, v):
+def shared_by_heads(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """One head of keys and values, expanded over the heads of q."""
     return q, k[:, :1].expand_as(k), v[:, :1].expand_as(v)
 
 
-def garbage(lengths: tuple[int, ...]) -> Callable:
+def garbage(lengths: tuple[int, ...]) -> Change:
     """Padding that holds what was in memory: NaN in the keys, infinity in the values."""
 
-    def change(generator, q, k, v):
+    def change(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         for batch, length in enumerate(lengths):
             k[batch, :, length:], v[batch, :, length:] = torch.nan, torch.inf
         return q, k, v
@@ -102,10 +107,10 @@ def garbage(lengths: tuple[int, ...]) -> Callable:
     return change
 
 
-def around(score: float, spread: float) -> Callable:
+def around(score: float, spread: float) -> Change:
     """Scores near ``score``, with scale 1: the first feature carries the constant, the others a normal ``spread``."""
 
-    def change(generator, q, k, v):
+    def change(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         q, k = q * (spread / 9) ** 0.5, k * (spread / 9) ** 0.5
         q[..., 0], k[..., 0] = abs(score) ** 0.5, abs(score) ** 0.5 * (1 if score > 0 else -1)
         return q, k, v
@@ -113,10 +118,10 @@ def around(score: float, spread: float) -> Callable:
     return change
 
 
-def up_to(score: float) -> Callable:
+def up_to(score: float) -> Change:
     """Scores of both signs, the largest about ``score``, with scale 1."""
 
-    def change(generator, q, k, v):
+    def change(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         largest = (q.float() @ k.float().mT).abs().amax()
         factor = (score / largest) ** 0.5
         return (q.float() * factor).to(q.dtype), (k.float() * factor).to(k.dtype), v
@@ -124,22 +129,22 @@ def up_to(score: float) -> Callable:
     return change
 
 
-def one_key_for_all(generator, q, k, v):
+def one_key_for_all(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Every key is the same, so that every score of a query is."""
     return q, k[:, :, :1].expand_as(k).clone(), v
 
 
-def one_huge(generator, q, k, v):
+def one_huge(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     k[:, :, 3] = q[:, :, 0] * 200
     return q, k, v
 
 
-def one_nan(place: int) -> Callable:
+def one_nan(place: int) -> Change:
     """NaN in one element of q, k or v."""
 
-    def change(generator, *tensors):
-        tensors[place][1, 0, 5, 3] = torch.nan
-        return tensors
+    def change(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        (q, k, v)[place][1, 0, 5, 3] = torch.nan
+        return q, k, v
 
     return change
 

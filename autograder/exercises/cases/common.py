@@ -1,6 +1,10 @@
 """What records and families of cases share."""
 
+from collections.abc import Callable
+
 import torch
+
+View = Callable[[torch.Tensor], torch.Tensor]  # of a tensor's memory
 
 EPS = 2.0**-23  # one ulp of float32 at 1
 HALVES = (torch.float16, torch.bfloat16)

@@ -5,13 +5,16 @@ exact zeros.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import torch
+from torch import Generator, Tensor
 
 from ...run.apart import far_apart
+from ...run.contract import Args
 from ...run.dtypes import dtype_name
 from ..record import Case
-from .common import AGAIN, KEEP_NOTHING
+from .common import AGAIN, KEEP_NOTHING, View
 
 WORKING_RANGE = 1e4
 
@@ -45,153 +48,134 @@ LARGE = (
 )
 
 
-def normal(generator: torch.Generator, shape: Iterable[int], dtype=torch.float32, scale: float = 1.0) -> torch.Tensor:
+def normal(
+    generator: Generator, shape: Iterable[int], dtype: torch.dtype = torch.float32, scale: float = 1.0
+) -> Tensor:
     """Normal values of the given standard deviation, rounded to ``dtype``."""
     return (torch.randn(tuple(shape), generator=generator) * scale).to(dtype)
 
 
-def gradient(generator: torch.Generator, shape: Iterable[int], dtype=torch.float32) -> torch.Tensor:
+def gradient(generator: Generator, shape: Iterable[int], dtype: torch.dtype = torch.float32) -> Tensor:
     """An upstream gradient: random, signed, one element in seven exactly zero, and never a power of two."""
     dy = normal(generator, shape, dtype)
     return dy.masked_fill(torch.rand(dy.shape, generator=generator) < 1 / 7, 0.0)
 
 
-def every_value(dtype: torch.dtype) -> torch.Tensor:
+def every_value(dtype: torch.dtype) -> Tensor:
     """All 65,536 values of a 16-bit format: zeros, subnormals, infinities and NaNs with every payload among them."""
     return torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16).view(dtype)
 
 
-def spread(generator: torch.Generator, count: int = 4099) -> torch.Tensor:
+def spread(generator: Generator, count: int = 4099) -> Tensor:
     """float32 values whose exponents cover the whole format evenly, both signs."""
     bits = torch.randint(0, 2**32, (count,), generator=generator, dtype=torch.int64)
     values = (bits - 2**31).to(torch.int32).view(torch.float32)
     return values.masked_fill(~values.isfinite(), 1.0)
 
 
-def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], torch.Tensor]) -> tuple[Case, ...]:
+Draw = Callable[[Generator], Tensor]  # of the values of one parameter
+Batch = Callable[[Generator, tuple[str, ...], str], Args]  # (generator, parameters, the swept one) -> the arguments
+
+
+def along(values: Draw) -> Batch:
+    """The swept parameter runs through these values, the others are gradients of its shape and dtype."""
+
+    def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
+        x = values(generator)
+        return tuple(x if p == swept else gradient(generator, x.shape, x.dtype) for p in parameters)
+
+    return batch
+
+
+def listed(*values: float) -> Batch:
+    return along(lambda generator: torch.tensor(values))
+
+
+def shaped(*shape: int, dtype: torch.dtype = torch.float32, view: View = lambda t: t) -> Batch:
+    """Random tensors of this shape, each seen through ``view``."""
+
+    def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
+        drawn = (
+            normal(generator, shape, dtype, 3.0) if p == swept else gradient(generator, shape, dtype)
+            for p in parameters
+        )
+        return tuple(view(one) for one in drawn)
+
+    return batch
+
+
+def expanded(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
+    """The first parameter is one number for the whole shape."""
+    _, *rest = (normal(generator, (29, 67), scale=3.0) for _ in parameters)
+    return torch.tensor(-0.7).expand(29, 67), *rest
+
+
+VALUES = (
+    ("ordinary values", shaped(1000), "Begin here: random float32 values, 1000 of them. Compare with the formula."),
+    (AGAIN, shaped(1000), KEEP_NOTHING),
+    (
+        "exact zeros",
+        listed(0.0, -0.0, 1.0, 0.0, -1.0, 0.0, 0.0),
+        "Work out by hand what each step of your formula gives at 0.",
+    ),
+    ("tiny values", listed(*TINY), "Numbers near 0 are not 0, and added constants are not small beside them."),
+    (
+        "large values",
+        listed(*LARGE),
+        "e^x overflows from 88.7 on. And what is 1 + x - x where x takes all the digits there are?",
+    ),
+)
+FORMATS = ((torch.float16, "5 bits of exponent"), (torch.bfloat16, "8 bits of precision"))
+LAYOUTS = (
+    ("one element", shaped(1), "A tensor of one element is a tensor like any other."),
+    ("no dimensions", shaped(), "x.shape may be (): count elements with numel()."),
+    (
+        "no elements",
+        shaped(0, 3),
+        "An empty tensor goes in, an empty tensor comes out; a kernel needs no program for it.",
+    ),
+    (
+        "odd shape, several blocks",
+        shaped(5, 7, 331),
+        "11,585 elements fill no whole number of blocks: look at the mask.",
+    ),
+    ("transposed", shaped(37, 53, view=lambda t: t.t()), "Neighbours in a row are not neighbours in memory here."),
+    (
+        "every second column",
+        shaped(11, 202, dtype=torch.float16, view=lambda t: t[:, ::2]),
+        "The stride of the last dimension is 2. Pointer + index reads the wrong elements.",
+    ),
+    (BEYOND, along(lambda generator: far_apart(normal(generator, (3, 70), torch.float16, 3.0))), BEYOND_HINT),
+)
+NOT_FINITE = listed(float("inf"), -float("inf"), float("nan"), 1.0, -1.0)
+
+
+def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], Tensor]) -> tuple[Case, ...]:
     """The cases of an elementwise function.
 
     swept: the parameter that runs through the special values; the others are random there.
     tail: float32 values where honest float32 code loses everything and careful code loses nothing (a distinction).
     """
 
-    def along(values: Callable[[torch.Generator], torch.Tensor]) -> Callable[[torch.Generator], tuple]:
-        def inputs(generator):
-            x = values(generator)
-            return tuple(x if p == swept else gradient(generator, x.shape, x.dtype) for p in parameters)
+    def case(name: str, batch: Batch, hint: str) -> Case:
+        return Case(name, lambda generator: batch(generator, parameters, swept), hint)
 
-        return inputs
+    def every(dtype: torch.dtype, width: str) -> Case:
+        hint = f"{dtype_name(dtype)} has {width}. Convert to float32 first, compute there, and round once at the end."
+        values = case(f"every {dtype_name(dtype)} value", along(lambda generator: every_value(dtype)), hint)
+        return replace(values, within=WORKING_RANGE, swept=swept)
 
-    def shaped(shape, dtype=torch.float32, view=lambda t: t) -> Callable[[torch.Generator], tuple]:
-        def inputs(generator):
-            def one(p):
-                return normal(generator, shape, dtype, 3.0) if p == swept else gradient(generator, shape, dtype)
-
-            return tuple(view(one(p)) for p in parameters)
-
-        return inputs
-
-    def far() -> Callable[[torch.Generator], tuple]:
-        def inputs(generator):
-            x = far_apart(normal(generator, (3, 70), torch.float16, 3.0))
-            return tuple(x if p == swept else gradient(generator, x.shape, x.dtype) for p in parameters)
-
-        return inputs
-
-    def listed(*values: float) -> Callable[[torch.Generator], tuple]:
-        return along(lambda generator: torch.tensor(values))
-
-    zeros = listed(0.0, -0.0, 1.0, 0.0, -1.0, 0.0, 0.0)
-    cases = [
-        Case(
-            "ordinary values",
-            shaped((1000,)),
-            "Begin here: random float32 values, 1000 of them. Compare with the formula.",
-        ),
-        Case(AGAIN, shaped((1000,)), KEEP_NOTHING),
-        Case("exact zeros", zeros, "Work out by hand what each step of your formula gives at 0."),
-        Case("tiny values", listed(*TINY), "Numbers near 0 are not 0, and added constants are not small beside them."),
-        Case(
-            "large values",
-            listed(*LARGE),
-            "e^x overflows from 88.7 on. And what is 1 + x - x where x takes all the digits there are?",
-        ),
-    ]
-    for dtype, width in ((torch.float16, "5 bits of exponent"), (torch.bfloat16, "8 bits of precision")):
-        name = dtype_name(dtype)
-        cases.append(
-            Case(
-                f"every {name} value",
-                along(lambda generator, dtype=dtype: every_value(dtype)),
-                f"{name} has {width}. Convert to float32 first, compute there, and round once at the end.",
-                within=WORKING_RANGE,
-                swept=swept,
-            )
-        )
-    cases += [
-        Case("one element", shaped((1,)), "A tensor of one element is a tensor like any other."),
-        Case("no dimensions", shaped(()), "x.shape may be (): count elements with numel()."),
-        Case(
-            "no elements",
-            shaped((0, 3)),
-            "An empty tensor goes in, an empty tensor comes out; a kernel needs no program for it.",
-        ),
-        Case(
-            "odd shape, several blocks",
-            shaped((5, 7, 331)),
-            "11,585 elements fill no whole number of blocks: look at the mask.",
-        ),
-        Case(
-            "transposed",
-            shaped((37, 53), view=lambda t: t.t()),
-            "Neighbours in a row are not neighbours in memory here.",
-        ),
-        Case(
-            "every second column",
-            shaped((11, 202), torch.float16, lambda t: t[:, ::2]),
-            "The stride of the last dimension is 2. Pointer + index reads the wrong elements.",
-        ),
-    ]
-    cases.append(Case(BEYOND, far(), BEYOND_HINT))
-    if len(parameters) > 1:
-        cases.append(
-            Case(
-                f"{parameters[0]} of stride 0",
-                _expanded(parameters, swept),
-                f"What .sum() hands back: one number for the whole shape. {parameters[0]}.stride() is (0, 0).",
-            )
-        )
-    others = listed(float("inf"), -float("inf"), float("nan"), 1.0, -1.0)
-    cases.append(
-        Case(
-            "infinity and NaN",
-            others,
-            "NaN in gives NaN out; at an infinity the limit, or PyTorch's own answer.",
-            convention="infinity",
-        )
+    first = parameters[0]
+    back = f"What .sum() hands back: one number for the whole shape. {first}.stride() is (0, 0)."
+    infinite = "NaN in gives NaN out; at an infinity the limit, or PyTorch's own answer."
+    whole = case("distinction: the whole range", along(spread), "Every exponent of float32, up to 3e38.")
+    ends = along(lambda generator: tail())
+    last = case("distinction: the tail", ends, "Right in ulp where PyTorch gives up.")
+    return (
+        *(case(*row) for row in VALUES),
+        *(every(*row) for row in FORMATS),
+        *(case(*row) for row in LAYOUTS),
+        *([case(f"{first} of stride 0", expanded, back)] if len(parameters) > 1 else []),
+        replace(case("infinity and NaN", NOT_FINITE, infinite), convention="infinity"),
+        *(replace(one, bonus=True, swept=swept) for one in (whole, last)),
     )
-    cases += [
-        Case(
-            "distinction: the whole range",
-            along(spread),
-            "Every exponent of float32, up to 3e38.",
-            bonus=True,
-            swept=swept,
-        ),
-        Case(
-            "distinction: the tail",
-            along(lambda generator: tail()),
-            "Right in ulp where PyTorch gives up.",
-            bonus=True,
-            swept=swept,
-        ),
-    ]
-    return tuple(cases)
-
-
-def _expanded(parameters: tuple[str, ...], swept: str) -> Callable[[torch.Generator], tuple]:
-    def inputs(generator):
-        first, *rest = (normal(generator, (29, 67), scale=3.0) for _ in parameters)
-        return (torch.tensor(-0.7).expand(29, 67), *rest)
-
-    return inputs

@@ -1,17 +1,18 @@
 """The inputs of the first chapter: pairs of numbers a known way apart, a scalar beside tensors, rows to sum."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import torch
+from torch import Generator, Tensor
 
 from ...run.apart import far_apart
-from ..record import Case
-from .common import AGAIN, KEEP_NOTHING
+from ...run.contract import Args
+from ..record import Case, Inputs
+from .common import AGAIN, KEEP_NOTHING, View
 from .elementwise import BEYOND, BEYOND_HINT, elementwise, every_value, normal
 
 INF, NAN = float("inf"), float("nan")
-GENERAL = ("ordinary values", AGAIN, "one element", "no dimensions", "no elements", "transposed")
+GENERAL: tuple[str, ...] = ("ordinary values", AGAIN, "one element", "no dimensions", "no elements", "transposed")
 GENERAL += ("odd shape, several blocks", "every second column", "every float16 value", "every bfloat16 value")
 GENERAL += ("x of stride 0", "infinity and NaN", BEYOND)
 
@@ -19,21 +20,21 @@ GENERAL += ("x of stride 0", "infinity and NaN", BEYOND)
 def pairs() -> tuple[Case, ...]:
     """Two tensors of one shape and dtype, for a function that counts the numbers between them."""
 
-    def near(shape: tuple[int, ...], view=lambda t: t) -> Callable[[torch.Generator], tuple]:
+    def near(shape: tuple[int, ...], view: View = lambda t: t) -> Inputs:
         """float32 numbers, and others up to 999 steps away from them."""
 
-        def inputs(generator):
+        def inputs(generator: Generator) -> Args:
             x = normal(generator, shape)
             steps = torch.randint(0, 1000, shape, generator=generator, dtype=torch.int32)
             return view((x.view(torch.int32) + steps).view(torch.float32)), view(x)
 
         return inputs
 
-    def listed(*rows: tuple[float, float], dtype=torch.float32) -> Callable[[torch.Generator], tuple]:
+    def listed(*rows: tuple[float, float], dtype: torch.dtype = torch.float32) -> Inputs:
         return lambda generator: tuple(torch.tensor(rows, dtype=dtype).t().contiguous())
 
-    def all_of(dtype: torch.dtype) -> Callable[[torch.Generator], tuple]:
-        def inputs(generator):
+    def all_of(dtype: torch.dtype) -> Inputs:
+        def inputs(generator: Generator) -> Args:
             values = every_value(dtype)
             return values, values[torch.randperm(len(values), generator=generator)]
 
@@ -74,15 +75,15 @@ def scaled() -> tuple[Case, ...]:
 def rows() -> tuple[Case, ...]:
     """Matrices whose rows are to be summed."""
 
-    def shaped(*shape: int, dtype=torch.float32, view=lambda t: t) -> Callable[[torch.Generator], tuple]:
+    def shaped(*shape: int, dtype: torch.dtype = torch.float32, view: View = lambda t: t) -> Inputs:
         return lambda generator: (view(normal(generator, shape, dtype, 3.0)),)
 
-    def up_and_down(generator):
+    def up_and_down(generator: Generator) -> tuple[Tensor]:
         """float16 rows whose sums are small, and whose partial sums pass 65,504 on the way."""
         half = torch.full((3, 700), 500.0) + normal(generator, (3, 700), scale=30.0)
         return (torch.cat([half, -half[:, 1:]], 1).half(),)
 
-    def special(generator):
+    def special(generator: Generator) -> tuple[Tensor]:
         row = torch.ones(5, 40)
         row[0, 3], row[1, 3], row[1, 30], row[2, 39], row[3, 0] = INF, INF, -INF, NAN, -INF
         return (row,)

@@ -4,28 +4,242 @@ A case is a matrix of logits (M, V), labels (M,) and an ignore_index. What else 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
 
 import torch
+from torch import Generator, Tensor
 
 from ...run.apart import far_apart
+from ...run.contract import Args
 from ...run.dtypes import dtype_name
 from ..record import Case
-from .common import AGAIN, HALVES, KEEP_NOTHING
+from .common import AGAIN, HALVES, KEEP_NOTHING, View
 from .elementwise import BEYOND, BEYOND_HINT, normal
 
 # (generator, logits, labels, ignore_index or None for the default) -> the arguments of the exercise
-Arguments = Callable[[torch.Generator, torch.Tensor, torch.Tensor, int | None], tuple]
+Arguments = Callable[[Generator, Tensor, Tensor, int | None], Args]
 
 IGNORE = -100
 SCALE = 3.0  # standard deviation of ordinary logits
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
 
 
-def labelled(generator: torch.Generator, rows: int, classes: int) -> torch.Tensor:
+def labelled(generator: Generator, rows: int, classes: int) -> Tensor:
     """A label for each row, the first and the last class among them."""
     labels = torch.randint(0, classes, (rows,), generator=generator)
     labels[:1], labels[1:2] = classes - 1, 0
     return labels
+
+
+Batch = Callable[[Generator], tuple[Tensor, Tensor]]  # -> (logits, labels)
+
+
+def shaped(
+    m: int,
+    v: int,
+    dtype: torch.dtype = torch.float32,
+    view: View = lambda x: x,
+    keep: View = lambda labels: labels,
+) -> Batch:
+    """Ordinary logits, seen through ``view``, and what ``keep`` makes of their labels."""
+
+    def batch(generator: Generator) -> tuple[Tensor, Tensor]:
+        logits = view(normal(generator, (m, v), dtype, SCALE))
+        return logits, keep(labelled(generator, *logits.shape))
+
+    return batch
+
+
+def classes(v: int) -> Batch:
+    """Five rows; the logits are near -20, so that a padded 0 would be the largest."""
+    return shaped(5, v, view=lambda x: x - 20.0)
+
+
+def without(*rows: int, index: int = IGNORE) -> View:
+    """Labels of which those of ``rows`` are ignored and no other."""
+    return lambda labels: ignored(labels, *rows, index=index)
+
+
+def large_logits(generator: Generator) -> tuple[Tensor, Tensor]:
+    return normal(generator, (6, 64), scale=3000.0).clamp(-1e4, 1e4), labelled(generator, 6, 64)
+
+
+def low_logits(generator: Generator) -> tuple[Tensor, Tensor]:
+    return normal(generator, (6, 100)) - 200.0, labelled(generator, 6, 100)
+
+
+def unlikely(generator: Generator) -> tuple[Tensor, Tensor]:
+    logits = normal(generator, (5, 80))
+    labels = labelled(generator, 5, 80)
+    logits[range(5), labels] = torch.tensor([-15.0, -25.0, -40.0, -60.0, -87.0])
+    return logits, labels
+
+
+def certain(dtype: torch.dtype) -> Batch:
+    """p of the label from 0.9 to 1 - 1e-6."""
+
+    def batch(generator: Generator) -> tuple[Tensor, Tensor]:
+        logits = normal(generator, (6, 64), scale=0.5)
+        labels = labelled(generator, 6, 64)
+        logits[range(6), labels] = torch.tensor([7.0, 9.0, 11.0, 13.0, 16.0, 18.0])
+        return logits.to(dtype), labels
+
+    return batch
+
+
+def all_certainties(generator: Generator) -> tuple[Tensor, Tensor]:
+    """Two classes that matter and one that hardly does; the label's logit is 0, so that nothing is lost before the
+    loss.
+    """
+    p = torch.tensor([1e-6, 1e-3, 0.5, 0.99, 0.999, 1 - 1e-5, 1 - 1e-6], dtype=torch.float64)
+    other = (1 - p).log() - p.log()
+    logits = torch.stack([torch.zeros_like(p), other, other - 3], dim=1).float()
+    return logits, torch.zeros(7, dtype=torch.int64)
+
+
+def masked(generator: Generator) -> tuple[Tensor, Tensor]:
+    logits, labels = normal(generator, (8, 90), scale=SCALE), labelled(generator, 8, 90)
+    hidden = torch.rand(logits.shape, generator=generator) < 0.4
+    hidden[range(8), labels] = False
+    logits[hidden] = -torch.inf
+    logits[5, labels[5]] = -torch.inf  # the label cannot be: an infinite loss, and a finite gradient
+    logits[6] = -torch.inf
+    logits[6, labels[6]] = -12.0  # nothing else can be: p = 1
+    return logits, labels
+
+
+def masked_block(generator: Generator) -> tuple[Tensor, Tensor]:
+    logits = normal(generator, (2, 40_000), scale=SCALE)
+    logits[:, :32_768] = -torch.inf
+    return logits, torch.tensor([39_999, 32_768])
+
+
+def one_nan(generator: Generator) -> tuple[Tensor, Tensor]:
+    logits, labels = normal(generator, (5, 45), scale=SCALE), labelled(generator, 5, 45)
+    labels[2], logits[2, 11] = 10, torch.nan
+    return logits, labels
+
+
+def ignored_nan(generator: Generator) -> tuple[Tensor, Tensor]:
+    logits, labels = normal(generator, (5, 45)), ignored(labelled(generator, 5, 45), 1, 3)
+    logits[1], logits[3, 7] = torch.nan, torch.inf
+    return logits, labels
+
+
+class Row(NamedTuple):
+    """One case. ignore_index: of the function, or None for its default."""
+
+    name: str
+    batch: Batch
+    hint: str
+    ignore_index: int | None = None
+
+
+SURE = "p of the label is up to 1 - 1e-6."
+ROWS = (
+    Row("ordinary values", shaped(7, 128), "Begin here: 7 rows of 128 classes. Compare with the formula, row by row."),
+    Row(AGAIN, shaped(7, 128), KEEP_NOTHING),
+    Row(
+        "some rows ignored",
+        shaped(9, 50, keep=without(0, 3, 4, 8)),
+        "A row whose label is ignore_index gives 0, whatever its logits are.",
+    ),
+    Row(
+        "all rows ignored",
+        shaped(4, 33, keep=without(0, 1, 2, 3)),
+        "No row counts. Which of your terms divides by their number, or takes the largest of none?",
+    ),
+    Row(
+        "one row counts",
+        shaped(5, 20, keep=without(0, 1, 3, 4)),
+        "One row of five counts; it is neither the first nor the last.",
+    ),
+    Row(
+        "no rows",
+        shaped(0, 33),
+        "No rows go in, no rows come out. Do you ask for the largest of none, among the logits or the labels?",
+    ),
+    Row("one row", shaped(1, 515), "A batch of one row is a batch like any other."),
+    Row(
+        "ignore_index = 0",
+        shaped(8, 40, keep=without(2, 5, index=0)),
+        "Another ignore_index, and one that is a class: 0 is often the padding token.",
+        ignore_index=0,
+    ),
+    Row(
+        "large logits",
+        large_logits,
+        "e^x overflows from 88.7 on. What can be subtracted from every logit without changing the result?",
+    ),
+    Row("logits far below zero", low_logits, "All logits are near -200. Where does your running maximum start?"),
+    Row(
+        "an unlikely label",
+        unlikely,
+        "The label's probability is down to 1e-40. Its logarithm is an ordinary number, if it is not the logarithm "
+        "of p.",
+    ),
+    Row(
+        "a nearly certain label",
+        certain(torch.float32),
+        f"{SURE} What is left of p - 1 in the precision in which you hold p?",
+    ),
+    *(
+        Row(f"a nearly certain label, {name}", certain(dtype), f"{SURE} Is p ever stored as {name}, and read back?")
+        for name, dtype in ((dtype_name(half), half) for half in HALVES)
+    ),
+    Row(
+        "masked classes",
+        masked,
+        "A logit of -inf is a class that cannot be: its probability is 0, and that is no NaN.",
+    ),
+    Row(
+        "a first block of -inf",
+        masked_block,
+        "The first 32,768 of 40,000 logits are -inf. What is the largest number of a block of -inf, minus itself?",
+    ),
+    Row("1 class", classes(1), "One class: p is 1 and the loss is 0."),
+    Row("3 classes", classes(3), "Rows of 3 classes in a block of 4: what does the fourth lane add to the sum?"),
+    Row(
+        "17 classes",
+        classes(17),
+        "17 classes in a block of 32: what do the other 15 lanes add to the sum, and can they be its largest?",
+    ),
+    Row(
+        "1000 classes",
+        classes(1000),
+        "1000 classes fill no block whose size is a power of two. e^0 is 1: a padded 0 is not nothing.",
+    ),
+    Row("1025 classes", classes(1025), "One class more than 1024. Is it read, is it counted, is it written?"),
+    Row("20011 classes", classes(20_011), "20,011 classes: longer than a block of 1024, 4096 or 16384."),
+    *(Row(dtype_name(dtype), shaped(6, 384, dtype), CONVERT) for dtype in HALVES),  # before the layouts of halves
+    Row("many rows", shaped(300, 6), "300 rows. Does every one get its result?"),
+    Row("transposed", shaped(53, 37, view=lambda x: x.t()), "Neighbours in a row are not neighbours in memory here."),
+    Row(
+        "rows with gaps",
+        shaped(9, 160, torch.bfloat16, view=lambda x: x[:, 3:130]),
+        "Rows of 127 classes lie 160 apart: a padded vocabulary, seen through a slice.",
+    ),
+    Row(
+        "every second column",
+        shaped(9, 202, torch.float16, view=lambda x: x[:, ::2]),
+        "The stride of the last dimension is 2.",
+    ),
+    Row(
+        "every second label",
+        lambda generator: (normal(generator, (11, 30), scale=SCALE), labelled(generator, 22, 30)[::2]),
+        "The labels have stride 2: labels_ptr + row reads somebody else's.",
+    ),
+    Row(BEYOND, shaped(3, 70, torch.bfloat16, view=far_apart), BEYOND_HINT),
+    Row("NaN in one row", one_nan, "NaN in gives NaN out, in its own row. The other rows know nothing of it."),
+)
+NEAR_CERTAIN = Row(
+    "distinction: p from 1e-6 to 1 - 1e-6",
+    all_certainties,
+    "Near p = 1, log p and p - 1 have lost their digits in 1 + tiny. Leave the label out of the sum, and see what "
+    "log1p and expm1 are for.",
+)
+IGNORED_NAN = Row("distinction: NaN in ignored rows", ignored_nan, "A row that does not count may hold anything.")
 
 
 def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[Case, ...]:
@@ -35,155 +249,17 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
     digits, so that there is a distinction to be had.
     """
 
-    def case(name: str, batch: Callable, hint: str, **more) -> Case:
-        def inputs(generator):
-            logits, labels, *ignore = batch(generator)
-            return arguments(generator, logits, labels, ignore[0] if ignore else None)
+    def case(row: Row) -> Case:
+        return Case(row.name, lambda generator: arguments(generator, *row.batch(generator), row.ignore_index), row.hint)
 
-        return Case(name, inputs, hint, **more)
-
-    def shaped(m: int, v: int, dtype=torch.float32, view=lambda x: x, scale: float = SCALE, keep=lambda labels: labels):
-        def batch(generator):
-            logits = view(normal(generator, (m, v), dtype, scale))
-            return logits, keep(labelled(generator, *logits.shape))
-
-        return batch
-
-    cases = [
-        case(
-            "ordinary values",
-            shaped(7, 128),
-            "Begin here: 7 rows of 128 classes. Compare with the formula, row by row.",
-        ),
-        case(AGAIN, shaped(7, 128), KEEP_NOTHING),
-        case(
-            "some rows ignored",
-            shaped(9, 50, keep=lambda labels: ignored(labels, 0, 3, 4, 8)),
-            "A row whose label is ignore_index gives 0, whatever its logits are.",
-        ),
-        case(
-            "all rows ignored",
-            shaped(4, 33, keep=lambda labels: ignored(labels, *range(4))),
-            "No row counts. Which of your terms divides by their number, or takes the largest of none?",
-        ),
-        case(
-            "one row counts",
-            shaped(5, 20, keep=lambda labels: ignored(labels, 0, 1, 3, 4)),
-            "One row of five counts; it is neither the first nor the last.",
-        ),
-        case(
-            "no rows",
-            shaped(0, 33),
-            "No rows go in, no rows come out. Do you ask for the largest of none, among the logits or the labels?",
-        ),
-        case("one row", shaped(1, 515), "A batch of one row is a batch like any other."),
-        case(
-            "ignore_index = 0",
-            lambda generator: (*shaped(8, 40, keep=lambda labels: ignored(labels, 2, 5, index=0))(generator), 0),
-            "Another ignore_index, and one that is a class: 0 is often the padding token.",
-        ),
-        case(
-            "large logits",
-            lambda generator: _with_labels(generator, (normal(generator, (6, 64), scale=3000.0)).clamp(-1e4, 1e4)),
-            "e^x overflows from 88.7 on. What can be subtracted from every logit without changing the result?",
-        ),
-        case(
-            "logits far below zero",
-            lambda generator: _with_labels(generator, normal(generator, (6, 100)) - 200.0),
-            "All logits are near -200. Where does your running maximum start?",
-        ),
-        case(
-            "an unlikely label",
-            _unlikely,
-            "The label's probability is down to 1e-40. Its logarithm is an ordinary number, if it is not the "
-            "logarithm of p.",
-        ),
-        case(
-            "a nearly certain label",
-            lambda generator: _certain(generator, torch.float32),
-            "p of the label is up to 1 - 1e-6. What is left of p - 1 in the precision in which you hold p?",
-        ),
-    ]
-    cases += [
-        case(
-            f"a nearly certain label, {dtype_name(dtype)}",
-            lambda generator, dtype=dtype: _certain(generator, dtype),
-            f"p of the label is up to 1 - 1e-6. Is p ever stored as {dtype_name(dtype)}, and read back?",
-        )
-        for dtype in HALVES
-    ]
-    cases += [
-        case(
-            "masked classes",
-            _masked,
-            "A logit of -inf is a class that cannot be: its probability is 0, and that is no NaN.",
-        ),
-        case(
-            "a first block of -inf",
-            _masked_block,
-            "The first 32,768 of 40,000 logits are -inf. What is the largest number of a block of -inf, minus itself?",
-        ),
-    ]
-    cases += [
-        case(f"{v} class{'es'[: 2 * (v > 1)]}", shaped(5, v, view=lambda x: x - 20.0), hint) for v, hint in CLASSES
-    ]
-    cases += [
-        case(dtype_name(dtype), shaped(6, 384, dtype), CONVERT) for dtype in HALVES
-    ]  # before the layouts of halves
-    cases += [
-        case("many rows", shaped(300, 6), "300 rows. Does every one get its result?"),
-        case(
-            "transposed", shaped(53, 37, view=lambda x: x.t()), "Neighbours in a row are not neighbours in memory here."
-        ),
-        case(
-            "rows with gaps",
-            shaped(9, 160, torch.bfloat16, view=lambda x: x[:, 3:130]),
-            "Rows of 127 classes lie 160 apart: a padded vocabulary, seen through a slice.",
-        ),
-        case(
-            "every second column",
-            shaped(9, 202, torch.float16, view=lambda x: x[:, ::2]),
-            "The stride of the last dimension is 2.",
-        ),
-        case(
-            "every second label",
-            lambda generator: (normal(generator, (11, 30), scale=SCALE), labelled(generator, 22, 30)[::2]),
-            "The labels have stride 2: labels_ptr + row reads somebody else's.",
-        ),
-    ]
-    cases.append(case(BEYOND, shaped(3, 70, torch.bfloat16, view=far_apart), BEYOND_HINT))
-    cases.append(
-        case("NaN in one row", _one_nan, "NaN in gives NaN out, in its own row. The other rows know nothing of it.")
+    distinctions = (NEAR_CERTAIN, IGNORED_NAN) if near_certain else (IGNORED_NAN,)
+    return (
+        *(case(row) for row in ROWS),
+        *(_refused(arguments, *row) for row in OUT_OF_RANGE if checked),
+        *(replace(case(row), bonus=True) for row in distinctions),
     )
-    if checked:
-        cases += [_refused(arguments, *row) for row in OUT_OF_RANGE]
-    if near_certain:
-        cases.append(
-            case(
-                "distinction: p from 1e-6 to 1 - 1e-6",
-                _all_certainties,
-                "Near p = 1, log p and p - 1 have lost their digits in 1 + tiny. Leave the label out of the sum, and "
-                "see "
-                "what log1p and expm1 are for.",
-                bonus=True,
-            )
-        )
-    cases.append(
-        case(
-            "distinction: NaN in ignored rows", _ignored_nan, "A row that does not count may hold anything.", bonus=True
-        )
-    )
-    return tuple(cases)
 
 
-CLASSES = (
-    (1, "One class: p is 1 and the loss is 0."),
-    (3, "Rows of 3 classes in a block of 4: what does the fourth lane add to the sum?"),
-    (17, "17 classes in a block of 32: what do the other 15 lanes add to the sum, and can they be its largest?"),
-    (1000, "1000 classes fill no block whose size is a power of two. e^0 is 1: a padded 0 is not nothing."),
-    (1025, "One class more than 1024. Is it read, is it counted, is it written?"),
-    (20_011, "20,011 classes: longer than a block of 1024, 4096 or 16384."),
-)
 OUT_OF_RANGE = (
     (
         "a label of V",
@@ -201,22 +277,27 @@ def _refused(arguments: Arguments, name: str, row: int, label: int, hint: str) -
     first.
     """
 
-    def inputs(generator):
+    def inputs(generator: Generator) -> Args:
         logits, labels = normal(generator, (6, 50), scale=SCALE), labelled(generator, 6, 50)
         labels[0], labels[row], labels[4] = IGNORE, label, 61
         return arguments(generator, logits, labels, None)
 
     more = " Raise an IndexError that names the first bad row and its label."
-    about = {"raises": IndexError, "says": names(row, label), "repaired": without_bad_labels(50)}
-    return Case(name, inputs, hint + more, **about, convention="bad label")
+    return bad_label(Case(name, inputs, hint + more), row, label, classes=50)
 
 
-def without_bad_labels(classes: int) -> Callable[[tuple], tuple]:
+def bad_label(case: Case, row: int, label: int, classes: int) -> Case:
+    """The case, which has to raise an IndexError that names this row and label."""
+    pattern, repaired = names(row, label), without_bad_labels(classes)
+    return replace(case, raises=IndexError, says=pattern, repaired=repaired, convention="bad label")
+
+
+def without_bad_labels(classes: int) -> Callable[[Args], Args]:
     """For the arguments of a call, the same with each label that is no class ignored."""
 
-    def repaired(args: tuple) -> tuple:
+    def repaired(args: Args) -> Args:
         return tuple(
-            a.where((a >= 0) & (a < classes), IGNORE) if isinstance(a, torch.Tensor) and a.dtype == torch.int64 else a
+            a.where((a >= 0) & (a < classes), IGNORE) if isinstance(a, Tensor) and a.dtype == torch.int64 else a
             for a in args
         )
 
@@ -228,66 +309,8 @@ def names(row: int, label: int) -> str:
     return rf"(?s)(?=.*(?<!\d){row}\b)(?=.*(?<![\d-]){label}\b)"
 
 
-def ignored(labels: torch.Tensor, *rows: int, index: int = IGNORE) -> torch.Tensor:
+def ignored(labels: Tensor, *rows: int, index: int = IGNORE) -> Tensor:
     """The labels with those of ``rows`` ignored and no other."""
     labels = labels.where(labels != index, index + 1)
     labels[list(rows)] = index
     return labels
-
-
-def _with_labels(generator: torch.Generator, logits: torch.Tensor) -> tuple:
-    return logits, labelled(generator, *logits.shape)
-
-
-def _unlikely(generator: torch.Generator) -> tuple:
-    logits = normal(generator, (5, 80))
-    labels = labelled(generator, 5, 80)
-    logits[range(5), labels] = torch.tensor([-15.0, -25.0, -40.0, -60.0, -87.0])
-    return logits, labels
-
-
-def _certain(generator: torch.Generator, dtype: torch.dtype) -> tuple:
-    """p of the label from 0.9 to 1 - 1e-6."""
-    logits = normal(generator, (6, 64), scale=0.5)
-    labels = labelled(generator, 6, 64)
-    logits[range(6), labels] = torch.tensor([7.0, 9.0, 11.0, 13.0, 16.0, 18.0])
-    return logits.to(dtype), labels
-
-
-def _all_certainties(generator: torch.Generator) -> tuple:
-    """Two classes that matter and one that hardly does; the label's logit is 0, so that nothing is lost before the
-    loss.
-    """
-    p = torch.tensor([1e-6, 1e-3, 0.5, 0.99, 0.999, 1 - 1e-5, 1 - 1e-6], dtype=torch.float64)
-    other = (1 - p).log() - p.log()
-    logits = torch.stack([torch.zeros_like(p), other, other - 3], dim=1).float()
-    return logits, torch.zeros(7, dtype=torch.int64)
-
-
-def _masked(generator: torch.Generator) -> tuple:
-    logits, labels = normal(generator, (8, 90), scale=SCALE), labelled(generator, 8, 90)
-    hidden = torch.rand(logits.shape, generator=generator) < 0.4
-    hidden[range(8), labels] = False
-    logits[hidden] = -torch.inf
-    logits[5, labels[5]] = -torch.inf  # the label cannot be: an infinite loss, and a finite gradient
-    logits[6] = -torch.inf
-    logits[6, labels[6]] = -12.0  # nothing else can be: p = 1
-    return logits, labels
-
-
-def _masked_block(generator: torch.Generator) -> tuple:
-    logits = normal(generator, (2, 40_000), scale=SCALE)
-    logits[:, :32_768] = -torch.inf
-    return logits, torch.tensor([39_999, 32_768])
-
-
-def _one_nan(generator: torch.Generator) -> tuple:
-    logits, labels = normal(generator, (5, 45), scale=SCALE), labelled(generator, 5, 45)
-    labels[2], logits[2, 11] = 10, torch.nan
-    return logits, labels
-
-
-def _ignored_nan(generator: torch.Generator) -> tuple:
-    logits, labels = normal(generator, (5, 45)), ignored(labelled(generator, 5, 45), 1, 3)
-    logits[1], logits[3, 7] = torch.nan, torch.inf
-    return logits, labels

@@ -5,47 +5,50 @@ A case is a matrix x and an eps. What else the function takes (weight, bias, dy,
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
+from torch import Generator, Tensor
 
 from ...run.apart import far_apart
-from ...run.dtypes import dtype_name
-from ..record import Case
+from ...run.contract import Args
+from ..record import Case, Floors
+from .common import View
 from .elementwise import BEYOND, BEYOND_HINT, normal
 
 # (generator, x, eps or None for its default, dtype of the weights or None for that of x) -> the exercise's arguments
-Arguments = Callable[[torch.Generator, torch.Tensor, float | None, torch.dtype | None], tuple]
+Arguments = Callable[[Generator, Tensor, float | None, torch.dtype | None], Args]
 
 ORDINARY = 100.0  # standard deviation: so far above any eps that eps, wherever it stands, changes nothing
 HALF = 30.0  # the same for float16, where the squares of 300 are infinite: that is a case of its own
 
 
-def offset(generator: torch.Generator, rows: list[tuple[float, float]], n: int, dtype=torch.float32) -> torch.Tensor:
+def offset(generator: Generator, rows: list[tuple[float, float]], n: int, dtype: torch.dtype = torch.float32) -> Tensor:
     """One row for each (mean, standard deviation)."""
     mean, scale = torch.tensor(rows, dtype=torch.float64).unsqueeze(-1).unbind(1)
     return (mean + scale * torch.randn((len(rows), n), generator=generator, dtype=torch.float64)).to(dtype)
 
 
-def weights(generator: torch.Generator, x: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
+def weights(generator: Generator, x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
     """One weight for each column: around 1, never all alike, some of them negative."""
     return (0.7 + normal(generator, x.shape[-1:])).to(dtype or x.dtype)
 
 
-def row_mean(x: torch.Tensor) -> torch.Tensor:
+def row_mean(x: Tensor) -> Tensor:
     return x.mean(-1, keepdim=True)
 
 
-def row_max(x: torch.Tensor) -> torch.Tensor:
+def row_max(x: Tensor) -> Tensor:
     """The largest |x| of each row."""
     return x.abs().amax(-1, keepdim=True)
 
 
-def floors(*values) -> tuple:
+def floors(*values: Tensor | float) -> Floors:
     """An absolute tolerance for each output: 0 where a NaN in the input makes the expected value NaN too."""
     return tuple(torch.as_tensor(v, dtype=torch.float64).nan_to_num() for v in values)
 
 
-def row_bytes(x: torch.Tensor, *parameters: torch.Tensor, statistics: int) -> int:
+def row_bytes(x: Tensor, *parameters: Tensor, statistics: int) -> int:
     """Bytes that a row-wise forward pass moves: x read, y written, and for each row the parameters and its statistics.
 
     x is read once, which is right for a row that a block can hold; the traffic of longer rows is not graded. The
@@ -56,150 +59,172 @@ def row_bytes(x: torch.Tensor, *parameters: torch.Tensor, statistics: int) -> in
     return 2 * m * n * x.element_size() + m * (sum(p.numel() * p.element_size() for p in parameters) + 4 * statistics)
 
 
+Draw = Callable[[Generator], Tensor]
+
+
+class Row(NamedTuple):
+    """One case. eps: of the function, or None for its default. dtype: of the weights, or None for that of x."""
+
+    name: str
+    x: Draw
+    hint: str
+    eps: float | None = None
+    dtype: torch.dtype | None = None
+
+
+def shaped(
+    m: int,
+    n: int,
+    dtype: torch.dtype = torch.float32,
+    scale: float = ORDINARY,
+    view: View = lambda x: x,
+) -> Draw:
+    """Normal values, seen through ``view``."""
+    return lambda generator: view(normal(generator, (m, n), dtype, scale))
+
+
+def rows(*means_and_scales: tuple[float, float], n: int = 100) -> Draw:
+    return lambda generator: offset(generator, list(means_and_scales), n)
+
+
+def long(n: int) -> Draw:
+    """Three rows of n elements whose mean is not 0."""
+    return rows((200.0, ORDINARY), (-70.0, 90.0), (5.0, 50.0), n=n)
+
+
+def half_offset(sigma: float, dtype: torch.dtype) -> Draw:
+    """Eight rows of a half format whose means have few digits left."""
+    return lambda generator: offset(generator, [(m, sigma) for m in (200.0, -180.0, 230.0, 150.0) * 2], 65, dtype)
+
+
+def constant(generator: Generator) -> Tensor:
+    return torch.tensor([3.0, 0.0, -0.1, 700.0]).unsqueeze(-1).repeat(1, 60)
+
+
+def one_outlier(generator: Generator) -> Tensor:
+    x = normal(generator, (4, 256), scale=0.01)
+    x[0, 0], x[1, 17], x[2, 255], x[3, 100] = 1e4, -1e4, 9999.0, -8888.0
+    return x
+
+
+def one_nan(generator: Generator) -> Tensor:
+    x = normal(generator, (5, 45), scale=ORDINARY)
+    x[2, 11] = torch.nan
+    return x
+
+
+CONVERT = "Convert to float32 first, compute there, and round once at the end."
+ROUNDED = "The mean, rounded to x's dtype, is no longer the mean. Which lanes of a block of 128 hold it?"
+
+ROWS = (
+    Row(
+        "ordinary values",
+        shaped(7, 128),
+        "Begin here: 7 rows of 128 random float32 values. Compare with the formula, row by row.",
+    ),
+    # Padded rows come before the cases in which what padding lanes do would pass for something else.
+    Row(
+        "3 columns", long(3), "Rows of 3 elements in a block of 4: what does the fourth lane add to each of your sums?"
+    ),
+    Row(
+        "17 columns",
+        long(17),
+        "Rows of 17 elements in a block of 32: what do the other 15 lanes add to each of your sums?",
+    ),
+    Row(
+        "constant rows",
+        constant,
+        "All elements of a row are equal, so its variance is 0. Which of your terms is 0 / 0 there?",
+    ),
+    Row(
+        "variance far below eps",
+        rows((0.0, 1e-6), (0.0, 1e-4), (1.0, 1e-3), (0.0, 3e-3)),
+        "Here eps is larger than the variance, so it matters where in the formula eps stands.",
+    ),
+    Row("eps = 0.1", shaped(5, 100, scale=1.0), "With a large eps one sees where it stands in the formula.", eps=0.1),
+    Row(
+        "large mean",
+        rows((1000.0, 1.0), (-5000.0, 5.0), (1e4, 30.0), (300.0, 0.3)),
+        "The mean is a thousand standard deviations: two large numbers that are nearly equal leave no digits.",
+    ),
+    Row("large mean, float16", half_offset(0.25, torch.float16), ROUNDED),
+    Row("large mean, bfloat16", half_offset(2.0, torch.bfloat16), ROUNDED),
+    Row("one outlier", one_outlier, "One element is a million times the others. They still have a right value."),
+    Row("1 column", long(1), "A row of one element: its variance is 0."),
+    Row(
+        "127 columns",
+        long(127),
+        "Rows of 127 elements: one lane of the block holds nothing. Does it add to a sum?",
+    ),
+    Row(
+        "1000 columns",
+        long(1000),
+        "Rows of 1000 elements fill no block whose size is a power of two: look at the masks.",
+    ),
+    Row("1025 columns", long(1025), "One element more than 1024. Is it read, is it counted, is it written?"),
+    Row(
+        "4096 columns",
+        shaped(6, 4096),
+        "Rows as wide as a transformer's. Each can be read once and kept in registers.",
+    ),
+    Row(
+        "a row longer than a block",
+        shaped(1, 20_011),
+        "20,011 columns: a block of 1024, 4096 or 16384 is too short.",
+    ),
+    Row("float16", shaped(6, 384, torch.float16, HALF), CONVERT),
+    Row("bfloat16", shaped(6, 384, torch.bfloat16, HALF), CONVERT),
+    Row("80 rows", shaped(80, 6), "80 rows. Does every row find a program?"),
+    Row("one row", shaped(1, 515), "A matrix of one row is a matrix like any other."),
+    Row("no rows", shaped(0, 33), "No rows go in, no rows come out, and a sum over no rows is 0."),
+    Row("transposed", shaped(53, 37, view=lambda x: x.t()), "Neighbours in a row are not neighbours in memory here."),
+    Row(
+        "rows with gaps",
+        shaped(9, 160, torch.float16, HALF, view=lambda x: x[:, 3:130]),
+        "Rows of 127 elements lie 160 apart: the next row does not begin where this one ends.",
+    ),
+    Row(
+        "every second column",
+        shaped(9, 202, torch.bfloat16, HALF, view=lambda x: x[:, ::2]),
+        "The stride of the last dimension is 2. Pointer + index reads the wrong elements.",
+    ),
+    Row(BEYOND, shaped(3, 70, torch.float16, HALF, view=far_apart), BEYOND_HINT),
+    Row(
+        "float16 values of 300",
+        shaped(4, 200, torch.float16, 300.0),
+        "300² is 90,000, and the largest float16 is 65,504. In which dtype do you square?",
+    ),
+    Row(
+        "bfloat16 with float32 weights",
+        shaped(6, 96, torch.bfloat16, HALF),
+        "Weights are float32 and x is bfloat16, as in most training. Each result has the dtype of its input.",
+        dtype=torch.float32,
+    ),
+    Row("NaN in one row", one_nan, "NaN in gives NaN out, in its own row. The other rows know nothing of it."),
+)
+
+
 def rowwise(arguments: Arguments) -> tuple[Case, ...]:
     """The cases of a function that normalises the rows of a matrix. Those in which mean and variance matter are no
     trouble to one that takes neither.
     """
 
-    def case(name, x: Callable[[torch.Generator], torch.Tensor], hint, eps=None, dtype=None) -> Case:
-        return Case(name, lambda generator: arguments(generator, x(generator), eps, dtype), hint)
+    def case(row: Row) -> Case:
+        return Case(row.name, lambda generator: arguments(generator, row.x(generator), row.eps, row.dtype), row.hint)
 
-    def shaped(m: int, n: int, dtype=torch.float32, scale: float = ORDINARY, view=lambda x: x):
-        return lambda generator: view(normal(generator, (m, n), dtype, scale))
-
-    def rows(*means_and_scales: tuple[float, float], n: int = 100):
-        return lambda generator: offset(generator, list(means_and_scales), n)
-
-    def wide(lengths) -> list[Case]:
-        rows_with_means = ((200.0, ORDINARY), (-70.0, 90.0), (5.0, 50.0))
-        return [case(f"{n} column{'s'[: n > 1]}", rows(*rows_with_means, n=n), hint) for n, hint in lengths]
-
-    cases = [
-        case(
-            "ordinary values",
-            shaped(7, 128),
-            "Begin here: 7 rows of 128 random float32 values. Compare with the formula, row by row.",
-        ),
-        *wide(PADDED),  # before the cases in which what padding lanes do would pass for something else
-        case(
-            "constant rows",
-            lambda generator: torch.tensor([3.0, 0.0, -0.1, 700.0]).unsqueeze(-1).repeat(1, 60),
-            "All elements of a row are equal, so its variance is 0. Which of your terms is 0 / 0 there?",
-        ),
-        case(
-            "variance far below eps",
-            rows((0.0, 1e-6), (0.0, 1e-4), (1.0, 1e-3), (0.0, 3e-3)),
-            "Here eps is larger than the variance, so it matters where in the formula eps stands.",
-        ),
-        case(
-            "eps = 0.1", shaped(5, 100, scale=1.0), "With a large eps one sees where it stands in the formula.", eps=0.1
-        ),
-        case(
-            "large mean",
-            rows((1000.0, 1.0), (-5000.0, 5.0), (1e4, 30.0), (300.0, 0.3)),
-            "The mean is a thousand standard deviations: two large numbers that are nearly equal leave no digits.",
-        ),
-        *(
-            case(
-                f"large mean, {dtype_name(dtype)}",
-                lambda generator, dtype=dtype, sigma=sigma: offset(
-                    generator, [(m, sigma) for m in (200.0, -180.0, 230.0, 150.0) * 2], 65, dtype
-                ),
-                "The mean, rounded to x's dtype, is no longer the mean. Which lanes of a block of 128 hold it?",
-            )
-            for dtype, sigma in ((torch.float16, 0.25), (torch.bfloat16, 2.0))
-        ),
-        case("one outlier", _outlier, "One element is a million times the others. They still have a right value."),
-    ]
-    cases += wide(LENGTHS)
-    cases += [
-        case(
-            "4096 columns",
-            shaped(6, 4096),
-            "Rows as wide as a transformer's. Each can be read once and kept in registers.",
-        ),
-        case(
-            "a row longer than a block",
-            shaped(1, 20_011),
-            "20,011 columns: a block of 1024, 4096 or 16384 is too short.",
-        ),
-        case(
-            "float16",
-            shaped(6, 384, torch.float16, HALF),
-            "Convert to float32 first, compute there, and round once at the end.",
-        ),
-        case(
-            "bfloat16",
-            shaped(6, 384, torch.bfloat16, HALF),
-            "Convert to float32 first, compute there, and round once at the end.",
-        ),
-        case("80 rows", shaped(80, 6), "80 rows. Does every row find a program?"),
-        case("one row", shaped(1, 515), "A matrix of one row is a matrix like any other."),
-        case("no rows", shaped(0, 33), "No rows go in, no rows come out, and a sum over no rows is 0."),
-        case(
-            "transposed", shaped(53, 37, view=lambda x: x.t()), "Neighbours in a row are not neighbours in memory here."
-        ),
-        case(
-            "rows with gaps",
-            shaped(9, 160, torch.float16, HALF, view=lambda x: x[:, 3:130]),
-            "Rows of 127 elements lie 160 apart: the next row does not begin where this one ends.",
-        ),
-        case(
-            "every second column",
-            shaped(9, 202, torch.bfloat16, HALF, view=lambda x: x[:, ::2]),
-            "The stride of the last dimension is 2. Pointer + index reads the wrong elements.",
-        ),
-        case(BEYOND, shaped(3, 70, torch.float16, HALF, view=far_apart), BEYOND_HINT),
-        case(
-            "float16 values of 300",
-            shaped(4, 200, torch.float16, 300.0),
-            "300² is 90,000, and the largest float16 is 65,504. In which dtype do you square?",
-        ),
-        case(
-            "bfloat16 with float32 weights",
-            shaped(6, 96, torch.bfloat16, HALF),
-            "Weights are float32 and x is bfloat16, as in most training. Each result has the dtype of its input.",
-            dtype=torch.float32,
-        ),
-        case("NaN in one row", _one_nan, "NaN in gives NaN out, in its own row. The other rows know nothing of it."),
-    ]
-    return tuple(cases)
-
-
-PADDED = (
-    (3, "Rows of 3 elements in a block of 4: what does the fourth lane add to each of your sums?"),
-    (17, "Rows of 17 elements in a block of 32: what do the other 15 lanes add to each of your sums?"),
-)
-LENGTHS = (
-    (1, "A row of one element: its variance is 0."),
-    (127, "Rows of 127 elements: one lane of the block holds nothing. Does it add to a sum?"),
-    (1000, "Rows of 1000 elements fill no block whose size is a power of two: look at the masks."),
-    (1025, "One element more than 1024. Is it read, is it counted, is it written?"),
-)
+    return tuple(case(row) for row in ROWS)
 
 
 def backward(arguments: Arguments) -> tuple[Case, ...]:
     """More cases for a gradient (dy, ...): it also sums over rows, and dy is what another layer handed back."""
 
-    def many_rows(generator):
+    def many_rows(generator: Generator) -> Args:
         return arguments(generator, normal(generator, (301, 6), scale=ORDINARY), None, None)
 
-    def expanded(generator):
+    def expanded(generator: Generator) -> Args:
         _, *rest = arguments(generator, normal(generator, (29, 67), scale=3.0), None, None)
         return torch.tensor(-0.7).expand(29, 67), *rest
 
     many_hint = "301 rows: with several to a program, the last has fewer. And do the second sums reach every partial?"
     expanded_hint = "What .sum() hands back: one number for the whole shape. dy.stride() is (0, 0)."
     return Case("301 rows", many_rows, many_hint), Case("dy of stride 0", expanded, expanded_hint)
-
-
-def _outlier(generator: torch.Generator) -> torch.Tensor:
-    x = normal(generator, (4, 256), scale=0.01)
-    x[0, 0], x[1, 17], x[2, 255], x[3, 100] = 1e4, -1e4, 9999.0, -8888.0
-    return x
-
-
-def _one_nan(generator: torch.Generator) -> torch.Tensor:
-    x = normal(generator, (5, 45), scale=ORDINARY)
-    x[2, 11] = torch.nan
-    return x

@@ -88,7 +88,7 @@ def _one(call: dict, function, contract: Contract, backend: str, inputs: mmap.mm
         runner = kind(recorder or function, contract, backend, copy=lambda tensor: tensor)  # they are its own
         outcome = runner.once(args, shuffle=call["shuffle"], fill=call["fill"])
         said = _said(outcome)
-        if outcome.outputs is not None and call["room"]:
+        if outcome.outputs and call["room"]:
             said["outputs"] = _deliver(outcome.outputs, outputs, *call["room"])
     except BaseException as error:  # SystemExit, KeyboardInterrupt, and what a tensor of a strange kind does to a copy
         said = _said(Outcome(trouble=_trouble(error)))

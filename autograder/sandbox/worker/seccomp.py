@@ -1,10 +1,10 @@
-"""The system calls a child may not make, as a filter in the kernel. A refused call fails with EPERM; nothing is killed
-by it.
+"""The system calls a child may not make, as a seccomp filter. A refused call fails with EPERM and kills nothing.
 
-A list of refusals, not of permissions: PyTorch, numpy and the C library need calls that differ from release to
-release, and what is refused here are whole families: network, processes and threads, signals, other processes' memory,
-changes of files' metadata, notices of what happens to files. `stat` and its kin stay: every import needs them, and on
-many systems the C library's `fstat` is one of them.
+Among the calls that `syscalls` has reviewed this is a deny-list: PyTorch, numpy and the C library need calls that
+differ from release to release, so whole families are refused: network, processes and threads, signals, other processes'
+memory, changes of file metadata, file notifications. `stat` and its variants stay: every import needs them, and on many
+systems the C library's `fstat` is one of them. A call that nobody has reviewed, because a later kernel added it, fails
+with ENOSYS, as it does on a kernel without it: programs that know it fall back on an older one.
 """
 
 import ctypes
@@ -50,6 +50,13 @@ def filter_program(programs: bool = False) -> bytes:
     steps.append(_step(_LOAD, _NUMBER))
     if platform.machine() == "x86_64":
         steps += [_jump(_AT_LEAST, _X32, 0, 1), _step(_RETURN, _KILL)]
+    unknown = _step(_RETURN, _ERRNO | errno.ENOSYS)
+    steps += [_jump(_AT_LEAST, syscalls.NEWEST + 1, 0, 1), unknown]
+    steps += [
+        _jump(_AT_LEAST, syscalls.of(syscalls.LAST_OLD) + 1, 0, 2),
+        _jump(_AT_LEAST, syscalls.COMMON, 1, 0),
+        unknown,
+    ]
     for name, pair in syscalls.NUMBERS.items():
         number = syscalls.of(pair)
         if number is not None and not (programs and name in _STARTING):

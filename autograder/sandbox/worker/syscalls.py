@@ -47,11 +47,20 @@ NUMBERS = {
     "sched_setattr": (314, 274),
     "migrate_pages": (256, 238),
     "move_pages": (279, 239),
-    # what outlives a process: System V and POSIX queues
+    # System V memory, queues and semaphores, POSIX queues: they outlive a process, and others' have small numbers
     "shmget": (29, 194),
+    "shmctl": (31, 195),
+    "shmat": (30, 196),
     "msgget": (68, 186),
+    "msgctl": (71, 187),
+    "msgrcv": (70, 188),
+    "msgsnd": (69, 189),
     "semget": (64, 190),
+    "semctl": (66, 191),
+    "semtimedop": (220, 192),
+    "semop": (65, 193),
     "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
     # memory that is mapped nowhere, so that no limit on a process counts it
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
@@ -135,6 +144,13 @@ NUMBERS = {
     "adjtimex": (159, 171),
     "clock_adjtime": (305, 266),
 }
+
+# Every call that exists was reviewed up to these numbers; what lies between LAST_OLD and COMMON, or above NEWEST, is
+# unknown. A new kernel's calls are looked up in its table, refused above or not, and NEWEST raised. From COMMON on all
+# architectures number alike.
+LAST_OLD = (334, 294)  # rseq; kexec_file_load
+COMMON = 424  # pidfd_send_signal
+NEWEST = 469  # file_setattr, Linux 6.17
 
 # Allowed, but not with every argument; see `seccomp`.
 PRLIMIT = (302, 261)

@@ -1,0 +1,142 @@
+"""The process in which `graded-kernels sanitize` runs a program: ``python -m ...sanitize.child '{"events": 3, ...}'``.
+
+What is found goes through the pipe ``events``, a line of JSON each; the program has standard input and output.
+"""
+
+import json
+import linecache
+import os
+import sys
+import traceback
+import types
+from pathlib import Path
+
+from ..run import interpret
+
+HERE = str(Path(__file__).parents[1])
+
+
+class Unusable(Exception):
+    """There is no program to run; the message names the cure."""
+
+
+class Events:
+    """The way to the parent. A line is written at once: the program may end at any moment, and may fork."""
+
+    def __init__(self, descriptor: int):
+        os.set_inheritable(descriptor, False)
+        self.descriptor = descriptor
+
+    def tell(self, event: dict) -> None:
+        line = json.dumps(event).encode() + b"\n"
+        try:
+            while line:
+                line = line[os.write(self.descriptor, line) :]
+        except BrokenPipeError:
+            pass  # nobody listens any more; the program goes on
+
+
+def main() -> int:
+    told = json.loads(sys.argv[1])
+    events = Events(told["events"])
+    status, end = 0, {"how": "returned"}
+    try:
+        status = run(told, events)
+    except Unusable as error:
+        end = {"how": "unusable", "said": str(error)}
+    except KeyboardInterrupt:
+        end = {"how": "interrupted"}
+    except SystemExit as error:
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+        if error.code is not None and not isinstance(error.code, int):
+            print(error.code, file=sys.stderr)
+    except BaseException as error:
+        end = {"how": "stopped" if _by_finding(error) else "raised", "said": f"{type(error).__name__}: {error}"}
+        if end["how"] == "raised":
+            show(error)
+    if status:
+        end = {"how": "exited", "status": status}
+    events.tell({"end": end})
+    return 0
+
+
+def run(told: dict, events: Events) -> int:
+    """Run the program under the sanitizer. Raises what it raises, and Unusable."""
+    interpret.choose()
+    try:
+        import torch  # noqa: F401
+        import triton  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise Unusable(f"there is no module {error.name} in this environment; `pip install {error.name}`") from None
+    from .watch import watched
+
+    program = module(told["program"]) if told["module"] else script(Path(told["program"]))
+    sys.argv = [told["program"], *told["arguments"]]
+    with watched(events.tell, shim=told["shim"]) as watch:
+        if watch.shim:
+            events.tell({"shim": watch.shim})
+        program()
+    return 0
+
+
+def script(path: Path):
+    """What runs a file as Python does. Raises Unusable where it is no Python."""
+    try:
+        text = path.read_bytes()
+        code = compile(text, str(path), "exec")
+    except (SyntaxError, ValueError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        raise Unusable(f"{path} is no Python{line}: {error.args[0]}. Name a script, or a module with -m.") from None
+    except OSError as error:
+        raise Unusable(f"{path} cannot be read: {error.strerror}") from None
+    linecache.checkcache(str(path))
+
+    def program() -> None:
+        main = types.ModuleType("__main__")
+        main.__file__, main.__builtins__ = str(path), __builtins__
+        sys.modules["__main__"] = main
+        sys.path.insert(0, str(path.resolve().parent))
+        exec(code, vars(main))
+
+    return program
+
+
+def module(name: str):
+    import importlib.util
+    import runpy
+
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = importlib.util.find_spec(name)
+        if found and found.submodule_search_locations is not None:
+            found = importlib.util.find_spec(f"{name}.__main__")
+    except (ImportError, ValueError):
+        found = None
+    if found is None:
+        raise Unusable(
+            f"there is no module {name} to run. Install its package, or start from the folder that holds it; a "
+            "package needs a `__main__.py`."
+        )
+    return lambda: runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def _by_finding(error: BaseException) -> bool:
+    from ..emulator import EmulatorError
+
+    while error is not None:
+        if isinstance(error, EmulatorError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def show(error: BaseException) -> None:
+    """The program's own traceback, without the frames of what runs it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith((HERE, "<frozen runpy")):
+        trace = trace.tb_next
+    traceback.print_exception(type(error), error, trace)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

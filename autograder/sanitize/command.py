@@ -1,0 +1,166 @@
+"""``graded-kernels sanitize``: starts the program in a process of its own, listens, and reports. Imports no PyTorch."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from ..report.progress import Terminal
+from . import report, sarif
+
+CLEAN, FINDINGS, UNABLE, FAILED = 0, 1, 2, 3
+_MODULE = __name__.rpartition(".")[0] + ".child"
+_PATIENCE = 1.0  # seconds that a program has to stop by itself before Ctrl-C is passed on to it
+
+
+class Listener:
+    """What the program's process has told so far."""
+
+    def __init__(self):
+        self.findings: dict[tuple, dict] = {}
+        self.launches, self.kernels, self.kernel = 0, {}, ""
+        self.shim, self.end = "", None
+        self.interrupted = False
+
+    def hear(self, event: dict) -> None:
+        if "finding" in event:
+            finding = event["finding"]
+            key = tuple(finding.pop("key"))
+            self.findings.setdefault(key, finding | {"times": 0})["times"] += 1
+        elif "again" in event:
+            self.findings[tuple(event["again"])]["times"] += 1
+        elif "launch" in event:
+            self.launches, self.kernel = self.launches + 1, event["launch"]["kernel"]
+            self.kernels[self.kernel] = self.kernels.get(self.kernel, 0) + 1
+        elif "shim" in event:
+            self.shim = event["shim"]
+        elif "end" in event:
+            self.end = event["end"]
+
+
+def sanitize(program: str, arguments: list[str], *, module: bool, shim: bool, as_json: bool) -> report.Run:
+    """Run a program under the emulator, and what it found. With ``as_json`` its output goes to stderr."""
+    if not module and not Path(program).is_file():
+        return report.Run(program, unusable=f"there is no file {program}. Name a script, or a module with -m.")
+    listener, (read, write) = Listener(), os.pipe()
+    told = {"events": write, "program": program, "module": module, "arguments": arguments, "shim": shim}
+    environment = os.environ | {"TRITON_INTERPRET": "1", "TORCHDYNAMO_DISABLE": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", _MODULE, json.dumps(told)],
+        pass_fds=[write],
+        env=environment,
+        stdout=sys.stderr if as_json else None,
+    ) as process:
+        os.close(write)
+        with interruptible(process, listener):
+            _listen(read, listener)
+            code = process.wait()
+    return _run(program, listener, code)
+
+
+def _listen(read: int, listener: Listener) -> None:
+    shown = Progress(listener)
+    with open(read, "rb") as lines, shown:
+        for line in lines:
+            listener.hear(json.loads(line))
+            shown.update()
+
+
+@contextlib.contextmanager
+def interruptible(process: subprocess.Popen, listener: Listener):
+    """Ctrl-C stops the program and not this process, which has yet to report; a second one ends the program at once."""
+
+    def remind() -> None:  # a terminal interrupts both processes, `kill` this one alone
+        if listener.end is None and process.poll() is None:
+            process.send_signal(signal.SIGINT)
+
+    def interrupted(number, frame) -> None:
+        if listener.interrupted:
+            process.kill()
+        else:
+            listener.interrupted = True
+            timer = threading.Timer(_PATIENCE, remind)
+            timer.daemon = True
+            timer.start()
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _run(program: str, heard: Listener, code: int) -> report.Run:
+    end = heard.end or {"how": "died" if code else "returned", "status": code}
+    run = report.Run(program, shim=heard.shim, launches=heard.launches, kernels=heard.kernels)
+    run.findings = [finding for finding in heard.findings.values() if finding["level"] == "fault"]
+    run.unable = [finding for finding in heard.findings.values() if finding["level"] == "unable"]
+    run.hints = [finding for finding in heard.findings.values() if finding["level"] == "hint"]
+    run.interrupted = heard.interrupted or end["how"] == "interrupted"
+    if end["how"] == "unusable":
+        run.unusable = end["said"]
+    elif end["how"] == "raised":
+        run.failed = f"it raised {end['said']}"
+    elif end["how"] == "exited":
+        run.failed = f"it exited with status {end['status']}"
+    elif end["how"] == "died":
+        run.failed = f"its process was ended by signal {-code}" if code < 0 else f"its process ended with status {code}"
+    return run
+
+
+def status(run: report.Run) -> int:
+    """Findings outrank what could not be judged, that the program's own failure."""
+    if run.findings:
+        return FINDINGS
+    if run.interrupted:
+        return 130
+    if run.unusable or run.unable:
+        return UNABLE
+    if run.failed:
+        return FAILED
+    return CLEAN if run.launches else UNABLE
+
+
+class Progress(contextlib.AbstractContextManager):
+    """One line on a terminal, renewed as launches begin."""
+
+    EVERY = 0.5
+
+    def __init__(self, listener: Listener):
+        self.listener = listener
+        self.line = Terminal(sys.stderr) if sys.stderr.isatty() else None
+        self.begun = self.shown = time.monotonic()
+
+    def update(self) -> None:
+        now = time.monotonic()
+        if self.line and now - self.shown >= self.EVERY:
+            heard, self.shown = self.listener, now
+            faults = sum(finding["level"] == "fault" for finding in heard.findings.values())
+            self.line.show(
+                f"{now - self.begun:.0f} s, {heard.launches} launches, {faults} findings, now `{heard.kernel}`"
+            )
+
+    def __exit__(self, *error) -> None:
+        if self.line:
+            self.line.clear()
+
+
+def main(options) -> int:
+    run = sanitize(
+        options.program, options.arguments, module=options.module, shim=options.cuda_shim, as_json=options.json
+    )
+    if "portable" not in options.only:
+        run.set_aside_portability()
+    code = status(run)
+    if options.sarif:
+        Path(options.sarif).write_text(json.dumps(sarif.log(run, options.hints), indent=2), encoding="utf-8")
+    if options.json:
+        print(json.dumps(report.data(run, code), indent=2), flush=True)
+    else:
+        print(report.text(run, code, options.hints, report.wants_color(sys.stdout)), flush=True)
+    return code

@@ -1,0 +1,131 @@
+"""What a program says of devices when it calls PyTorch: ``device="cuda"``, ``.cuda()``, ``x.is_cuda``."""
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._device import _device_constructors
+
+from .places import GPU, Move, is_cuda, on_gpu, place, tensors
+
+CPU = torch.device("cpu")
+
+
+class Calls(TorchFunctionMode):
+    """Carries out on the CPU what is asked of a GPU, and remembers which tensors are believed to be there.
+
+    default: whether tensors are made on the GPU where a call names no device.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.default = False
+        self._makers = _device_constructors()
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs, name = dict(kwargs or {}), getattr(func, "__name__", "")
+        if name == "__get__":
+            return _property(func, args)
+        if name in _METHODS and args and isinstance(args[0], torch.Tensor):
+            return _METHODS[name](func, *args, **kwargs)
+        wanted = _wanted(kwargs)
+        if wanted is None and func in self._makers and self.default:
+            wanted = True
+        if wanted is None:
+            return func(*args, **kwargs)
+        kwargs["device"] = CPU
+        if name in ("as_tensor", "asarray") and isinstance(args[0], torch.Tensor):
+            return _to(
+                torch.Tensor.to, args[0], GPU if wanted else CPU, *([kwargs["dtype"]] if "dtype" in kwargs else [])
+            )
+        given = {tensor.untyped_storage().data_ptr() for tensor in tensors(args) if tensor.layout == torch.strided}
+        result = func(*args, **kwargs)
+        for tensor in tensors(result):
+            if tensor.layout == torch.strided and tensor.untyped_storage().data_ptr() not in given - {0}:
+                place(tensor, wanted)
+        return result
+
+
+def _wanted(kwargs: dict) -> bool | None:
+    """Whether the call names the GPU (True) or another device (False), or none (None)."""
+    device = kwargs.get("device")
+    if device is None:
+        return None
+    if isinstance(device, int) and not isinstance(device, bool):
+        return is_cuda(f"cuda:{device}")
+    if str(device).startswith("meta"):
+        return None
+    return is_cuda(device)
+
+
+def _property(func, args: tuple):
+    name, tensor = getattr(func.__self__, "__name__", ""), args[0]
+    if name in ("device", "is_cuda", "is_cpu") and isinstance(tensor, torch.Tensor) and on_gpu(tensor):
+        return {"device": GPU, "is_cuda": True, "is_cpu": False}[name]
+    result = func(*args)
+    if name == "grad" and result is not None and on_gpu(tensor):
+        place(result, True)
+    return result
+
+
+def _move(tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
+    return tensor if on_gpu(tensor) == gpu or tensor.is_meta else Move.apply(tensor, gpu)
+
+
+def _to(func, tensor: torch.Tensor, *args, **kwargs):
+    args, kwargs, gpu = list(args), dict(kwargs), None
+    if args and isinstance(args[0], torch.Tensor):
+        gpu = on_gpu(args[0])
+    elif args and isinstance(args[0], str | torch.device | int) and not isinstance(args[0], bool):
+        device = f"cuda:{args[0]}" if isinstance(args[0], int) else args[0]
+        if not str(device).startswith("meta"):
+            gpu, args[0] = is_cuda(device), CPU
+    elif kwargs.get("device") is not None and not str(kwargs["device"]).startswith("meta"):
+        gpu, kwargs["device"] = _wanted(kwargs), CPU
+    moved = tensor if gpu is None else _move(tensor, gpu)
+    copy = kwargs.pop("copy", False) if moved is not tensor else None
+    if copy is None:
+        return func(tensor, *args, **kwargs)
+    return func(moved, *args, **kwargs)
+
+
+def _cuda(func, tensor: torch.Tensor, device=None, non_blocking=False, memory_format=None):
+    is_cuda(f"cuda:{device}" if isinstance(device, int) else device)
+    return _move(tensor, True)
+
+
+def _cpu(func, tensor: torch.Tensor, memory_format=None):
+    return _move(tensor, False)
+
+
+def _on_host(func, tensor: torch.Tensor, *args, **kwargs):
+    if on_gpu(tensor):
+        said = "can't convert cuda:0 device type tensor to numpy."
+        raise TypeError(f"{said} Use Tensor.cpu() to copy the tensor to host memory first.")
+    return func(tensor, *args, **kwargs)
+
+
+def _type(func, tensor: torch.Tensor, dtype=None, *args, **kwargs):
+    if dtype is None:
+        name = func(tensor)
+        return name.replace("torch.", "torch.cuda.", 1) if on_gpu(tensor) else name
+    if isinstance(dtype, str) and dtype.startswith("torch.cuda."):
+        return func(_move(tensor, True), dtype.replace("torch.cuda.", "torch."), *args, **kwargs)
+    return func(tensor, dtype, *args, **kwargs)
+
+
+def _pinned(func, tensor: torch.Tensor, *args, **kwargs):
+    tensor.untyped_storage()._pinned = True
+    return tensor
+
+
+_METHODS = {
+    "to": _to,
+    "cuda": _cuda,
+    "cpu": _cpu,
+    "numpy": _on_host,
+    "__array__": _on_host,
+    "type": _type,
+    "pin_memory": _pinned,
+    "is_pinned": lambda func, tensor, *args, **kwargs: getattr(tensor.untyped_storage(), "_pinned", False),
+    "get_device": lambda func, tensor: 0 if on_gpu(tensor) else -1,
+    "record_stream": lambda func, tensor, stream: None,
+}

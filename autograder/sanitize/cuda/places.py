@@ -1,0 +1,78 @@
+"""Which tensors a program believes to be on the GPU: a mark on the storage, handed on from inputs to results."""
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ...run.dynamo import lazily
+
+GPU = torch.device("cuda", 0)
+
+
+def on_gpu(tensor: torch.Tensor) -> bool:
+    """Only where no `TorchFunctionMode` is in the way: it would be asked about the storage."""
+    return has_storage(tensor) and getattr(tensor.untyped_storage(), "_on_gpu", False)
+
+
+def place(tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
+    if has_storage(tensor):
+        tensor.untyped_storage()._on_gpu = gpu
+    return tensor
+
+
+def has_storage(tensor: torch.Tensor) -> bool:
+    return tensor.layout == torch.strided and not tensor.is_nested and tensor.device.type == "cpu"
+
+
+def reachable(tensor: torch.Tensor) -> bool:
+    """Whether a kernel may be given this tensor: it is on the GPU, or pinned, or has no memory."""
+    return not tensor.numel() or on_gpu(tensor) or getattr(tensor.untyped_storage(), "_pinned", False)
+
+
+def is_cuda(device) -> bool:
+    """Whether this names a GPU: ``"cuda"``, ``"cuda:0"``, or a `torch.device`. Raises RuntimeError for a second GPU."""
+    if not isinstance(device, str | torch.device) or not str(device).startswith("cuda"):
+        return False
+    if torch.device(device).index not in (None, 0):
+        raise RuntimeError(f"CUDA error: invalid device ordinal: {device}; the CUDA made believe has one GPU, cuda:0")
+    return True
+
+
+def tensors(value):
+    """The tensors in nested lists, tuples and dictionaries."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        yield from tensors(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from tensors(part)
+
+
+class Move(torch.autograd.Function):
+    """A copy on the other device; its gradient goes back to where the tensor was."""
+
+    @staticmethod
+    def forward(ctx, tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
+        ctx.gpu = gpu
+        return place(tensor.clone(), gpu)
+
+    @staticmethod
+    def backward(ctx, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        with torch._C.DisableTorchFunction():
+            return place(gradient.clone(), not ctx.gpu), None
+
+
+@lazily
+class Places(TorchDispatchMode):
+    """What is computed from a tensor on the GPU is on the GPU, also in the backward pass."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        with torch._C.DisableTorchFunction():
+            result = func(*args, **(kwargs or {}))
+            given = [tensor for tensor in tensors([args, kwargs]) if has_storage(tensor)]
+            if any(on_gpu(tensor) for tensor in given):
+                known = {tensor.untyped_storage().data_ptr() for tensor in given}
+                for tensor in tensors(result):
+                    if has_storage(tensor) and tensor.untyped_storage().data_ptr() not in known - {0}:
+                        place(tensor, True)
+            return result

@@ -1,0 +1,136 @@
+"""`torch.cuda` for one GPU that is not there: properties, streams, events, memory, random numbers."""
+
+import contextlib
+from types import SimpleNamespace
+
+import torch
+
+from .places import GPU, is_cuda
+
+NAME = "an NVIDIA A100-SXM4-80GB"
+MEMORY = 80 << 30
+PROPERTIES = SimpleNamespace(
+    name="NVIDIA A100-SXM4-80GB",
+    major=8,
+    minor=0,
+    total_memory=MEMORY,
+    multi_processor_count=108,
+    warp_size=32,
+    max_threads_per_block=1024,
+    max_threads_per_multi_processor=2048,
+    regs_per_multiprocessor=65536,
+    shared_memory_per_block=49152,
+    shared_memory_per_block_optin=166912,
+    shared_memory_per_multiprocessor=167936,
+    L2_cache_size=40 << 20,
+    is_integrated=False,
+    is_multi_gpu_board=False,
+)
+
+
+class Stream:
+    """Everything has happened when a call returns: there is nothing to wait for."""
+
+    def __init__(self, device=None, priority: int = 0, **_):
+        self.device, self.priority, self.cuda_stream, self.stream_id, self.device_index = GPU, priority, 0, 0, 0
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *error) -> None:
+        pass
+
+    def query(self) -> bool:
+        return True
+
+    def synchronize(self) -> None:
+        pass
+
+    def wait_event(self, event) -> None:
+        pass
+
+    def wait_stream(self, stream) -> None:
+        pass
+
+    def record_event(self, event=None) -> "Event":
+        return event or Event()
+
+
+class Event:
+    """An event that has come to pass. Times mean nothing here: any two are a millisecond apart."""
+
+    def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
+        self.device = GPU
+
+    def record(self, stream=None) -> None:
+        pass
+
+    def wait(self, stream=None) -> None:
+        pass
+
+    def query(self) -> bool:
+        return True
+
+    def synchronize(self) -> None:
+        pass
+
+    def elapsed_time(self, end: "Event") -> float:
+        return 1.0
+
+
+class Device(contextlib.AbstractContextManager):
+    """`torch.cuda.device` and `device_of`. Raises RuntimeError for a second GPU."""
+
+    def __init__(self, device=None):
+        is_cuda(f"cuda:{device}" if isinstance(device, int) and device >= 0 else device)
+        self.idx, self.prev_idx = 0, 0
+
+    def __exit__(self, *error) -> None:
+        pass
+
+
+class Generator(torch.Generator):
+    """A generator on the CPU that says it is where it was asked to be."""
+
+    def __new__(cls, device="cpu"):
+        self = super().__new__(cls, "cpu" if is_cuda(device) else device)
+        self.gpu = is_cuda(device)
+        return self
+
+    @property
+    def device(self) -> torch.device:
+        return GPU if self.gpu else torch.device("cpu")
+
+
+def set_device(device) -> None:
+    Device(device)
+
+
+def nothing(*args, **kwargs) -> None:
+    pass
+
+
+def answers() -> dict:
+    """What each name of `torch.cuda` is replaced with."""
+    stream = Stream()
+    zero = lambda *args, **kwargs: 0  # noqa: E731
+    same = {
+        **{name: True for name in ("is_available", "is_initialized", "is_bf16_supported", "is_tf32_supported")},
+        **{name: 0 for name in ("current_device", "memory_allocated", "max_memory_allocated", "memory_reserved")},
+        **{"max_memory_reserved": 0, "device_count": 1, "mem_get_info": (MEMORY, MEMORY)},
+        **{"get_device_name": PROPERTIES.name, "get_device_capability": (8, 0), "get_device_properties": PROPERTIES},
+        **{"current_stream": stream, "default_stream": stream, "get_arch_list": ["sm_80"]},
+        **{"is_current_stream_capturing": False, "_is_in_bad_fork": False, "memory_stats": {}, "utilization": 0},
+    }
+    made = {name: lambda *args, _value=value, **kwargs: _value for name, value in same.items()}
+    idle = (
+        "init _lazy_init synchronize empty_cache ipc_collect reset_peak_memory_stats reset_max_memory_allocated "
+        "set_stream manual_seed manual_seed_all reset_accumulated_memory_stats set_per_process_memory_fraction"
+    )
+    made |= {name: nothing for name in idle.split()}
+    made |= {"Stream": Stream, "Event": Event, "ExternalStream": Stream, "device": Device, "device_of": Device}
+    made |= {"set_device": set_device, "stream": lambda stream: stream or contextlib.nullcontext()}
+    made |= {"manual_seed": torch.manual_seed, "manual_seed_all": torch.manual_seed, "seed": torch.seed}
+    made |= {"get_rng_state": lambda device=None: torch.get_rng_state(), "initial_seed": torch.initial_seed}
+    made |= {"set_rng_state": lambda state, device=None: torch.set_rng_state(state), "seed_all": torch.seed}
+    return made | {"max_memory_cached": zero, "memory_cached": zero}

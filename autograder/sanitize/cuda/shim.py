@@ -1,0 +1,105 @@
+"""The stand-in put in place for the length of a ``with`` block, and taken away again."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import torch
+import triton
+import triton.testing
+from torch.autograd.function import BackwardCFunction
+from triton.runtime.interpreter import InterpretedFunction
+from triton.runtime.jit import JITFunction
+
+from . import runtime
+from .calls import Calls
+from .driver import Compiled, Driver, once
+from .places import Places, is_cuda
+
+
+@contextlib.contextmanager
+def shimmed(refuse: Callable[[str], None]) -> Iterator[str]:
+    """Makes a program believe that there is a GPU; yields its name. refuse: raises, for what cannot be made believe."""
+    calls = Calls()
+    with contextlib.ExitStack() as stack:
+        for owner, name, value in [*_torch(calls, refuse), *_triton(refuse)]:
+            stack.enter_context(_replaced(owner, name, value))
+        stack.enter_context(Places())
+        stack.enter_context(calls)
+        yield runtime.NAME
+
+
+@contextlib.contextmanager
+def _replaced(owner, name: str, value) -> Iterator[None]:
+    had, old = name in vars(owner), getattr(owner, name, None)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        if had:
+            setattr(owner, name, old)
+        else:
+            delattr(owner, name)
+
+
+def _torch(calls: Calls, refuse: Callable) -> list[tuple]:
+    found = [(torch.cuda, name, value) for name, value in runtime.answers().items()]
+    for name in ("CUDAGraph", "graph", "make_graphed_callables"):
+        found.append((torch.cuda, name, lambda *a, **k: refuse("CUDA graphs need a GPU; call the function itself.")))
+    for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
+        found.append((torch.cuda.nvtx, name, runtime.nothing))
+    found.append((torch.cuda.nvtx, "range", lambda *args, **kwargs: contextlib.nullcontext()))
+    found.append((torch, "Generator", runtime.Generator))
+    found.append((torch, "set_default_device", lambda device: setattr(calls, "default", is_cuda(device))))
+    found.append((BackwardCFunction, "apply", _with_calls(calls, BackwardCFunction.apply)))
+    return found + _autocast()
+
+
+def _with_calls(calls: Calls, apply: Callable) -> Callable:
+    """A custom backward asks about devices like any other code; PyTorch calls it where no mode is active."""
+
+    def applied(self, *args):
+        if torch._C._len_torch_function_stack():
+            return apply(self, *args)
+        with calls:
+            return apply(self, *args)
+
+    return applied
+
+
+def _autocast() -> list[tuple]:
+    """Autocast on the GPU becomes the CPU's, with the GPU's dtype: float16 unless another is named."""
+    init, enabled, dtype = torch.autocast.__init__, torch.is_autocast_enabled, torch.get_autocast_dtype
+    cpu = lambda device: "cpu" if device == "cuda" else device  # noqa: E731
+
+    def chosen(device_type: str) -> torch.dtype:
+        return torch.float16 if device_type == "cuda" and not enabled("cpu") else dtype(cpu(device_type))
+
+    def begin(self, device_type, dtype=None, enabled=True, cache_enabled=None):
+        init(self, cpu(device_type), dtype or chosen(device_type), enabled, cache_enabled)
+
+    return [
+        (torch.autocast, "__init__", begin),
+        (torch, "is_autocast_enabled", lambda device_type="cuda": enabled(cpu(device_type))),
+        (torch, "get_autocast_dtype", chosen),
+        (torch, "get_autocast_gpu_dtype", lambda: chosen("cuda")),
+    ]
+
+
+def _triton(refuse: Callable) -> list[tuple]:
+    run = InterpretedFunction.run
+
+    def launched(kernel, *args, grid, warmup, **options):
+        if warmup:
+            return Compiled(kernel, options)
+        return run(kernel, *args, grid=grid, warmup=False, **options)
+
+    def compiled(kernel, *args, **options):
+        refuse(f"`{kernel.fn.__name__}` is compiled for a GPU, not interpreted (a Gluon kernel is): leave it to a GPU.")
+
+    return [
+        (triton.runtime.driver, "_active", Driver()),
+        (triton.testing, "do_bench", once),
+        (triton.testing, "do_bench_cudagraph", once),
+        (InterpretedFunction, "run", launched),
+        (JITFunction, "run", compiled),
+    ]

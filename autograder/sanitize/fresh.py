@@ -1,0 +1,94 @@
+"""Uninitialised memory in PyTorch's hands: poisoned when it is allocated, noticed when it is computed with."""
+
+import weakref
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ..emulator import Finding
+from ..emulator.findings import here
+from ..run.dynamo import lazily
+from ..run.operators import ALLOCATE, COMPUTE, base
+
+_COPY = frozenset("clone _to_copy copy contiguous cat stack constant_pad_nd repeat roll flip".split())
+_ONE_BYTE = 1  # a value of so few bits may well be the poison's
+
+
+@lazily
+class FreshMemory(TorchDispatchMode):
+    """Has ``sanitizer`` poison what `torch.empty` and its kin return. An operator that computes with elements of a
+    kernel's result that nobody wrote is a finding. To copy them is none; the copy is watched in turn.
+    """
+
+    def __init__(self, sanitizer):
+        super().__init__()
+        self.sanitizer = sanitizer
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        with torch._C.DisableTorchFunction():
+            return self._call(func, args, kwargs or {})
+
+    def _call(self, func, args: tuple, kwargs: dict):
+        sanitizer, name = self.sanitizer, base(func._schema.name)
+        if sanitizer.launching:
+            return func(*args, **kwargs)
+        if name in ALLOCATE:
+            return self._allocated(func(*args, **kwargs))
+        sources = [tensor for tensor in _tensors(args) if _address(tensor) in sanitizer.poisoned]
+        if sources and name in COMPUTE:
+            for tensor in sources:
+                self._computed(name, tensor)
+        result = func(*args, **kwargs)
+        if sources and name in _COPY:
+            in_place = func._schema.is_mutable
+            self._copied(args[0] if in_place else result, next(_tensors(args[1:] if in_place else args), None))
+        if func._schema.is_mutable and args and isinstance(args[0], torch.Tensor) and _plain(args[0]):
+            if args[0].element_size() == _ONE_BYTE:
+                sanitizer.settled(_address(args[0]))
+        return result
+
+    def _allocated(self, result: torch.Tensor) -> torch.Tensor:
+        if _plain(result):
+            self.sanitizer.fresh(result)
+            weakref.finalize(result.untyped_storage(), self.sanitizer.settled, _address(result))
+        return result
+
+    def _computed(self, operator: str, tensor: torch.Tensor) -> None:
+        sanitizer, address = self.sanitizer, _address(tensor)
+        kernel, name = sanitizer.users.get(address, ("", ""))
+        if not kernel:
+            return  # no kernel was to write it
+        missing = sanitizer.unwritten(tensor, f"`{name}`")
+        if missing:
+            place = here()
+            text = f"`{operator}`, {place}, computes with a result of `{kernel}`. {missing.message}"
+            sanitizer.say(
+                Finding("unwritten", text, kernel, name, missing.offset, None, place.line, place.source, place.file)
+            )
+        if missing or tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes():
+            sanitizer.settled(address)
+
+    def _copied(self, target, source: torch.Tensor | None) -> None:
+        if source is None or not isinstance(target, torch.Tensor) or not _plain(target):
+            return
+        if target.dtype == source.dtype and target.element_size() > _ONE_BYTE and _address(source) != _address(target):
+            self.sanitizer.inherits(target, source)
+
+
+def _plain(tensor: torch.Tensor) -> bool:
+    """Whether it lies in this machine's memory as numbers one after the other."""
+    ordinary = tensor.layout == torch.strided and not tensor.is_nested and not tensor.is_quantized
+    return ordinary and tensor.device.type == "cpu"
+
+
+def _address(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _tensors(values):
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            if _plain(value):
+                yield value
+        elif isinstance(value, list | tuple):
+            yield from _tensors(value)

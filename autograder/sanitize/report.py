@@ -1,0 +1,130 @@
+"""What a run under the sanitizer found, as text and as data. Imports no PyTorch: the process that shows it has none."""
+
+import os
+import shutil
+import textwrap
+from dataclasses import dataclass, field
+
+PORTABILITY = frozenset({"masked-load"})
+BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
+
+
+@dataclass
+class Run:
+    """A run of a program. findings, unable, hints: as `Sanitizer` tells them, with ``times``, the launches that had it.
+
+    shim: the GPU that was made believe, "" for none. failed: how the program itself failed. unusable: why there was
+    nothing to run. interrupted: whether somebody stopped it. kernels: launches by kernel.
+    """
+
+    program: str
+    findings: list[dict] = field(default_factory=list)
+    unable: list[dict] = field(default_factory=list)
+    hints: list[dict] = field(default_factory=list)
+    launches: int = 0
+    kernels: dict[str, int] = field(default_factory=dict)
+    shim: str = ""
+    failed: str = ""
+    unusable: str = ""
+    interrupted: bool = False
+
+    def set_aside_portability(self) -> None:
+        """Right on today's NVIDIA backends and promised nowhere: a hint, for whom that is enough."""
+        self.hints += [finding | {"level": "hint"} for finding in self.findings if finding["kind"] in PORTABILITY]
+        self.findings = [finding for finding in self.findings if finding["kind"] not in PORTABILITY]
+
+
+def data(run: Run, status: int) -> dict:
+    return {
+        "program": run.program,
+        "status": status,
+        "launches": run.launches,
+        "kernels": run.kernels,
+        "findings": run.findings,
+        "not_judged": run.unable,
+        "hints": run.hints,
+        "cuda": run.shim or None,
+        "failed": run.failed or None,
+        "unusable": run.unusable or None,
+        "interrupted": run.interrupted,
+    }
+
+
+def text(run: Run, status: int, hints: bool, color: bool) -> str:
+    page = Page(color)
+    if run.shim:
+        page.line(
+            f"No CUDA here: {run.shim} was made believe. Times mean nothing, and arithmetic outside of Triton was the "
+            "CPU's.",
+            YELLOW,
+        )
+    for finding in run.findings:
+        page.finding(finding, RED)
+    for finding in run.unable:
+        page.finding(finding, YELLOW, "not judged: ")
+    if hints:
+        for finding in run.hints:
+            page.finding(finding, DIM, "hint: ")
+    page.line(summary(run), BOLD, RED if run.findings else GREEN if status == 0 else YELLOW)
+    return "\n".join(page.lines)
+
+
+def summary(run: Run) -> str:
+    """One sentence or two: what was found, of how much, and how the program ended."""
+    if run.unusable:
+        return f"graded-kernels sanitize: {run.unusable}"
+    what = count(len(run.findings), "finding") if run.findings else "nothing found"
+    said = f"{run.program}: {what} in {count(run.launches, 'launch')} of {count(len(run.kernels), 'kernel')}"
+    said += f", {count(len(run.hints), 'hint')} (--hints shows them)." if run.hints else "."
+    if run.interrupted:
+        said += " It was interrupted: this is what was found so far."
+    elif run.failed:
+        said += f" The program itself failed: {run.failed}."
+    if not run.launches and not run.unable and not run.failed and not run.interrupted:
+        said = (
+            f"graded-kernels sanitize: {run.program} launched no Triton kernel, so nothing was checked. Pass the "
+            "arguments that reach one, or name the script or test that does."
+        )
+    return said
+
+
+def count(number: int, noun: str) -> str:
+    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def where(finding: dict) -> str:
+    return f"{_short(finding['file'])}:{finding['line']}" if finding["line"] else "at an unknown line"
+
+
+def _short(file: str) -> str:
+    """Relative to the current folder, where it lies in it."""
+    inside = os.path.relpath(file) if os.path.isabs(file) else file
+    return file if inside.startswith("..") else inside
+
+
+def wants_color(stream) -> bool:
+    return stream.isatty() and "NO_COLOR" not in os.environ
+
+
+class Page:
+    def __init__(self, color: bool):
+        self.color, self.width = color, min(max(shutil.get_terminal_size().columns, 40), 110)
+        self.lines: list[str] = []
+
+    def line(self, said: str, *codes: str) -> None:
+        self.lines += [self._colored(line, codes) for line in textwrap.wrap(said, self.width)]
+
+    def finding(self, finding: dict, code: str, label: str = "") -> None:
+        head = f"{where(finding)}: {label}{finding['kind']}"
+        times = f" ({count(finding['times'], 'launch')})" if finding["times"] > 1 else ""
+        self.lines.append(self._colored(head, (BOLD, code)) + self._colored(times, (DIM,)))
+        if finding["source"]:
+            self.lines.append(f"    {finding['source']}")
+        self.lines += textwrap.wrap(
+            finding["message"], self.width, initial_indent="  ", subsequent_indent="  ", break_long_words=False
+        )
+        self.lines.append("")
+
+    def _colored(self, said: str, codes: tuple[str, ...]) -> str:
+        return f"\033[{';'.join(codes)}m{said}\033[0m" if self.color and said and codes else said

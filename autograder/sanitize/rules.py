@@ -1,0 +1,70 @@
+"""What each kind of finding means, and what to do about it: one table for the terminal, JSON and SARIF."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Rule:
+    """level: ``fault`` decides the exit status, ``unable`` means that the emulator could not judge, ``hint`` is a
+    suspicion.
+    """
+
+    level: Literal["fault", "unable", "hint"]
+    title: str
+    cure: str
+
+
+RULES = {
+    "out-of-bounds": Rule(
+        "fault",
+        "An access outside of its tensor",
+        "Mask the lanes that are outside, compare the mask with the tensor's size, and pass the tensor's own strides.",
+    ),
+    "store-conflict": Rule(
+        "fault",
+        "Different values stored to one element",
+        "Let one program and one lane own each element, or use `tl.atomic_add`.",
+    ),
+    "race-read": Rule(
+        "fault",
+        "A program loads what another one stores in the same launch",
+        "Split the work into two launches, or order the programs with a lock or an atomic.",
+    ),
+    "race-write": Rule(
+        "fault",
+        "A program stores what another one loads in the same launch",
+        "Write to another tensor.",
+    ),
+    "unwritten": Rule(
+        "fault",
+        "A result that the kernel never wrote is read",
+        "Check that the grid covers the whole tensor and that no mask cuts off its end.",
+    ),
+    "uninitialised-read": Rule(
+        "fault",
+        "A kernel loads memory that was never written",
+        "Allocate with `torch.zeros` what a kernel accumulates into.",
+    ),
+    "masked-load": Rule(
+        "fault",
+        "The result depends on masked-off lanes of a load without `other`",
+        "Add `other=` with the neutral element of what follows: 0 for a sum, -inf for a maximum.",
+    ),
+    "grid": Rule("fault", "A grid that a GPU refuses", "Pass a tuple of one to three integers within a GPU's limits."),
+    "unsupported": Rule("fault", "What Triton's compiler or launcher refuses", "Change the line as the message says."),
+    "assertion": Rule("fault", "An assertion of the kernel's own is false", "Mend the kernel, or the call."),
+    "kernel-error": Rule(
+        "unable",
+        "The kernel cannot be interpreted",
+        "Change the line as the message says, or leave this kernel to a GPU.",
+    ),
+    "not-emulated": Rule(
+        "unable",
+        "The emulator does not know an operation",
+        "Leave this kernel to a GPU, or write the operation with `tl`.",
+    ),
+    "wrapped-integer": Rule("hint", "A 32-bit product wrapped around", "Make one factor 64-bit: `x.to(tl.int64)`."),
+    "gathered-outside": Rule("hint", "`tl.gather` outside of its block", "Keep the indices within the block."),
+    "suspicious-load": Rule("hint", "A load with a mask and no `other`", "Add `other=`."),
+}

@@ -1,0 +1,153 @@
+"""The emulator for programs that nobody prepared: findings as they come, one event each."""
+
+from collections.abc import Callable, Container
+
+import torch
+
+from ..emulator import Emulator, EmulatorError, Finding, Launch
+from ..emulator.findings import here
+from .dependence import Dependence
+from .rules import RULES
+
+
+class Sanitizer(Emulator):
+    """Runs a program's launches as today's NVIDIA GPUs would, in every configuration, and tells what it finds.
+
+    tell: called with ``{"finding": {...}}`` when one is seen for the first time, ``{"again": key}`` for each further
+    launch that has it, and ``{"launch": {...}}`` when a launch begins. A finding has ``key, kind, level, kernel, file,
+    line, source, program, tensor, offset, message, cure``; values are JSON's.
+
+    Masked-off lanes without ``other`` hold 0, as they do there. Whether a result depends on them is found by running
+    the launch again with other values (`Dependence`).
+    """
+
+    every_configuration = True
+    reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU could be given the tensor; None: it could
+
+    def __init__(self, tell: Callable[[dict], None] = lambda event: None):
+        self.tell = tell
+        super().__init__(fill=0.0)
+
+    def _clear(self) -> None:
+        super()._clear()
+        self.kinds: dict[tuple, str] = {}  # kind by key of what was told
+        self.moved = 0  # bytes loaded and stored
+        self.users: dict[int, tuple[str, str]] = {}  # kernel and parameter that a storage was last given to
+        self._noted: dict[tuple, Finding] = {}
+        self._seen: set[tuple] = set()  # keys of the launch under way
+        self.function = None  # the kernel launched last
+        self._dependence = Dependence(self)
+
+    def forget_findings(self) -> None:
+        """What is found from here on is told as if it were new."""
+        self.kinds.clear()
+        self._noted.clear()
+        self._dependence.tried.clear()
+
+    def launch(self, executor, args: tuple, options: dict) -> None:
+        self._seen.clear()
+        self.function = executor.fn
+        if options.get("launch_cooperative_grid"):
+            self.refuse(f"`{executor.fn.__name__}` is a cooperative launch, whose programs wait for each other.")
+        with torch._C.DisableTorchFunction():
+            for position, value in enumerate([*args, *options.values()]):
+                if self.reachable and isinstance(value, torch.Tensor) and not self.reachable(value):
+                    raise ValueError(
+                        f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)"
+                    )  # as Triton says it
+            self._dependence.launch(executor, args, options)
+
+    def refuse(self, text: str) -> None:
+        """Ends what cannot be run here with a sentence. Raises EmulatorError."""
+        place = here()
+        error = EmulatorError(
+            Finding("not-emulated", f"{text} ({place})", "", line=place.line, source=place.source, file=place.file)
+        )
+        self.record(error)
+        raise error
+
+    def begin(self, launch: Launch):
+        self.tell({"launch": {"kernel": launch.name, "grid": list(launch.grid), "number": len(self._launches) + 1}})
+        return super().begin(launch)
+
+    def end(self, access) -> None:
+        super().end(access)
+        for region in access.space.regions:
+            self.moved += region.loaded + region.stored
+            self.users[region.tensor.untyped_storage().data_ptr()] = access.kernel, region.name
+
+    def fresh(self, tensor: torch.Tensor) -> None:
+        """Poison uninitialised memory; it has been given to no kernel yet."""
+        self.poison_(tensor)
+        self.users.pop(tensor.untyped_storage().data_ptr(), None)
+
+    @property
+    def poisoned(self) -> Container[int]:
+        """Addresses of the storages of which some may still be as `torch.empty` left it."""
+        return self._poisoned.keys()
+
+    def settled(self, address: int) -> None:
+        """Nothing of the storage at this address is uninitialised any more, or nobody can tell, or it is gone."""
+        self._poisoned.pop(address, None)
+
+    def inherits(self, tensor: torch.Tensor, source: torch.Tensor) -> None:
+        """``tensor`` is a copy of ``source``, with what is uninitialised in it."""
+        storage = tensor.untyped_storage()
+        self._poisoned[storage.data_ptr()] = storage.nbytes(), tensor.dtype
+        self._shadows.pop(storage.data_ptr(), None)
+        user = self.users.get(source.untyped_storage().data_ptr())
+        if user:
+            self.users[storage.data_ptr()] = user
+
+    def record(self, error: EmulatorError) -> None:
+        super().record(error)
+        self.say(error.finding)
+
+    def _note(self, notes, kind, tensor, make, place=None) -> None:
+        key = kind, tensor, place or here()
+        if key not in self._noted:
+            self._noted[key] = make(key[-1])
+            notes.append(self._noted[key])
+        self.say(self._noted[key], proved=False)
+
+    def say(self, finding: Finding, proved: bool = True) -> None:
+        """Tell a finding. proved: a masked load without `other` was seen to matter."""
+        kind = _kind(finding, proved)
+        key = (kind, finding.kernel, finding.file, finding.line, finding.tensor)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        if key in self.kinds:
+            self.tell({"again": list(key)})
+            return
+        self.kinds[key] = kind
+        self.tell({"finding": self._data(finding, kind, key)})
+
+    def _data(self, finding: Finding, kind: str, key: tuple) -> dict:
+        file, line = finding.file, finding.line
+        if not line and self.function is not None:
+            file, line = self.function.__code__.co_filename, self.function.__code__.co_firstlineno
+        message = finding.message
+        if self.configuration:
+            message += f" In the configuration {self.configuration}."
+        return {
+            "key": list(key),
+            "kind": kind,
+            "level": RULES[kind].level,
+            "kernel": finding.kernel,
+            "file": file,
+            "line": line,
+            "source": finding.source,
+            "program": list(finding.program) if finding.program else None,
+            "tensor": finding.tensor,
+            "offset": finding.offset,
+            "message": message,
+            "cure": RULES[kind].cure,
+        }
+
+
+def _kind(finding: Finding, proved: bool) -> str:
+    """The rule that a finding of the emulator falls under."""
+    if finding.kind == "kernel-error" and ": AssertionError" in finding.message:
+        return "assertion"
+    return "suspicious-load" if finding.kind == "masked-load" and not proved else finding.kind

@@ -1,0 +1,55 @@
+"""A run as SARIF 2.1.0, which code hosts show at the line (OASIS, "Static Analysis Results Interchange Format")."""
+
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+from .report import Run
+from .rules import RULES
+
+_LEVELS = {"fault": "error", "unable": "warning", "hint": "note"}
+
+
+def log(run: Run, hints: bool = False) -> dict:
+    found = [*run.findings, *run.unable, *(run.hints if hints else ())]
+    kinds = sorted({finding["kind"] for finding in found})
+    rules = [_rule(kind) for kind in kinds]
+    driver = {"name": "graded-kernels", "rules": rules}
+    results = [_result(finding, kinds.index(finding["kind"])) for finding in found]
+    invocation = {"executionSuccessful": not (run.unusable or run.failed or run.interrupted)}
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "invocations": [invocation], "results": results}],
+    }
+
+
+def _rule(kind: str) -> dict:
+    rule = RULES[kind]
+    return {
+        "id": kind,
+        "shortDescription": {"text": rule.title},
+        "help": {"text": rule.cure},
+        "defaultConfiguration": {"level": _LEVELS[rule.level]},
+    }
+
+
+def _result(finding: dict, rule: int) -> dict:
+    result = {
+        "ruleId": finding["kind"],
+        "ruleIndex": rule,
+        "level": _LEVELS[finding["level"]],
+        "message": {"text": finding["message"]},
+        "occurrenceCount": finding["times"],
+        "properties": {name: finding[name] for name in ("kernel", "program", "tensor", "offset")},
+    }
+    if finding["line"]:
+        place = {"artifactLocation": {"uri": _uri(finding["file"])}, "region": {"startLine": finding["line"]}}
+        result["locations"] = [{"physicalLocation": place}]
+    return result
+
+
+def _uri(file: str) -> str:
+    """Relative to the current folder, as a code host looks for it in the repository."""
+    inside = os.path.relpath(file)
+    return Path(file).absolute().as_uri() if inside.startswith("..") else quote(Path(inside).as_posix())

@@ -1,0 +1,31 @@
+"""Everything that watches a program, as one ``with`` block: for the command and for the pytest plugin."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from .cuda import reachable, shimmed
+from .fresh import FreshMemory
+from .sanitizer import Sanitizer
+
+
+@dataclass(frozen=True)
+class Watch:
+    """shim: the GPU that the program is made to believe in, "" for none."""
+
+    sanitizer: Sanitizer
+    shim: str = ""
+
+
+@contextlib.contextmanager
+def watched(tell: Callable[[dict], None], shim: bool = True) -> Iterator[Watch]:
+    """Runs what is in the block under a `Sanitizer`. shim: make a program without CUDA believe that there is a GPU."""
+    sanitizer, name = Sanitizer(tell), ""
+    with sanitizer, np.errstate(all="ignore"), FreshMemory(sanitizer), contextlib.ExitStack() as stack:
+        if shim and not torch.cuda.is_available():
+            name = stack.enter_context(shimmed(sanitizer.refuse))
+            sanitizer.reachable = reachable
+        yield Watch(sanitizer, name)

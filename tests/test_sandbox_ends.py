@@ -1,0 +1,69 @@
+"""Nothing of a sandbox is left when its set-up is interrupted: bubblewrap is then two processes, and the second one
+waits for the first for ever.
+"""
+
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+from graded_kernels.autograder.sandbox import bubblewrap, host, paths, probe
+
+PROBE = sys.modules[probe.__module__]  # the package shows the function under the module's name
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="not run: isolation needs Linux")
+
+
+class SettingUp:
+    """The command of a program that is still setting up its sandbox."""
+
+    def __init__(self, folder):
+        self.noted = folder / "second"
+        script = f"trap '' INT; sleep 300 & echo $! > {folder}/first; mv {folder}/first {self.noted}; sleep 300"
+        self.command = ["/bin/sh", "-c", script]
+
+    def second(self) -> int:
+        while not self.noted.exists():
+            time.sleep(0.01)
+        return int(self.noted.read_text())
+
+
+@pytest.fixture
+def setting_up(tmp_path):
+    return SettingUp(tmp_path)
+
+
+def runs(pid: int) -> bool:
+    """Whether a process runs still, or soon no more."""
+    for _ in range(100):
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                if file.read().rpartition(")")[2].split()[0] == "Z":  # dead; its new parent has not asked for it yet
+                    return False
+        except OSError:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def test_a_worker_that_does_not_end_is_killed_with_all_that_it_is(setting_up, monkeypatch):
+    monkeypatch.setattr(host, "_GRACE", 0.01)
+    trade = SimpleNamespace(command=lambda rung, control: setting_up.command, environment={"PATH": "/usr/bin:/bin"})
+    worker = host.Host("weak", trade)
+    worker.start()
+    second = setting_up.second()
+    worker.close()
+    assert not runs(second)
+
+
+def test_an_interrupted_probe_leaves_nothing_running(setting_up, monkeypatch):
+    def interrupted(self, *args, **kwargs):
+        setting_up.second()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
+    monkeypatch.setattr(bubblewrap, "command", lambda *args: setting_up.command)
+    monkeypatch.setattr(paths, "view", lambda: paths.View((), ()))
+    with pytest.raises(KeyboardInterrupt):
+        PROBE._tried({}, ("bubblewrap",), walled=True)
+    assert not runs(setting_up.second())

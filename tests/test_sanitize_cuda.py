@@ -1,0 +1,164 @@
+"""A program that asks for CUDA on a machine without it: what it is told, and what it is refused."""
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from graded_kernels.autograder.emulator import EmulatorError
+from graded_kernels.autograder.sanitize.watch import watched
+
+if torch.cuda.is_available():
+    pytest.skip("not run: there is a GPU, and the stand-in is for machines without one", allow_module_level=True)
+
+GPU = torch.device("cuda", 0)
+
+
+@triton.jit
+def double(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 16}), triton.Config({"BLOCK": 32})], key=["n"])
+@triton.jit
+def double_tuned(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
+
+
+def doubled(x):
+    y = torch.empty(x.shape, device=x.device)
+    double[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK=64)
+    return y
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        assert x.is_cuda
+        return doubled(x)
+
+    @staticmethod
+    def backward(ctx, dy):
+        assert dy.is_cuda and dy.device == GPU
+        return doubled(dy.contiguous())
+
+
+@pytest.fixture
+def events():
+    found = []
+    with watched(found.append):
+        yield found
+    assert not torch.cuda.is_available() and not torch.ones(1).is_cuda  # and it is all taken away again
+
+
+def test_tensors_know_where_they_are(events):
+    x = torch.randn(4, 4, device="cuda")
+    assert x.is_cuda and not x.is_cpu and x.device == GPU and x.get_device() == 0
+    assert x.device != torch.device("cuda") and x.type() == "torch.cuda.FloatTensor"
+    for y in (x + 1, x[1:], x.T, x.detach(), x.data, torch.cat([x, x]), x.new_empty(3), torch.zeros_like(x), x.half()):
+        assert y.device == GPU
+    host = torch.ones(4)
+    assert not host.is_cuda and host.get_device() == -1 and not torch.zeros_like(x, device="cpu").is_cuda
+    for y in (host.cuda(), host.cuda(0), host.to("cuda"), host.to(device="cuda:0"), host.to(x), host.to(0)):
+        assert y.is_cuda and not host.is_cuda
+    for y in (torch.tensor([1.0], device="cuda"), torch.as_tensor(host, device="cuda"), torch.arange(3, device=GPU)):
+        assert y.is_cuda
+    assert not x.cpu().is_cuda and not x.to("cpu", torch.float16).is_cuda and x.to(torch.float16).is_cuda
+    x.cpu().fill_(7)
+    assert not (x == 7).any()
+
+
+def test_only_the_host_has_numpy(events):
+    x = torch.ones(3, device="cuda")
+    with pytest.raises(TypeError, match="Use Tensor.cpu"):
+        x.numpy()
+    assert x.cpu().numpy().sum() == 3 and x.tolist() == [1.0] * 3
+
+
+def test_a_second_gpu_is_not_there(events):
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        torch.ones(3, device="cuda:1")
+
+
+def test_default_devices(events):
+    with torch.device("cuda"):
+        assert torch.ones(2).is_cuda
+    torch.set_default_device("cuda")
+    assert torch.ones(2).is_cuda and torch.tensor([1]).is_cuda and not torch.ones(2, device="cpu").is_cuda
+    torch.set_default_device("cpu")
+    assert not torch.ones(2).is_cuda
+
+
+def test_a_backward_pass_in_triton(events):
+    x = torch.randn(100, device="cuda", requires_grad=True)
+    w = torch.randn(100, device="cuda")
+    (Double.apply(x) * w).sum().backward()
+    assert x.grad.is_cuda and torch.equal(x.grad, 2 * w)
+    host = torch.randn(100, requires_grad=True)
+    Double.apply(host.cuda()).cpu().sum().backward()
+    assert not host.grad.is_cuda and torch.equal(host.grad, torch.full((100,), 2.0))
+    assert not any("finding" in event for event in events)
+
+
+def test_modules_move(events):
+    model = torch.nn.Linear(4, 3).cuda()
+    assert all(p.is_cuda for p in model.parameters()) and model(torch.ones(2, 4, device="cuda")).is_cuda
+    assert not any(p.is_cuda for p in model.to("cpu").parameters())
+
+
+def test_autocast_computes_in_half_precision(events):
+    x = torch.ones(2, 2, device="cuda")
+    with torch.autocast("cuda"):
+        assert (x @ x).dtype == torch.float16 and torch.is_autocast_enabled()
+    with torch.amp.autocast("cuda", dtype=torch.bfloat16):
+        assert (x @ x).dtype == torch.bfloat16
+    assert (x @ x).dtype == torch.float32
+
+
+def test_torch_cuda_answers(events):
+    assert torch.cuda.is_available() and torch.cuda.device_count() == 1 and torch.cuda.current_device() == 0
+    properties = torch.cuda.get_device_properties(0)
+    assert properties.multi_processor_count == 108 and torch.cuda.get_device_capability() == (8, 0)
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    with torch.cuda.device(0), torch.cuda.stream(torch.cuda.Stream()) as _:
+        start.record()
+        end.record()
+    torch.cuda.synchronize()
+    assert start.elapsed_time(end) > 0 and torch.cuda.memory_allocated() == 0
+    generator = torch.Generator(device="cuda").manual_seed(3)
+    first = torch.randn(3, device="cuda", generator=generator)
+    assert generator.device == GPU and first.equal(torch.randn(3, generator=generator.manual_seed(3)).cuda())
+
+
+def test_triton_finds_a_driver(events):
+    assert triton.runtime.driver.active.get_current_target().arch == 80
+    assert triton.testing.do_bench(lambda: None) == 1.0
+    x, y = torch.randn(64, device="cuda"), torch.zeros(64, device="cuda")
+    kernel = double.warmup(x, y, 64, BLOCK=64, grid=(1,))
+    assert kernel.n_regs and kernel.metadata.shared == 0
+    kernel[(1,)](x, y, 64, BLOCK=64)
+    assert y.equal(2 * x)
+    double_tuned[lambda meta: (triton.cdiv(64, meta["BLOCK"]),)](x, y, 64)
+
+
+def test_a_kernel_refuses_a_tensor_of_the_host(events):
+    x = torch.ones(4)
+    with pytest.raises(ValueError, match=r"Pointer argument \(at 0\) cannot be accessed from Triton \(cpu tensor\?\)"):
+        double[(1,)](x, torch.ones(4, device="cuda"), 4, BLOCK=4)
+    double[(1,)](x.pin_memory(), torch.ones(4, device="cuda"), 4, BLOCK=4)
+
+
+@pytest.mark.parametrize("ask", [lambda: torch.cuda.CUDAGraph(), lambda: double[(1,)](launch_cooperative_grid=True)])
+def test_what_cannot_be_made_believe_is_not_judged(events, ask):
+    with pytest.raises(EmulatorError, match="need a GPU|cooperative launch"):
+        ask()
+    (finding,) = [event["finding"] for event in events if "finding" in event]
+    assert finding["kind"] == "not-emulated" and finding["level"] == "unable" and finding["file"] == __file__
+
+
+def test_without_the_stand_in_there_is_no_gpu():
+    with watched(lambda event: None, shim=False):
+        assert not torch.cuda.is_available()
+        with pytest.raises((AssertionError, RuntimeError)):
+            torch.ones(1, device="cuda")
