@@ -172,7 +172,11 @@ ROWS = (
     ("causal, more keys than queries", Batch(m=9, n=75, causal=True), ALIGNED),
     ("causal, fewer keys than queries", Batch(m=30, n=11, causal=True), ALIGNED + " The first queries see none."),
     ("causal with key lengths", Batch(b=4, h=1, m=20, n=50, causal=True, lengths=(50, 33, 12, 0)), ALIGNED),
-    ("causal, 130 queries", Batch(b=1, m=130, n=130, dtype=torch.float16, causal=True), ALIGNED + " Which blocks does a program need?"),
+    (
+        "causal, 130 queries",
+        Batch(b=1, m=130, n=130, dtype=torch.float16, causal=True),
+        ALIGNED + " Which blocks does a program need?",
+    ),
     ("one query", Batch(m=1, n=77, causal=True, lengths=(77, 40)), "Decoding: one query, at the end of its keys."),
     ("one key", Batch(n=1), "One key gets all the weight, whatever its score is."),
     ("one key more than a block", Batch(n=65), BLOCKS),
