@@ -18,12 +18,10 @@ from .language import tl, triton
 
 
 @triton.jit
-def p_and_ds(q, k, v, g, lse, delta, rows, keys, scale, M, length, CAUSAL: tl.constexpr):
+def p_and_ds(seen, s, dp, lse, delta):
     """p and ds of one tile, 0 where a query does not see a key."""
-    seen = sees(rows, keys, M, length, CAUSAL)
-    p = tl.where(seen, tl.exp(scores(q, k, scale) - lse[:, None]), 0.0)
-    ds = p * (scores(g, v, 1.0) - delta[:, None])
-    return p, tl.where(seen, ds, 0.0)
+    p = tl.where(seen, tl.exp(s - lse), 0.0)
+    return p, tl.where(seen, p * (dp - delta), 0.0)
 
 
 @triton.jit
@@ -54,7 +52,8 @@ def attention_dq_kernel(
         keys = start + tl.arange(0, BLOCK_N)
         k = rows_of(k_ptr, keys, k_n, k_d, length, D, BLOCK_D)
         v = rows_of(v_ptr, keys, v_n, v_d, length, D, BLOCK_D)
-        _, ds = p_and_ds(q, k, v, g, lse, delta, rows, keys, scale, M, length, CAUSAL)
+        seen, s, dp = sees(rows, keys, M, length, CAUSAL), scores(q, k, scale), scores(g, v, 1.0)
+        _, ds = p_and_ds(seen, s, dp, lse[:, None], delta[:, None])
         dq = tl.dot(ds.to(k.dtype), k, dq, input_precision="ieee")
     cols = tl.arange(0, BLOCK_D)
     at = (pair * M + rows.to(tl.int64)[:, None]) * D + cols[None, :]
@@ -89,9 +88,11 @@ def attention_dk_dv_kernel(
         g = rows_of(do_ptr, rows, g_m, g_d, M, D, BLOCK_D).to(q.dtype)
         lse = tl.load(lse_ptr + pair * M + rows, mask=rows < M, other=0.0)
         delta = tl.load(delta_ptr + pair * M + rows, mask=rows < M, other=0.0)
-        p, ds = p_and_ds(q, k, v, g, lse, delta, rows, keys, scale, M, length, CAUSAL)
-        dv = tl.dot(tl.trans(p.to(g.dtype)), g, dv, input_precision="ieee")
-        dk = tl.dot(tl.trans(ds.to(q.dtype)), q, dk, input_precision="ieee")
+        # Keys times queries, as the products below take them: to transpose p and ds takes registers.
+        seen, s, dp = tl.trans(sees(rows, keys, M, length, CAUSAL)), scores(k, q, scale), scores(v, g, 1.0)
+        p, ds = p_and_ds(seen, s, dp, lse[None, :], delta[None, :])
+        dv = tl.dot(p.to(g.dtype), g, dv, input_precision="ieee")
+        dk = tl.dot(ds.to(q.dtype), q, dk, input_precision="ieee")
     cols = tl.arange(0, BLOCK_D)
     at = (pair * N + keys.to(tl.int64)[:, None]) * D + cols[None, :]
     mask = (keys < N)[:, None] & (cols < D)[None, :]
