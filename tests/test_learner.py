@@ -132,6 +132,7 @@ def test_a_grid_rounded_down_is_told_of_its_grid_and_not_of_the_formula():
     assert case.hint == ""
 
 
+VARIANCE = "(d * d).mean(-1, keepdim=True)"
 HALF_LOSS = "logits.to(torch.promote_types(logits.dtype, torch.float32))"
 # exercise, backend, our text, the mistake, the first case that sees it, what its hint says, what it must not say
 MISTAKES = [
@@ -158,6 +159,26 @@ MISTAKES = [
     (
         ("linear_cross_entropy", "torch", "logits = x @ w.t()", "logits = (x @ w.t()).to(weight.dtype).to(wide)"),
         ("float16", "Convert to float32", "2^30"),
+    ),
+    (
+        ("masked_softmax_forward", "torch", "wide(x).masked_fill", "x.masked_fill"),
+        ("every second column", "Compute in float32", "two"),
+    ),
+    (
+        ("attention_forward", "torch", "acc = acc * keep + p", "acc = acc + p"),
+        ("lengths around a block", "rescaled in the next", "-inf"),
+    ),
+    (
+        ("cross_entropy_backward", "triton", "(M, triton.cdiv(V, block))", "(M, 1)"),
+        ("a first block of -inf", "", "-inf"),  # elements that were never written: the message says so
+    ),
+    (
+        ("layer_norm_forward", "torch", VARIANCE, "((v * v).mean(-1, keepdim=True) - mean * mean)"),
+        ("variance far below eps", "subtracted before the square", "0 / 0"),
+    ),
+    (
+        ("cross_entropy_backward", "triton", "dlogits = torch.empty_like(logits)", "dlogits = logits"),
+        ("ordinary values", "", "formula"),  # right values, by writing into an input
     ),
 ]
 

@@ -102,12 +102,24 @@ class _Question:
         outputs: list[Wrong] | None = None,
         **more: Any,
     ) -> Judged:
-        """more: fields of the result; the hint is the case's, where it did not pass and nothing else is said."""
+        """more: fields of the result; the hint is the case's, where it failed and no message tells more."""
         case = self.case
-        more.setdefault("hint", "" if status == "pass" else case.hint)
+        more.setdefault("hint", "" if status == "pass" or self._tells_enough(trouble, outcome) else case.hint)
         shown = describe(self.exercise, self.args)
         result = CaseResult(case.name, status, case.bonus, message, shown, convention=case.convention, **more)
         return Judged(result, trouble=trouble, args=self.args, outputs=outputs, outcome=outcome)
+
+    def _tells_enough(self, trouble: Trouble | None, outcome: Outcome) -> bool:
+        """Whether the message names the line and the cure, so that a hint about the formula could only mislead: a
+        finding of the emulator, unless the inputs are empty or lie in memory in a way that explains it; and an error in
+        the first case, whose hint is where to begin. Of an instructor's case the hint is most of what is shown.
+        """
+        if self.case.hidden:
+            return False
+        tensors = [a for a in self.args if isinstance(a, torch.Tensor)]
+        plain = all(t.is_contiguous() and t.numel() for t in tensors)
+        found = bool(outcome.findings) or (trouble is not None and trouble.kind == "finding")
+        return found and plain or trouble is not None and self.case is self.exercise.cases[0]
 
 
 def _judged(question: _Question) -> Judged:
@@ -135,7 +147,7 @@ def _of_trouble(question: _Question, outcome: Outcome, trouble: Trouble) -> Judg
         if as_pytorch or re.search(case.says, trouble.message):
             return question.judged("pass", f"raised {trouble.message}", outcome)
         message = f"The message should name the place; it says: {trouble.message}"
-        return question.judged("fail", message, outcome, **_first(question))
+        return question.judged("fail", message, outcome)
     return question.judged(
         "fail" if trouble.kind in ("finding", "refused") else "error",
         trouble.place + trouble.message,
@@ -144,13 +156,7 @@ def _of_trouble(question: _Question, outcome: Outcome, trouble: Trouble) -> Judg
         details=trouble.details,
         kind=None if trouble.kind in (*UNJUDGED, "timeout") else Quality.CORRECT,
         cause=trouble.cause,
-        **_first(question),
     )
-
-
-def _first(question: _Question) -> Fields:
-    """No hint in the first case: it is about the formula, which an answer without a result has not got wrong."""
-    return {"hint": ""} if question.case is question.exercise.cases[0] else {}
 
 
 def _of_silence(question: _Question, outcome: Outcome, raises: type[Exception]) -> Judged:
@@ -180,7 +186,6 @@ def _of_values(question: _Question, outcome: Outcome, expected: Expected, compar
     finding = outcome.findings[0] if outcome.findings else None
     hints = [hint for hint in outcome.hints if hint.kind != "masked-load"]  # which is told where it is proven
     message = f"{failure.output} is wrong in {failure.wrong:,} of {failure.total:,} elements."
-    more: Fields = {"hint": ""} if finding and question.case in question.exercise.cases[:2] else {}  # about the formula
     return question.judged(
         "fail",
         " ".join([message, *(one.message for one in (finding, *hints[:1]) if one)]),
@@ -190,7 +195,6 @@ def _of_values(question: _Question, outcome: Outcome, expected: Expected, compar
         worst_ulp=_worst(compared),
         curve=curve_of(question.exercise, question.case, question.args, expected, compared),
         cause=finding.cause if finding else _cause(failure),
-        **more,
     )
 
 
@@ -203,6 +207,7 @@ def _of_conduct(question: _Question, outcome: Outcome, expected: Expected, compa
     worst = _worst(compared)
     if fault:
         told: Fields = {"worst_ulp": worst, "kind": fault.kind, "cause": fault.cause}
+        told["hint"] = case.hint if case.hidden else ""  # which is about values
         return question.judged("error" if fault.late else "fail", fault.message, outcome, trouble=fault.late, **told)
     most = max(compared, key=lambda c: c.used)
     message = used(most.used, most.error_there, most.allowed_there, most.step_there)

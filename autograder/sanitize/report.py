@@ -53,11 +53,7 @@ def data(run: Run, status: int) -> dict:
 def text(run: Run, status: int, hints: bool, color: bool) -> str:
     page = Page(color)
     if run.shim:
-        page.line(
-            f"No CUDA here: {run.shim} was made believe. Times mean nothing, and arithmetic outside of Triton was the "
-            "CPU's.",
-            YELLOW,
-        )
+        page.line(honest(run.shim), YELLOW)
     for finding in run.findings:
         page.finding(finding, RED)
     for finding in run.unable:
@@ -67,6 +63,18 @@ def text(run: Run, status: int, hints: bool, color: bool) -> str:
             page.finding(finding, DIM, "hint: ")
     page.line(summary(run), BOLD, RED if run.findings else GREEN if status == 0 else YELLOW)
     return "\n".join(page.lines)
+
+
+def honest(shim: str) -> str:
+    """What a program that was made to believe in a GPU cannot show."""
+    return f"No CUDA here: {shim} was made believe. Times mean nothing; arithmetic outside of Triton was the CPU's."
+
+
+def plain(finding: dict) -> str:
+    """A finding on three lines, the place first, as editors look for it."""
+    label = "not judged: " if finding["level"] == "unable" else ""
+    lines = [f"{where(finding)}: {label}{finding['kind']} in `{finding['kernel']}`", f"    {finding['source']}"]
+    return "\n".join([*lines, finding["message"]])
 
 
 def summary(run: Run) -> str:

@@ -38,11 +38,12 @@ class Sanitizer(Emulator):
         self.function = None  # the kernel launched last
         self._dependence = Dependence(self)
 
-    def forget_findings(self) -> None:
-        """What is found from here on is told as if it were new."""
-        self.kinds.clear()
-        self._noted.clear()
+    def next(self) -> None:
+        """Begin the next part, a test say: what is found from here on is told as if it were new."""
+        for notes in (self.kinds, self._noted, self._seen, self._findings, self._hints, self._launches, self._traffic):
+            notes.clear()
         self._dependence.tried.clear()
+        self._shadows.clear()
 
     def launch(self, executor, args: tuple, options: dict) -> None:
         self._seen.clear()

@@ -1,0 +1,129 @@
+"""The part of the pytest plugin that is there when ``--sanitize-kernels`` asks for it."""
+
+import contextlib
+from collections import Counter
+
+import pytest
+
+from . import report
+
+SUMMARY = "kernels in the emulator"
+
+
+class Plugin:
+    """Runs the whole session under one `Sanitizer`, and asks after every test what was found in it.
+
+    Under pytest-xdist the workers run the tests, and this process adds up what they tell.
+    """
+
+    def __init__(self, config):
+        self.config = config
+        distributed = bool(getattr(config.option, "numprocesses", None) or getattr(config.option, "tx", None))
+        self.gathers = distributed and not hasattr(config, "workerinput")
+        self.sanitizer, self.shim = None, ""
+        self.found: list[dict] = []  # in the test that is running
+        self.outside: list[dict] = []  # in a module, say
+        self.kernels, self.kinds, self.moved = Counter(), Counter(), 0
+        self._stack = contextlib.ExitStack()
+
+    # the session
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session):
+        if self.gathers:
+            return
+        from .watch import watched
+
+        watch = self._stack.enter_context(watched(self._tell, shim=not self.config.getoption("no_cuda_shim")))
+        self.sanitizer, self.shim = watch.sanitizer, watch.shim
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session, exitstatus):
+        if self.sanitizer:
+            self.moved = self.sanitizer.moved
+        self._stack.close()
+        self.outside += self.found
+        if self.outside and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if hasattr(self.config, "workeroutput"):
+            self.config.workeroutput[SUMMARY] = [dict(self.kernels), dict(self.kinds), self.moved, self.shim]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node, error):
+        kernels, kinds, moved, shim = getattr(node, "workeroutput", {}).get(SUMMARY, [{}, {}, 0, ""])
+        self.kernels.update(kernels)
+        self.kinds.update(kinds)
+        self.moved += moved
+        self.shim = shim or self.shim
+
+    def pytest_terminal_summary(self, terminalreporter):
+        terminalreporter.section(SUMMARY)
+        if self.shim:
+            terminalreporter.line(report.honest(self.shim))
+        if not self.kernels:
+            terminalreporter.line("No test launched a Triton kernel: nothing was checked.")
+            return
+        launches, kinds = report.count(self.kernels.total(), "launch"), self.kinds
+        found = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common()) or "nothing found"
+        kernels = report.count(len(self.kernels), "kernel")
+        terminalreporter.line(f"{kernels}, {launches}, {self.moved:,} bytes moved: {found}")
+        for finding in self.outside:
+            terminalreporter.line(f"outside of any test, {report.plain(finding)}")
+
+    # a test
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item):
+        self.outside += self.found
+        self.found.clear()
+        self.sanitizer.next()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item):
+        from ..emulator import EmulatorError
+
+        result = stopped = None
+        try:
+            result = yield
+        except EmulatorError as error:
+            stopped = error
+        except BaseException:
+            if unexpected := self._unexpected(item):
+                item.add_report_section("call", SUMMARY, "\n".join(map(report.plain, unexpected)))
+            self.found.clear()
+            raise
+        self._judge(item, stopped)
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self, item):
+        result = yield
+        self._judge(item, expects=False)
+        return result
+
+    def _judge(self, item, error: BaseException | None = None, expects: bool = True) -> None:
+        """Fails the test for findings that nobody expected, for expected ones that are not there, and for a kernel that
+        could not be judged; skips it where that is allowed.
+        """
+        found, unexpected = list(self.found), self._unexpected(item)
+        self.found.clear()
+        if unexpected:
+            pytest.fail("\n\n".join(map(report.plain, unexpected)), pytrace=False)
+        wanted = [mark.args for mark in item.iter_markers("expect_kernel_finding")] if expects else []
+        for kinds in wanted:
+            if not any(not kinds or one["kind"] in kinds for one in found):
+                pytest.fail(f"no finding of the kernels, but expected: {', '.join(kinds) or 'any'}", pytrace=False)
+        if error and any(one["level"] == "unable" for one in found):
+            pytest.skip(f"not judged: {error}")
+
+    def _unexpected(self, item) -> list[dict]:
+        marks = [*item.iter_markers("expect_kernel_finding"), *item.iter_markers("allow_kernel_finding")]
+        return [one for one in self.found if not any(not mark.args or one["kind"] in mark.args for mark in marks)]
+
+    def _tell(self, event: dict) -> None:
+        if "launch" in event:
+            self.kernels[event["launch"]["kernel"]] += 1
+        elif "finding" in event and event["finding"]["level"] != "hint":
+            self.kinds[event["finding"]["kind"]] += 1
+            self.found.append(event["finding"])

@@ -1,0 +1,145 @@
+"""``pytest --sanitize-kernels`` on small suites: what fails a test, what is allowed, what the summary says."""
+
+import graded_kernels.autograder.sanitize.watch  # noqa: F401  a small suite's end drops what it imported; torch stays
+import pytest
+
+pytest_plugins = "pytester"
+
+KERNELS = """
+import torch
+import triton
+import triton.language as tl
+from pytest import mark
+
+@triton.jit
+def double(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
+
+@triton.jit
+def conflict(y):
+    tl.store(y, tl.program_id(0))
+
+@triton.jit
+def assembled(x, y):
+    tl.store(y, tl.inline_asm_elementwise("brev.b32 $0, $1;", "=r,r", [tl.load(x)], tl.int32, True, 1))
+
+def doubled(x, n):
+    y = torch.empty_like(x)
+    double[(triton.cdiv(n, 64),)](x, y, n, BLOCK=64)
+    return y
+"""
+
+
+@pytest.fixture
+def run(pytester):
+    def outcome(tests, *arguments):
+        pytester.makepyfile(KERNELS + tests)
+        flags = ("-p", "graded_kernels.pytest_plugin", "-p", "no:cacheprovider", *arguments)
+        return pytester.runpytest_inprocess(*flags)
+
+    return outcome
+
+
+RIGHT = """
+def test_right():
+    x = torch.randn(100, device="cuda")
+    assert torch.equal(doubled(x, 100), 2 * x)
+"""
+CONFLICT = """
+def test_conflict():
+    y = torch.zeros(1, dtype=torch.int32, device="cuda")
+    conflict[(4,)](y)
+    assert torch.equal(y, torch.full_like(y, 3))
+"""
+
+
+def test_right_kernels_pass_and_are_counted(run):
+    result = run(RIGHT, "--sanitize-kernels")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*was made believe*", "1 kernel, 1 launch, 800 bytes moved: nothing found"])
+
+
+def test_a_finding_fails_a_test_whose_own_assertion_holds(run):
+    result = run(RIGHT + CONFLICT, "--sanitize-kernels")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*.py:13: store-conflict in `conflict`",
+            "*tl.store(y, tl.program_id(0))",
+            "2 kernels, 2 launches*1 store-con*",
+        ]
+    )
+
+
+def test_an_access_out_of_bounds_is_told_without_the_emulators_own_frames(run):
+    result = run("def test(): doubled(torch.randn(8, device='cuda'), 20)", "--sanitize-kernels")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*.py:9: out-of-bounds in `double`"])
+    assert "patches.py" not in result.stdout.str()
+
+
+def test_a_tail_that_was_not_written(run):
+    body = "x = torch.randn(100, device='cuda'); assert torch.equal(doubled(x, 64)[:64], 2 * x[:64])"
+    run(f"def test(): {body}", "--sanitize-kernels").assert_outcomes(passed=1)
+    result = run(f"def test(): {body}; doubled(x, 64).sum()", "--sanitize-kernels")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*unwritten in `double`"])
+
+
+def test_markers_expect_and_allow(run):
+    marked = lambda text, mark: text.replace("def test", f"@mark.{mark}\ndef test")  # noqa: E731
+    outside = "def test_outside(): doubled(torch.randn(8, device='cuda'), 20)"
+    tests = marked(CONFLICT, 'expect_kernel_finding("store-conflict")')
+    tests += marked(CONFLICT, 'allow_kernel_finding("store-conflict")').replace("test_", "test_allowed_")
+    tests += marked(outside, 'expect_kernel_finding("out-of-bounds")')
+    run(tests, "--sanitize-kernels", "--strict-markers").assert_outcomes(passed=3)
+    result = run(marked(RIGHT, "expect_kernel_finding()"), "--sanitize-kernels")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*no finding of the kernels, but expected: any"])
+    run(marked(CONFLICT, 'allow_kernel_finding("race-read")'), "--sanitize-kernels").assert_outcomes(failed=1)
+
+
+def test_a_kernel_that_cannot_be_judged_fails_or_is_skipped_where_that_is_allowed(run):
+    test = "def test_it():\n    x = torch.ones(1, dtype=torch.int32, device='cuda')\n    assembled[(1,)](x, x)\n"
+    result = run(test, "--sanitize-kernels")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*not judged: not-emulated*"])
+    run(f'@mark.allow_kernel_finding("not-emulated")\n{test}', "--sanitize-kernels").assert_outcomes(skipped=1)
+
+
+def test_the_fixture_shows_the_launches_of_the_test(run):
+    tests = (
+        RIGHT + "def test_fixture(emulator):\n    test_right()\n    assert [one.name for one in emulator.launches] == "
+    )
+    run(tests + "['double']", "--sanitize-kernels").assert_outcomes(passed=2)
+    run(tests.replace('device="cuda"', 'device="cpu"') + "['double']").assert_outcomes(passed=2)
+
+
+def test_a_launch_outside_of_any_test_counts(run):
+    result = run(
+        "doubled(torch.randn(8), 8)\nconflict[(4,)](torch.zeros(1))\ndef test(): pass",
+        "--sanitize-kernels",
+        "--no-cuda-shim",
+    )
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["outside of any test, *store-conflict in `conflict`"])
+
+
+def test_without_the_flag_nothing_is_watched_and_nothing_is_said(run):
+    result = run(CONFLICT.replace('device="cuda"', 'device="cpu"'))
+    result.assert_outcomes(passed=1)
+    assert "emulator" not in result.stdout.str()
+
+
+def test_a_suite_that_launches_nothing_is_told_so(run):
+    result = run("def test(): pass", "--sanitize-kernels")
+    result.stdout.fnmatch_lines(["No test launched a Triton kernel: nothing was checked."])
+
+
+@pytest.mark.exhaustive
+def test_workers_tell_what_they_saw(run, pytester):
+    pytester.makepyfile(KERNELS + RIGHT + CONFLICT)
+    result = pytester.runpytest_subprocess("-p", "graded_kernels.pytest_plugin", "--sanitize-kernels", "-n", "2")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["2 kernels, 2 launches, * bytes moved: 1 store-conflict"])
