@@ -55,7 +55,7 @@ def judge_case(
 ) -> Judged:
     """Calls the answer on the case's arguments, and once more, in Triton with the programs of every launch in another
     order. Where that fails and a load has masked-off lanes without ``other``, all of it again with 0 in these lanes:
-    what is right then is wrong by nobody's promise, and by nothing else.
+    an answer that is right then fails only because it relies on these lanes.
     """
     question = _Question(exercise, case, backend, runner, args, conventions)
     judged = _judged(question)
@@ -71,7 +71,7 @@ def unportable(judged: Judged, hints: tuple[Finding, ...]) -> Judged:
     said = suspects[0].message if suspects else "A load has a mask and no `other`."
     more = "".join(f" Look at this one, too: {hint.cause}" for hint in suspects[1:3])
     message = f"{said}{more} With 0 in these lanes, as today's NVIDIA backends fill them, the result is right."
-    cause = f"{suspects[0].cause} The result hangs on what masked-off lanes hold." if suspects else ""
+    cause = f"{suspects[0].cause} The result depends on what masked-off lanes hold." if suspects else ""
     told = replace(judged.result, status="fail", message=message, cause=cause, details="", hint="")
     return replace(judged, result=replace(told, kind=Quality.PORTABLE), trouble=None, outputs=None)
 
