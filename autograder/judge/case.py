@@ -1,7 +1,9 @@
 """One case of an exercise: call the answer twice, compare with the oracle, and say in one sentence what is wrong."""
 
+import itertools
 import math
 import re
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -14,11 +16,11 @@ from ..report.quality import Quality
 from ..report.results import CaseResult, Failure, Status
 from ..run.contract import Args
 from ..run.dtypes import dtype_name
-from ..run.outcome import Outcome, Trouble
+from ..run.outcome import Decoy, Outcome, Trouble
 from ..run.runner import Runner
 from .compare import Comparison, Expected, Wrong, compare_all, evidence_of, expect
 from .curve import curve_of
-from .decoy import decoys
+from .decoy import decoys, unforeseeable
 from .fingerprint import Evidence
 from .steady import Fault, Options, unsteady
 
@@ -54,14 +56,15 @@ def judge_case(
     exercise: Exercise, case: Case, backend: str, runner: Runner, args: Args, conventions: str = "course"
 ) -> Judged:
     """Calls the answer on the case's arguments, and once more, in Triton with the programs of every launch in another
-    order. Where that fails and a load has masked-off lanes without ``other``, all of it again with 0 in these lanes:
-    an answer that is right then fails only because it relies on these lanes.
+    order. Where that fails and a load has masked-off lanes without ``other``, all of it again on the same numbers with
+    0 in these lanes: an answer that is right then fails only because it relies on these lanes.
     """
-    question = _Question(exercise, case, backend, runner, args, conventions)
+    seeds, again = itertools.tee(unforeseeable())
+    question = _Question(exercise, case, backend, runner, args, conventions, decoys(case, args, seeds))
     judged = _judged(question)
     if judged.result.status in ("pass", "not-run") or not (judged.outcome and judged.outcome.undefined):
         return judged
-    filled = _judged(replace(question, fill=0.0))
+    filled = _judged(replace(question, decoy=decoys(case, args, again), fill=0.0))
     return unportable(judged, judged.outcome.hints) if filled.result.status == "pass" else judged
 
 
@@ -86,11 +89,12 @@ class _Question:
     runner: Runner
     args: Args
     conventions: str
+    decoy: Callable[[], Decoy]
     fill: float | None = None
 
     @property
     def how(self) -> Options:
-        return Options(decoys(self.case, self.args), self.fill)
+        return Options(self.decoy, self.fill)
 
     def judged(
         self,
