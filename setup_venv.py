@@ -7,10 +7,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
-KERNEL_CONFIG = """# Every kernel of this environment: see graded_kernels.course.first_cell.
-c = get_config()
-c.InteractiveShellApp.extensions.append("graded_kernels.course.first_cell")
-"""
 
 
 def stop(problem: str, fix: str):
@@ -51,14 +47,9 @@ def main():
     )
     run([*pip, "-r", str(ROOT / "requirements.txt")], "pip could not install the pins (its message is above).", fix)
     run([*pip, "--no-deps", "--editable", str(ROOT)], "pip could not install this package (its message is above).", fix)
-    configure_kernels(VENV)
+    first_cell = [str(python), "-m", "graded_kernels.course.first_cell"]
+    run(first_cell, "the kernels of .venv could not be configured (the reason is above).", "Is the disk full?")
     link_package(VENV)
-
-
-def configure_kernels(environment: Path):
-    folder = environment / "etc" / "ipython"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "ipython_kernel_config.py").write_text(KERNEL_CONFIG, encoding="utf-8")
 
 
 def link_package(environment: Path):

@@ -1,7 +1,15 @@
 """An IPython extension: a cell that fails because the notebook's first cell has not run in this kernel says so.
 
-A new kernel knows nothing of the chapter yet, so it cannot come from the chapter: ``setup_venv.py`` has every kernel of
-the course's environment load it.
+A new kernel knows nothing of the chapter yet, so this cannot come from the chapter: every kernel of the environment
+loads it, once ``configure`` has run: in ``setup_venv.py``, and where chapters are given out (conda, Binder).
+"""
+
+import sys
+from pathlib import Path
+
+CONFIG = """# Every kernel of this environment: see graded_kernels.course.first_cell.
+c = get_config()
+c.InteractiveShellApp.extensions.append("graded_kernels.course.first_cell")
 """
 
 # What the first cells import or define; a test reads it from the chapters.
@@ -20,3 +28,16 @@ def _show(shell, kind: type[NameError], error: NameError, trace, tb_offset: int 
     if error.name in NAMES and "check" not in shell.user_ns:
         error.args = (f"{error}. {ADVICE}",)
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
+
+
+def configure(environment: Path) -> None:
+    """Has the kernels of a Python environment load the extension; settings that are there stay. Raises OSError."""
+    path = environment / "etc" / "ipython" / "ipython_kernel_config.py"
+    there = path.read_text(encoding="utf-8") if path.exists() else ""
+    if CONFIG not in there:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{there}\n{CONFIG}" if there else CONFIG, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    configure(Path(sys.prefix))

@@ -9,6 +9,8 @@ import json
 import sys
 from pathlib import Path
 
+from . import first_cell
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -79,6 +81,10 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         return 1
     for line in give(sources, options.to, updated=options.updated):
         print(line)
+    try:
+        first_cell.configure(Path(sys.prefix))
+    except OSError as error:
+        print(f"note     without advice on cells that run before the first one: {error}")
     return 0
 
 

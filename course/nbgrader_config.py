@@ -39,7 +39,7 @@ c.GenerateFeedback.preprocessors = [
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
 
-# Feedback is read where there may be no network: no MathJax. The second folder is nbgrader's own.
+# Feedback and formgrader's pages without MathJax, which needs a network. The second folder is nbgrader's own.
 c.HTMLExporter.extra_template_basedirs = [
     os.path.join(os.path.dirname(markdown.__file__), "templates"),
     os.path.join(os.path.dirname(formgrader.__file__), "templates"),

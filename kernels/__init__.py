@@ -1,9 +1,10 @@
 """The Triton answers, as a library of differentiable functions: ``from graded_kernels.kernels import silu``."""
 
 from .attention_function import attention
+from .cross_entropy_function import cross_entropy
 from .gelu import gelu
 from .layer_norm import layer_norm
-from .loss import cross_entropy, linear_cross_entropy
+from .linear_cross_entropy_function import linear_cross_entropy
 from .masked_softmax import masked_softmax
 from .rms_norm import rms_norm
 from .silu import silu

@@ -7,6 +7,7 @@ import functools
 from pathlib import Path
 
 import torch
+from graded_kernels.autograder import check
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.run.contract import as_tuple
@@ -63,3 +64,8 @@ def _needed(region: Region) -> list[Region]:
     mine = [r for r in regions().values() if r.path in files and r.name in EXERCISES]
     mine.sort(key=lambda r: (files.index(r.path), r.line))
     return [r for r in mine if r.path != region.path or r.line < region.line]
+
+
+def verdict(function, exercise="silu_forward"):
+    report = check(exercise, function, backend="torch")
+    return report, report.cases[0]

@@ -19,7 +19,7 @@ from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import PyFileConfigLoader
 
-TINY = """\
+IMPORTS = """\
 # A small chapter
 
 ```{code-cell} python
@@ -30,6 +30,10 @@ import triton
 import triton.language as tl
 ```
 
+"""
+TINY = (
+    IMPORTS
+    + """\
 Something to play with:
 
 ```{code-cell} python
@@ -46,17 +50,25 @@ torch.exp(torch.ones(3))
 Whatever is right.
 ```
 """
+)
+# The memory of the last one is limited, and it calls the others.
+LIMITED = ("label_logits", "cross_entropy_forward", "cross_entropy_backward", "linear_cross_entropy")
+CHAPTERS = {
+    "tiny": TINY.replace("{triton}", ""),
+    "both": TINY.replace("{triton}", "{exercise}`kernels/silu_forward`\n\n"),
+    "memory": IMPORTS + "".join(f"{{exercise}}`solutions/{name}`\n" for name in LIMITED),
+}
 
 
 def make(root: Path) -> Path:
-    """A course root with the SiLU chapter and a small one, in two sizes, released, and the gradebook made."""
+    """A course root with the SiLU chapter and small ones, released, and the gradebook made."""
     grade_demo.make_course(root)
-    for name, triton in (("tiny", ""), ("both", "{exercise}`kernels/silu_forward`\n\n")):
+    for name, text in CHAPTERS.items():
         chapter = root / f"{name}.md"
-        chapter.write_text(TINY.replace("{triton}", triton))
+        chapter.write_text(text)
         (root / "source" / name).mkdir()
         (root / "source" / name / f"{name}.ipynb").write_text(build(chapter, find_regions(ROOT)))
-    release(root, (CHAPTER, "tiny", "both"))
+    release(root, (CHAPTER, *CHAPTERS))
     return root
 
 

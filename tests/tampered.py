@@ -11,6 +11,8 @@ WITNESS, TORCH, TRITON, WORDS = "silu_witness-torch", "silu_forward-torch", "sil
 FULL = {WITNESS: 2, TORCH: 2, WORDS: None}
 NOTHING = {WITNESS: 0, TORCH: 0, WORDS: 0}
 UNREAD = dict.fromkeys(FULL)  # waits for a person
+LIMITED = "linear_cross_entropy-torch"
+MEMORY = {"label_logits-torch": 2, "cross_entropy_forward-torch": 6, "cross_entropy_backward-torch": 4, LIMITED: 8}
 BOTH = FULL | {TRITON: 2}
 ZEROS = "def silu_forward(x):\n    return torch.zeros_like(x)"
 

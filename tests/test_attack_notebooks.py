@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from attack_notebooks import batch, in_kernels, on_the_judgement, on_the_page, table
+from attack_notebooks import batch, in_kernels, on_the_judgement, on_the_memory, on_the_page, table
 from attack_notebooks.attack import Attack
 from bleach._vendor import html5lib  # parses as browsers do, also what only a browser would take for an element
 from classroom import about, api, asked_for, assert_success
@@ -70,6 +70,13 @@ def test_attack_on_the_compiler(compiled, attack):
 
 def test_nobody_else_noticed_an_attack_on_the_compiler(compiled):
     assert not compiled.wrong_afterwards()
+
+
+@pytest.mark.exhaustive
+def test_a_forged_peak_of_memory_costs_its_points(made, tmp_path):
+    forged = batch.Batch(made, tmp_path, on_the_memory.ATTACKS, BEST)
+    assert [forged.wrong(attack) for attack in on_the_memory.ATTACKS] == [[]] * 3
+    assert not forged.wrong_afterwards()
 
 
 def test_nobody_else_noticed(graded):

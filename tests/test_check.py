@@ -11,11 +11,10 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from answers import verdict
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises.record import Case
 from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.run.answer import Answer, AnswerError, Cell, load
 from graded_kernels.autograder.run.runner import InProcess
 
 
@@ -29,11 +28,6 @@ def constants(x_ptr, sums_ptr, M, BLOCK: tl.constexpr):
 def right(x):
     v = x.float()
     return (v / (1 + torch.exp(-v))).to(x.dtype)
-
-
-def verdict(function, exercise="silu_forward"):
-    report = check(exercise, function, backend="torch")
-    return report, report.cases[0]
 
 
 def test_an_honest_answer_passes_without_the_distinctions():
@@ -127,52 +121,6 @@ def test_memory_from_empty_is_not_an_answer():
     assert first.failure.wrong == 1000 and not report.passed
 
 
-@pytest.mark.parametrize(
-    ("function", "words"),
-    [
-        (torch.nn.functional.silu, "You called silu"),
-        (torch.nn.SiLU(), "You called silu"),
-        (lambda x: torch.ops.aten.silu(x), "You called silu"),
-    ],
-)
-def test_the_op_that_is_the_answer_is_refused(function, words):
-    report, _ = verdict(function)
-    assert report.score == 0.0 and words in report.summary
-
-
-def autograd_grad(dy, x):
-    x = x.detach().requires_grad_()
-    return torch.autograd.grad(x * torch.sigmoid(x), x, dy)[0]
-
-
-def autograd_backward(dy, x):
-    x = x.detach().requires_grad_()
-    (x * torch.sigmoid(x)).backward(dy)
-    return x.grad
-
-
-def autograd_hidden(dy, x):
-    try:
-        return autograd_grad(dy, x)
-    except BaseException:
-        return torch.zeros_like(x)
-
-
-def functional_vjp(dy, x):
-    return torch.func.vjp(lambda v: v * torch.sigmoid(v), x)[1](dy)[0]
-
-
-@pytest.mark.parametrize("function", [autograd_grad, autograd_backward, autograd_hidden, functional_vjp])
-def test_autograd_is_refused_where_the_derivative_is_the_exercise(function):
-    report, _ = verdict(function, "silu_backward")
-    assert report.score == 0.0 and "autograd" in report.summary, str(report)
-
-
-def test_the_derivative_op_is_refused():
-    report, _ = verdict(lambda dy, x: torch.ops.aten.silu_backward(dy, x), "silu_backward")
-    assert report.score == 0.0 and "silu_backward" in report.summary
-
-
 def test_stderr_and_warnings_cost_nothing():
     def noisy(x):
         import numpy as np
@@ -250,42 +198,6 @@ def test_the_failing_value_is_told():
     assert case.failure.expected == pytest.approx(case.failure.inputs["dy"] / 2)
     assert report.fingerprint == "this is what candle 0.4.1-0.5.0 computed (huggingface/candle#2082)"
     json.dumps(report.to_dict(), allow_nan=False)
-
-
-SOURCE = "import torch\n\ndef silu_forward(x):\n    v = x.float()\n    return (v / (1 + torch.exp(-v))).to(x.dtype)\n"
-
-
-def test_an_answer_that_is_code():
-    assert check_answer(Answer("silu_forward", (Cell("mine", SOURCE),)), "torch").passed
-
-
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("def silu_forward(x)\n    return x\n", "not Python, line 1"),
-        ("def silu(x):\n    return x\n", "no function silu_forward"),
-        ("import torch\nraise RuntimeError('on purpose')\n", "RuntimeError: on purpose"),
-        ("import sys\nsys.exit(0)\n", "SystemExit"),
-        ("from graded_kernels.solutions.silu import silu_forward\n", "imports graded_kernels"),
-        ("import graded_kernels.kernels as k\nsilu_forward = k.silu\n", "imports graded_kernels"),
-        (f"from .helpers import sigmoid\n{SOURCE}", "Line 1 imports from the package around it"),
-    ],
-)
-def test_code_that_is_no_answer_says_why(source, words):
-    report = check_answer(Answer("silu_forward", (Cell("mine", source),)), "torch")
-    assert (report.passed, report.score) == (False, 0.0)
-    assert words in report.summary
-
-
-def test_a_cell_that_fails_does_not_take_the_answer_with_it():
-    cells = (Cell("notes", "1 / 0"), Cell("mine", SOURCE))
-    assert check_answer(Answer("silu_forward", cells), "torch").passed
-
-
-def test_an_answer_of_the_other_backend_is_not_taken_for_a_missing_one():
-    cells = (Cell("torch", SOURCE), Cell("triton", "pass"))
-    with pytest.raises(AnswerError, match="no function silu_forward"):
-        load(Answer("silu_forward", cells))
 
 
 def test_what_the_emulator_cannot_show_is_noted_for_the_operations_a_triton_answer_used():

@@ -6,9 +6,10 @@ from answers import answer
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.exercises.record import Case, Witness
 from graded_kernels.autograder.judge.case import judge_case
-from graded_kernels.autograder.judge.decoy import decoys
+from graded_kernels.autograder.judge.decoy import decoys, unforeseeable
 from graded_kernels.autograder.judge.judge import arguments
 from graded_kernels.autograder.run.answer import load
+from graded_kernels.autograder.run.outcome import Outcome
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox.wire import buffers
 
@@ -42,7 +43,7 @@ def tensors(args: tuple) -> list[torch.Tensor]:
 def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(record, number):
     case = record.cases[number]
     args = arguments(case, number, 0)
-    draw = decoys(case, args)
+    draw = decoys(case, args, unforeseeable())
     first, second = draw(), draw()
     assert first.valid is (case.raises is None)
     layouts = [[(t.dtype, t.shape, t.stride()) for t in tensors(a)] for a in (args, first.args, second.args)]
@@ -62,7 +63,7 @@ def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(record, number):
 def test_a_right_answer_is_right_on_a_decoy(record, number):
     """By the case's own tolerance: what an isolated answer is held to is four times that."""
     case = record.cases[number]
-    decoy = decoys(case, arguments(case, number, 0))()
+    decoy = decoys(case, arguments(case, number, 0), unforeseeable())()
     runner = InProcess(load(answer(record.name, "torch")), record.contract, "torch")
     judged = judge_case(record, case, "torch", runner, decoy.args)
     assert judged.result.status == "pass", judged.result.message
@@ -74,7 +75,7 @@ def test_a_case_of_another_layout_every_time_has_decoys_that_are_not_judged():
 
     case = Case("any length", inputs, "")
     args = (torch.zeros(3),)
-    decoy = decoys(case, args)()
+    decoy = decoys(case, args, unforeseeable())()
     assert not decoy.valid and decoy.args[0].shape == (3,) and not decoy.args[0].equal(args[0])
 
 
@@ -82,6 +83,31 @@ def test_numbers_that_belong_together_are_drawn_together():
     """mean and rstd are those of x: an answer may use either."""
     record = EXERCISES["layer_norm_backward"]
     for number, case in enumerate(record.cases):
-        _, x, _, mean, _ = decoys(case, arguments(case, number, 0))().args
+        _, x, _, mean, _ = decoys(case, arguments(case, number, 0), unforeseeable())().args
         if x.numel() and x.isfinite().all() and x.dtype == torch.float32:
             torch.testing.assert_close(x.double().mean(1).float(), mean, rtol=1e-5, atol=1e-6 * float(x.abs().max()))
+
+
+def test_the_same_case_with_filled_lanes_meets_the_same_decoys():
+    """Otherwise a result that is wrong on some decoys only is blamed on masked-off lanes when others come."""
+    record, drawn = EXERCISES["silu_forward"], {None: [], 0.0: []}
+
+    class Undefined:
+        """An answer that is wrong on every decoy, and has masked-off lanes."""
+
+        def call(self, args, *, fill=None, decoy):
+            return self.confirm(args, fill=fill, decoy=decoy)
+
+        def confirm(self, args, *, shuffle=None, fill=None, decoy):
+            other = decoy()
+            drawn[fill].append(other.args[0])
+            wrong = Outcome(outputs=(torch.zeros_like(other.args[0]),))
+            right = args[0] * args[0].sigmoid()
+            return Outcome(outputs=(right,), undefined=True, decoy=(other, wrong))
+
+    case = record.cases[0]
+    judged = judge_case(record, case, "torch", Undefined(), arguments(case, 0, 0))
+    assert "on other random numbers of the same shape" in judged.result.message
+    first, again = drawn.values()
+    assert len(first) == len(again) == 2 and not first[0].equal(first[1])
+    assert all(one.equal(other) for one, other in zip(first, again, strict=True))

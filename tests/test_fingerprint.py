@@ -28,3 +28,17 @@ def test_rounding_next_to_a_zero_of_the_result_does_not_hide_the_bug():
     for seed in (1397871144, 785310972, 1089709946, 516819858, 752002365):
         report = check("silu_backward", divides_back, backend="torch", seed=seed)
         assert report.fingerprint and "candle" in report.fingerprint, f"seed {seed}"
+
+
+def test_an_answer_that_is_right_where_a_bug_is_infinite_has_another_bug():
+    """log(p) is infinite where the formula without a maximum is, too; here the maximum is subtracted, and lse right."""
+
+    def log_of_p(logits, labels, ignore_index=-100):
+        keep, x = labels != ignore_index, logits.float()
+        own, top = x.gather(1, labels.where(keep, 0)[:, None])[:, 0], x.amax(1)
+        total = (x - top[:, None]).exp().sum(1)
+        return torch.where(keep, -((own - top).exp() / total).log(), 0), total.log() + top
+
+    report = check("cross_entropy_forward", log_of_p, backend="torch")
+    assert "large logits" in [case.name for case in report.causes[0].cases]
+    assert report.fingerprint is None

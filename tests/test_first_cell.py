@@ -5,10 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
-from graded_kernels.course.first_cell import ADVICE, NAMES
+from graded_kernels.course import learner
+from graded_kernels.course.first_cell import ADVICE, CONFIG, NAMES, configure
 from notebook_kernel import SETUP, Notebook
-
-import setup_venv
 
 ROOT = Path(__file__).resolve().parent.parent
 ANSWER = "@triton.jit\ndef kernel(x_ptr):\n    ..."
@@ -16,8 +15,8 @@ ANSWER = "@triton.jit\ndef kernel(x_ptr):\n    ..."
 
 @pytest.fixture
 def notebook(tmp_path, monkeypatch):
-    """A kernel with the configuration that ``setup_venv.py`` writes into the environment."""
-    setup_venv.configure_kernels(tmp_path)
+    """A kernel with the configuration that every environment of the course gets."""
+    configure(tmp_path)
     (tmp_path / "etc" / "ipython").rename(tmp_path / "profile_default")  # where IPython looks without an environment
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     notebook = Notebook()
@@ -46,3 +45,22 @@ def test_the_names_are_those_of_the_first_cells():
             else:
                 defined |= {target.id for target in node.targets}
     assert defined == NAMES
+
+
+def test_an_environment_that_conda_made_is_configured_when_the_chapters_are_given_out(tmp_path, monkeypatch):
+    """No ``setup_venv.py`` has run there. What its owner had configured stays, and a second time changes nothing."""
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    monkeypatch.setattr(learner, "give", lambda *args, **options: [])
+    config = tmp_path / "etc" / "ipython" / "ipython_kernel_config.py"
+    assert learner.main([]) == 0 and config.read_text() == CONFIG
+    config.write_text("c.InteractiveShell.colors = 'NoColor'\n")
+    for _ in range(2):
+        assert learner.main([]) == 0
+        assert config.read_text() == f"c.InteractiveShell.colors = 'NoColor'\n\n{CONFIG}"
+
+
+def test_an_environment_that_cannot_be_written_is_noted(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.prefix", str(tmp_path / "file"))
+    monkeypatch.setattr(learner, "give", lambda *args, **options: [])
+    (tmp_path / "file").touch()
+    assert learner.main([]) == 0 and "cells that run before the first one" in capsys.readouterr().out

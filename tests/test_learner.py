@@ -64,9 +64,9 @@ def test_a_terminal_shows_where_a_check_is_and_the_line_goes():
 def test_what_is_under_way_is_said_with_a_way_out_of_a_loop():
     with Progress("silu_forward", stream=Tty()) as progress:
         progress.at("case 2 of 17, exact zeros")
-        assert "case 2 of 17, exact zeros" in progress.text() and "Interrupting" not in progress.text()
+        assert "case 2 of 17, exact zeros" in progress.text() and "endless" not in progress.text()
         progress.since -= 100
-        assert "Interrupting shows its line" in progress.text()
+        assert "interrupt: the message names its line" in progress.text()
 
 
 def layer_norm(x, weight, bias, eps=1e-5):
@@ -132,6 +132,7 @@ def test_a_grid_rounded_down_is_told_of_its_grid_and_not_of_the_formula():
     assert case.hint == ""
 
 
+VARIANCE = "(d * d).mean(-1, keepdim=True)"
 HALF_LOSS = "logits.to(torch.promote_types(logits.dtype, torch.float32))"
 # exercise, backend, our text, the mistake, the first case that sees it, what its hint says, what it must not say
 MISTAKES = [
@@ -158,6 +159,26 @@ MISTAKES = [
     (
         ("linear_cross_entropy", "torch", "logits = x @ w.t()", "logits = (x @ w.t()).to(weight.dtype).to(wide)"),
         ("float16", "Convert to float32", "2^30"),
+    ),
+    (
+        ("masked_softmax_forward", "torch", "wide(x).masked_fill", "x.masked_fill"),
+        ("every second column", "Compute in float32", "two"),
+    ),
+    (
+        ("attention_forward", "torch", "acc = acc * keep + p", "acc = acc + p"),
+        ("lengths around a block", "how are they put together", "-inf"),
+    ),
+    (
+        ("cross_entropy_backward", "triton", "(M, triton.cdiv(V, block))", "(M, 1)"),
+        ("a first block of -inf", "", "-inf"),  # elements that were never written: the message says so
+    ),
+    (
+        ("layer_norm_forward", "torch", VARIANCE, "((v * v).mean(-1, keepdim=True) - mean * mean)"),
+        ("variance far below eps", "subtracted before the square", "0 / 0"),
+    ),
+    (
+        ("cross_entropy_backward", "triton", "dlogits = torch.empty_like(logits)", "dlogits = logits"),
+        ("ordinary values", "", "formula"),  # right values, by writing into an input
     ),
 ]
 

@@ -7,8 +7,12 @@ import textwrap
 import pytest
 import torch
 from graded_kernels.autograder.emulator import Emulator
-from graded_kernels.kernels import loss as library
-from graded_kernels.kernels.loss import cross_entropy, linear_cross_entropy
+from graded_kernels.kernels import (
+    cross_entropy,
+    cross_entropy_function,
+    linear_cross_entropy,
+    linear_cross_entropy_function,
+)
 from torch.nn import functional as F
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -156,7 +160,8 @@ def test_kernels_agree_and_with_trusted_labels_the_host_never_waits(keep, truste
 
     plain = (hidden @ weight.t()).detach().requires_grad_()
     wanted = losses_and_gradients(plain)
-    monkeypatch.setattr(library, "use_triton", lambda x: True)
+    for module in (cross_entropy_function, linear_cross_entropy_function):
+        monkeypatch.setattr(module, "use_triton", lambda x: True)
     with Emulator() as emulator, torch.autograd.profiler.profile() as profile:
         got = losses_and_gradients(plain)
     assert emulator.findings == ()
@@ -172,7 +177,8 @@ def test_strides_make_no_difference(by_triton, monkeypatch):
     views = dense[0].repeat_interleave(2, 1)[:, ::2], dense[1].t().contiguous().t(), dense[2].repeat_interleave(2)[::2]
     views = *views, dense[3].t().contiguous().t()
     assert not any(view.is_contiguous() for view in views)
-    monkeypatch.setattr(library, "use_triton", lambda x: by_triton)
+    for module in (cross_entropy_function, linear_cross_entropy_function):
+        monkeypatch.setattr(module, "use_triton", lambda x: by_triton)
     results = []
     for hidden, weight, labels, logits in (dense, views):
         leaves = [t.detach().requires_grad_() for t in (hidden, weight, logits)]
@@ -208,7 +214,7 @@ PROCESS = """
     import sys
     import torch
     import torch.distributed as dist
-    from graded_kernels.kernels.loss import cross_entropy
+    from graded_kernels.kernels import cross_entropy
 
     rank, store = int(sys.argv[1]), sys.argv[2]
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)

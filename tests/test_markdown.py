@@ -5,10 +5,15 @@ import json
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
 from bounded import bounded
 from graded_kernels.autograder.nbgrader.markdown import safe_markdown
+from nbconvert.exporters import HTMLExporter
+from nbgrader.server_extensions.formgrader.formgrader import FormgradeExtension
+from traitlets.config import PyFileConfigLoader
 
+ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 5  # of processor time for one cell
 
 
@@ -75,3 +80,14 @@ def test_all_mathematics_of_the_chapters_converts():
     pages = [render(text) for text in texts]
     assert sum(page.count("<math ") for page in pages) > 200
     assert not any(re.search(r"<code>[^<]*\\", page) for page in pages)
+
+
+def test_formgraders_page_needs_no_network():
+    """Its template, with the settings of the course: mathematics is drawn, and no script comes from elsewhere."""
+    config = FormgradeExtension().build_extra_config()
+    config.merge(PyFileConfigLoader("nbgrader_config.py", path=str(ROOT / "course")).load_config())
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("where $x^2$")])
+    page, _ = HTMLExporter(config=config).from_notebook_node(notebook, {"base_url": "", "index": 0, "total": 1})
+    assert "<msup><mi>x</mi><mn>2</mn></msup>" in page and "formgrade.js" in page
+    assert re.findall(r'<(?:script|img|link)[^>]*(?:src|href)="https?://[^"]*', page) == []
+    assert page.index("window.MathJax = ") > 0  # which formgrade.js listens to

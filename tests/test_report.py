@@ -204,7 +204,7 @@ def test_what_is_found_and_not_required_is_told_of_an_answer_that_passed():
     slow = case("memory traffic", "fail", message="It moves 2 times the bytes.", kind=Quality.EFFICIENT)
     page = report(case("a"), slow, passed=True, required=(Quality.CORRECT,), correct=True, efficient=False)
     for shown in (text.render(page, color=False), notebook.render(page)):
-        in_order(shown, "assed (required: correct)", "Found, and not required", "not efficient", "It moves 2 times")
+        in_order(shown, "assed (required: correct)", "Also found, not required", "not efficient", "It moves 2 times")
 
 
 def test_a_case_that_rests_on_a_convention_says_so():
@@ -230,7 +230,7 @@ def test_traffic_and_compiler_are_told_in_words():
     page = report(case("a"), traffic=traffic, compile=compiled)
     for shown in (text.render(page, color=False), notebook.render(page)):
         assert (
-            "1.67 times the least: 512 KiB loaded and 128 KiB stored where 384 KiB must move; at most 1.05"
+            "1.67 times the minimum: 512 KiB loaded and 128 KiB stored, where 384 KiB would do; the limit is 1.05"
             in " ".join(shown.split())
         )
         assert "sm_90 f: 32 registers, no spills, 128-bit loads" in shown

@@ -8,7 +8,7 @@ import torch
 from graded_kernels.autograder.compiler import KernelLaunch
 from graded_kernels.autograder.emulator import Finding
 from graded_kernels.autograder.sandbox import status
-from graded_kernels.autograder.sandbox.wire import buffers
+from graded_kernels.autograder.sandbox.wire import buffers, checked
 from graded_kernels.autograder.sandbox.wire.buffers import DTYPES, Layout, Shared
 
 VIEWS = {
@@ -140,6 +140,7 @@ def test_a_good_status_is_read():
         said(traffic={"x": {"loaded": -1, "stored": 0}}),
         said(traffic={"x": {"loaded": 1.5, "stored": 0}}),
         said(traffic={"\x1b[2J": {"loaded": 1, "stored": 0}}),
+        said(traffic={"x_ptr, and 12 more": {"loaded": 1, "stored": 0}}),
         said(findings="one"),
         said(findings=[1]),
         said(looser="exp"),
@@ -162,5 +163,31 @@ def test_the_source_of_a_launch_is_the_parents():
 
 
 def test_text_is_cleaned_and_shortened():
-    assert status.clean("a\x1b[31m\x07\u202eb\ud800\tc\nd\0") == "a[31mb\tc\nd"
-    assert len(status.clean("x" * 10_000_000, 100)) < 200
+    assert checked.clean("a\x1b[31m\x07\u202eb\ud800\tc\nd\0") == "a[31mb\tc\nd"
+    assert len(checked.clean("x" * 10_000_000, 100)) < 200
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "wanted"),
+    [
+        (checked.loads, b"\x80\x04", "This is no JSON"),
+        (checked.loads, b"[" * 100_000, "This is no JSON"),
+        (checked.loads, b"9" * 5_000, "This is no JSON"),
+        (checked.loads, b"[1]", "There should be an object, and there is a list."),
+        (checked.items, {"0": 1}, "There should be a list, and there is a dict."),
+        (checked.text, None, "There should be text, and there is a NoneType."),
+        (checked.name, "x; import os\x1b[2J", r"There should be a name, and there is 'x; import os\\x1b\[2J'."),
+        (checked.name, "x" * 101, "There should be a name"),
+        (checked.count, True, "There should be a count, and there is a bool."),
+        (checked.count, -1, "There should be a count"),
+        (checked.count, 2**62, "There should be a count"),
+        (checked.count, 1.0, "There should be a count, and there is a float."),
+        (checked.number, 2**64, "There should be a number, and there is a int."),
+        (checked.number, "1", "There should be a number, and there is '1'."),
+    ],
+)
+def test_a_malformed_message_ends_in_one_sentence(read, value, wanted):
+    with pytest.raises(checked.Malformed, match=wanted) as caught:
+        read(value)
+    sentence = str(caught.value)
+    assert sentence.count("\n") == 0 and len(sentence) < 120 and sentence.endswith(".")

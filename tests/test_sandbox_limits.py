@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ SILU = EXERCISES["silu_forward"]
 MIB = 1 << 20
 X = torch.tensor([0.0, -0.5, 3.0])
 RIGHT = "    return x * x.sigmoid()\n"
+PATIENT = {"wall_factor": 1000.0}  # where processor time is the limit, however many others want the processor
 
 
 def isolated(body: str, worker: Worker, notebook: Budget | None = None, **limits) -> Isolated:
@@ -27,7 +29,7 @@ def isolated(body: str, worker: Worker, notebook: Budget | None = None, **limits
         record.contract,
         "torch",
         results=record.results,
-        limits=Limits(**limits),
+        limits=Limits(**PATIENT | limits),
         notebook=notebook,
         worker=worker,
     )
@@ -52,9 +54,9 @@ def test_a_call_that_waits_for_its_turn_is_not_ended(worker):
 
 
 def test_a_call_that_waits_for_ever_is_ended_by_the_clock(worker):
-    with isolated("    time.sleep(3600)\n", worker, seconds=1.0, wall_factor=1.5) as runner:
+    with isolated("    time.sleep(3600)\n", worker, seconds=2.0, wall_factor=2.0) as runner:
         trouble = runner.call((X,)).trouble
-    said = "The call did not end within 1.5 s by the clock. Most of that time nothing was computed: "
+    said = "The call did not end within 4 s by the clock. Most of that time nothing was computed: "
     assert (trouble.kind, trouble.message) == ("timeout", said + "does something sleep, or wait?")
 
 
@@ -87,9 +89,10 @@ def test_all_calls_together_are_limited(worker):
 
 def test_what_short_calls_took_is_counted_too(worker):
     """Each ends before anybody looks; together they are too many."""
-    with isolated(compute("0.05"), worker, total_seconds=0.5) as runner:
-        kinds = [runner.call((X.clone(),)).trouble for _ in range(10)]
-    assert kinds[0] is None and kinds[-1].kind == "timeout"
+    with isolated(compute("0.05"), worker, total_seconds=1.5) as runner:
+        assert runner.call((X,)).trouble is None
+        kinds = {runner.call((X.clone(),)).trouble for _ in range(15)}  # of two calls each
+    assert "timeout" in {trouble and trouble.kind for trouble in kinds}
 
 
 def test_all_answers_of_a_notebook_are_limited_together(worker):
@@ -132,7 +135,7 @@ def test_a_cell_that_ends_the_process_is_named(line, kind, said, worker):
         SILU.contract,
         "torch",
         results=SILU.results,
-        limits=Limits(seconds=0.5),
+        limits=Limits(seconds=0.5, **PATIENT),
         worker=worker,
     ) as runner:
         trouble = runner.call((X,)).trouble
@@ -151,11 +154,14 @@ def test_cells_after_the_answer_may_hold_what_it_calls(worker):
         assert runner.call((X,)).trouble is None
 
 
-def test_the_start_of_the_worker_is_no_call():
-    """The imports alone take several times as much."""
-    with Worker() as own, isolated("", own, total_seconds=1.5) as runner:
-        for _ in range(2):
-            assert runner.call((X.clone(),)).trouble is None
+def test_the_start_of_the_worker_is_no_call(monkeypatch):
+    """A call's time begins when the worker has made its imports, which take longer than most calls."""
+    notebook, ready = Budget("notebook", 600.0), []
+    with Worker() as own, isolated("", own, notebook) as runner:
+        start = own.ready
+        monkeypatch.setattr(own, "ready", lambda: ready.append((start(), time.monotonic())))
+        assert runner.call((X,)).trouble is None
+        assert 0 < notebook.waited <= time.monotonic() - ready[0][1]
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ class Emulator:
         first, missing, total = int(empty.argmax()), int(empty.sum()), tensor.numel()
         index = tuple(int(i) for i in np.unravel_index(first, tensor.shape))
         if missing == total:
-            text = f"Nobody wrote {name} ({count(total, 'element')}). {self._nobody()}"
+            text = f"{name} ({count(total, 'element')}) was never written. {self._nobody()}"
         else:
             text = (
                 f"{count(missing, 'element')} of {name} ({total:,} in all) {'was' if missing == 1 else 'were'} never "

@@ -139,7 +139,7 @@ def gathered(index: int, size: int, place: Place) -> Finding:
 
 def uninitialised(kernel: str, verb: str, region: Region, offset: int, program: Program, place: Place) -> Finding:
     text = (
-        f"`{kernel}` {_VERB[verb]} element offset {offset:,} of {region.name}, which nobody has written since "
+        f"`{kernel}` {_VERB[verb]} element offset {offset:,} of {region.name}, which has not been written since "
         f"`torch.empty` made it, in program {program}, {place}. Its value is whatever was in memory; use "
         "`torch.zeros` if you accumulate into it."
     )

@@ -141,7 +141,7 @@ CASES = (
     Case(
         "some rows ignored",
         _batch(13, 8, 33, keep=lambda labels: ignored(labels, 0, 3, 4, 12)),
-        "The mean is over the rows that count; the others have a gradient of 0.",
+        "9 of 13 rows count: the mean is over these, and the others have a gradient of 0.",
     ),
     Case(
         "all rows ignored",
@@ -152,38 +152,45 @@ CASES = (
     Case(
         "no rows",
         _batch(0, 8, 33),
-        "An empty batch. How many rows has a chunk of it, and how many chunks are there?",
+        "An empty batch: the loss is 0. How many rows does a chunk of it have, and how many chunks are there?",
         convention="no token",
     ),
-    Case("one row", _batch(1, 8, 33), "A batch of one row is a batch like any other."),
+    Case("one row", _batch(1, 8, 33), "One row: the last chunk is the first, and holds one row."),
     Case(
         "one row counts",
         _batch(40, 8, 33, keep=lambda labels: ignored(labels, *range(23), *range(24, 40))),
-        "One of 40.",
+        "Only row 23 of 40 counts.",
     ),
     Case(
         "chunks without tokens",
         _batch(150, 16, 40, keep=lambda labels: ignored(labels, *range(5, 140))),
-        "The rows that count are the first 5 and the last 10 of 150. A chunk's own mean is not its share of the whole.",
+        "The first 5 and the last 10 of 150 rows count: some chunks have none, and each chunk's share is its "
+        "sum over 15.",
     ),
     Case(
         "ignore_index = 0",
         _batch(14, 8, 33, keep=lambda labels: ignored(labels, 2, 5, index=0), index=0),
-        "Another ignore_index, and one that is a class.",
+        "ignore_index is 0 here: rows with that label do not count.",
     ),
     Case("large logits", _batch(9, 16, 40, scale=100.0), "Logits of hundreds: e^x overflows from 88.7 on."),
-    Case("a nearly certain label", _certain(torch.float32), "p of the label is up to 1 - 1e-6."),
+    Case("a nearly certain label", _certain(torch.float32), "p of the label is up to 1 - 1e-6: what is left of p - 1?"),
     Case("1 class", _batch(5, 8, 1), "One class: the loss is 0."),
     Case(
         "17 classes",
         _batch(20, 8, 17),
         "20 rows and 17 classes: more than one chunk or tile of 16, the last not full. Does each add its share?",
     ),
-    Case("1000 classes", _batch(18, 8, 1000), "1000 classes: more than one tile."),
+    Case("1000 classes", _batch(18, 8, 1000), "1000 classes: many tiles, the last one not full."),
     Case("one feature", _batch(20, 1, 19), "One feature: the inner dimension of the product is 1."),
-    Case("75 features", _batch(20, 75, 19), "75 features fill no tile of 16, 32 or 64: look at the inner loop's mask."),
     Case(
-        "every second column", _batch(12, 16, 40, view=lambda x: x[:, ::2]), "The strides of the last dimension are 2."
+        "75 features",
+        _batch(20, 75, 19),
+        "75 features, which no tile of 16, 32 or 64 divides: the last step along them has to be masked.",
+    ),
+    Case(
+        "every second column",
+        _batch(12, 16, 40, view=lambda x: x[:, ::2]),
+        "hidden and weight have a stride of 2 along the features.",
     ),
     Case("float16", _batch(21, 24, 50, torch.float16), CONVERT),
     Case("bfloat16", _batch(21, 24, 50, torch.bfloat16), CONVERT),
@@ -192,12 +199,14 @@ CASES = (
         Case(
             f"a nearly certain label, {dtype_name(dtype)}",
             _certain(dtype),
-            "Hold the logits in float32.",
+            "p of the label is up to 1 - 1e-6: hold the logits and p in float32.",
         )
         for dtype in HALVES
     ),
     Case(
-        "NaN in one row", _one_nan, "NaN in gives NaN out: in the loss, in its own row of dhidden, in all of dweight."
+        "NaN in one row",
+        _one_nan,
+        "One NaN in hidden: the loss is NaN, and so are its row of dhidden and all of dweight.",
     ),
     *(_refused(*row) for row in OUT_OF_RANGE),
     Case(

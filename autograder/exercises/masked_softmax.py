@@ -14,7 +14,7 @@ from .cases.rows import floors
 from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug
 
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
-NOTHING = "A row without a True: no maximum, and a sum of 0. The result is 0, as PyTorch's attention has it."
+NOTHING = "A row of the mask without a True has no maximum and a sum of 0. Its result is 0, as in PyTorch's attention."
 
 
 def softmax_under(x: Tensor, mask: Tensor) -> Tensor:
@@ -98,34 +98,40 @@ def _far_apart(generator: Generator) -> tuple[Tensor, Tensor]:
 ROWS = (
     ("ordinary values", _drawn(7, 128), "Begin here: 7 rows of 128, about 77 of each under the mask."),
     (AGAIN, _drawn(7, 128), KEEP_NOTHING),
-    ("everything", _drawn(5, 100, share=2.0), "A mask of True alone: the softmax you know."),
+    (
+        "everything",
+        _drawn(5, 100, share=2.0),
+        "Every element of the mask is True: an ordinary softmax, of rows of 100.",
+    ),
     ("a row of nothing", _drawn(6, 50, change=_row(2, None)), NOTHING),
     ("nothing at all", _drawn(4, 33, share=-1.0), NOTHING),
     ("one element in a row", _drawn(6, 50, change=_row(4, 17)), "One element gets all the weight, whatever it is."),
     (
         "the last element alone",
         _drawn(3, 20_011, share=0.5, change=_row(1, -1)),
-        "A row of 20,011: its first blocks are masked, its last element is not.",
+        "Rows of 20,011, several blocks each. In row 1 only the last element is under the mask: its first "
+        "blocks have none.",
     ),
     (
         "the first element alone",
         _drawn(3, 20_011, share=0.5, change=_row(1, 0)),
-        "A row of 20,011: only the first block has an element.",
+        "Rows of 20,011, several blocks each. In row 1 only the first element is under the mask.",
     ),
     (
         "NaN and infinity under no mask",
         _drawn(6, 90, change=_poisoned),
-        "What the mask leaves out never matters: 0 · NaN is NaN.",
+        "Outside of the mask are NaN and infinity: they must reach neither the maximum, nor the sum, nor a "
+        "product with 0.",
     ),
     (
         "rows of -inf",
         _drawn(6, 64, change=_rows_of_infinity),
-        "-inf under the mask weighs nothing; a row of nothing else gives 0. -inf - -inf is NaN.",
+        "-inf under the mask has weight 0, and a row of -inf alone gives 0. -inf - -inf and 0 / 0 would be NaN.",
     ),
     (
         "NaN in one row",
         _drawn(6, 64, change=_seen_nan),
-        "A NaN under the mask makes its row NaN where the mask is True. tl.max drops NaN.",
+        "A NaN under the mask: its row is NaN where the mask is True and 0 elsewhere. tl.max drops NaN.",
     ),
     (
         "large values",
@@ -135,25 +141,30 @@ ROWS = (
     (
         "large values under no mask",
         _drawn(6, 64, change=lambda x, mask: x.masked_fill_(~mask, 9e3)),
-        "The largest element of a row may be one that the mask leaves out.",
+        "The largest element of a row may be outside of the mask.",
     ),
     (
         "values near -60000",
         _drawn(6, 64, change=lambda x, mask: x.sub_(6e4)),
-        "A value of -60000 is a value. Is your -inf one?",
+        "Values near -60000, which are values. Is what stands for -inf below them, and the maximum that is "
+        "subtracted theirs?",
     ),
     ("values all equal", _drawn(5, 37, scale=0.0), "Equal elements share alike."),
     ("1 column", _drawn(5, 1), "A row of one element."),
     ("17 columns", _drawn(5, 17), "17 elements in a block of 32: what do the other 15 lanes add to the sum?"),
-    ("1000 columns", _drawn(5, 1000), "1000 elements fill no block whose size is a power of two."),
+    ("1000 columns", _drawn(5, 1000), "1000 elements leave 24 lanes of a block of 1024 empty."),
     ("many rows", _drawn(300, 6), "300 rows. Does every row find a program?"),
     ("no rows", _drawn(0, 33), "No rows go in, no rows come out."),
-    ("no columns", _drawn(4, 0), "Rows without elements: there is nothing to write."),
-    ("transposed", _drawn(53, 37, view=lambda x: x.t()), "Neighbours in a row are not neighbours in memory here."),
+    ("no columns", _drawn(4, 0), "Rows without elements: nothing to compute and nothing to store."),
+    (
+        "transposed",
+        _drawn(53, 37, view=lambda x: x.t()),
+        "Transposed, x and the mask alike: neighbours in a row are not neighbours in memory.",
+    ),
     (
         "every second column",
         _drawn(9, 202, torch.float16, view=lambda x: x[:, ::2]),
-        "The stride of the last dimension is 2, of the mask as well.",
+        "float16, and the stride of the last dimension is 2, also of the mask. Compute in float32.",
     ),
     (BEYOND, _far_apart, BEYOND_HINT),
     ("float16", _drawn(6, 384, torch.float16, scale=2.0), CONVERT),

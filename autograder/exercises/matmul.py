@@ -92,13 +92,18 @@ CASES = (
     Case(
         f"{BEYOND}, in b",
         product(20, 3, 40, b=far_apart),
-        "The rows of b lie 2^30 elements apart: the index along K has to become an int64 before it meets the stride.",
+        "The rows of b lie 2^30 elements apart: in a kernel make the index along K an int64 before you "
+        "multiply it by the stride.",
     ),
     Case("float16", product(40, 70, 33, torch.float16), CONVERT),
     Case("bfloat16", product(40, 70, 33, torch.bfloat16), CONVERT),
-    Case("20,000 ones", ones, f"A sum in bfloat16 stands still at 256 times the width of a tile. {CONVERT}"),
+    Case("20,000 ones", ones, f"A sum of ones in bfloat16 stops growing at 256. {CONVERT}"),
     Case("beyond float16 on the way", up_and_down, "The products fit into float16, the partial sums do not."),
-    Case("infinity and NaN", not_finite, "Nothing to do: they travel through a sum by themselves, if masks are right."),
+    Case(
+        "infinity and NaN",
+        not_finite,
+        "NaN and infinity must reach the sums they belong to and no others: are masked-off elements 0?",
+    ),
 )
 
 matmul = Exercise(

@@ -3,7 +3,6 @@
 import torch
 from torch import Generator, Tensor
 
-from ...kernels.wild import cross_entropy as wild_cross_entropy
 from ...kernels.wild import token_mean as wild
 from ..run.contract import Args
 from ..run.gradient import UPSTREAM
@@ -11,8 +10,7 @@ from .cases.common import AGAIN, EPS, KEEP_NOTHING
 from .cases.elementwise import normal
 from .cases.losses import IGNORE
 from .cases.rows import floors
-from .cross_entropy import cross_entropy
-from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug, Witness
+from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug
 
 
 def mean_of_tokens(
@@ -90,56 +88,63 @@ CASES = (
     Case(
         "some rows ignored",
         _rows(20, 0, 2, 3, 5, 8, 13),
-        "A row that is ignored is neither in the sum nor in the number: also its gradient is 0.",
+        "6 of 20 rows count. The others are neither in the sum nor in the count, and their gradient is 0.",
     ),
     Case(
         "mostly padding",
         _rows(300, 17, 180, 299),
-        "3 rows of 300 count. A mean over all rows is a hundred times too small.",
+        "3 of 300 rows count: which rows are in the sum, and what is it divided by?",
     ),
-    Case("one token", _rows(7, 6), "The mean of one number."),
+    Case("one token", _rows(7, 6), "One row of 7 counts: the mean is its loss."),
     Case(
         "no token",
         _rows(7),
-        "No row counts: the mean shall be 0, its gradient zeros, and backward() shall still reach the parameters.",
+        "No row counts: the mean is 0, its gradient is 0, and it must stay attached to `loss`, so that "
+        "backward() works.",
         convention="no token",
     ),
-    Case("no rows", _rows(0), "An empty batch is one in which no row counts.", convention="no token"),
+    Case("no rows", _rows(0), "An empty batch: no row counts, and the mean is 0.", convention="no token"),
     Case(
         "num_items of the whole step",
         _rows(12, 1, 4, 9, num_items=40),
         "This micro-batch has 3 of the step's 40 tokens. Its share of the mean is its sum divided by 40.",
     ),
     Case(
-        "num_items is a tensor", _rows(12, 1, 4, 9, num_items=torch.tensor(40)), "The number may still be on the GPU."
+        "num_items is a tensor",
+        _rows(12, 1, 4, 9, num_items=torch.tensor(40)),
+        "num_items may be a tensor, still on the GPU: 40 here, of which this micro-batch has 3.",
     ),
     Case(
         "a micro-batch without tokens",
         _rows(12, num_items=40),
-        "Others have all 40 tokens. This share is 0, and attached.",
+        "num_items is 40, and no row here counts: the result is 0, attached to `loss`.",
     ),
     Case(
         "num_items = 0",
         _rows(6, num_items=0),
-        "0 is a number that was given: it is not the same as None.",
+        "num_items is 0, which is a number and not None: the result is 0.",
         convention="no token",
     ),
     Case(
         "num_items = tensor(0)",
         _rows(6, num_items=torch.tensor(0)),
-        "A tensor of 0 is falsy, like 0 itself.",
+        "num_items is tensor(0), which is falsy and not None: the result is 0.",
         convention="no token",
     ),
     Case(
         "num_items = 0 and tokens",
         _rows(6, 2, 3, num_items=0),
-        "Who says 0 items gets 0: no mean over something else, and no division.",
+        "num_items is 0 although two rows count: the result is 0, and so is its gradient.",
         convention="no token",
     ),
-    Case("ignore_index = 0", _rows(15, 1, 2, 11, 14, ignore_index=0), "Another ignore_index."),
-    Case("loss of stride 0", _expanded, "One number for all rows."),
+    Case(
+        "ignore_index = 0",
+        _rows(15, 1, 2, 11, 14, ignore_index=0),
+        "ignore_index is 0 here: rows 1, 2, 11 and 14 count.",
+    ),
+    Case("loss of stride 0", _expanded, "loss is one number expanded to 12 rows, of which 3 count."),
     Case("large losses", _rows(4096, every=True, scale=3000.0), "4096 losses of thousands: in which dtype is the sum?"),
-    Case("NaN in one row", _one_nan, "NaN in gives NaN out: do not hide it."),
+    Case("NaN in one row", _one_nan, "A row that counts is NaN, and so is the mean: do not hide it."),
     Case(
         "distinction: NaN in ignored rows",
         _garbage,
@@ -216,49 +221,4 @@ token_mean = Exercise(
     wild=(NUMEL, OR, MASKED, MICRO_BATCH, ROWS, CONSTANT),
     points=4,
     gradient_of="loss",
-)
-
-RATIO = WildBug(
-    who="Liger-Kernel 0.0.1-0.2.1",
-    thread="linkedin/Liger-Kernel#177",
-    function=wild_cross_entropy.mean_cross_entropy_ratio,
-    seen_by="no token",
-    story="n_non_ignore / total_n_non_ignore, two Python integers, and the second one 0.",
-)
-
-
-def _mean_cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Tensor:
-    loss, _ = cross_entropy(logits, labels, ignore_index)
-    return loss.sum() / max(int((labels != ignore_index).sum()), 1)
-
-
-def _no_witness(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> str:
-    """Why these are no arguments of cross-entropy; "" if they are."""
-    if logits.dim() != 2 or labels.shape != logits.shape[:1]:
-        return "logits are a matrix (M, V), labels are (M,)."
-    bad = (labels != ignore_index) & ((labels < 0) | (labels >= logits.shape[1]))
-    return (
-        f"Label {labels[bad][0]} is no class, and not ignore_index. That is bad input, not a witness."
-        if bad.any()
-        else ""
-    )
-
-
-cross_entropy_witness = Witness(
-    name="cross_entropy_witness",
-    summary="(logits, labels) on which the mean of Liger-Kernel 0.2.1 fails",
-    exercise=Exercise(
-        name="mean_cross_entropy",
-        summary="the mean of loss over the rows that count",
-        oracle=_mean_cross_entropy,
-        outputs=(Output("mean", torch.float32),),
-        cases=(),
-        tolerance=Tolerance(1, 8, "Float32 sums in any order.", lambda logits, *_: (EPS * 32 * logits.abs().max(),)),
-        hint="",
-    ),
-    bug=RATIO,
-    hint="It divides by the number of labels that count. -100 is the label that does not.",
-    complaint=_no_witness,
-    integers=frozenset({"labels"}),
-    points=2,
 )

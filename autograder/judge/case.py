@@ -1,7 +1,9 @@
 """One case of an exercise: call the answer twice, compare with the oracle, and say in one sentence what is wrong."""
 
+import itertools
 import math
 import re
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -14,11 +16,11 @@ from ..report.quality import Quality
 from ..report.results import CaseResult, Failure, Status
 from ..run.contract import Args
 from ..run.dtypes import dtype_name
-from ..run.outcome import Outcome, Trouble
+from ..run.outcome import Decoy, Outcome, Trouble
 from ..run.runner import Runner
 from .compare import Comparison, Expected, Wrong, compare_all, evidence_of, expect
 from .curve import curve_of
-from .decoy import decoys
+from .decoy import decoys, unforeseeable
 from .fingerprint import Evidence
 from .steady import Fault, Options, unsteady
 
@@ -54,14 +56,15 @@ def judge_case(
     exercise: Exercise, case: Case, backend: str, runner: Runner, args: Args, conventions: str = "course"
 ) -> Judged:
     """Calls the answer on the case's arguments, and once more, in Triton with the programs of every launch in another
-    order. Where that fails and a load has masked-off lanes without ``other``, all of it again with 0 in these lanes:
-    what is right then is wrong by nobody's promise, and by nothing else.
+    order. Where that fails and a load has masked-off lanes without ``other``, all of it again on the same numbers with
+    0 in these lanes: an answer that is right then fails only because it relies on these lanes.
     """
-    question = _Question(exercise, case, backend, runner, args, conventions)
+    seeds, again = itertools.tee(unforeseeable())
+    question = _Question(exercise, case, backend, runner, args, conventions, decoys(case, args, seeds))
     judged = _judged(question)
     if judged.result.status in ("pass", "not-run") or not (judged.outcome and judged.outcome.undefined):
         return judged
-    filled = _judged(replace(question, fill=0.0))
+    filled = _judged(replace(question, decoy=decoys(case, args, again), fill=0.0))
     return unportable(judged, judged.outcome.hints) if filled.result.status == "pass" else judged
 
 
@@ -71,7 +74,7 @@ def unportable(judged: Judged, hints: tuple[Finding, ...]) -> Judged:
     said = suspects[0].message if suspects else "A load has a mask and no `other`."
     more = "".join(f" Look at this one, too: {hint.cause}" for hint in suspects[1:3])
     message = f"{said}{more} With 0 in these lanes, as today's NVIDIA backends fill them, the result is right."
-    cause = f"{suspects[0].cause} The result hangs on what masked-off lanes hold." if suspects else ""
+    cause = f"{suspects[0].cause} The result depends on what masked-off lanes hold." if suspects else ""
     told = replace(judged.result, status="fail", message=message, cause=cause, details="", hint="")
     return replace(judged, result=replace(told, kind=Quality.PORTABLE), trouble=None, outputs=None)
 
@@ -86,11 +89,12 @@ class _Question:
     runner: Runner
     args: Args
     conventions: str
+    decoy: Callable[[], Decoy]
     fill: float | None = None
 
     @property
     def how(self) -> Options:
-        return Options(decoys(self.case, self.args), self.fill)
+        return Options(self.decoy, self.fill)
 
     def judged(
         self,
@@ -102,12 +106,24 @@ class _Question:
         outputs: list[Wrong] | None = None,
         **more: Any,
     ) -> Judged:
-        """more: fields of the result; the hint is the case's, where it did not pass and nothing else is said."""
+        """more: fields of the result; the hint is the case's, where it failed and no message tells more."""
         case = self.case
-        more.setdefault("hint", "" if status == "pass" else case.hint)
+        more.setdefault("hint", "" if status == "pass" or self._tells_enough(trouble, outcome) else case.hint)
         shown = describe(self.exercise, self.args)
         result = CaseResult(case.name, status, case.bonus, message, shown, convention=case.convention, **more)
         return Judged(result, trouble=trouble, args=self.args, outputs=outputs, outcome=outcome)
+
+    def _tells_enough(self, trouble: Trouble | None, outcome: Outcome) -> bool:
+        """Whether the message names the line and the cure, so that a hint about the formula could only mislead: a
+        finding of the emulator, unless the inputs are empty or lie in memory in a way that explains it; and an error in
+        the first case, whose hint is where to begin. Of an instructor's case the hint is most of what is shown.
+        """
+        if self.case.hidden:
+            return False
+        tensors = [a for a in self.args if isinstance(a, torch.Tensor)]
+        plain = all(t.is_contiguous() and t.numel() for t in tensors)
+        found = bool(outcome.findings) or (trouble is not None and trouble.kind == "finding")
+        return found and plain or trouble is not None and self.case is self.exercise.cases[0]
 
 
 def _judged(question: _Question) -> Judged:
@@ -135,7 +151,7 @@ def _of_trouble(question: _Question, outcome: Outcome, trouble: Trouble) -> Judg
         if as_pytorch or re.search(case.says, trouble.message):
             return question.judged("pass", f"raised {trouble.message}", outcome)
         message = f"The message should name the place; it says: {trouble.message}"
-        return question.judged("fail", message, outcome, **_first(question))
+        return question.judged("fail", message, outcome)
     return question.judged(
         "fail" if trouble.kind in ("finding", "refused") else "error",
         trouble.place + trouble.message,
@@ -144,13 +160,7 @@ def _of_trouble(question: _Question, outcome: Outcome, trouble: Trouble) -> Judg
         details=trouble.details,
         kind=None if trouble.kind in (*UNJUDGED, "timeout") else Quality.CORRECT,
         cause=trouble.cause,
-        **_first(question),
     )
-
-
-def _first(question: _Question) -> Fields:
-    """No hint in the first case: it is about the formula, which an answer without a result has not got wrong."""
-    return {"hint": ""} if question.case is question.exercise.cases[0] else {}
 
 
 def _of_silence(question: _Question, outcome: Outcome, raises: type[Exception]) -> Judged:
@@ -180,7 +190,6 @@ def _of_values(question: _Question, outcome: Outcome, expected: Expected, compar
     finding = outcome.findings[0] if outcome.findings else None
     hints = [hint for hint in outcome.hints if hint.kind != "masked-load"]  # which is told where it is proven
     message = f"{failure.output} is wrong in {failure.wrong:,} of {failure.total:,} elements."
-    more: Fields = {"hint": ""} if finding and question.case in question.exercise.cases[:2] else {}  # about the formula
     return question.judged(
         "fail",
         " ".join([message, *(one.message for one in (finding, *hints[:1]) if one)]),
@@ -190,7 +199,6 @@ def _of_values(question: _Question, outcome: Outcome, expected: Expected, compar
         worst_ulp=_worst(compared),
         curve=curve_of(question.exercise, question.case, question.args, expected, compared),
         cause=finding.cause if finding else _cause(failure),
-        **more,
     )
 
 
@@ -203,6 +211,7 @@ def _of_conduct(question: _Question, outcome: Outcome, expected: Expected, compa
     worst = _worst(compared)
     if fault:
         told: Fields = {"worst_ulp": worst, "kind": fault.kind, "cause": fault.cause}
+        told["hint"] = case.hint if case.hidden else ""  # which is about values
         return question.judged("error" if fault.late else "fail", fault.message, outcome, trouble=fault.late, **told)
     most = max(compared, key=lambda c: c.used)
     message = used(most.used, most.error_there, most.allowed_there, most.step_there)

@@ -35,8 +35,8 @@ _IN_PARTS = "Which tensor is the largest? Make a part of it, use it, and make th
 LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
 _ACCEPTED = "The emulator runs Python; a GPU runs what Triton's compiler accepts."
 _PRINTS = (
-    "Python's print of a block works in the emulator alone: take it out, or write "
-    '`tl.device_print("name", block)`, which a GPU can do, too.'
+    "Python's print of a block works only in the emulator: remove it, or write "
+    '`tl.device_print("name", block)`, which works on a GPU as well.'
 )
 
 
@@ -49,7 +49,7 @@ def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
     if largest is None or not (largest.outcome and largest.outcome.outputs):
         return [_not_measured(MEMORY, largest)]
     took, most = largest.outcome.peak, most_bytes(*largest.args)
-    message = f"Its tensors take {took:,} bytes at once; up to {most:,} are right here."
+    message = f"Its tensors take {took:,} bytes at once; up to {most:,} are allowed here."
     if took <= most:
         return [CaseResult(MEMORY, "pass", False, message, largest.result.inputs, kind=Quality.EFFICIENT)]
     return [CaseResult(MEMORY, "fail", False, message, largest.result.inputs, _IN_PARTS, kind=Quality.EFFICIENT)]
@@ -81,7 +81,7 @@ def judge_process(record: Exercise, runner: Confined) -> Judged | None:
         late = trouble.kind == "timeout"
         status: Status = "error" if late else "fail"
         kind = None if late else Quality.EFFICIENT
-        message = f"In a process with memory for the {most:,} bytes that are right here it fails: {trouble.message}"
+        message = f"In a process with memory for the {most:,} bytes that are allowed here it fails: {trouble.message}"
         failed = CaseResult(MEMORY, status, False, message, shown, _IN_PARTS, details=trouble.details, kind=kind)
         return Judged(failed, trouble=trouble if late else None)
     if message := fault_in(expected, outcome.outputs, record.named(args), "in a large call."):
@@ -109,7 +109,7 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
     if largest is None or not (largest.outcome and largest.outcome.outputs):
         return None, [_not_measured(TRAFFIC, largest)]
     if not largest.outcome.traffic:
-        said = "No launch was seen by the emulator."
+        said = "The emulator saw no launch."
         return None, [CaseResult(TRAFFIC, "not-run", False, said, "", kind=Quality.EFFICIENT)]
     least, tensors = least_bytes(*largest.args), largest.outcome.traffic
     loaded, stored = (sum(t[way] for t in tensors.values()) for way in ("loaded", "stored"))
@@ -126,7 +126,7 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
     if ratio <= record.traffic:
         return traffic, [CaseResult(TRAFFIC, "pass", False, message, largest.result.inputs, kind=Quality.EFFICIENT)]
     hint = "Load each input once and store each output once; keep what lies between in registers."
-    message += f" Up to {record.traffic:g} is right."
+    message += f" Up to {record.traffic:g} times is accepted."
     return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, hint, kind=Quality.EFFICIENT)]
 
 
@@ -143,7 +143,7 @@ def judge_compile(launches: list[KernelLaunch | str], runner: Runner) -> tuple[F
         return _failed(reason, Quality.PORTABLE)
     kernels = len({launch.kernel for launch in known})
     if kernels > KERNELS:
-        reason = f"The answer launches {kernels} kernels; up to {KERNELS} are compiled, and none may go unseen."
+        reason = f"The answer launches {kernels} kernels; at most {KERNELS} can be compiled, and all of them must be."
         return _failed(reason, Quality.CORRECT)
     shared = getattr(runner, "compiler", None)
     with contextlib.nullcontext(shared) if shared else Compiler() as compiler:

@@ -1,7 +1,7 @@
 """Arguments that nobody can foresee, of the same kind as a case's own. A table of known results has none for them."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeGuard
 
 import torch
@@ -15,8 +15,14 @@ from ..sandbox.wire import buffers
 SHRUNK = 1 / 16  # by up to this share a number is made smaller where the case always gives the same
 
 
-def decoys(case: Case, args: Args) -> Callable[[], Decoy]:
-    """Makes another decoy for a case at every call: the case's own inputs, drawn from another source of chance.
+def unforeseeable() -> Iterator[int]:
+    """Seeds."""
+    while True:
+        yield int.from_bytes(os.urandom(7))
+
+
+def decoys(case: Case, args: Args, seeds: Iterator[int]) -> Callable[[], Decoy]:
+    """Makes another decoy for a case at every call: the case's own inputs, drawn with the next of the ``seeds``.
 
     Numbers that the case gives every time are made a little smaller, each by a share of its own, which leaves zeros,
     infinities and NaN as they are and overflows nowhere; not where one argument is computed from another. Where a case
@@ -24,7 +30,7 @@ def decoys(case: Case, args: Args) -> Callable[[], Decoy]:
     """
 
     def draw() -> Decoy:
-        chance = torch.Generator().manual_seed(int.from_bytes(os.urandom(7)))
+        chance = torch.Generator().manual_seed(next(seeds))
         drawn = case.inputs(chance)
         if [_kind(a) for a in drawn] != [_kind(a) for a in args]:
             return any_numbers(args)

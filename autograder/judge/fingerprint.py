@@ -68,7 +68,8 @@ def wild_outputs(exercise: Exercise, bug: WildBug, args: Args) -> list[tuple[tor
 
 
 def _share(exercise: Exercise, bug: WildBug, args: Args, evidence: Evidence) -> float | None:
-    """The share of the wrong elements on which the bug computes the same, in whichever precision fits better.
+    """The share of the wrong elements on which the bug computes the same, in whichever precision fits better. Among
+    them are those where the bug gives a NaN or an infinity and the answer is right: it has another bug.
 
     1 where both raise the same error; None where the answer's error is one that the bug does not raise.
     """
@@ -81,11 +82,10 @@ def _share(exercise: Exercise, bug: WildBug, args: Args, evidence: Evidence) -> 
     best = 0.0
     for theirs in computed:
         wrong = same = 0
-        for (actual, mask, error, _), their in zip(evidence, theirs, strict=True):
-            if mask.any():
-                apart = ulp_error(actual, their.double(), actual.dtype)[mask]
-                off = error[mask]
-                close = ((apart <= CLOSE) | (apart <= NEAR * off)) & (apart <= LIKE * off) & apart.isfinite()
-                wrong, same = wrong + int(mask.sum()), same + int(close.sum())
+        for (actual, mask, error, allowed), their in zip(evidence, theirs, strict=True):
+            apart = ulp_error(actual, their.double(), actual.dtype)
+            close = ((apart <= CLOSE) | (apart <= NEAR * error)) & (apart <= LIKE * error) & apart.isfinite()
+            theirs_alone = (error <= allowed) & apart.isinf()
+            wrong, same = wrong + int((mask | theirs_alone).sum()), same + int((mask & close).sum())
         best = max(best, same / wrong if wrong else 0.0)
     return best

@@ -9,7 +9,7 @@ from .results import CaseResult
 
 _NUMBER = re.compile(r"[-+]?\d[\d,.]*(?:e[-+]?\d+)?")
 _TUPLE = re.compile(r"[(\[](?:#(?:, ?#)*,?)?[)\]]")
-_ORDER = (None, *Quality)  # an answer that was refused has nothing else to be told
+_ORDER = (None, *Quality)  # an answer that was refused has no other failures
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def causes(cases: Iterable[CaseResult], fingerprint: str | None) -> tuple[Cause,
 
 
 def _key(case: CaseResult, fingerprint: str | None) -> tuple:
-    if case.hidden:  # what little is told of an instructor's case is told of each
+    if case.hidden:  # of an instructor's cases each is listed by itself
         return (case.kind, case.name)
     if case.failure and fingerprint and case.kind is Quality.CORRECT:
         return (case.kind, fingerprint)

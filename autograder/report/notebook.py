@@ -110,7 +110,7 @@ def failure(report: ReportData) -> str:
         parts.append(figure(drawn))
     parts += [also_in(cause) for cause in causes[:1]]
     parts.append(more_causes(f"{phrases.count(len(causes) - 1, 'more cause')} of failure", causes[1:]))
-    parts.append(more_causes("Found, and not required", rest))
+    parts.append(more_causes("Also found, not required", rest))
     return "".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""The numbers and sentences of a report, said once for the terminal and the notebook. Plain text, nothing escaped."""
+"""The numbers and sentences of a report, for the terminal and the notebook alike. Plain text, nothing escaped."""
 
 import math
 import textwrap
@@ -21,7 +21,7 @@ def is_stub(report: ReportData) -> bool:
 
 
 def is_stopped(report: ReportData, case: CaseResult) -> bool:
-    """Whether the case tells of the whole answer (refused, not Python) and says nothing about its own inputs."""
+    """Whether the case is about the whole answer (refused, not Python) and not about its own inputs."""
     return case.message == report.summary
 
 
@@ -45,15 +45,15 @@ def answers(report: ReportData) -> list[tuple[str, str]]:
 
 def required(report: ReportData) -> tuple[list[Cause], list[Cause]]:
     """The causes that cost points, and those of qualities that were not asked for; an instructor's cases first among
-    all but the first: where there are many, only of the first ones more than a name is told.
+    all but the first: where there are many, the later ones are shown by name only.
     """
     costly = [cause for cause in report.causes if cause.kind is None or cause.kind in report.required]
     return costly[:1] + hidden_first(costly[1:]), [cause for cause in report.causes if cause not in costly]
 
 
 def convention(case: CaseResult) -> str:
-    """On what a case rests that mathematics leaves open."""
-    return f"{case.convention}; --conventions pytorch takes PyTorch's own answer, too" if case.convention else ""
+    """Which choice a case rests on that mathematics leaves open."""
+    return f"{case.convention}; --conventions pytorch accepts PyTorch's own answer as well" if case.convention else ""
 
 
 def also_in(cause: Cause) -> str:
@@ -67,7 +67,7 @@ def behind(cause: Cause) -> str:
 
 
 def sentence_of(cause: Cause) -> str:
-    """What a line of a list says of a cause."""
+    """The text for a cause in a list of one line each."""
     return told(cause.cases[0]) if len(cause.cases) == 1 else cause.message
 
 
@@ -143,12 +143,12 @@ def distance(error: float, allowed: float, step: float) -> str:
         return f"{ulp(error)}, where {allowed:.3g} {'is' if allowed == 1 else 'are'} allowed"
     return (
         f"{error * step:.2g}, where {allowed * step:.2g} is allowed; not counted in ulp, because the result is close "
-        "to 0 beside the terms it is computed from"
+        "to 0 compared with the terms it is computed from"
     )
 
 
 def used(share: float, error: float, allowed: float, step: float) -> str:
-    """The same of a result that is right, after the share of the tolerance that it takes."""
+    """The same for a right result, after the share of the tolerance that it uses."""
     return f"{share:.0%} of the tolerance at most: {distance(error, allowed, step)}" if error else "exact"
 
 
@@ -170,19 +170,19 @@ def hidden_first(causes: list[Cause]) -> list[Cause]:
 
 
 def brief(message: str) -> str:
-    """The first sentence, cut where it is long: the first failing case is told in full, the others are not."""
+    """The first sentence, shortened if need be: only the first failing case is shown in full."""
     return textwrap.shorten(message.split(". ")[0], 100, placeholder=" ...")
 
 
 def told(case: CaseResult) -> str:
-    """What a line of a list says of a case. Of a hidden one that failed all there is: no other place has it."""
+    """The text for a case in a list of one line each; for a hidden case that failed everything that may be shown."""
     if case.hidden and case.status in ("fail", "error"):
         return " ".join(filter(None, (case.message, f"Its kind: {case.inputs}.", case.hint)))
     return brief(case.message)
 
 
 def details(case: CaseResult) -> list[str]:
-    """The lines of the traceback, without a last one that only says the message again."""
+    """The lines of the traceback, without a last one that only repeats the message."""
     lines = visible(case.details).rstrip().splitlines()
     repeated = bool(lines) and (lines[-1].endswith(visible(case.message)) or case.message.endswith(lines[-1]))
     return lines[:-1] if repeated else lines
@@ -206,7 +206,7 @@ def distinctions(cases: Iterable[CaseResult]) -> list[CaseResult]:
 
 
 def title(case: CaseResult) -> str:
-    """The name, without the word that the heading above all distinctions says already."""
+    """The name, without the prefix that the heading above all distinctions has already."""
     return case.name.removeprefix("distinction: ") if case.bonus else case.name
 
 
@@ -227,13 +227,13 @@ def not_run(report: ReportData) -> dict[str, list[str]]:
 
 def traffic(figures: dict) -> str:
     loaded, stored, least = (size(figures[name]) for name in ("loaded", "stored", "least"))
-    sentence = f"{figures['ratio']:.2f} times the least: {loaded} loaded and {stored} stored where {least} must move"
+    sentence = f"{figures['ratio']:.2f} times the minimum: {loaded} loaded and {stored} stored, where {least} would do"
     allowed = figures.get("allowed")
-    return f"{sentence}; at most {allowed:.2f} times is asked for" if allowed is not None else sentence
+    return f"{sentence}; the limit is {allowed:.2f} times" if allowed is not None else sentence
 
 
 def compiled(figures: dict) -> str:
-    """One line above `targets`. Why a kernel does not compile is said by its case, and below by target."""
+    """One line above `targets`, which say why a kernel does not compile."""
     if figures["status"] == "fail":
         return "Compiler: a kernel does not compile."
     return f"Compiler: {figures.get('reason') or 'compiled ahead of time, no GPU needed.'}"
@@ -254,7 +254,7 @@ def size(number_of_bytes: float) -> str:
 
 
 def targets(rows: Iterable[dict]) -> list[tuple[str, str]]:
-    """Status and line of each target; those of which the same is to be said share a line."""
+    """Status and line of each target; targets with the same line share it."""
     together = {}
     for row in rows:
         together.setdefault((row["status"], target(row | {"target": ""})), []).append(row["target"])
@@ -262,7 +262,7 @@ def targets(rows: Iterable[dict]) -> list[tuple[str, str]]:
 
 
 def target(row: dict) -> str:
-    """``sm_90 silu_kernel: 32 registers, no spills, 128-bit loads``, or the compiler's words where it failed."""
+    """``sm_90 silu_kernel: 32 registers, no spills, 128-bit loads``, or the compiler's message where it failed."""
     name = " ".join(filter(None, (row["target"], row.get("kernel"))))
     registers, spills, bits = row.get("registers"), row.get("spills"), row.get("load_bits")
     figures = [

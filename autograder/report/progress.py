@@ -1,4 +1,4 @@
-"""Where a check is, for a person who waits: one line, from the third second on, which goes when the report comes."""
+"""What a check is doing, for a person who waits: one line from the third second on, replaced by the report."""
 
 import os
 import shutil
@@ -50,7 +50,7 @@ class Progress:
         text = f"checking {self.name}, {now - self.begun:.0f} s: {self.where}{here}"
         if now - self.since < LONG:
             return text
-        return f"{text}. A loop that does not end? Interrupting shows its line."
+        return f"{text}. If it is an endless loop, interrupt: the message names its line."
 
 
 def _line(stream):

@@ -1,5 +1,5 @@
-"""The three questions about an answer. Wrong, right by the grace of today's backends, and right but wasteful are three
-things, and a report keeps them apart.
+"""The three questions about an answer. A report keeps apart what is wrong, what is right on today's backends but not
+guaranteed anywhere, and what is right but wasteful.
 """
 
 from collections.abc import Iterable
@@ -7,11 +7,11 @@ from enum import StrEnum
 
 
 class Quality(StrEnum):
-    """What a case can show an answer to lack.
+    """The quality that a failing case shows an answer to lack.
 
     CORRECT: values, shapes, dtypes, no access out of bounds, no race, nothing left unwritten, inputs left alone, no
         state kept between calls.
-    PORTABLE: no result that hangs on what a masked-off lane without ``other`` holds or on the order of programs; every
+    PORTABLE: no result that depends on a masked-off lane without ``other`` or on the order of programs; every
         target compiles it.
     EFFICIENT: bytes moved, memory held.
     """

@@ -14,7 +14,7 @@ BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 LABEL = 10  # width of "came out", the longest label, and two spaces
 DETAIL_LINES = 16  # of a traceback, the last ones
 LABELLED = 17  # where the text of a list begins: behind "not efficient"
-OTHERS = 8  # causes after the first with their sentence; of the rest the names of the cases
+OTHERS = 8  # causes after the first that get a sentence; the rest are listed by case
 
 
 def render(report: ReportData, color: bool | None = None) -> str:
@@ -38,7 +38,7 @@ def render(report: ReportData, color: bool | None = None) -> str:
         page.line(phrases.sentence(report.fingerprint), BOLD, YELLOW)
         page.line(report.fingerprint_story)
     more_causes(page, f"{phrases.count(len(causes) - 1, 'more cause')} of failure", causes[1:])
-    more_causes(page, "Found, and not required", rest)
+    more_causes(page, "Also found, not required", rest)
     what_else(page, report)
     return page.text()
 

@@ -11,8 +11,9 @@ from ..compiler.report import NUMBERS
 from . import trades
 from .host import Host, WorkerLost
 from .probe import SandboxError
-from .status import clean
 from .watch import Budget, Ended, Limits, Task
+from .wire import checked
+from .wire.checked import clean
 
 # seconds: of one kernel for one GPU. total_seconds: of all that an answer launches. memory: beside the compiler's own.
 LIMITS = Limits(seconds=30.0, total_seconds=120.0, memory=2 << 30)
@@ -89,9 +90,13 @@ def _heard(ended: Ended, limits: Limits, count: int) -> dict[int, dict]:
     answers, pending = {}, set()
     try:
         for number, line in enumerate(ended.said):
-            said = json.loads(line)
+            said = checked.loads(line)
             if number == count:
-                answers |= {index: _answer(answer) for index, answer in said["disassembled"] if index in pending}
+                answers |= {
+                    index: _answer(checked.fields(answer))
+                    for index, answer in checked.items(said["disassembled"])
+                    if index in pending
+                }
             elif "pending" in said:
                 pending.add(number)
             else:

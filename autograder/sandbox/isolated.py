@@ -23,10 +23,11 @@ from .answers import Worker
 from .compiler import Compiler
 from .host import WorkerLost
 from .proof import Call, Known, Proof
-from .status import Status, clean
+from .status import Status
 from .watch import SHOWN, Budget, Ended, Limits, Task
 from .wire import buffers
 from .wire.buffers import Layout, Shared
+from .wire.checked import clean
 from .worker.confine import SLACK
 
 _ROOM = 1 << 20  # bytes for outputs of a size nobody expects, so that a wrong shape can be named

@@ -8,9 +8,10 @@ import torch
 from ..run.contract import Contract
 from ..run.outcome import Outcome, Trouble
 from . import status
-from .status import Described, Garbled, Status, clean
+from .status import Described, Garbled, Status
 from .watch import Broken, Ended, Limits
 from .wire.buffers import Layout, Shared, contiguous, rounded
+from .wire.checked import clean
 
 _NO_MEMORY = "can't allocate memory"  # PyTorch's words, in a RuntimeError
 _LEFT = "The answer ended its process before it returned, or wrote into the grader's channel."

@@ -12,8 +12,9 @@ from ..compiler import KernelLaunch
 from ..run.operators import ALLOCATE, FILL, MOVE, VIEW
 from ..run.outcome import Decoy, Outcome, Trouble
 from . import kernels
-from .status import Status, clean
+from .status import Status
 from .wire import buffers, plan
+from .wire.checked import clean
 
 _ALONE = "Your kernels, run again without the rest of the code,"
 _ELSEWHERE = "something is computed outside of them, or what is launched depends on the numbers that came in."

@@ -5,10 +5,7 @@ Text loses its control characters and what is beyond a length; a field of anothe
 it void.
 """
 
-import json
 import math
-import re
-import unicodedata
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -18,13 +15,13 @@ from ..compiler import KernelLaunch
 from ..emulator import KINDS as FINDINGS
 from ..emulator import Finding
 from ..run.outcome import Own, Trouble
+from .wire import checked
 from .wire.buffers import DTYPES
 
 KINDS = frozenset(get_args(Own))
-SENTENCE, DETAILS = 2_000, 8_000  # characters
+DETAILS = 8_000  # characters
 MANY = 64
 _LAUNCHES = 512  # distinct ones in one call; more are refused, not left out: the last might be the one that counts
-_NAME = re.compile(r"[A-Za-z_]\w{0,99}")
 _VALUE_LENGTH = 100
 
 
@@ -63,12 +60,7 @@ class Status:
 def read(raw: bytes, source: str) -> Status:
     """Raises Garbled. ``source``: the text that the launches' kernels were defined in."""
     try:
-        said = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise Garbled(str(error)) from None
-    if not isinstance(said, dict):
-        raise Garbled("not an object")
-    try:
+        said = checked.loads(raw)
         return Status(
             trouble=_trouble(said.get("trouble")),
             outputs=_outputs(said.get("outputs")),
@@ -79,37 +71,15 @@ def read(raw: bytes, source: str) -> Status:
             traffic=_traffic(said.get("traffic", {})),
             launches=_launches(said.get("launches", []), source),
             plan=said.get("plan"),
-            peak=_peak(said.get("peak", 0)),
+            peak=checked.count(said.get("peak", 0)),
             undefined=said.get("undefined") is True,
         )
     except (TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise Garbled(f"{type(error).__name__}: {error}") from None
 
 
-def clean(text: str, limit: int = SENTENCE) -> str:
-    """Without control characters, direction marks and lone surrogates, but for line breaks and tabs; shortened in the
-    middle.
-    """
-    kept = "".join(c for c in text[: 4 * limit] if c in "\n\t" or unicodedata.category(c)[0] != "C")
-    if len(kept) > limit:
-        kept = f"{kept[: limit // 2]}\n... {len(kept) - limit:,} characters left out ...\n{kept[-limit // 2 :]}"
-    return kept
-
-
-def _text(value, limit: int) -> str:
-    if not isinstance(value, str):
-        raise TypeError("not text")
-    return clean(value, limit)
-
-
 def _texts(values, limit: int) -> tuple[str, ...]:
-    return tuple(_text(value, limit) for value in _list(values)[:MANY])
-
-
-def _list(values) -> list:
-    if not isinstance(values, list):
-        raise TypeError("not a list")
-    return values
+    return tuple(checked.text(value, limit) for value in checked.items(values)[:MANY])
 
 
 def _trouble(said) -> Trouble | None:
@@ -118,72 +88,65 @@ def _trouble(said) -> Trouble | None:
     kind = said["kind"]
     if kind not in KINDS:
         raise TypeError("unknown trouble")
-    message, details = _text(said["message"], SENTENCE), _text(said["details"], DETAILS)
-    error, cause = _text(said["error"], 100), _text(said["cause"], SENTENCE)
-    return Trouble(kind, message, details, error, cause, place=_text(said["place"], SENTENCE))
+    message, details = checked.text(said["message"], checked.SENTENCE), checked.text(said["details"], DETAILS)
+    error, cause = checked.text(said["error"], 100), checked.text(said["cause"], checked.SENTENCE)
+    return Trouble(kind, message, details, error, cause, place=checked.text(said["place"], checked.SENTENCE))
 
 
 def _findings(said) -> tuple[Finding, ...]:
-    return tuple(_finding(one) for one in _list(said)[:MANY])
+    return tuple(_finding(one) for one in checked.items(said)[:MANY])
 
 
 def _finding(said) -> Finding:
     if said["kind"] not in FINDINGS:
         raise TypeError("unknown finding")
-    names, line = (_text(said[name], _VALUE_LENGTH) for name in ("kernel", "tensor")), _count(said["line"])
-    return Finding(said["kind"], _text(said["message"], SENTENCE), *names, line=line, source=_text(said["source"], 200))
-
-
-def _peak(said) -> int:
-    if isinstance(said, bool) or not isinstance(said, int) or said < 0:
-        raise TypeError("not a number of bytes")
-    return said
+    names, line = (
+        (checked.text(said[name], _VALUE_LENGTH) for name in ("kernel", "tensor")),
+        checked.count(said["line"]),
+    )
+    return Finding(
+        said["kind"],
+        checked.text(said["message"], checked.SENTENCE),
+        *names,
+        line=line,
+        source=checked.text(said["source"], 200),
+    )
 
 
 def _outputs(said) -> tuple[Described, ...] | None:
-    return None if said is None else tuple(_output(one) for one in _list(said)[:MANY])
+    return None if said is None else tuple(_output(one) for one in checked.items(said)[:MANY])
 
 
 def _output(said) -> Described:
     if "value" in said:
         value = said["value"]
         if isinstance(value, str):
-            return Described(None, value=clean(value, _VALUE_LENGTH))
+            return Described(None, value=checked.clean(value, _VALUE_LENGTH))
         if not isinstance(value, int | float) or (isinstance(value, int) and abs(value) >= 2**63):
             raise TypeError("not a number")
         return Described(None, value=value)
-    shape = tuple(_count(size) for size in _list(said["shape"]))
+    shape = tuple(checked.count(size) for size in checked.items(said["shape"]))
     if len(shape) > 64:
         raise TypeError("too many dimensions")
     return Described(DTYPES[said["dtype"]], shape)
 
 
-def _count(value) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-        raise TypeError("not a count")
-    return value
-
-
 def _traffic(said) -> dict[str, dict[str, int]]:
-    rows = list(said.items())[:MANY]
-    return {_name(name): {key: _count(moved[key]) for key in ("loaded", "stored")} for name, moved in rows}
-
-
-def _name(text) -> str:
-    if not isinstance(text, str) or not _NAME.match(text):
-        raise TypeError("not a name")
-    return clean(text, 100)
+    rows = list(checked.fields(said).items())[:MANY]
+    return {
+        checked.name(name): {key: checked.count(moved[key]) for key in ("loaded", "stored")} for name, moved in rows
+    }
 
 
 def _launches(said, source: str) -> tuple[KernelLaunch | str, ...]:
-    if len(_list(said)) > _LAUNCHES:
+    if len(checked.items(said)) > _LAUNCHES:
         raise TypeError("too many launches")
     return tuple(_launch(one, source) for one in said)
 
 
 def _launch(said, source: str) -> KernelLaunch | str:
     if isinstance(said, str):
-        return clean(said)
+        return checked.clean(said)
     try:
         return KernelLaunch(**(said | {"source": source}))
     except ValueError as error:

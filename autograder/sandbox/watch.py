@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 import os
 import select
 import signal
@@ -11,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from .wire import checked
 from .worker import linux
 
 _TICK = 0.02
@@ -146,7 +146,7 @@ class Child:
                 message = control.recv(_CHUNK)
                 if not message:
                     raise OSError("it ended")
-                end = json.loads(message)
+                end = checked.loads(message)
                 code, self.used = end["ended"], end["seconds"]
         # What was written before the end is still there to read; nobody is left to write more.
         self._finish(prints)

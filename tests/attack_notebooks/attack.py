@@ -1,11 +1,14 @@
 """A submission that attacks the grader, and what it deserves."""
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tampered import BOTH, FULL, TORCH, find
+from attacks.scene import complete
+from attacks.table import ATTACKS as CASES
+from tampered import BOTH, FULL, MEMORY, TORCH, find
 
-RIGHT = {"tiny": FULL, "both": BOTH}  # points by answer, of each chapter
+RIGHT = {"tiny": FULL, "both": BOTH, "memory": MEMORY}  # points by answer, of each chapter
 NO_FILES = "not run: nothing on this rung keeps an answer from files and processes"
 
 
@@ -14,7 +17,7 @@ class Attack:
     """act changes a right notebook, or returns the bytes of a file; `beside` changes what lies around the file.
 
     expect: score by answer. says: a sentence that the graded notebook shows. weak: why it is not run on that rung.
-    chapter: ``tiny``, or ``both``, which asks for a kernel as well.
+    chapter: ``tiny``; ``both``, which asks for a kernel as well; or ``memory``, which limits the answer's memory.
     """
 
     act: Callable
@@ -41,6 +44,16 @@ def registry(chapter: str = "tiny") -> tuple[list[Attack], Callable]:
         return register
 
     return attacks, attack
+
+
+def from_file(attack: Callable, answer: str, name: str, expect: dict | None = None, says: str = "") -> None:
+    """Registers the attack of a file in tests/attacks/cases, as the ``answer`` in the notebook."""
+
+    def act(nb):
+        find(nb, answer)["source"] = complete((CASES / f"{name}.py").read_text())
+
+    act.__name__, act.__doc__ = name, ast.get_docstring(ast.parse((CASES / f"{name}.py").read_text()))
+    attack(expect, says)(act)
 
 
 def before_answer(nb: dict, code: str) -> None:

@@ -222,7 +222,8 @@ def _short(scores: dict | None) -> str:
     """Points by answer, in the order of the notebook; ``-`` where a person gives them."""
     if scores is None:
         return "no record"
-    return " ".join("-" if scores[name] is None else f"{scores[name]:g}" for name in BOTH if name in scores)
+    order = [name for name in BOTH | scores if name in scores]
+    return " ".join("-" if scores[name] is None else f"{scores[name]:g}" for name in order)
 
 
 def children() -> list[int]:

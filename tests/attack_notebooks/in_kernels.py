@@ -1,12 +1,8 @@
 """Attacks by a kernel on its compiler, in a chapter that asks for one."""
 
-import ast
-
-from attacks.scene import complete
-from attacks.table import ATTACKS as CASES
 from tampered import TRITON, find
 
-from .attack import NO_FILES, registry
+from .attack import NO_FILES, from_file, registry
 
 ATTACKS, attack = registry(chapter="both")
 
@@ -36,22 +32,12 @@ def ends_the_compiler(nb):
 # What the grader reads of it: constants beside a kernel, and launches
 
 
-def from_file(name: str, expect: dict | None = None, says: str = ""):
-    """The attack of a file in tests/attacks/cases, as the answer in the notebook."""
-
-    def act(nb):
-        find(nb, TRITON)["source"] = complete((CASES / f"{name}.py").read_text())
-
-    act.__name__, act.__doc__ = name, ast.get_docstring(ast.parse((CASES / f"{name}.py").read_text()))
-    attack(expect, says)(act)
-
-
-from_file("constant_of_a_billion_digits")
-from_file("constant_by_many_ways")
-from_file("constant_that_doubles", {TRITON: 0})
-from_file("deep_constant")
-from_file("launch_of_many_levels", {TRITON: 0})
-from_file("forged_record", {TRITON: 0})
+from_file(attack, TRITON, "constant_of_a_billion_digits")
+from_file(attack, TRITON, "constant_by_many_ways")
+from_file(attack, TRITON, "constant_that_doubles", {TRITON: 0})
+from_file(attack, TRITON, "deep_constant")
+from_file(attack, TRITON, "launch_of_many_levels", {TRITON: 0})
+from_file(attack, TRITON, "forged_record", {TRITON: 0})
 
 
 @attack({TRITON: 0})

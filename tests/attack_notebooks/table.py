@@ -19,11 +19,12 @@ from graded_kernels.autograder.sandbox import probe
 from graded_kernels.autograder.sandbox.probe import RUNGS
 from tampered import TAMPERED
 
-from . import in_code, in_file, in_folder, in_kernels, on_the_judgement, on_the_page
+from . import in_code, in_file, in_folder, in_kernels, on_the_judgement, on_the_memory, on_the_page
 from .attack import Attack
 from .batch import Batch, as_user
 
-OWN = [a for part in (in_code, in_kernels, on_the_judgement, in_file, in_folder, on_the_page) for a in part.ATTACKS]
+PARTS = (in_code, in_kernels, on_the_judgement, on_the_memory, in_file, in_folder, on_the_page)
+OWN = [attack for part in PARTS for attack in part.ATTACKS]
 ALL = OWN + [Attack(act, expect) for act, expect in TAMPERED.items()]
 RUNGS_HERE = [rung for rung in reversed(RUNGS) if probe().rung and RUNGS.index(rung) <= RUNGS.index(probe().rung)]
 

@@ -4,7 +4,7 @@ import torch
 import triton
 import triton.language as tl
 
-KIND, SAYS = "uninitialised-read", r"does an atomic operation on element offset 0 of y_ptr, which nobody has written"
+KIND, SAYS = "uninitialised-read", r"does an atomic operation on element offset 0 of y_ptr, which has not been written"
 
 
 @triton.jit

@@ -6,7 +6,7 @@ import triton.language as tl
 
 KIND, SAYS = (
     "uninitialised-read",
-    r"loads element offset 0 of y_ptr, which nobody has written since `torch.empty` made it",
+    r"loads element offset 0 of y_ptr, which has not been written since `torch.empty` made it",
 )
 
 

@@ -56,11 +56,11 @@ def attention_cases(arguments: Arguments) -> tuple[Case, ...]:
     return tuple(case(*row) for row in ROWS)
 
 
-_TIMES = 128
+_TIMES = 256
 
 
 def many_queries(arguments: Arguments, queries: tuple[int, ...], outputs: tuple[bool, ...]) -> Large:
-    """16 queries and 2048 keys of 8 heads, the queries 128 times over: 128 MiB of scores.
+    """16 queries and 2048 keys of 8 heads, the queries 256 times over: 256 MiB of scores.
 
     queries: which arguments have a row for each query. outputs: for each output whether it has; the others are sums
     over the queries.
@@ -153,14 +153,15 @@ CONVERT = "Multiply in the dtype that came in, add up in float32, round once at 
 LENGTH = "Keys at or past key_lengths[b] do not exist: no score, no share of the sum, nothing of their values."
 NOBODY = "A query that sees no key: o is 0 and lse is -inf. What is -inf minus -inf, and what is 0 / 0?"
 ALIGNED = "Query i sees key j if j <= i + key_lengths[b] - M: the last query is aligned with the last key."
-BLOCKS = "Does the last, shorter block of keys get a mask, and what is a score that is masked?"
+BLOCKS = "65 keys, one more than a block of 64: how are blocks put together, and is what lies past the last key masked?"
+MORE = " These are several blocks of keys: how are they put together?"
 STRIDES = "Each of q, k and v has four strides of its own; nothing says that they lie as (B, H, M, D) would."
 
 ROWS = (
     ("ordinary values", Batch(), "Begin here: 12 queries, 20 keys, and every query sees every key."),
     (AGAIN, Batch(), KEEP_NOTHING),
-    ("key lengths", Batch(b=4, h=1, n=70, lengths=(70, 33, 20, 1)), LENGTH),
-    ("lengths around a block", Batch(b=5, h=1, m=5, n=130, lengths=(63, 64, 65, 127, 129)), LENGTH),
+    ("key lengths", Batch(b=4, h=1, n=70, lengths=(70, 33, 20, 1)), LENGTH + MORE),
+    ("lengths around a block", Batch(b=5, h=1, m=5, n=130, lengths=(63, 64, 65, 127, 129)), LENGTH + MORE),
     ("a sequence without keys", Batch(b=3, lengths=(20, 0, 7)), NOBODY),
     ("nobody sees a key", Batch(lengths=(0, 0)), NOBODY),
     (
@@ -168,27 +169,47 @@ ROWS = (
         Batch(b=3, lengths=(20, 3, 0), change=garbage((20, 3, 0))),
         LENGTH + " 0 · NaN is NaN.",
     ),
-    ("causal", Batch(m=40, n=40, causal=True), ALIGNED),
-    ("causal, more keys than queries", Batch(m=9, n=75, causal=True), ALIGNED),
-    ("causal, fewer keys than queries", Batch(m=30, n=11, causal=True), ALIGNED + " The first queries see none."),
-    ("causal with key lengths", Batch(b=4, h=1, m=20, n=50, causal=True, lengths=(50, 33, 12, 0)), ALIGNED),
-    ("causal, 130 queries", Batch(b=1, m=130, n=130, causal=True), ALIGNED + " Which blocks does a program need?"),
+    ("causal", Batch(m=40, n=40, causal=True), ALIGNED + " 40 of each may be several blocks."),
+    ("causal, more keys than queries", Batch(m=9, n=75, causal=True), ALIGNED + MORE),
+    (
+        "causal, fewer keys than queries",
+        Batch(m=30, n=11, causal=True),
+        ALIGNED + " The first 19 see none: o is 0, lse is -inf, and -inf - -inf would be NaN.",
+    ),
+    (
+        "causal with key lengths",
+        Batch(b=4, h=1, m=20, n=50, causal=True, lengths=(50, 33, 12, 0)),
+        ALIGNED + " Some queries see none.",
+    ),
+    (
+        "causal, 130 queries",
+        Batch(b=1, m=130, n=130, dtype=torch.float16, causal=True),
+        ALIGNED + " Which blocks does a program need?",
+    ),
     ("one query", Batch(m=1, n=77, causal=True, lengths=(77, 40)), "Decoding: one query, at the end of its keys."),
     ("one key", Batch(n=1), "One key gets all the weight, whatever its score is."),
     ("one key more than a block", Batch(n=65), BLOCKS),
     ("one feature", Batch(d=1), "D = 1: tl.dot takes blocks of at least 16. What do the others hold?"),
-    ("24 features", Batch(d=24), "24 is no power of two, and a block is: what do its last columns hold?"),
-    ("128 features", Batch(b=1, n=40, d=128), "Is 1 / √D taken from the features, or from the width of the block?"),
+    (
+        "24 features",
+        Batch(d=24),
+        "24 features: is the default scale 1 / √24, and what do the last columns of a block of 32 hold?",
+    ),
+    (
+        "128 features",
+        Batch(b=1, n=40, d=128),
+        "128 features: D is the number of features, in the scale as in the masks.",
+    ),
     ("256 features", Batch(b=1, h=1, n=40, d=256), "The widest head there is."),
     (
         "scores up to 1e4",
         Batch(scale=1.0, change=up_to(1e4)),
-        "e^s overflows from 88.7 on: subtract the row's largest.",
+        "e^s overflows from 88.7 on: subtract the largest score of the row first.",
     ),
     (
         "scores near -60000",
         Batch(scale=1.0, n=70, change=around(-6e4, 3.0)),
-        "A score of -60000 is a score. Is your -inf one?",
+        "Scores near -60000. Is what stands for -inf below them, and is the maximum that is subtracted one of them?",
     ),
     (
         "scores near 5000",
@@ -196,11 +217,19 @@ ROWS = (
         "A constant on every score changes nothing but lse.",
     ),
     ("scores all equal", Batch(n=37, change=one_key_for_all), "Equal scores give the mean of the values."),
-    ("one huge score", Batch(change=one_huge), "One key takes it all; the rescaling of what came before must not."),
+    (
+        "one huge score",
+        Batch(change=one_huge),
+        "One key takes nearly all the weight. Is it among the scores whose largest is subtracted?",
+    ),
     ("scale = 0", Batch(scale=0.0), "scale = 0 makes all scores 0. It is a number, not an absent one."),
-    ("scale = -0.3", Batch(scale=-0.3, n=70), "A negative scale turns the order of the scores around."),
+    (
+        "scale = -0.3",
+        Batch(scale=-0.3, n=70),
+        "A negative scale turns the order of the scores around. 70 keys are more than one block of 64.",
+    ),
     ("heads side by side", Batch(m=9, n=70, view=transposed), STRIDES),
-    ("every second feature", Batch(dtype=torch.float16, view=every_second), STRIDES),
+    ("every second feature", Batch(dtype=torch.float16, view=every_second), "float16. " + STRIDES),
     ("keys shared by heads", Batch(h=3, change=shared_by_heads), STRIDES + " k.stride(1) is 0 here."),
     ("float16", Batch(m=20, n=70, d=32, dtype=torch.float16), CONVERT),
     ("bfloat16", Batch(m=20, n=70, d=32, dtype=torch.bfloat16, causal=True), CONVERT),
@@ -219,7 +248,7 @@ ROWS = (
         Batch(dtype=torch.bfloat16, change=lambda generator, q, k, v: (q, k, v.float())),
         "Each result has the dtype of its own tensor.",
     ),
-    ("no sequences", Batch(b=0), "An empty batch goes in, an empty batch comes out."),
+    ("no sequences", Batch(b=0), "An empty batch: empty results, and nothing to launch."),
     ("no queries", Batch(m=0), "No queries: o is empty, and no gradient reaches a key."),
     ("no keys", Batch(n=0), NOBODY),
     (
@@ -230,8 +259,8 @@ ROWS = (
     ("NaN in a key", Batch(change=one_nan(1)), "NaN in a key that is seen gives NaN in every query of its head."),
     ("NaN in a value", Batch(change=one_nan(2)), "NaN in a value gives NaN in its feature and in no other."),
     (
-        "700 queries and keys",
-        Batch(b=1, h=1, m=700, n=700),
-        "All scores at once would be 700 · 700 numbers. Hold a block of them.",
+        "300 queries, 700 keys",
+        Batch(b=1, h=1, m=300, n=700),
+        "All scores at once would be 300 · 700 numbers. Hold those of 64 keys, use them, and make the next.",
     ),
 )

@@ -10,4 +10,4 @@ EPS = 2.0**-23  # one ulp of float32 at 1
 HALVES = (torch.float16, torch.bfloat16)
 
 AGAIN = "the same shape again"
-KEEP_NOTHING = "Other values of a shape seen before. Compute them; keep nothing."
+KEEP_NOTHING = "A shape seen before, with other values: the result must come from these values alone."

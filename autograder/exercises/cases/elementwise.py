@@ -14,15 +14,15 @@ from ...run.apart import far_apart
 from ...run.contract import Args
 from ...run.dtypes import dtype_name
 from ..record import Case
-from .common import AGAIN, KEEP_NOTHING, View
+from .common import AGAIN, HALVES, KEEP_NOTHING, View
 
 WORKING_RANGE = 1e4
 
 TINY = (0.0, -0.0, 1e-45, -1e-45, 1e-40, -1e-40, 1.2e-38, 1e-20, -1e-20, 1e-8, -1e-8, 1e-4, -1e-4, 0.5)
 BEYOND = "offsets beyond 2^31"
 BEYOND_HINT = (
-    "The rows lie 2^30 elements apart in memory. row * stride is 2^31 for the third, and no int32 holds that: make row "
-    "an int64 first, as in `tl.program_id(0).to(tl.int64)`."
+    "The rows lie 2^30 elements apart in memory. For the third, row * stride is 2^31, more than an int32 holds: in a "
+    "kernel make the row an int64 first, as in `tl.program_id(0).to(tl.int64)`."
 )
 LARGE = (
     -1e4,
@@ -116,34 +116,41 @@ VALUES = (
     (
         "exact zeros",
         listed(0.0, -0.0, 1.0, 0.0, -1.0, 0.0, 0.0),
-        "Work out by hand what each step of your formula gives at 0.",
+        "Some elements are 0 or -0, the others ±1. Work out by hand what each step of your formula gives at 0.",
     ),
-    ("tiny values", listed(*TINY), "Numbers near 0 are not 0, and added constants are not small beside them."),
+    (
+        "tiny values",
+        listed(*TINY),
+        "Numbers down to 1e-45. None of them is 0 but the first two, and no added constant is small against them.",
+    ),
     (
         "large values",
         listed(*LARGE),
-        "e^x overflows from 88.7 on. And what is 1 + x - x where x takes all the digits there are?",
+        "Numbers up to 1e4. Does an exponential overflow (e^x does from 88.7 on)? Is a 1 lost in a large number?",
     ),
 )
-FORMATS = ((torch.float16, "5 bits of exponent"), (torch.bfloat16, "8 bits of precision"))
 LAYOUTS = (
-    ("one element", shaped(1), "A tensor of one element is a tensor like any other."),
+    ("one element", shaped(1), "One element: in a kernel, one lane of a block; the others are masked off."),
     ("no dimensions", shaped(), "x.shape may be (): count elements with numel()."),
     (
         "no elements",
         shaped(0, 3),
-        "An empty tensor goes in, an empty tensor comes out; a kernel needs no program for it.",
+        "An empty tensor: return an empty tensor, and launch no program.",
     ),
     (
         "odd shape, several blocks",
         shaped(5, 7, 331),
-        "11,585 elements fill no whole number of blocks: look at the mask.",
+        "11,585 elements in three dimensions: in a kernel several blocks, the last of them not full.",
     ),
-    ("transposed", shaped(37, 53, view=lambda t: t.t()), "Neighbours in a row are not neighbours in memory here."),
+    (
+        "transposed",
+        shaped(37, 53, view=lambda t: t.t()),
+        "1,961 elements, more than a block of 1024, and transposed: a row is not contiguous.",
+    ),
     (
         "every second column",
         shaped(11, 202, dtype=torch.float16, view=lambda t: t[:, ::2]),
-        "The stride of the last dimension is 2. Pointer + index reads the wrong elements.",
+        "float16, at a stride of 2: compute in float32, and read each element where its strides say it is.",
     ),
     (BEYOND, along(lambda generator: far_apart(normal(generator, (3, 70), torch.float16, 3.0))), BEYOND_HINT),
 )
@@ -160,8 +167,9 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], Tens
     def case(name: str, batch: Batch, hint: str) -> Case:
         return Case(name, lambda generator: batch(generator, parameters, swept), hint)
 
-    def every(dtype: torch.dtype, width: str) -> Case:
-        hint = f"{dtype_name(dtype)} has {width}. Convert to float32 first, compute there, and round once at the end."
+    def every(dtype: torch.dtype) -> Case:
+        about = f"All values of {dtype_name(dtype)}, NaN and infinity among them; the one shown is the worst."
+        hint = f"{about} Was every step computed in float32, and rounded once at the end?"
         values = case(f"every {dtype_name(dtype)} value", along(lambda generator: every_value(dtype)), hint)
         return replace(values, within=WORKING_RANGE, swept=swept)
 
@@ -170,10 +178,10 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], Tens
     infinite = "NaN in gives NaN out; at an infinity the limit, or PyTorch's own answer."
     whole = case("distinction: the whole range", along(spread), "Every exponent of float32, up to 3e38.")
     ends = along(lambda generator: tail())
-    last = case("distinction: the tail", ends, "Right in ulp where PyTorch gives up.")
+    last = case("distinction: the tail", ends, "So small that PyTorch has no correct digit left.")
     return (
         *(case(*row) for row in VALUES),
-        *(every(*row) for row in FORMATS),
+        *(every(dtype) for dtype in HALVES),
         *(case(*row) for row in LAYOUTS),
         *([case(f"{first} of stride 0", expanded, back)] if len(parameters) > 1 else []),
         replace(case("infinity and NaN", NOT_FINITE, infinite), convention="infinity"),

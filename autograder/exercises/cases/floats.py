@@ -43,19 +43,31 @@ def pairs() -> tuple[Case, ...]:
     zero = ((0.0, -0.0), (1e-45, 0.0), (-1e-45, 1e-45), (-1.0, 1.0), (3.0, -2.0), (-1e-40, 1e-38))
     far = ((INF, 3.4028235e38), (-INF, INF), (-3.4028235e38, 3.4028235e38), (INF, INF), (1e-45, 3e38), (-INF, 0.0))
     none = ((NAN, 1.0), (1.0, NAN), (NAN, NAN), (NAN, INF), (1.0, 1.0))
-    half = "16 bits have another exponent, and patterns that fit an int16."
+    half = "All values of the format, NaN among them. A pattern of 16 bits is an int16."
     return (
-        Case("ordinary values", near((1000,)), "x.view(torch.int32) reads the same bits as an integer. Count there."),
+        Case(
+            "ordinary values",
+            near((1000,)),
+            "x.view(torch.int32) reads the same bits as an integer. Count there; the distance has no sign.",
+        ),
         Case(AGAIN, near((1000,)), KEEP_NOTHING),
         Case("equal numbers", lambda generator: (normal(generator, (50,)),) * 2, "A number is 0 steps from itself."),
-        Case("on both sides of zero", listed(*zero), "The sign is one bit: -1 and 1 differ in it alone. -0 equals 0."),
+        Case(
+            "on both sides of zero",
+            listed(*zero),
+            "Pairs across zero. The sign is one bit: -1 and 1 differ in it alone. -0 and 0 are 0 apart.",
+        ),
         Case("the ends of the line", listed(*far), "From -infinity to infinity is more than an int32 can hold."),
         Case("NaN", listed(*none), "NaN is near nothing: the largest int64, so that no tolerance admits it."),
         Case("every float16 value", all_of(torch.float16), half),
         Case("every bfloat16 value", all_of(torch.bfloat16), half),
         Case("no dimensions", near(()), "x.shape may be ()."),
         Case("no elements", near((0, 3)), "An empty tensor goes in, an empty tensor comes out."),
-        Case("transposed", near((37, 53), lambda t: t.t()), "Neighbours in a row are not neighbours in memory here."),
+        Case(
+            "transposed",
+            near((37, 53), lambda t: t.t()),
+            "A transposed matrix: neighbours in a row are not neighbours in memory.",
+        ),
         Case("every second column", near((11, 202), lambda t: t[:, ::2]), "The stride of the last dimension is 2."),
     )
 
@@ -88,8 +100,10 @@ def rows() -> tuple[Case, ...]:
         row[0, 3], row[1, 3], row[1, 30], row[2, 39], row[3, 0] = INF, INF, -INF, NAN, -INF
         return (row,)
 
-    block = "A block has a fixed size; a row has the length it has. Loop over blocks, and mask the last one."
-    narrow = "An accumulator of 16 bits stands still where 1 is less than half a step. Accumulate in float32."
+    block = "A row longer than one block: loop over blocks, add all of them up, and mask the last one."
+    narrow = (
+        "A 16-bit accumulator stops growing where 1 is less than half a step. Accumulate in float32, over all blocks."
+    )
     return (
         Case("ordinary values", shaped(37, 100), "Begin here: one program sums one row."),
         Case(AGAIN, shaped(37, 100), KEEP_NOTHING),
@@ -103,9 +117,21 @@ def rows() -> tuple[Case, ...]:
         Case("one row", shaped(1, 300), "M may be 1."),
         Case("one column", shaped(300, 1), "N may be 1: most of the block is masked off."),
         Case("no rows", shaped(0, 7), "An empty tensor comes out; there is nothing to launch."),
-        Case("no columns", shaped(4, 0), "The sum of nothing is 0, and somebody has to write it."),
-        Case("transposed", shaped(53, 37, view=lambda t: t.t()), "Neighbours in a row are not neighbours in memory."),
-        Case("every second column", shaped(11, 202, view=lambda t: t[:, ::2]), "Mind the strides."),
+        Case("no columns", shaped(4, 0), "The sum of nothing is 0, and the kernel has to store it."),
+        Case(
+            "transposed",
+            shaped(53, 37, view=lambda t: t.t()),
+            "A transposed matrix: neighbours in a row are not neighbours in memory.",
+        ),
+        Case(
+            "every second column",
+            shaped(11, 202, view=lambda t: t[:, ::2]),
+            "The stride of the last dimension is 2: element j of a row is 2 j after its start.",
+        ),
         Case(BEYOND, shaped(3, 70, dtype=torch.float16, view=far_apart), BEYOND_HINT),
-        Case("infinity and NaN", special, "Nothing to do: they travel through a sum by themselves."),
+        Case(
+            "infinity and NaN",
+            special,
+            "NaN in gives NaN out; ∞ stays ∞, and ∞ - ∞ is NaN. A plain sum does all of this by itself.",
+        ),
     )

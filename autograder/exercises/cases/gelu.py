@@ -41,4 +41,9 @@ def _turns(parameters: tuple[str, ...]) -> Case:
         x = torch.tensor(TURNS)
         return tuple(x if p == "x" else torch.linspace(-1.7, 1.3, len(TURNS)) for p in parameters)
 
-    return Case("turning points", inputs, "x = -0.75 is the minimum; from |x| = 5 on, one term is all there is.")
+    return Case(
+        "turning points",
+        inputs,
+        "Where the two forms differ most, where erf and tanh reach ±1, and where e^2u and x³ are large: `went "
+        "in` says which.",
+    )

@@ -143,41 +143,41 @@ ROWS = (
     Row(
         "some rows ignored",
         shaped(9, 50, keep=without(0, 3, 4, 8)),
-        "A row whose label is ignore_index gives 0, whatever its logits are.",
+        "Rows 0, 3, 4 and 8 have the label ignore_index and give 0. And 50 classes leave 14 lanes of a block "
+        "of 64 empty.",
     ),
     Row(
         "all rows ignored",
         shaped(4, 33, keep=without(0, 1, 2, 3)),
-        "No row counts. Which of your terms divides by their number, or takes the largest of none?",
+        "No row counts, and every result is 0. Is anything divided by their number, or the largest of none taken?",
     ),
     Row(
         "one row counts",
         shaped(5, 20, keep=without(0, 1, 3, 4)),
-        "One row of five counts; it is neither the first nor the last.",
+        "Only row 2 of 5 counts; 20 classes.",
     ),
     Row(
         "no rows",
         shaped(0, 33),
         "No rows go in, no rows come out. Do you ask for the largest of none, among the logits or the labels?",
     ),
-    Row("one row", shaped(1, 515), "A batch of one row is a batch like any other."),
+    Row("one row", shaped(1, 515), "One row, of 515 classes."),
     Row(
         "ignore_index = 0",
         shaped(8, 40, keep=without(2, 5, index=0)),
-        "Another ignore_index, and one that is a class: 0 is often the padding token.",
+        "ignore_index is 0 here: rows with that label do not count, and -100 is not special.",
         ignore_index=0,
     ),
     Row(
         "large logits",
         large_logits,
-        "e^x overflows from 88.7 on. What can be subtracted from every logit without changing the result?",
+        "Logits up to 1e4, and e^x overflows from 88.7 on. What can be subtracted from all logits of a row first?",
     ),
-    Row("logits far below zero", low_logits, "All logits are near -200. Where does your running maximum start?"),
+    Row("logits far below zero", low_logits, "Logits near -200, where e^x is 0. Where does a maximum start?"),
     Row(
         "an unlikely label",
         unlikely,
-        "The label's probability is down to 1e-40. Its logarithm is an ordinary number, if it is not the logarithm "
-        "of p.",
+        "p of the label is down to 1e-38, and log p = x - lse is an ordinary number. Do you take log(p), or p + eps?",
     ),
     Row(
         "a nearly certain label",
@@ -185,20 +185,26 @@ ROWS = (
         f"{SURE} What is left of p - 1 in the precision in which you hold p?",
     ),
     *(
-        Row(f"a nearly certain label, {name}", certain(dtype), f"{SURE} Is p ever stored as {name}, and read back?")
+        Row(
+            f"a nearly certain label, {name}",
+            certain(dtype),
+            f"{SURE} Is p, or what it is made of, rounded to {name} before p - 1?",
+        )
         for name, dtype in ((dtype_name(half), half) for half in HALVES)
     ),
     Row(
         "masked classes",
         masked,
-        "A logit of -inf is a class that cannot be: its probability is 0, and that is no NaN.",
+        "Some logits are -inf: their probability is 0. In row 5 that is the label: the loss is infinite. "
+        "Nothing is NaN.",
     ),
     Row(
         "a first block of -inf",
         masked_block,
-        "The first 32,768 of 40,000 logits are -inf. What is the largest number of a block of -inf, minus itself?",
+        "40,000 classes, the first 32,768 at -inf: whole blocks. What do they leave for the next one (-inf - "
+        "-inf is NaN)?",
     ),
-    Row("1 class", classes(1), "One class: p is 1 and the loss is 0."),
+    Row("1 class", classes(1), "One class: p is 1, the loss is 0, and so is the gradient."),
     Row("3 classes", classes(3), "Rows of 3 classes in a block of 4: what does the fourth lane add to the sum?"),
     Row(
         "17 classes",
@@ -208,36 +214,36 @@ ROWS = (
     Row(
         "1000 classes",
         classes(1000),
-        "1000 classes fill no block whose size is a power of two. e^0 is 1: a padded 0 is not nothing.",
+        "1000 classes leave 24 lanes of a block of 1024 empty. A logit of 0 there would add e^0 = 1 to the sum.",
     ),
     Row("1025 classes", classes(1025), "One class more than 1024. Is it read, is it counted, is it written?"),
-    Row("20011 classes", classes(20_011), "20,011 classes: longer than a block of 1024, 4096 or 16384."),
+    Row("20011 classes", classes(20_011), "20,011 classes, several blocks: how are their sums put together?"),
     *(Row(dtype_name(dtype), shaped(6, 384, dtype), CONVERT) for dtype in HALVES),  # before the layouts of halves
     Row("many rows", shaped(300, 6), "300 rows. Does every one get its result?"),
-    Row("transposed", shaped(53, 37, view=lambda x: x.t()), "Neighbours in a row are not neighbours in memory here."),
+    Row("transposed", shaped(53, 37, view=lambda x: x.t()), "A transposed matrix: a row is not contiguous in memory."),
     Row(
         "rows with gaps",
         shaped(9, 160, torch.bfloat16, view=lambda x: x[:, 3:130]),
-        "Rows of 127 classes lie 160 apart: a padded vocabulary, seen through a slice.",
+        "bfloat16 rows of 127 classes, 160 apart in memory: a padded vocabulary, seen through a slice.",
     ),
     Row(
         "every second column",
         shaped(9, 202, torch.float16, view=lambda x: x[:, ::2]),
-        "The stride of the last dimension is 2.",
+        "float16 logits, and the stride of the last dimension is 2.",
     ),
     Row(
         "every second label",
         lambda generator: (normal(generator, (11, 30), scale=SCALE), labelled(generator, 22, 30)[::2]),
-        "The labels have stride 2: labels_ptr + row reads somebody else's.",
+        "The labels have stride 2: labels_ptr + row is the wrong address for every row but the first.",
     ),
     Row(BEYOND, shaped(3, 70, torch.bfloat16, view=far_apart), BEYOND_HINT),
-    Row("NaN in one row", one_nan, "NaN in gives NaN out, in its own row. The other rows know nothing of it."),
+    Row("NaN in one row", one_nan, "NaN in gives NaN out, in its own row and in no other."),
 )
 NEAR_CERTAIN = Row(
     "distinction: p from 1e-6 to 1 - 1e-6",
     all_certainties,
-    "Near p = 1, log p and p - 1 have lost their digits in 1 + tiny. Leave the label out of the sum, and see what "
-    "log1p and expm1 are for.",
+    "Near p = 1, log p and p - 1 lose their digits in 1 + tiny. Leave the label out of the sum; look up "
+    "log1p and expm1.",
 )
 IGNORED_NAN = Row("distinction: NaN in ignored rows", ignored_nan, "A row that does not count may hold anything.")
 

@@ -114,7 +114,9 @@ def one_nan(generator: Generator) -> Tensor:
 
 
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
-ROUNDED = "The mean, rounded to x's dtype, is no longer the mean. Which lanes of a block of 128 hold it?"
+ROUNDED = (
+    "Half-precision rows of 65 with a large mean. Is the mean ever rounded to the dtype of x, in masked-off lanes, too?"
+)
 
 ROWS = (
     Row(
@@ -124,33 +126,36 @@ ROWS = (
     ),
     # Padded rows come before the cases in which what padding lanes do would pass for something else.
     Row(
-        "3 columns", long(3), "Rows of 3 elements in a block of 4: what does the fourth lane add to each of your sums?"
+        "3 columns",
+        long(3),
+        "Rows of 3: is every mean a sum divided by 3? In a block of 4, what does the fourth lane add to the sums?",
     ),
     Row(
         "17 columns",
         long(17),
-        "Rows of 17 elements in a block of 32: what do the other 15 lanes add to each of your sums?",
+        "Rows of 17: is every mean a sum divided by 17? In a block of 32, what do the other 15 lanes add?",
     ),
     Row(
         "constant rows",
         constant,
-        "All elements of a row are equal, so its variance is 0. Which of your terms is 0 / 0 there?",
+        "All elements of a row are equal, and in one they are 0. What is left under the root? Is anything 0 / 0?",
     ),
     Row(
         "variance far below eps",
         rows((0.0, 1e-6), (0.0, 1e-4), (1.0, 1e-3), (0.0, 3e-3)),
-        "Here eps is larger than the variance, so it matters where in the formula eps stands.",
+        "eps is larger than the variance here: which value has it, and where is it in the formula? Is the mean, up to "
+        "1000 standard deviations, subtracted before the square?",
     ),
-    Row("eps = 0.1", shaped(5, 100, scale=1.0), "With a large eps one sees where it stands in the formula.", eps=0.1),
+    Row("eps = 0.1", shaped(5, 100, scale=1.0), "eps is 0.1 here. Is it used, and where in the formula?", eps=0.1),
     Row(
         "large mean",
         rows((1000.0, 1.0), (-5000.0, 5.0), (1e4, 30.0), (300.0, 0.3)),
-        "The mean is a thousand standard deviations: two large numbers that are nearly equal leave no digits.",
+        "The mean is a thousand standard deviations. Do you subtract two large numbers that are nearly equal?",
     ),
     Row("large mean, float16", half_offset(0.25, torch.float16), ROUNDED),
     Row("large mean, bfloat16", half_offset(2.0, torch.bfloat16), ROUNDED),
-    Row("one outlier", one_outlier, "One element is a million times the others. They still have a right value."),
-    Row("1 column", long(1), "A row of one element: its variance is 0."),
+    Row("one outlier", one_outlier, "One element is a million times the others, which must be right as well."),
+    Row("1 column", long(1), "Rows of one element: the mean is the element, and the variance is 0."),
     Row(
         "127 columns",
         long(127),
@@ -159,7 +164,7 @@ ROWS = (
     Row(
         "1000 columns",
         long(1000),
-        "Rows of 1000 elements fill no block whose size is a power of two: look at the masks.",
+        "Rows of 1000 elements, which is no power of two: a block of 1024 has 24 lanes to mask off.",
     ),
     Row("1025 columns", long(1025), "One element more than 1024. Is it read, is it counted, is it written?"),
     Row(
@@ -170,23 +175,23 @@ ROWS = (
     Row(
         "a row longer than a block",
         shaped(1, 20_011),
-        "20,011 columns: a block of 1024, 4096 or 16384 is too short.",
+        "20,011 columns, more than a block of 1024, 4096 or 16384: how are the sums of several blocks put together?",
     ),
     Row("float16", shaped(6, 384, torch.float16, HALF), CONVERT),
     Row("bfloat16", shaped(6, 384, torch.bfloat16, HALF), CONVERT),
-    Row("80 rows", shaped(80, 6), "80 rows. Does every row find a program?"),
+    Row("80 rows", shaped(80, 6), "80 rows of 6: is every row computed, and in the sums over rows?"),
     Row("one row", shaped(1, 515), "A matrix of one row is a matrix like any other."),
     Row("no rows", shaped(0, 33), "No rows go in, no rows come out, and a sum over no rows is 0."),
-    Row("transposed", shaped(53, 37, view=lambda x: x.t()), "Neighbours in a row are not neighbours in memory here."),
+    Row("transposed", shaped(53, 37, view=lambda x: x.t()), "A transposed matrix: a row is not contiguous in memory."),
     Row(
         "rows with gaps",
         shaped(9, 160, torch.float16, HALF, view=lambda x: x[:, 3:130]),
-        "Rows of 127 elements lie 160 apart: the next row does not begin where this one ends.",
+        "float16 rows of 127, 160 apart in memory: the next row does not begin where this one ends.",
     ),
     Row(
         "every second column",
         shaped(9, 202, torch.bfloat16, HALF, view=lambda x: x[:, ::2]),
-        "The stride of the last dimension is 2. Pointer + index reads the wrong elements.",
+        "bfloat16, and the stride of the last dimension is 2: element j of a row is 2 j after its start.",
     ),
     Row(BEYOND, shaped(3, 70, torch.float16, HALF, view=far_apart), BEYOND_HINT),
     Row(
@@ -200,7 +205,7 @@ ROWS = (
         "Weights are float32 and x is bfloat16, as in most training. Each result has the dtype of its input.",
         dtype=torch.float32,
     ),
-    Row("NaN in one row", one_nan, "NaN in gives NaN out, in its own row. The other rows know nothing of it."),
+    Row("NaN in one row", one_nan, "One NaN: its own row is NaN, and what sums over rows; no other row is."),
 )
 
 
@@ -225,6 +230,6 @@ def backward(arguments: Arguments) -> tuple[Case, ...]:
         _, *rest = arguments(generator, normal(generator, (29, 67), scale=3.0), None, None)
         return torch.tensor(-0.7).expand(29, 67), *rest
 
-    many_hint = "301 rows: with several to a program, the last has fewer. And do the second sums reach every partial?"
+    many_hint = "301 rows: where a program takes several, the last one has fewer. Are all partial sums added up?"
     expanded_hint = "What .sum() hands back: one number for the whole shape. dy.stride() is (0, 0)."
     return Case("301 rows", many_rows, many_hint), Case("dy of stride 0", expanded, expanded_hint)

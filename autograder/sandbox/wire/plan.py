@@ -20,13 +20,13 @@ import re
 from collections.abc import Iterable
 
 from ...compiler.launch import is_value
+from . import checked
 from .buffers import DTYPES, span
 
 # What of Python's builtins a kernel may call: arithmetic, and what Triton's compiler knows as well.
 BUILTINS = (abs, bool, float, int, isinstance, len, max, min, print, range, round, tuple)
 STEPS = 4_000
 CONSTANT = 256  # bytes
-_NAME = re.compile(r"[A-Za-z_]\w{0,99}")
 _TRITON_TYPE = re.compile(r"u?int\d{1,2}|float\d{1,2}\w{0,6}|bfloat16|void")
 _FREE = {"device", "pin_memory", "layout", "requires_grad", "memory_format"}  # say nothing about values
 _DEPTH = 8
@@ -50,16 +50,16 @@ class _Check:
         self.buffers: list[dict] = []
 
     def plan(self) -> dict:
-        self.buffers = [self.buffer(one) for one in _list(self.given["buffers"])]
+        self.buffers = [self.buffer(one) for one in checked.items(self.given["buffers"])]
         total = sum(b["elements"] * DTYPES[b["dtype"]].itemsize for b in self.buffers if "elements" in b)
         if total > self.memory:
             raise BadPlan(f"the answer allocates {total:,} bytes in one call; {self.memory:,} are allowed")
-        steps = _list(self.given["steps"])
+        steps = checked.items(self.given["steps"])
         if len(steps) > STEPS:
             raise BadPlan(f"the answer takes {len(steps):,} steps in one call; {STEPS:,} can be followed")
         steps = [self.launch(s) if "launch" in s else self.op(s) for s in steps]
-        outputs = [self.ref(one) for one in _list(self.given["outputs"])]
-        values = {_name(k): _value(v) for k, v in self.given["globals"].items()}
+        outputs = [self.ref(one) for one in checked.items(self.given["outputs"])]
+        values = {checked.name(k): _value(v) for k, v in self.given["globals"].items()}
         return {"buffers": self.buffers, "steps": steps, "outputs": outputs, "globals": values}
 
     def buffer(self, given: dict) -> dict:
@@ -73,11 +73,11 @@ class _Check:
             if not 0 < len(data) <= CONSTANT or len(data) % DTYPES[dtype].itemsize:
                 raise BadPlan(f"a tensor of {len(data):,} bytes comes from outside of the kernels")
             return {"dtype": dtype, "bytes": data.hex()}
-        return {"dtype": dtype, "elements": _count(given["elements"])}
+        return {"dtype": dtype, "elements": checked.count(given["elements"])}
 
     def ref(self, given: dict) -> dict:
         ref = {"dtype": _dtype(given["dtype"])}
-        ref |= {key: [_count(n) for n in _list(given[key])] for key in ("shape", "stride")}
+        ref |= {key: [checked.count(n) for n in checked.items(given[key])] for key in ("shape", "stride")}
         if len(ref["shape"]) != len(ref["stride"]) or len(ref["shape"]) > 16:
             raise ValueError("a view of another rank than its strides")
         if 0 in ref["shape"]:
@@ -86,7 +86,7 @@ class _Check:
             raise BadPlan(
                 "a tensor was made outside of the kernels: by NumPy, by PyTorch in another thread, or by hand"
             )
-        ref |= {"buffer": int(given["buffer"]), "offset": _count(given["offset"])}
+        ref |= {"buffer": int(given["buffer"]), "offset": checked.count(given["offset"])}
         buffer = self.buffers[ref["buffer"]]
         if "elements" in buffer:
             end = (ref["offset"] + span(ref["shape"], ref["stride"])) * DTYPES[ref["dtype"]].itemsize
@@ -95,21 +95,21 @@ class _Check:
         return ref
 
     def launch(self, given: dict) -> dict:
-        grid = [_count(n) for n in _list(given["grid"])]
+        grid = [checked.count(n) for n in checked.items(given["grid"])]
         if len(grid) != 3:
             raise ValueError("a grid has three dimensions")
-        arguments = {_name(k): self.value(v) for k, v in given["arguments"].items()}
-        options = {_name(k): _number(v) for k, v in given["options"].items()}
-        return {"launch": _name(given["launch"]), "grid": grid, "arguments": arguments, "options": options}
+        arguments = {checked.name(k): self.value(v) for k, v in given["arguments"].items()}
+        options = {checked.name(k): checked.number(v) for k, v in given["options"].items()}
+        return {"launch": checked.name(given["launch"]), "grid": grid, "arguments": arguments, "options": options}
 
     def op(self, given: dict) -> dict:
-        name = _name(given["op"])
+        name = checked.name(given["op"])
         if name not in self.ops:
             raise BadPlan(f"{name} is PyTorch's arithmetic; this exercise wants it in the kernel")
-        args = [self.value(v) for v in _list(given["args"])]
-        kwargs = {_name(k): self.value(v) for k, v in given["kwargs"].items() if k not in _FREE}
-        out = [None if one is None else self.ref(one) for one in _list(given["out"])]
-        return {"op": name, "overload": _name(given["overload"]), "args": args, "kwargs": kwargs, "out": out}
+        args = [self.value(v) for v in checked.items(given["args"])]
+        kwargs = {checked.name(k): self.value(v) for k, v in given["kwargs"].items() if k not in _FREE}
+        out = [None if one is None else self.ref(one) for one in checked.items(given["out"])]
+        return {"op": name, "overload": checked.name(given["overload"]), "args": args, "kwargs": kwargs, "out": out}
 
     def value(self, given, depth: int = 0):
         if not isinstance(given, dict):
@@ -118,7 +118,7 @@ class _Check:
         if kind == "ref":
             return {"ref": self.ref(inner)}
         if kind == "list" and depth < _DEPTH:
-            return {"list": [self.value(one, depth + 1) for one in _list(inner)]}
+            return {"list": [self.value(one, depth + 1) for one in checked.items(inner)]}
         return self.scalar(given)
 
     def scalar(self, given):
@@ -131,13 +131,13 @@ class _Check:
             if kind == "type" and _TRITON_TYPE.fullmatch(inner):
                 return {"type": inner}
             if kind == "function":
-                return {"function": _name(inner)}
+                return {"function": checked.name(inner)}
             raise ValueError(f"an argument of unknown kind {kind!r:.40}")
         if given is None or isinstance(given, bool | float):
             return given
         if isinstance(given, str) and len(given) <= 100:
             return given
-        return _number(given)
+        return checked.number(given)
 
 
 def _value(given):
@@ -146,31 +146,7 @@ def _value(given):
     return given
 
 
-def _number(given) -> int | float:
-    if isinstance(given, float) or (isinstance(given, int) and abs(given) < 2**64):
-        return given
-    raise TypeError("not a number")
-
-
-def _count(given) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < 2**62:
-        raise TypeError("not a count")
-    return given
-
-
 def _dtype(given) -> str:
     if given not in DTYPES:
         raise BadPlan(f"a tensor has dtype {given!r:.40}, which cannot be replayed")
-    return given
-
-
-def _name(given) -> str:
-    if not isinstance(given, str) or not _NAME.fullmatch(given):
-        raise TypeError("not a name")
-    return given
-
-
-def _list(given) -> list:
-    if not isinstance(given, list):
-        raise TypeError("not a list")
     return given

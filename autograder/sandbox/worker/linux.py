@@ -1,11 +1,13 @@
 """The few calls of the C library that Python's own modules do not offer."""
 
+import contextlib
 import ctypes
 import os
 
 SET_PDEATHSIG, SET_DUMPABLE, SET_SECCOMP, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS = 1, 4, 22, 36, 38
 CAPBSET_DROP = 24
 _MADV_COLLAPSE, _HUGE = 25, 2 << 20
+_M_MMAP_THRESHOLD = -3
 _CAPABILITY_VERSION_3 = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -51,6 +53,14 @@ def use_huge_pages() -> None:
         if rights == "rw-p" and inode == "0":
             for page in range(-(-begin // _HUGE) * _HUGE, end - _HUGE + 1, _HUGE):
                 _libc.madvise(ctypes.c_void_p(page), ctypes.c_size_t(_HUGE), ctypes.c_int(_MADV_COLLAPSE))
+
+
+def give_freed_memory_back() -> None:
+    """Has the C library keep no large block that was freed: what a process holds is then what its tensors take. By
+    default blocks up to 32 MiB stay in its heap, which holes and alignment blow up to several times that.
+    """
+    with contextlib.suppress(AttributeError):  # another C library, with other habits
+        _libc.mallopt(ctypes.c_int(_M_MMAP_THRESHOLD), ctypes.c_int(1 << 20))
 
 
 def pid_of(handle: int) -> int:

@@ -34,6 +34,7 @@ def serve(settings: dict, trade: types.ModuleType) -> None:
     linux.prctl(linux.SET_DUMPABLE, 0)
     rules = landlock.rules(*settings["rules"]) if settings["rules"] else None
     layers = confine.Layers(rules, settings["seccomp"], programs=bool(settings["folder"]))
+    linux.give_freed_memory_back()
     trade.prepare()
     gc.collect()
     gc.freeze()  # pages of what is here already are not touched, so not copied, in a child

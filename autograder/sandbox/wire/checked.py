@@ -1,0 +1,73 @@
+"""JSON that a process wrote which nobody has to believe, read one value at a time: the one reader of the grader's side.
+
+Every function returns a value of the form that it is named for, or raises `Malformed`, whose message is one sentence. A
+schema would say no more: what is allowed depends on the call (its inputs, its operators, its memory).
+"""
+
+import json
+import re
+import unicodedata
+from typing import Any, NoReturn
+
+SENTENCE = 2_000  # characters
+_NAME = re.compile(r"[A-Za-z_]\w{0,99}")
+_SHOWN = 40  # characters of a value that is quoted
+
+
+class Malformed(TypeError):
+    """A message that no process of ours writes; says what is wrong with it."""
+
+
+def loads(raw: bytes | str) -> dict[str, Any]:
+    """The object that ``raw`` holds."""
+    try:
+        return fields(json.loads(raw))
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"This is no JSON ({type(error).__name__}).") from None
+
+
+def fields(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else _malformed(value, "an object")
+
+
+def items(value: object) -> list[Any]:
+    return value if isinstance(value, list) else _malformed(value, "a list")
+
+
+def text(value: object, limit: int = SENTENCE) -> str:
+    """Cleaned, and shortened to about ``limit`` characters."""
+    return clean(value, limit) if isinstance(value, str) else _malformed(value, "text")
+
+
+def name(value: object) -> str:
+    """An identifier of up to 100 characters."""
+    return value if isinstance(value, str) and _NAME.fullmatch(value) else _malformed(value, "a name")
+
+
+def count(value: object) -> int:
+    """A number of bytes, elements or steps: what fits into 62 bits, so that a few of them can be added."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**62:
+        return value
+    return _malformed(value, "a count")
+
+
+def number(value: object) -> int | float:
+    """A float, or an integer of up to 64 bits."""
+    if isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**64):
+        return value
+    return _malformed(value, "a number")
+
+
+def clean(value: str, limit: int = SENTENCE) -> str:
+    """Without control characters, direction marks and lone surrogates, but for line breaks and tabs; shortened in the
+    middle.
+    """
+    kept = "".join(c for c in value[: 4 * limit] if c in "\n\t" or unicodedata.category(c)[0] != "C")
+    if len(kept) > limit:
+        kept = f"{kept[: limit // 2]}\n... {len(kept) - limit:,} characters left out ...\n{kept[-limit // 2 :]}"
+    return kept
+
+
+def _malformed(value: object, wanted: str) -> NoReturn:
+    shown = repr(value[:_SHOWN]) if isinstance(value, str) else f"a {type(value).__name__}"
+    raise Malformed(f"There should be {wanted}, and there is {clean(shown)}.")

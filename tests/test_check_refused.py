@@ -1,0 +1,51 @@
+"""What the check refuses to run: the op that is the answer, and autograd where the derivative is the exercise."""
+
+import pytest
+import torch
+from answers import verdict
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (torch.nn.functional.silu, "You called silu"),
+        (torch.nn.SiLU(), "You called silu"),
+        (lambda x: torch.ops.aten.silu(x), "You called silu"),
+    ],
+)
+def test_the_op_that_is_the_answer_is_refused(function, words):
+    report, _ = verdict(function)
+    assert report.score == 0.0 and words in report.summary
+
+
+def autograd_grad(dy, x):
+    x = x.detach().requires_grad_()
+    return torch.autograd.grad(x * torch.sigmoid(x), x, dy)[0]
+
+
+def autograd_backward(dy, x):
+    x = x.detach().requires_grad_()
+    (x * torch.sigmoid(x)).backward(dy)
+    return x.grad
+
+
+def autograd_hidden(dy, x):
+    try:
+        return autograd_grad(dy, x)
+    except BaseException:
+        return torch.zeros_like(x)
+
+
+def functional_vjp(dy, x):
+    return torch.func.vjp(lambda v: v * torch.sigmoid(v), x)[1](dy)[0]
+
+
+@pytest.mark.parametrize("function", [autograd_grad, autograd_backward, autograd_hidden, functional_vjp])
+def test_autograd_is_refused_where_the_derivative_is_the_exercise(function):
+    report, _ = verdict(function, "silu_backward")
+    assert report.score == 0.0 and "autograd" in report.summary, str(report)
+
+
+def test_the_derivative_op_is_refused():
+    report, _ = verdict(lambda dy, x: torch.ops.aten.silu_backward(dy, x), "silu_backward")
+    assert report.score == 0.0 and "silu_backward" in report.summary

@@ -1,0 +1,94 @@
+"""The file of a teacher's own cases: what is wrong with one that cannot be used, and the command that tries it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from graded_kernels.autograder import cli
+from graded_kernels.autograder.exercises import EXERCISES
+from graded_kernels.autograder.instructor.hidden import HiddenCasesError, read_cases
+from graded_kernels.autograder.instructor.try_cases import our_answer, try_cases
+from hidden_cases import FILE, written
+
+CASE = '[[silu_forward]]\nname = "n"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[silu_forward]", "hidden_cases.toml: "),
+        ('[[silu_foward]]\nname = "n"', "no exercise 'silu_foward'; did you mean silu_forward"),
+        ('[[silu_witness]]\nname = "n"', "silu_witness asks for an input, and has no cases"),
+        ('[silu_forward]\nname = "n"', "write [[silu_forward]] above every case"),
+        ("[[silu_forward]]\nx = { values = [1.0] }", "case 1: it needs a name"),
+        (f"{CASE}x = {{ values = [1.0] }}\n{CASE}x = {{ values = [2.0] }}", "two cases are named 'n'"),
+        (f"{CASE}hint = 3\nx = {{ values = [1.0] }}", "hint is a text, not 3"),
+        (CASE, "case 1: x is missing"),
+        (f"{CASE}y = {{ values = [1.0] }}", "silu_forward has no y; it has x"),
+        (f"{CASE}x = 3.0", "x should be a tensor of floats, and is a number"),
+        (f"{CASE}x = {{ values = [1, 2] }}", "x should be a tensor of floats, and is a tensor of whole numbers"),
+        (f'{CASE}x = {{ values = [1.0], dtype = "float8" }}', "case 1: x: there is no dtype"),
+        (
+            '[[gelu_forward]]\nname = "n"\nx = { values = [1.0] }\napproximate = "sigmoid"',
+            "the formula of gelu_forward does not take these: ",
+        ),
+        (
+            '[[layer_norm_backward]]\nname = "n"\ndy = { values = [[1.0]] }\nx = { values = [[1.0]] }\n'
+            "weight = { values = [1.0] }",
+            "mean is computed by layer_norm_forward, which needs bias, too",
+        ),
+        (
+            '[[cross_entropy_forward]]\nname = "n"\nlogits = { fill = 0.5, shape = [2, 3] }\n'
+            "labels = { values = [1, 7] }",
+            "the formula of cross_entropy_forward does not take these: ",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used(tmp_path, text, said):
+    with pytest.raises(HiddenCasesError) as caught:
+        read_cases(written(tmp_path, text))
+    assert said in str(caught.value) and "hidden_cases.toml" in str(caught.value)
+
+
+def test_our_answers_are_tried(tmp_path):
+    tried = list(try_cases(written(tmp_path, FILE)))
+    rows = [(one.exercise, one.backend, one.case, one.passed) for one in tried]
+    cases = ("two zeros", "a wide matrix")
+    assert rows == [("silu_backward", backend, case, True) for backend in ("torch", "triton") for case in cases]
+    assert "ulp" in tried[0].said and "strides" in tried[1].inputs
+
+
+def test_a_case_that_our_answer_fails(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "graded_kernels.autograder.instructor.try_cases.our_answer", lambda name, backend: lambda dy, x: x * dy
+    )
+    assert not any(one.passed for one in try_cases(written(tmp_path, FILE)) if one.backend == "torch")
+
+
+def test_the_command_that_tries_them(tmp_path, monkeypatch, capsys):
+    path = written(tmp_path, FILE)
+    assert cli.main(["cases", str(path)]) == 0
+    said = capsys.readouterr()
+    assert said.err.splitlines()[0].endswith("of your cases on our answer to silu_backward (torch).")
+    lines = said.out.splitlines()
+    assert len(lines) == 4 and lines[0].startswith("pass  silu_backward (torch), two zeros: ")
+    monkeypatch.setattr(
+        "graded_kernels.autograder.instructor.try_cases.our_answer", lambda name, backend: lambda dy, x: x * dy
+    )
+    assert cli.main(["cases", str(path)]) == 1
+    assert "FAIL  silu_backward (torch), two zeros: dx is wrong" in capsys.readouterr().out
+    assert cli.main(["cases", str(tmp_path / "nowhere.toml")]) == 2
+    assert "nowhere.toml" in capsys.readouterr().err
+
+
+def test_the_teachers_guide_shows_a_file_that_works(tmp_path):
+    guide = (Path(__file__).parents[1] / "course" / "TEACHING.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
+    tried = list(try_cases(written(tmp_path, example)))
+    assert len(tried) == 6 and all(one.passed for one in tried)
+
+
+def test_every_exercise_has_our_answer():
+    for name, record in EXERCISES.items():
+        for backend in record.backends:
+            assert our_answer(name, backend).__name__ == name
