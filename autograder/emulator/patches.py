@@ -49,7 +49,7 @@ _NEEDED = {
     ),
     interpreter.GridExecutor: ("__call__", "_init_args_hst", "_restore_args_dev"),
     interpreter.InterpretedFunction: ("rewrite", "rewritten_fn", "__call__"),
-    interpreter.FunctionRewriter: ("ast_transformer", "rewrite_ast", "_compile_and_exec"),
+    interpreter.FunctionRewriter: ("ast_transformer", "rewrite_ast"),
     interpreter.ReduceOps: ("apply_impl", "to_tensor"),
     interpreter.ScanOps: ("apply_impl", "to_tensor"),
     autotuner.Autotuner: ("run", "_bench"),
