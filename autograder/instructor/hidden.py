@@ -89,7 +89,7 @@ def _inputs(record: Exercise, table: dict) -> Callable[[torch.Generator], tuple]
     """The arguments of a call as the table says, the ones that forward saves computed where they are missing."""
     forward = record.forward
     saved = {o.name: number for number, o in enumerate(forward.outputs)} if forward else {}
-    known = dict.fromkeys([*record.parameters, *(forward.parameters if saved else ())])
+    known = dict.fromkeys([*record.parameters, *(forward.parameters if forward else ())])
     unknown = [key for key in table if key not in known]
     if unknown:
         raise ValueError(f"{record.name} has no {unknown[0]}; it has {', '.join(record.parameters)}")
@@ -106,8 +106,9 @@ def _inputs(record: Exercise, table: dict) -> Callable[[torch.Generator], tuple]
                 given[key] = tensor(value, generator) if isinstance(value, dict) else value
             except SpecError as error:
                 raise ValueError(f"{key}: {error}") from None
-        for name in missing:
-            given[name] = _saved(forward, saved[name], given, name)
+        if forward is not None:
+            for name in missing:
+                given[name] = _saved(forward, saved[name], given, name)
         stated = [p for p in record.parameters if p in given]
         last = record.parameters.index(stated[-1])
         return tuple(given.get(p, defaults[p].default) for p in record.parameters[: last + 1])
