@@ -166,7 +166,7 @@ MISTAKES = [
     ),
     (
         ("attention_forward", "torch", "acc = acc * keep + p", "acc = acc + p"),
-        ("lengths around a block", "rescaled in the next", "-inf"),
+        ("lengths around a block", "how are they put together", "-inf"),
     ),
     (
         ("cross_entropy_backward", "triton", "(M, triton.cdiv(V, block))", "(M, 1)"),

@@ -42,7 +42,7 @@ class Grade(NbGraderPreprocessor):
     total_seconds = Float(120.0, help="Processor time that all calls for one exercise may take.").tag(config=True)
     notebook_seconds = Float(1200.0, help="Processor time that all answers of a notebook may take.").tag(config=True)
     wall_factor = Float(10.0, help="How many times as long each of these may take by the clock.").tag(config=True)
-    memory_megabytes = Float(2048.0, help="What an answer may hold beside its inputs and outputs.").tag(config=True)
+    memory_megabytes = Float(2048.0, help="What an answer may hold besides its inputs and outputs.").tag(config=True)
     printed_megabytes = Float(1.0, help="What one call of an answer may print.").tag(config=True)
     hidden_cases = Unicode("hidden_cases.toml", help="File in the course root: your own inputs, never released.").tag(
         config=True

@@ -153,8 +153,8 @@ CONVERT = "Multiply in the dtype that came in, add up in float32, round once at 
 LENGTH = "Keys at or past key_lengths[b] do not exist: no score, no share of the sum, nothing of their values."
 NOBODY = "A query that sees no key: o is 0 and lse is -inf. What is -inf minus -inf, and what is 0 / 0?"
 ALIGNED = "Query i sees key j if j <= i + key_lengths[b] - M: the last query is aligned with the last key."
-BLOCKS = "65 keys: a second block, of one key. What was kept has to be rescaled, and what is past the last key masked."
-MORE = " These are several blocks of keys: what is kept from one block has to be rescaled in the next."
+BLOCKS = "65 keys, one more than a block of 64: how are blocks put together, and is what lies past the last key masked?"
+MORE = " These are several blocks of keys: how are they put together?"
 STRIDES = "Each of q, k and v has four strides of its own; nothing says that they lie as (B, H, M, D) would."
 
 ROWS = (
@@ -169,7 +169,7 @@ ROWS = (
         Batch(b=3, lengths=(20, 3, 0), change=garbage((20, 3, 0))),
         LENGTH + " 0 · NaN is NaN.",
     ),
-    ("causal", Batch(m=40, n=40, causal=True), ALIGNED),
+    ("causal", Batch(m=40, n=40, causal=True), ALIGNED + " 40 of each may be several blocks."),
     ("causal, more keys than queries", Batch(m=9, n=75, causal=True), ALIGNED + MORE),
     (
         "causal, fewer keys than queries",
