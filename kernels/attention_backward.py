@@ -5,8 +5,8 @@
     dq_i = scale Σ_j ds_ij k_j           dk_j = scale Σ_i ds_ij q_i
 
 q, o, do, dq: (B, H, M, D)   k, v: (B, H / group, N, D)   dk, dv: (B, H, N, D)   lse, δ: (B, H, M) float32, natural
-logarithm. One kernel walks over the keys for dq, another over the queries for dk and dv: no atomics, so the same bits
-every time. Dao et al. 2022, arXiv:2205.14135, algorithm 4.
+logarithm. One kernel walks over the keys for dq and leaves δ for the other, which walks over the queries for dk and dv:
+no atomics, so the same bits every time. Dao et al. 2022, arXiv:2205.14135, algorithm 4.
 """
 
 import torch
@@ -18,42 +18,30 @@ from .language import tl, triton
 
 
 @triton.jit
-def attention_delta_kernel(
-    do_ptr, o_ptr, delta_ptr, H, M, D, g_b, g_h, g_m, g_d, o_b, o_h, o_m, o_d,
-    BLOCK_M: tl.constexpr, BLOCK_D: tl.constexpr,
-):  # fmt: skip
-    """Program (i, b · H + h): δ of block i of the queries of head h."""
-    head, batch = (tl.program_id(1) % H).to(tl.int64), (tl.program_id(1) // H).to(tl.int64)
-    rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
-    g = rows_of(do_ptr + batch * g_b + head * g_h, rows, g_m, g_d, M, D, BLOCK_D).to(tl.float32)
-    o = rows_of(o_ptr + batch * o_b + head * o_h, rows, o_m, o_d, M, D, BLOCK_D).to(tl.float32)
-    tl.store(delta_ptr + tl.program_id(1).to(tl.int64) * M + rows, tl.sum(g * o, 1), mask=rows < M)
-
-
-@triton.jit
-def p_and_ds(q, k, v, g, lse_ptr, delta_ptr, rows, keys, scale, M, length, CAUSAL: tl.constexpr):
+def p_and_ds(seen, s, dp, lse, delta):
     """p and ds of one tile, 0 where a query does not see a key."""
-    seen = sees(rows, keys, M, length, CAUSAL)
-    lse = tl.load(lse_ptr + rows, mask=rows < M, other=0.0)
-    delta = tl.load(delta_ptr + rows, mask=rows < M, other=0.0)
-    p = tl.where(seen, tl.exp(scores(q, k, scale) - lse[:, None]), 0.0)
-    ds = p * (scores(g, v, 1.0) - delta[:, None])
-    return p, tl.where(seen, ds, 0.0)
+    p = tl.where(seen, tl.exp(s - lse), 0.0)
+    return p, tl.where(seen, p * (dp - delta), 0.0)
 
 
 @triton.jit
 def attention_dq_kernel(
-    do_ptr, q_ptr, k_ptr, v_ptr, lengths_ptr, lse_ptr, delta_ptr, dq_ptr, scale, H, M, N, D,
-    g_b, g_h, g_m, g_d, q_b, q_h, q_m, q_d, k_b, k_h, k_n, k_d, v_b, v_h, v_n, v_d,
+    do_ptr, q_ptr, k_ptr, v_ptr, o_ptr, lengths_ptr, lse_ptr, delta_ptr, dq_ptr, scale, H, M, N, D,
+    g_b, g_h, g_m, g_d, q_b, q_h, q_m, q_d, k_b, k_h, k_n, k_d, v_b, v_h, v_n, v_d, o_b, o_h, o_m, o_d,
     GROUP: tl.constexpr, CAUSAL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    """Program (i, b · H + h) does block i of the queries of head h."""
+    """Program (i, b · H + h) does block i of the queries of head h: δ, then dq."""
     pair = tl.program_id(1).to(tl.int64)
     head, batch = pair % H, pair // H
     rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     length = key_length(lengths_ptr, batch, N)
     q = rows_of(q_ptr + batch * q_b + head * q_h, rows, q_m, q_d, M, D, BLOCK_D)
-    g = rows_of(do_ptr + batch * g_b + head * g_h, rows, g_m, g_d, M, D, BLOCK_D).to(q.dtype)
+    g = rows_of(do_ptr + batch * g_b + head * g_h, rows, g_m, g_d, M, D, BLOCK_D)
+    o = rows_of(o_ptr + batch * o_b + head * o_h, rows, o_m, o_d, M, D, BLOCK_D)
+    delta = tl.sum(g.to(tl.float32) * o.to(tl.float32), 1)
+    tl.store(delta_ptr + pair * M + rows, delta, mask=rows < M)
+    lse = tl.load(lse_ptr + pair * M + rows, mask=rows < M, other=0.0)
+    g = g.to(q.dtype)
     k_ptr += batch * k_b + head // GROUP * k_h
     v_ptr += batch * v_b + head // GROUP * v_h
     dq = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
@@ -64,7 +52,8 @@ def attention_dq_kernel(
         keys = start + tl.arange(0, BLOCK_N)
         k = rows_of(k_ptr, keys, k_n, k_d, length, D, BLOCK_D)
         v = rows_of(v_ptr, keys, v_n, v_d, length, D, BLOCK_D)
-        _, ds = p_and_ds(q, k, v, g, lse_ptr + pair * M, delta_ptr + pair * M, rows, keys, scale, M, length, CAUSAL)
+        seen, s, dp = sees(rows, keys, M, length, CAUSAL), scores(q, k, scale), scores(g, v, 1.0)
+        _, ds = p_and_ds(seen, s, dp, lse[:, None], delta[:, None])
         dq = tl.dot(ds.to(k.dtype), k, dq, input_precision="ieee")
     cols = tl.arange(0, BLOCK_D)
     at = (pair * M + rows.to(tl.int64)[:, None]) * D + cols[None, :]
@@ -97,9 +86,13 @@ def attention_dk_dv_kernel(
         rows = start + tl.arange(0, BLOCK_M)
         q = rows_of(q_ptr, rows, q_m, q_d, M, D, BLOCK_D)
         g = rows_of(do_ptr, rows, g_m, g_d, M, D, BLOCK_D).to(q.dtype)
-        p, ds = p_and_ds(q, k, v, g, lse_ptr + pair * M, delta_ptr + pair * M, rows, keys, scale, M, length, CAUSAL)
-        dv = tl.dot(tl.trans(p.to(g.dtype)), g, dv, input_precision="ieee")
-        dk = tl.dot(tl.trans(ds.to(q.dtype)), q, dk, input_precision="ieee")
+        lse = tl.load(lse_ptr + pair * M + rows, mask=rows < M, other=0.0)
+        delta = tl.load(delta_ptr + pair * M + rows, mask=rows < M, other=0.0)
+        # Keys times queries, as the products below take them: to transpose p and ds takes registers.
+        seen, s, dp = tl.trans(sees(rows, keys, M, length, CAUSAL)), scores(k, q, scale), scores(v, g, 1.0)
+        p, ds = p_and_ds(seen, s, dp, lse[None, :], delta[None, :])
+        dv = tl.dot(p.to(g.dtype), g, dv, input_precision="ieee")
+        dk = tl.dot(ds.to(q.dtype), q, dk, input_precision="ieee")
     cols = tl.arange(0, BLOCK_D)
     at = (pair * N + keys.to(tl.int64)[:, None]) * D + cols[None, :]
     mask = (keys < N)[:, None] & (cols < D)[None, :]
@@ -121,11 +114,8 @@ def attention_backward(do, q, k, v, o, lse, key_lengths=None, causal=False, scal
     tiles = dict(BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_D=block_d, num_warps=warps)
     how = dict(GROUP=H // max(k.shape[1], 1), CAUSAL=causal, **tiles)
     if delta.numel():
-        attention_delta_kernel[(triton.cdiv(M, block_m), B * H)](
-            do, o, delta, H, M, D, *do.stride(), *o.stride(), BLOCK_M=block_m, BLOCK_D=block_d
-        )
         attention_dq_kernel[(triton.cdiv(M, block_m), B * H)](
-            do, q, k, v, lengths, lse, delta, dq, scale, H, M, N, D, *strides, **how
+            do, q, k, v, o, lengths, lse, delta, dq, scale, H, M, N, D, *strides, *o.stride(), **how
         )
     if dk.numel():
         attention_dk_dv_kernel[(triton.cdiv(N, block_n), B * H)](

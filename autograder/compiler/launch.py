@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from .names import MODULES
 
@@ -96,7 +96,7 @@ class KernelLaunch:
 
     def key(self) -> str:
         """Equal for launches that compile to the same code."""
-        return json.dumps(asdict(self), sort_keys=True)
+        return json.dumps(vars(self), sort_keys=True)
 
 
 def is_constant(value) -> bool:

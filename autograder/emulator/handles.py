@@ -9,6 +9,7 @@ from . import arithmetic, float8
 
 _original_numpy_type = interpreter._get_np_dtype
 _numpy_types: dict[str, np.dtype] = {}
+_AS_THEY_ARE = {"fp64", "fp32", "fp16", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "int1"}
 
 
 def numpy_type(dtype: tl.dtype) -> np.dtype:
@@ -22,6 +23,8 @@ def numpy_type(dtype: tl.dtype) -> np.dtype:
 def wide(handle: TensorHandle) -> np.ndarray:
     """The handle's values in a type numpy can compute with."""
     dtype = handle.dtype.scalar
+    if dtype.name in _AS_THEY_ARE:
+        return handle.data
     if dtype == tl.bfloat16:
         return arithmetic.from_bf16(handle.data)
     return float8.to_float32(handle.data, dtype) if dtype in float8.FORMATS else handle.data

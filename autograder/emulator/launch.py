@@ -1,5 +1,6 @@
 """A launch: what was launched, as a record to compile from, and how it is run."""
 
+import functools
 import inspect
 import operator
 from dataclasses import dataclass, fields
@@ -175,6 +176,11 @@ def not_launched(kernel: str) -> EmulatorError:
     return EmulatorError(Finding("unsupported", text, kernel, line=place.line, source=place.source, file=place.file))
 
 
+@functools.lru_cache(maxsize=64)  # asked at every launch
+def _names(fn) -> list[str]:
+    return list(inspect.signature(fn).parameters)
+
+
 def annotations(fn) -> dict[str, str]:
     return {name: _normalize_ty(ty) for name, ty in getattr(fn, "__annotations__", {}).items()}
 
@@ -182,7 +188,7 @@ def annotations(fn) -> dict[str, str]:
 def execute(emulator, executor, args: tuple, options: dict[str, Any]) -> None:
     """Run one launch of ``executor`` (the interpreter's `GridExecutor`) under the emulator."""
     fn, kernel = executor.fn, executor.fn.__name__
-    names = list(inspect.signature(fn).parameters)
+    names = _names(fn)
     kwargs = {name: value for name, value in options.items() if name in names}
     check_options(set(options) - set(names), kernel)
     bound = inspect.getcallargs(fn, *args, **kwargs)

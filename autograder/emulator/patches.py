@@ -150,6 +150,7 @@ class Patches:
         # Asked several times for each operation; Triton builds a table of all types to answer.
         self._set(interpreter, "_get_np_dtype", numpy_type)
         for owner, name, quicker in (
+            (tl.dtype, "__eq__", shortcuts.equal),
             (tl.block_type, "__init__", shortcuts.block_type),
             (tl.tensor, "__init__", shortcuts.tensor),
             (interpreter.interpreter_semantic, "broadcast_impl_value", shortcuts.broadcast),

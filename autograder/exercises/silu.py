@@ -6,7 +6,7 @@ from torch import Tensor
 from ...kernels.wild import silu as wild
 from .cases.common import EPS
 from .cases.elementwise import elementwise
-from .record import Exercise, Floors, Output, Tolerance, WildBug, Witness
+from .record import Case, Exercise, Floors, Output, Tolerance, WildBug, Witness
 
 UNDERFLOW = 1e-36  # e^88.7 overflows float32: 1 / (1 + e^-x) is 0 below -88.7, where x · s(x) is still -3e-37
 
@@ -76,6 +76,13 @@ silu_forward = Exercise(
     traffic=1.05,
 )
 
+
+def _below_powers_of_two(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """dy and x of which none is left to chance."""
+    x = torch.tensor([511.99997, 1023.99994, 2047.9999, 4095.9998, 8191.9995])
+    return torch.tensor([0.75, -1.25, 3.0, -0.5, 1.75]), x
+
+
 DIVIDE_BACK = WildBug(
     who="candle 0.4.1-0.5.0",
     thread="huggingface/candle#2082",
@@ -106,7 +113,14 @@ silu_backward = Exercise(
     summary="dx = dy · s(x) · (1 + x · s(-x))",
     oracle=lambda dy, x: dy * silu_slope(x),
     outputs=(Output("dx"),),
-    cases=elementwise(("dy", "x"), "x", silu_tail),
+    cases=(
+        *elementwise(("dy", "x"), "x", silu_tail),
+        Case(
+            "below powers of two",
+            _below_powers_of_two,
+            "The slope is 1 here. 1 + x has a digit less than x, so that 1 + x - x is not 1.",
+        ),
+    ),
     tolerance=Tolerance(1, 8, REASON, slope_floor, slope_cancellation),
     hint="Differentiate x · s(x) by the product rule. You need x; you do not need y.",
     refused=frozenset({"silu_backward", "autograd"}),

@@ -102,10 +102,12 @@ class InProcess:
     def confirm(
         self, args: Args, *, shuffle: int | None = None, fill: float | None = None, decoy: Decoys | None = None
     ) -> Outcome:
-        return self.once(args, shuffle=shuffle, fill=fill)
+        return self.once(args, shuffle=shuffle, fill=fill, launches=False)
 
-    def once(self, args: Args, *, shuffle: int | None = None, fill: float | None = None) -> Outcome:
-        """One call, in a grid that is ordered by the seed ``shuffle``."""
+    def once(
+        self, args: Args, *, shuffle: int | None = None, fill: float | None = None, launches: bool = True
+    ) -> Outcome:
+        """One call, in a grid that is ordered by the seed ``shuffle``. launches: whether the outcome has them."""
         device = None if interpreted() else Device()
         machine: Machine = device or Emulator(shuffle=shuffle, fill=fill)
         put = device.put if device and self.backend == "triton" else lambda name, tensor: self.copy(tensor)
@@ -120,7 +122,7 @@ class InProcess:
         result, trouble = self._watched(mine, machine, peak, written)
         outcome = Outcome(trouble=trouble or self._complaint(result, args, machine), traffic=dict(machine.traffic))
         outcome.peak, outcome.looser, outcome.undefined = peak.most, machine.looser, machine.undefined
-        outcome.launches = plain_launches(machine.launches) if interpreted() else ()
+        outcome.launches = plain_launches(machine.launches) if interpreted() and launches else ()
         outcome.hints = tuple(machine.hints)
         if outcome.trouble is None:
             outputs = as_tuple(result)

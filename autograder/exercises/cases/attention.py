@@ -56,11 +56,11 @@ def attention_cases(arguments: Arguments) -> tuple[Case, ...]:
     return tuple(case(*row) for row in ROWS)
 
 
-_TIMES = 128
+_TIMES = 256
 
 
 def many_queries(arguments: Arguments, queries: tuple[int, ...], outputs: tuple[bool, ...]) -> Large:
-    """16 queries and 2048 keys of 8 heads, the queries 128 times over: 128 MiB of scores.
+    """16 queries and 2048 keys of 8 heads, the queries 256 times over: 256 MiB of scores.
 
     queries: which arguments have a row for each query. outputs: for each output whether it has; the others are sums
     over the queries.
@@ -181,7 +181,11 @@ ROWS = (
         Batch(b=4, h=1, m=20, n=50, causal=True, lengths=(50, 33, 12, 0)),
         ALIGNED + " Some queries see none.",
     ),
-    ("causal, 130 queries", Batch(b=1, m=130, n=130, causal=True), ALIGNED + " Which blocks does a program need?"),
+    (
+        "causal, 130 queries",
+        Batch(b=1, m=130, n=130, dtype=torch.float16, causal=True),
+        ALIGNED + " Which blocks does a program need?",
+    ),
     ("one query", Batch(m=1, n=77, causal=True, lengths=(77, 40)), "Decoding: one query, at the end of its keys."),
     ("one key", Batch(n=1), "One key gets all the weight, whatever its score is."),
     ("one key more than a block", Batch(n=65), BLOCKS),
@@ -255,8 +259,8 @@ ROWS = (
     ("NaN in a key", Batch(change=one_nan(1)), "NaN in a key that is seen gives NaN in every query of its head."),
     ("NaN in a value", Batch(change=one_nan(2)), "NaN in a value gives NaN in its feature and in no other."),
     (
-        "700 queries and keys",
-        Batch(b=1, h=1, m=700, n=700),
-        "All scores at once would be 700 · 700 numbers. Hold a block of them.",
+        "300 queries, 700 keys",
+        Batch(b=1, h=1, m=300, n=700),
+        "All scores at once would be 300 · 700 numbers. Hold those of 64 keys, use them, and make the next.",
     ),
 )
