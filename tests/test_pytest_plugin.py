@@ -1,5 +1,8 @@
 """``pytest --sanitize-kernels`` on small suites: what fails a test, what is allowed, what the summary says."""
 
+import shutil
+from pathlib import Path
+
 import graded_kernels.autograder.sanitize.watch  # noqa: F401  a small suite's end drops what it imported; torch stays
 import pytest
 
@@ -135,6 +138,20 @@ def test_without_the_flag_nothing_is_watched_and_nothing_is_said(run):
 def test_a_suite_that_launches_nothing_is_told_so(run):
     result = run("def test(): pass", "--sanitize-kernels")
     result.stdout.fnmatch_lines(["No test launched a Triton kernel: nothing was checked."])
+
+
+@pytest.mark.exhaustive
+def test_the_example_passes_and_fails_without_its_mask(pytester):
+    shutil.copytree(Path(__file__).parents[1] / "examples" / "scaled", pytester.path, dirs_exist_ok=True)
+    flags = "-p", "graded_kernels.pytest_plugin", "--sanitize-kernels"
+    pytester.runpytest_subprocess(*flags).assert_outcomes(passed=3)
+    kernel, load = pytester.path / "scaled.py", "tl.load(scale + i{})"
+    text, masked = kernel.read_text(), load.format(", mask=inside, other=0.0")
+    assert text.count(masked) == 1
+    kernel.write_text(text.replace(masked, load.format("")))
+    result = pytester.runpytest_subprocess(*flags)
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["scaled.py:14: out-of-bounds in `_scaled`"])
 
 
 @pytest.mark.exhaustive

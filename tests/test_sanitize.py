@@ -51,6 +51,16 @@ def two_loads(x, y, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def product(x, y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    harmless = tl.load(x + i, mask=i < n)
+    one = tl.load(x + i, mask=i < n)
+    two = tl.load(x + i, mask=i < n)
+    tl.store(y + i, harmless, mask=i < n)
+    tl.store(y, tl.sum(one * two, 0))
+
+
+@triton.jit
 def accumulate(x, y, n, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     tl.store(y + i, tl.load(y + i, mask=i < n, other=0.0) + tl.load(x + i, mask=i < n, other=0.0), mask=i < n)
@@ -148,6 +158,8 @@ def test_masked_lanes_that_reach_the_result(kernel, sign):
 def test_only_the_load_that_matters_is_named():
     _, events = told(lambda: two_loads[(1,)](randn(100).abs(), torch.empty(100), 100, BLOCK=128))
     assert [event["finding"]["source"][:7] for event in events if "finding" in event] == ["harmful"]
+    _, events = told(lambda: product[(1,)](randn(100), torch.empty(100), 100, BLOCK=128))
+    assert [event["finding"]["source"][:3] for event in events if "finding" in event] == ["one", "two"]
 
 
 def test_masked_lanes_that_reach_nothing_are_no_finding():

@@ -44,6 +44,19 @@ class Double(torch.autograd.Function):
         return doubled(dy.contiguous())
 
 
+class Two(torch.autograd.Function):
+    """Of its two results only the first is used: PyTorch makes zeros for the other's gradient by itself."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return doubled(x), doubled(x)
+
+    @staticmethod
+    def backward(ctx, dy, dz):
+        assert dy.is_cuda and dz.is_cuda and not dz.any()
+        return doubled(dy.contiguous()) + doubled(dz)
+
+
 @pytest.fixture
 def events():
     found = []
@@ -99,6 +112,12 @@ def test_a_backward_pass_in_triton(events):
     Double.apply(host.cuda()).cpu().sum().backward()
     assert not host.grad.is_cuda and torch.equal(host.grad, torch.full((100,), 2.0))
     assert not any("finding" in event for event in events)
+
+
+def test_the_gradient_of_an_unused_result_is_on_the_gpu(events):
+    x = torch.randn(100, device="cuda", requires_grad=True)
+    Two.apply(x)[0].sum().backward()
+    assert x.grad.is_cuda
 
 
 def test_modules_move(events):

@@ -22,21 +22,21 @@ class _Again(Emulator):
 
 
 class _At(Emulator):
-    """The same, one program at a time: ``value`` in the lanes of loads at one ``place``, 0 in those at others.
+    """The same, one program at a time: ``value`` in the lanes of loads at ``places``, 0 in those at others.
 
     loads: places of loads with masked-off lanes and no ``other``.
     """
 
     together = False
 
-    def __init__(self, value: float, place: Place | None = None):
-        self.value, self.place = value, place
+    def __init__(self, value: float, places: set[Place] | None = None):
+        self.value, self.places = value, places
         self.loads: dict[Place, None] = {}
         super().__init__()
 
     @property
     def fill(self) -> float:
-        return self.value if self.place in (None, here()) else 0.0
+        return self.value if self.places is None or here() in self.places else 0.0
 
     @fill.setter
     def fill(self, value: float | None) -> None:
@@ -67,12 +67,20 @@ class Dependence:
         value = next((value for value in _VALUES if self._differs(_Again(fill=value), *state)), None)
         if value is not None:
             self.tried[kernel] = _TRIES
-            everywhere = _At(value)
-            self._differs(everywhere, *state)
-            places = list(everywhere.loads)
-            alone = [place for place in places if len(places) == 1 or self._differs(_At(value, place), *state)]
-            for place in alone or places:
+            for place in self._guilty(value, state):
                 sanitizer.say(_finding(kernel.__name__, place))
+
+    def _guilty(self, value: float, state: tuple) -> list[Place]:
+        """Loads whose lanes matter by themselves; where none does, as in a product of two, those that have to."""
+        everywhere = _At(value)
+        self._differs(everywhere, *state)
+        places = list(everywhere.loads)
+        if len(places) < 2:
+            return places
+        alone = [place for place in places if self._differs(_At(value, {place}), *state)]
+        return (
+            alone or [place for place in places if not self._differs(_At(value, {*places} - {place}), *state)] or places
+        )
 
     def _differs(self, again, before, after, executor, args, options) -> bool:
         """Run the launch from its first state and put the second back. Whether other bits were stored, or it failed."""

@@ -13,7 +13,7 @@ from triton.runtime.jit import JITFunction
 from . import runtime
 from .calls import Calls
 from .driver import Compiled, Driver, once
-from .places import Places, is_cuda
+from .places import Places, is_cuda, on_gpu, place, tensors
 
 
 @contextlib.contextmanager
@@ -58,6 +58,10 @@ def _with_calls(calls: Calls, apply: Callable) -> Callable:
     """A custom backward asks about devices like any other code; PyTorch calls it where no mode is active."""
 
     def applied(self, *args):
+        with torch._C.DisableTorchFunction():
+            if any(on_gpu(tensor) for tensor in tensors(args)):
+                for tensor in tensors(args):  # PyTorch's own zeros for a result that was not used, say
+                    place(tensor, True)
         if torch._C._len_torch_function_stack():
             return apply(self, *args)
         with calls:
