@@ -49,6 +49,7 @@ def parse(path: Path, text: str) -> list[str | Exercise | Question]:
     lines = iter(enumerate(text.splitlines(), start=1))
     for number, line in lines:
         where = f"{path}:{number}"
+        directive: Exercise | Question
         if line.startswith("{exercise}"):
             directive = _exercise(where, line, number)
         elif line.startswith("```{question}"):

@@ -23,7 +23,8 @@ def release(source: Path) -> str:
     from traitlets.config import PyFileConfigLoader
 
     config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT / "course")).load_config()
-    notebook, resources = nbformat.read(source, as_version=4), {}
+    notebook = nbformat.read(source, as_version=4)
+    resources: dict[str, object] = {}
     for preprocessor in GenerateAssignment(config=config).preprocessors:
         if preprocessor is not SaveCells:
             notebook, resources = preprocessor(config=config)(notebook, resources)

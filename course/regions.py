@@ -90,12 +90,17 @@ def _functions(body: list[ast.stmt]):
 
 def _add_helper(spans: list[tuple[int, int, str]], helper: ast.FunctionDef, lines: list[str]) -> None:
     """Hide a whole function, in one span with the helper before it: one line of stub is room enough for all."""
-    first = min(node.lineno for node in [helper, *helper.decorator_list]) - 1
+    first = min([helper.lineno, *(decorator.lineno for decorator in helper.decorator_list)]) - 1
     while first and lines[first - 1].lstrip().startswith("#"):
         first -= 1
     if spans and not any(line.strip() for line in lines[spans[-1][1] : first]) and not spans[-1][2]:
         first = spans.pop()[0]
-    spans.append((first, helper.end_lineno, " " * helper.col_offset))
+    spans.append((first, _end(helper), " " * helper.col_offset))
+
+
+def _end(statement: ast.stmt) -> int:
+    """The number of its last line, which a tree that was parsed always has."""
+    return statement.end_lineno or statement.lineno
 
 
 def _body(function: ast.FunctionDef, lines: list[str], region: Region) -> tuple[int, int, str]:
@@ -112,12 +117,12 @@ def _body(function: ast.FunctionDef, lines: list[str], region: Region) -> tuple[
         while _is_comment_or_blank(lines[top - 1]):
             top -= 1
     else:
-        top = function.body[0].end_lineno
+        top = _end(function.body[0])
     while lines[top].lstrip().startswith("#"):
         top += 1
     while not lines[top].strip():
         top += 1
-    last = statements[-1].end_lineno
+    last = _end(statements[-1])
     while last < len(lines) and re.match(rf"\s{{{statements[-1].col_offset},}}#", lines[last]):
         last += 1
     return top, last, " " * function.body[-1].col_offset

@@ -117,12 +117,12 @@ def test_what_ends_the_check_says_nothing_either(mine):
     """The kind of a trouble comes from the answer's process, as does its message."""
 
     class Runner:
-        def call(self, args, *, decoy=None):
+        def call(self, args, *, fill=None, decoy=None):
             if args[0].numel() == 3:
                 return Outcome(trouble=Trouble("refused", f"x is {SECRET}", f"x is {SECRET}", f"x{SECRET}"))
             return Outcome(outputs=(record.oracle(*(a.double() for a in args)).to(args[1].dtype),))
 
-        def confirm(self, args, *, shuffle=None, decoy=None):
+        def confirm(self, args, *, shuffle=None, fill=None, decoy=None):
             return self.call(args)
 
     record = find("silu_backward").with_cases(mine)
@@ -138,10 +138,10 @@ class Slow:
         self.record, self.late, self.calls = record, record.cases[number], 0
         self.shape = self.late.inputs(torch.Generator().manual_seed(number))[0].shape
 
-    def confirm(self, args, *, shuffle=None, decoy=None):
+    def confirm(self, args, *, shuffle=None, fill=None, decoy=None):
         return self.call(args)
 
-    def call(self, args, *, decoy=None):
+    def call(self, args, *, fill=None, decoy=None):
         self.calls += 1
         if args[0].shape == self.shape:
             return Outcome(trouble=Trouble("timeout", "The call did not end within 20 s."))

@@ -22,7 +22,7 @@ CASE = '[[silu_forward]]\nname = "n"\n'
         ('[silu_forward]\nname = "n"', "write [[silu_forward]] above every case"),
         ("[[silu_forward]]\nx = { values = [1.0] }", "case 1: it needs a name"),
         (f"{CASE}x = {{ values = [1.0] }}\n{CASE}x = {{ values = [2.0] }}", "two cases are named 'n'"),
-        (f"{CASE}hint = 3\nx = {{ values = [1.0] }}", "hint is a text, not 3"),
+        (f"{CASE}hint = 3\nx = {{ values = [1.0] }}", "hint is a string, not 3"),
         (CASE, "case 1: x is missing"),
         (f"{CASE}y = {{ values = [1.0] }}", "silu_forward has no y; it has x"),
         (f"{CASE}x = 3.0", "x should be a tensor of floats, and is a number"),

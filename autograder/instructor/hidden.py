@@ -1,4 +1,4 @@
-"""An instructor's own cases: inputs that a file adds to the exercises, of which those who are graded see no value.
+"""An instructor's own cases: inputs that a file adds to the exercises, and whose values learners never see.
 
     [[silu_backward]]                                     # an exercise; as many of these as wanted
     name = "two exact zeros"
@@ -6,7 +6,7 @@
     x = { values = [0.0, -0.0, 1.5], dtype = "float16" }
     dy = { normal = [0.0, 1.0], shape = [3], dtype = "float16" }
 
-A parameter is a number, a text, or a tensor: `dtype` (float32 unless it is said, int64 for whole numbers), `shape`, and
+A parameter is a number, a string, or a tensor: `dtype` (by default float32, or int64 for whole numbers), `shape`, and
 one of `values` (nested lists, nan and inf among them), `fill` (a number), `normal` ([mean, standard deviation]),
 `uniform` ([low, high]), `integers` ([low, high], high left out) and `linspace` ([first, last]). `layout` lays it out
 "transposed", "strided" (every second column of a wider matrix) or "expanded" (stride 0: its first row, again and
@@ -76,7 +76,7 @@ def _case(record: Exercise, table: dict) -> Case:
     about = {key: table.pop(key, default) for key, default in (("name", ""), ("hint", ""), ("bonus", False))}
     for key, kind in (("name", str), ("hint", str), ("bonus", bool)):
         if not isinstance(about[key], kind):
-            raise ValueError(f"{key} is a {'true or false' if kind is bool else 'text'}, not {about[key]!r}")
+            raise ValueError(f"{key} is a {'true or false' if kind is bool else 'string'}, not {about[key]!r}")
     if not about["name"].strip():
         raise ValueError("it needs a name")
     inputs = _inputs(record, table)
@@ -89,7 +89,7 @@ def _inputs(record: Exercise, table: dict) -> Callable[[torch.Generator], tuple]
     """The arguments of a call as the table says, the ones that forward saves computed where they are missing."""
     forward = record.forward
     saved = {o.name: number for number, o in enumerate(forward.outputs)} if forward else {}
-    known = dict.fromkeys([*record.parameters, *(forward.parameters if saved else ())])
+    known = dict.fromkeys([*record.parameters, *(forward.parameters if forward else ())])
     unknown = [key for key in table if key not in known]
     if unknown:
         raise ValueError(f"{record.name} has no {unknown[0]}; it has {', '.join(record.parameters)}")
@@ -106,8 +106,9 @@ def _inputs(record: Exercise, table: dict) -> Callable[[torch.Generator], tuple]
                 given[key] = tensor(value, generator) if isinstance(value, dict) else value
             except SpecError as error:
                 raise ValueError(f"{key}: {error}") from None
-        for name in missing:
-            given[name] = _saved(forward, saved[name], given, name)
+        if forward is not None:
+            for name in missing:
+                given[name] = _saved(forward, saved[name], given, name)
         stated = [p for p in record.parameters if p in given]
         last = record.parameters.index(stated[-1])
         return tuple(given.get(p, defaults[p].default) for p in record.parameters[: last + 1])

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..exercises import find
+from ..exercises.record import Exercise
 from ..judge.judge import judge
 from ..run.runner import InProcess
 from .hidden import NAME, read_cases
@@ -35,6 +36,8 @@ def try_cases(path: Path, tell: Callable[[str], None] = lambda line: None) -> It
     """
     for name, cases in read_cases(path).items():
         record = find(name)
+        if not isinstance(record, Exercise):
+            raise LookupError(f"{name} has no cases to add to")
         open_cases = tuple(replace(case, name=case.name.removeprefix(NAME), hidden=False) for case in cases)
         for backend in record.backends:
             runner = InProcess(our_answer(name, backend), record.contract, backend)
@@ -49,6 +52,6 @@ def our_answer(exercise: str, backend: str) -> Callable:
     package = importlib.import_module(ANSWERS[backend])
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         function = getattr(importlib.import_module(module.name), exercise, None)
-        if getattr(function, "__module__", "") == module.name:
+        if callable(function) and getattr(function, "__module__", "") == module.name:
             return function
     raise LookupError(f"{package.__name__} has no {exercise}")

@@ -5,6 +5,7 @@ import shutil
 import sys
 import threading
 import time
+from typing import TextIO
 
 from ..run.session import shell
 
@@ -96,3 +97,8 @@ class Terminal:
         if self.shown:
             self.stream.write("\r\033[K")
             self.stream.flush()
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Whether to colour what goes to ``stream``. https://no-color.org: any ``NO_COLOR`` but an empty one means no."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

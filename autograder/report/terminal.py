@@ -1,14 +1,13 @@
 """A report for a terminal. The failing case comes first and in full; what passed is a count."""
 
-import os
 import shutil
 import sys
 import textwrap
-from typing import TextIO
 
 from . import phrases
 from .causes import Cause
 from .data import ReportData
+from .progress import wants_color
 
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 LABEL = 10  # width of "came out", the longest label, and two spaces
@@ -161,8 +160,3 @@ class Page:
 
 def verdict_color(report: ReportData) -> str:
     return YELLOW if phrases.is_stub(report) else GREEN if report.passed else RED
-
-
-def wants_color(stream: TextIO) -> bool:
-    """Whether to colour what goes to ``stream``. https://no-color.org: any ``NO_COLOR`` but an empty one means no."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -32,11 +32,11 @@ class Outcome:
     trouble: Trouble | None = None
     mutated: tuple[str, ...] = ()  # parameters whose data changed
     aliased: tuple[str, ...] = ()  # parameters whose memory an output shares
-    launches: tuple[KernelLaunch | str, ...] = ()  # distinct Triton launches; a sentence where one is beyond words
+    launches: tuple[KernelLaunch | str, ...] = ()  # distinct ones; a sentence for one that cannot be described
     traffic: dict[str, dict[str, int]] = field(default_factory=dict)  # tensor -> {"loaded": bytes, "stored": bytes}
     findings: tuple[Finding, ...] = ()  # faults the emulator saw; the first came first
     hints: tuple[Finding, ...] = ()  # what may explain a wrong result, and is no fault of its own
-    peak: int = 0  # bytes: the most that tensors took at once, beside the arguments
+    peak: int = 0  # bytes: the most that tensors took at once, arguments excluded
     looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
     undefined: bool = False  # whether a load had masked-off lanes and no `other`
     decoy: "tuple[Decoy, Outcome] | None" = None  # of an isolated answer: what it was called on before, and what came
@@ -44,7 +44,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Decoy:
-    """Arguments that nobody can foresee, of the same layout as those of a call. valid: whether the exercise's contract
+    """Unpredictable arguments, of the same layout as those of a call. valid: whether the exercise's contract
     covers them, so that there is a right result for them.
     """
 

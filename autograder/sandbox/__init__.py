@@ -6,11 +6,11 @@
     Isolated       the runner; Limits, what a call may take; Budget, what answers may take together; Worker, to share
                    between answers
 
-A PyTorch answer is watched: the operator that is the answer is taken out of its process, other roundabout ways are not.
-A Triton answer is proven: its kernels alone, on numbers the rest of it never saw, give what it gave.
+A PyTorch answer is watched: the operators that are the answer are disabled in its process; other detours are not.
+A Triton answer is proven: its kernels alone, on numbers that the rest of it never saw, give the same result.
 
-Out of reach of any of this: faults of the kernel of the operating system and of GPU drivers, and side channels. Whoever
-has to expect those grades each class in a virtual machine or a container of its own.
+Not covered: vulnerabilities of the operating system's kernel and of GPU drivers, and side channels. Where these must be
+expected, grade each class in a virtual machine or a container of its own.
 """
 
 import importlib

@@ -19,25 +19,25 @@ def command(view: View, executable: str, environment: dict[str, str], folder: st
     program = shutil.which("bwrap")
     if program is None:
         raise FileNotFoundError("bubblewrap (bwrap) is not installed")
-    words = [program, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
-    words += ["--unshare-cgroup-try", "--new-session", "--cap-drop", "ALL", "--clearenv", "--hostname", "grader"]
-    words += ["--disable-userns"] if "--disable-userns" in _help(program) else []
-    words += ["--tmpfs", "/tmp"]  # before the binds: a virtual environment may live under /tmp
+    arguments = [program, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
+    arguments += ["--unshare-cgroup-try", "--new-session", "--cap-drop", "ALL", "--clearenv", "--hostname", "grader"]
+    arguments += ["--disable-userns"] if "--disable-userns" in _help(program) else []
+    arguments += ["--tmpfs", "/tmp"]  # before the binds: a virtual environment may live under /tmp
     for link in _LINKS:
         if os.path.islink(link):
-            words += ["--symlink", os.readlink(link), link]
-    words += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache", "--ro-bind", executable, executable]
+            arguments += ["--symlink", os.readlink(link), link]
+    arguments += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache", "--ro-bind", executable, executable]
     for path in sorted(view.readable, key=len):  # outer folders first: a later bind would cover what lies beneath it
-        words += ["--ro-bind", path, path]
+        arguments += ["--ro-bind", path, path]
     for path in view.hidden:
-        words += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
-    words += ["--bind", folder, folder] if folder else []
-    words += ["--proc", "/proc", "--dev", "/dev", "--chdir", "/"]
+        arguments += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
+    arguments += ["--bind", folder, folder] if folder else []
+    arguments += ["--proc", "/proc", "--dev", "/dev", "--chdir", "/"]
     for path in ("/dev", "/tmp", "/"):  # nothing to write on: what one answer left there another one would find
-        words += ["--remount-ro", path]
+        arguments += ["--remount-ro", path]
     for name, value in environment.items():
-        words += ["--setenv", name, value]
-    return words
+        arguments += ["--setenv", name, value]
+    return arguments
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from .watch import Budget, Ended, Limits, Task
 from .wire import checked
 from .wire.checked import clean
 
-# seconds: of one kernel for one GPU. total_seconds: of all that an answer launches. memory: beside the compiler's own.
+# seconds: of one kernel for one GPU. total_seconds: of all that an answer launches. memory: beyond the compiler's own.
 LIMITS = Limits(seconds=30.0, total_seconds=120.0, memory=2 << 30)
 
 
@@ -89,7 +89,7 @@ def _heard(ended: Ended, limits: Limits, count: int) -> dict[int, dict]:
     """The answers of a child to ``count`` jobs, and why there is none to the one that it was at in the end."""
     answers, pending = {}, set()
     try:
-        for number, line in enumerate(ended.said):
+        for number, line in enumerate(ended.reports):
             said = checked.loads(line)
             if number == count:
                 answers |= {
@@ -127,7 +127,7 @@ _KINDS |= {"line": int | None, "result": dict}
 
 
 def _answer(said: dict) -> dict:
-    """``said`` by a process that nobody has to believe, if it has the form of an answer. Raises TypeError, KeyError."""
+    """``said``, which comes from an untrusted process, if it has the form of an answer. Raises TypeError, KeyError."""
     for name, value in said.items():
         if not isinstance(value, _KINDS[name]):
             raise TypeError(name)

@@ -22,7 +22,7 @@ from . import kernels, outcomes
 from .answers import Worker
 from .compiler import Compiler
 from .host import WorkerLost
-from .proof import Call, Known, Proof
+from .proof import Call, Called, Proof
 from .status import Status
 from .watch import SHOWN, Budget, Ended, Limits, Task
 from .wire import buffers
@@ -30,7 +30,7 @@ from .wire.buffers import Layout, Shared
 from .wire.checked import clean
 from .worker.confine import SLACK
 
-_ROOM = 1 << 20  # bytes for outputs of a size nobody expects, so that a wrong shape can be named
+_ROOM = 1 << 20  # bytes for outputs of an unexpected size, so that a wrong shape can be reported
 # PyTorch's compiler takes longer to import than all other work of a worker. Answers whose text has one of these words
 # may reach it, directly or as `torch.func` does; any other that does imports it in its own processes, in its own time.
 _COMPILER = "torch._dynamo"
@@ -39,14 +39,14 @@ _LOST = "The process that runs the answers ended during the call."
 
 
 class Isolated:
-    """Calls an answer in a worker, which hears its ``contract`` and nothing else.
+    """Calls an answer in a worker, which is given its ``contract`` and nothing else.
 
     results: the dtypes and shapes of right results for these arguments. There is room for outputs of this size, and for
     small ones of any other.
     notebook: a budget that this answer shares with others.
     worker: one to share between answers; otherwise one is started, and ended with the ``with`` block.
-    rung: the isolation to use if a worker is started, the best there is by default. Raises SandboxError where it is
-    not to be had.
+    rung: the isolation to use if a worker is started, the best available by default. Raises SandboxError if it is not
+    available.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Isolated:
         self._proof = Proof(self._ask, self._job, self._text, contract.allowed, limits.memory)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._shapes: dict[str, list[Layout]] = {}
-        self._last: Known | None = None
+        self._last: Called | None = None
         self._new = True
         self.printed = ""  # by the last call
 
@@ -88,10 +88,10 @@ class Isolated:
         return self._worker.compiler
 
     def call(self, args: tuple, *, fill: float | None = None, decoy: Callable[[], Decoy] | None = None) -> Outcome:
-        """See `Runner.call`. Troubles beside an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
+        """See `Runner.call`. Troubles in addition to an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
 
-        Calls are made in a process that has called the answer on a decoy, but for the very first one. Where ``decoy``
-        is left out, it is any numbers of the same layout. What came for a decoy is in the outcome of the call or of its
+        All but the very first call are made in a process that has already called the answer on a decoy: without
+        ``decoy``, on any numbers of the same layout. The decoy's result is in the outcome of the call or of its
         confirmation.
         """
         self._last = self._called(args, None, decoy or (lambda: any_numbers(args)), fill)
@@ -141,12 +141,14 @@ class Isolated:
         limits = replace(self.limits, memory=min(memory, self.limits.memory), grace=SLACK)
         return self._ask(dict(self._job), [Call(args, 0)], limits)[0][0]
 
-    def _called(self, args: tuple, shuffle: int | None, decoy: Callable[[], Decoy], fill: float | None = None) -> Known:
+    def _called(
+        self, args: tuple, shuffle: int | None, decoy: Callable[[], Decoy], fill: float | None = None
+    ) -> Called:
         """Calls the answer in a fresh process: on a decoy, in Triton for the record, then on ``args``."""
         job, triton = dict(self._job), self.backend == "triton"
         alone, self._new = self._new and not triton, False
         if alone or self.contract.witness:
-            return Known(args, self._ask(job, [Call(args, room=0)])[0][0])
+            return Called(args, self._ask(job, [Call(args, room=0)])[0][0])
         other = decoy()
         if triton:
             calls = [Call(other.args, plan=True, needed=False), Call(args, 0, shuffle, fill), Call(args, plan=True)]
@@ -155,8 +157,8 @@ class Isolated:
         before, *rest = self._ask(job, calls)
         if triton:
             after = (*rest, None, None)[1]
-            return Known(args, (rest or [before])[0][0], before=before, after=after, fill=fill)
-        known = Known(args, *(outcome for outcome, _ in rest or [before]), before=before, fill=fill)
+            return Called(args, (rest or [before])[0][0], before=before, after=after, fill=fill)
+        known = Called(args, *(outcome for outcome, _ in rest or [before]), before=before, fill=fill)
         if rest:
             known.first.decoy = other, before[0]
         return known
@@ -236,7 +238,7 @@ class Isolated:
             file.write(json.dumps(job).encode())
             file.seek(0)
             files = {"job": file.fileno(), "inputs": inputs.file, "outputs": outputs.file}
-            self._worker.ready()  # its start is nobody's time
+            self._worker.ready()  # its start counts towards no limit
             ended = self._worker.run(files, task, limits, self._budgets)
         self.printed = clean(ended.printed, SHOWN)
         return ended
@@ -247,7 +249,7 @@ def _layout_key(args: tuple) -> str:
 
 
 def any_numbers(args: tuple) -> Decoy:
-    """Arguments of the same layout that nobody can foresee, and that may be no valid ones."""
+    """Unpredictable arguments of the same layout, which the exercise's contract may not cover."""
     chance = torch.Generator().manual_seed(int.from_bytes(os.urandom(7)))
     return Decoy(tuple(buffers.decoy(a, chance) if isinstance(a, torch.Tensor) else a for a in args), valid=False)
 

@@ -41,7 +41,9 @@ def of(
     call. source: the text that the answer's kernels were defined in. loading: the cell whose own statements were
     running when the child ended, if they were.
     """
-    found = [_one(line, room, outputs, contract, limits, source) for line, room in zip(ended.said, rooms, strict=False)]
+    found = [
+        _one(line, room, outputs, contract, limits, source) for line, room in zip(ended.reports, rooms, strict=False)
+    ]
     if ended.killed or ended.status:
         return [*found[: ended.begun - 1], (Outcome(trouble=_end_of(ended, limits, loading)), Status())]
     if len(found) < ended.begun:

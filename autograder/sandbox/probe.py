@@ -1,4 +1,4 @@
-"""Which means of isolation work on this machine: each is tried, and the rung of the ladder follows from what held."""
+"""Which means of isolation work on this machine: each is tried, and the rung follows from those that held."""
 
 import functools
 import json
@@ -23,7 +23,7 @@ _PATIENCE = 300  # seconds for an interpreter to start and try a few calls, on a
 
 
 class SandboxError(Exception):
-    """The isolation that was asked for is not to be had here. The message says what to do."""
+    """The requested isolation is not available on this machine. The message says what to do."""
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,8 @@ class Call:
 
 
 @dataclass
-class Known:
-    """What is known of an answer for some arguments, after calls on them and on others."""
+class Called:
+    """The outcomes of calls of an answer on some arguments, and on a decoy."""
 
     args: tuple
     first: Outcome
@@ -62,7 +62,7 @@ class Proof:
     def __init__(self, ask: Callable, answer: dict, text: str, allowed: frozenset[str], memory: int):
         self._ask, self.answer, self.text, self.allowed, self.memory = ask, answer, text, allowed, memory
 
-    def of(self, known: Known, shuffle: int, decoy: Callable[[], Decoy]) -> Outcome:
+    def of(self, known: Called, shuffle: int, decoy: Callable[[], Decoy]) -> Outcome:
         recorded, first = self.recorded(known), known.first
         if isinstance(recorded, Outcome):
             return recorded
@@ -86,7 +86,7 @@ class Proof:
         shuffled.decoy = other, came
         return shuffled
 
-    def _kept(self, known: Known, steps: dict) -> str:
+    def _kept(self, known: Called, steps: dict) -> str:
         """What an answer keeps from call to call, if that changes a result. One that does the same after a call as
         before it keeps nothing; of any other two calls in one process must agree.
         """
@@ -99,7 +99,7 @@ class Proof:
             return f"Called twice in one process, it fails: {trouble.message}"
         return "" if _same_bits(*found) else _KEPT
 
-    def recorded(self, known: Known) -> tuple[dict, dict] | Outcome:
+    def recorded(self, known: Called) -> tuple[dict, dict] | Outcome:
         """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
         outcome, said = known.before
         if outcome.trouble:

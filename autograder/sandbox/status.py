@@ -1,5 +1,4 @@
-"""What a child says of itself, read as data of a known form. It was written by whoever runs there: none of it is
-believed.
+"""A child's report on a call, checked against a schema. It was written by untrusted code: nothing in it is believed.
 
 Text loses its control characters and what is beyond a length; a field of another type than it should be makes all of
 it void.

@@ -1,4 +1,4 @@
-"""Watches a running child from outside: what it says and prints, its time, its memory; and ends it."""
+"""Watches a running child from outside: its reports, its output, its time, its memory; and kills it."""
 
 import contextlib
 import io
@@ -14,12 +14,12 @@ from .wire import checked
 from .worker import linux
 
 _TICK = 0.02
-_STUBBORN = 60.0  # seconds in which a killed process ends, on a busy machine, too
-_SAID = 4 << 20  # bytes that are kept of what a child says of one call
+_STUBBORN = 60.0  # seconds for a killed process to end, on a busy machine
+_REPORT = 4 << 20  # bytes that are kept of a child's report on one call
 SHOWN = 64 << 10  # and of what it prints in all of them
 _CHUNK = 1 << 16
 
-# Called when a child has made so many calls and said so much: whether it is to make another.
+# Called with the number of calls a child has made and its reports on them: whether it is to make another.
 Between = Callable[[int, bytes], bool]
 
 
@@ -29,8 +29,8 @@ class Limits:
 
     seconds: processor time of one call, loading the answer included. total_seconds: of all calls; later ones are not
     made. wall_factor: how many times as long each of them may take by the clock: what sleeps or waits ends, too, and a
-    machine that is busy with something else ends nothing. memory: bytes an answer may hold beside its inputs and
-    outputs. grace: bytes beyond these that the watch lets pass; the limit of the process itself stays as it is.
+    machine that is busy with something else ends nothing. memory: bytes an answer may hold in addition to its inputs
+    and outputs. grace: bytes beyond these that the watch lets pass; the limit of the process itself stays as it is.
     printed: bytes that one call may print.
     """
 
@@ -55,8 +55,8 @@ class Broken:
 
 @dataclass
 class Budget:
-    """What many calls may take together. scope: ``answer`` or ``notebook``; seconds: of a processor; spent: of those;
-    waited: seconds by the clock.
+    """What many calls may take together. scope: ``answer`` or ``notebook``; seconds: of processor time; spent: of
+    those; waited: seconds of wall-clock time.
     """
 
     scope: str
@@ -93,14 +93,14 @@ class Ended:
     """How a child ended.
 
     status: exit status, negative for a signal. killed: the limit it broke, if any. loaded: how many steps of loading it
-    finished. begun: how many calls it was told to make. said: a line for each that it made.
+    finished. begun: how many calls it was told to make. reports: a line of JSON for each that it made.
     """
 
     status: int
     killed: Broken | None
     loaded: int
     begun: int
-    said: tuple[bytes, ...]
+    reports: tuple[bytes, ...]
     printed: str
 
 
@@ -114,7 +114,7 @@ class Child:
         self.started, self.used = time.monotonic(), 0.0
         self.killed: Broken | None = None
         self.killed_at, self.begun = 0.0, 0
-        self.said, self.shown = b"", b""
+        self.reports, self.shown = b"", b""
 
     def __enter__(self) -> "Child":
         return self
@@ -127,8 +127,8 @@ class Child:
             budget.waited += time.monotonic() - self.started
 
     def watched(self, control: socket.socket, prints: io.FileIO, status: io.FileIO, go: io.FileIO) -> Ended:
-        """Until the worker says, over ``control``, that the child has ended. A line to ``go`` begins the next call."""
-        pipes = {prints: self._hear, status: self._listen}
+        """Until the worker reports over ``control`` that the child has ended. A line to ``go`` begins the next call."""
+        pipes = {prints: self._read_prints, status: self._read_status}
         for pipe in pipes:
             os.set_blocking(pipe.fileno(), False)
         self._begin()
@@ -139,7 +139,7 @@ class Child:
             for pipe in pipes.keys() & ready:
                 if not pipes[pipe](pipe.read(_CHUNK)):
                     del pipes[pipe]
-            if not go.closed and self.said.count(b"\n") >= self.task.steps + self.begun:
+            if not go.closed and self.reports.count(b"\n") >= self.task.steps + self.begun:
                 self._finish(prints)
                 self._next(go)
             if control in ready:
@@ -148,13 +148,13 @@ class Child:
                     raise OSError("it ended")
                 end = checked.loads(message)
                 code, self.used = end["ended"], end["seconds"]
-        # What was written before the end is still there to read; nobody is left to write more.
+        # What was written before the end can still be read; the writer is gone.
         self._finish(prints)
-        while self._listen(status.read(_CHUNK)):
+        while self._read_status(status.read(_CHUNK)):
             pass
-        lines = self.said.split(b"\n")[:-1]
-        loaded, said = min(len(lines), self.task.steps), tuple(lines[self.task.steps : self.task.steps + self.begun])
-        return Ended(code, self.killed, loaded, self.begun, said, self.shown.decode(errors="replace"))
+        lines = self.reports.split(b"\n")[:-1]
+        loaded, reports = min(len(lines), self.task.steps), tuple(lines[self.task.steps : self.task.steps + self.begun])
+        return Ended(code, self.killed, loaded, self.begun, reports, self.shown.decode(errors="replace"))
 
     def _begin(self) -> None:
         self._measure()
@@ -163,7 +163,7 @@ class Child:
 
     def _next(self, go: io.FileIO) -> None:
         """Begins the next call, or lets the child end."""
-        calls = self.said.split(b"\n", self.task.steps)[-1]
+        calls = self.reports.split(b"\n", self.task.steps)[-1]
         if self.killed or self.begun == self.task.calls or not self.task.between(self.begun, calls):
             return go.close()
         self._begin()
@@ -171,19 +171,19 @@ class Child:
             go.write(b"\n")
 
     def _finish(self, prints: io.FileIO) -> None:
-        """Hears what a call printed to its end; the child waits, or is dead."""
-        while not self.killed and self._hear(prints.read(_CHUNK)):
+        """Reads all that a call printed; the child waits, or is dead."""
+        while not self.killed and self._read_prints(prints.read(_CHUNK)):
             pass
 
-    def _hear(self, chunk: bytes | None) -> bool:
+    def _read_prints(self, chunk: bytes | None) -> bool:
         self.printed += len(chunk or b"")
         self.shown += (chunk or b"")[: SHOWN - len(self.shown)]
         if self.printed > self.limits.printed:
             self._kill(Broken("printed"))
         return bool(chunk)
 
-    def _listen(self, chunk: bytes | None) -> bool:
-        self.said += (chunk or b"")[: self.begun * _SAID - len(self.said)]
+    def _read_status(self, chunk: bytes | None) -> bool:
+        self.reports += (chunk or b"")[: self.begun * _REPORT - len(self.reports)]
         return bool(chunk)
 
     def _measure(self) -> None:

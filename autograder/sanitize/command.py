@@ -10,7 +10,7 @@ import threading
 import time
 from pathlib import Path
 
-from ..report.progress import Terminal
+from ..report.progress import Terminal, wants_color
 from . import report, sarif
 
 CLEAN, FINDINGS, UNABLE, FAILED = 0, 1, 2, 3
@@ -162,5 +162,5 @@ def main(options) -> int:
     if options.json:
         print(json.dumps(report.data(run, code), indent=2), flush=True)
     else:
-        print(report.text(run, code, options.hints, report.wants_color(sys.stdout)), flush=True)
+        print(report.text(run, code, options.hints, wants_color(sys.stdout)), flush=True)
     return code

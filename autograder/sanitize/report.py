@@ -111,10 +111,6 @@ def _short(file: str) -> str:
     return file if inside.startswith("..") else inside
 
 
-def wants_color(stream) -> bool:
-    return stream.isatty() and "NO_COLOR" not in os.environ
-
-
 class Page:
     def __init__(self, color: bool):
         self.color, self.width = color, min(max(shutil.get_terminal_size().columns, 40), 110)

@@ -18,7 +18,7 @@ from ...run import apart
 from ...run.dtypes import dtype_name
 
 ALIGNMENT = max(4096, mmap.PAGESIZE)
-POISON = 0x5B  # every byte of an output nobody wrote: a finite number in any dtype, and hardly the right one
+POISON = 0x5B  # every byte of an unwritten output: a finite number in any dtype, and unlikely to be right
 
 DTYPES = {
     dtype_name(dtype): dtype
@@ -49,7 +49,7 @@ class Layout:
 
     @property
     def addresses(self) -> int:
-        """Bytes of addresses that the tensor needs beside its memory."""
+        """Bytes of address space that the tensor needs in addition to its memory."""
         return apart.reach(DTYPES[self.dtype], self.shape) if self.is_apart else 0
 
     def data(self) -> dict:
@@ -135,9 +135,7 @@ def size_of(layouts: list[Layout]) -> int:
 
 
 def put(shared: Shared, layout: Layout, tensor: torch.Tensor) -> None:
-    """Copies a tensor's elements in. What lies between them stays zero: memory of this process is nobody else's
-    business.
-    """
+    """Copies a tensor's elements in. What lies between them stays zero, so that nothing else of this process leaks."""
     place, source = _once(shared.tensor(layout)), _once(tensor)
     place.copy_(source)
 

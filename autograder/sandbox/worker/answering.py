@@ -9,13 +9,13 @@ _prepared: list[Closures] = []
 
 
 def prepare() -> None:
-    torch.set_num_threads(1)  # a child hangs on its first operator if a pool of threads was left behind in its parent
+    torch.set_num_threads(1)  # a child hangs on its first operator if its parent had a thread pool
     warm.up()
     _prepared.append(Closures())
 
 
 def imported() -> None:
-    """The worker has made more imports, and there may be operators that nobody has closed."""
+    """Called after the worker has imported more modules, which may have registered operators that are still open."""
     _prepared[0].close()
 
 

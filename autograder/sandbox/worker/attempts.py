@@ -1,5 +1,5 @@
-"""Tries, inside, what each layer is to prevent: a layer that is merely installed protects nobody. Prints what happened
-as JSON.
+"""Attempts, inside the sandbox, what each layer should prevent: an installed layer is not always an effective one.
+Prints the results as JSON.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ def run(settings: dict) -> None:
 
 
 def _tried(layer, settings: dict) -> str:
-    """What ``layer`` let through, "" if nothing, or why it cannot be used."""
+    """What ``layer`` let through ("" for nothing), or why it cannot be used."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -68,7 +68,7 @@ _LAYERS = {"bubblewrap": _bubblewrap, "landlock": _landlock, "seccomp": _seccomp
 
 
 def _got_through(read=None, write=None, connect=None, signal=None, fork=False, look=None) -> str:
-    """Which of these worked, in words."""
+    """Which of these attempts worked, as a sentence."""
     attempts = {
         "a file outside was read": read and (lambda: open(read).close()),
         "a file outside was written": write and (lambda: open(write, "a").close()),
@@ -79,11 +79,11 @@ def _got_through(read=None, write=None, connect=None, signal=None, fork=False, l
         "a folder outside was watched": look and (lambda: _watch(os.path.dirname(look))),
     }
     worked = []
-    for words, attempt in attempts.items():
+    for effect, attempt in attempts.items():
         if attempt:
             with contextlib.suppress(OSError):
                 attempt()
-                worked.append(words)
+                worked.append(effect)
     return "; ".join(worked)
 
 
@@ -95,7 +95,7 @@ def _fork() -> None:
 
 
 def _watch(folder: str) -> None:
-    """Who does what to the files of a folder, with their names: Landlock does not keep that back."""
+    """Asks for notifications about the files of a folder, which Landlock does not restrict."""
     notices = linux.syscall(syscalls.of(syscalls.NUMBERS["inotify_init1"]), ctypes.c_int(0))
     every = ctypes.c_uint(0xFFF)
     linux.syscall(syscalls.of(syscalls.NUMBERS["inotify_add_watch"]), ctypes.c_int(notices), os.fsencode(folder), every)

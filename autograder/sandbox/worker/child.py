@@ -19,8 +19,8 @@ from ...run.contract import Contract, as_tuple
 from ...run.outcome import Outcome, Trouble
 from ...run.runner import InProcess, shares_memory
 from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
-from .absent import leave_out_drawing
 from .closed import Closures
+from .no_drawing import leave_out_drawing
 from .recorder import Recorder
 from .replay import Kernels, Player
 

@@ -26,17 +26,17 @@ class Layers:
 
 
 def limit(seconds: float, memory: int, shared: int, addresses: int = 0, programs: bool = False) -> None:
-    """No more than this beyond what the process has already: processor seconds, bytes of its own, bytes shared with
-    the parent, addresses where nothing lies.
+    """Limits on top of what the process already uses: processor seconds, private bytes, bytes shared with the parent,
+    bytes of unmapped address space.
 
-    Works for root too, but for the number of processes, which `seccomp` holds at none.
+    They hold for root too, except that on the number of processes, of which `seccomp` allows none.
     """
     with open("/proc/self/statm") as file:
         pages = [int(word) for word in file.read().split()]
     _lower(resource.RLIMIT_AS, pages[0] * PAGE + memory + 4 * shared + addresses + SLACK)
     _lower(resource.RLIMIT_DATA, pages[5] * PAGE + memory + SLACK)
     _lower(resource.RLIMIT_CPU, int(seconds) + 2)
-    # An answer has no file to write, and one on a disk in memory is memory.
+    # An answer has no file to write, and files on a tmpfs are memory.
     _lower(resource.RLIMIT_FSIZE, _WRITTEN if programs else 0)
     _lower(resource.RLIMIT_NOFILE, _FILES)
     if not programs:
@@ -45,7 +45,7 @@ def limit(seconds: float, memory: int, shared: int, addresses: int = 0, programs
 
 
 def give_up_rights(layers: Layers) -> None:
-    """After this the process reads what `paths` lists, writes nothing, starts nothing and reaches nobody."""
+    """After this the process can read what `paths` lists; it cannot write, start processes or reach other ones."""
     linux.prctl(linux.SET_PDEATHSIG, signal.SIGKILL)
     linux.prctl(linux.SET_DUMPABLE, 0)
     linux.prctl(linux.SET_NO_NEW_PRIVS, 1)

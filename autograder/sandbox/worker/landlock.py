@@ -23,7 +23,7 @@ _OWN = WRITE_FILE | READ_FILE | READ_DIR | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DI
 
 
 def abi() -> int:
-    """The version this kernel speaks; 0 where it has none."""
+    """The ABI version of this kernel; 0 if it has no Landlock."""
     try:
         return linux.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(1))
     except OSError:

@@ -86,7 +86,7 @@ class Player:
                 self._view(ref).copy_(tensor)
 
     def _adopted(self, ref: dict, tensor: torch.Tensor) -> bool:
-        """Whether the memory that an operator made is the buffer from now on: all of it, and nobody else's."""
+        """Whether the memory that an operator made can serve as the buffer: the sizes agree, and it is not shared."""
         if 0 in ref["shape"] or ref["buffer"] in self.memory or tensor._is_view():
             return False
         buffer, flat = self.plan["buffers"][ref["buffer"]], tensor.untyped_storage().nbytes() // tensor.element_size()
@@ -125,7 +125,7 @@ class Player:
 
 
 def _buffers(what) -> Iterator[int]:
-    """The numbers of the buffers that a step or a list of refs speaks of."""
+    """The indices of the buffers that a step or a list of refs mentions."""
     if isinstance(what, dict):
         if "shape" in what and "buffer" in what:
             yield what["buffer"]

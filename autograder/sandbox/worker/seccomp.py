@@ -27,7 +27,7 @@ _SHARED, _ANONYMOUS = 0x01, 0x20  # of mmap; private is 0x02, and 0x03 is shared
 
 
 _STARTING = frozenset({"fork", "vfork", "clone", "execve"})
-# Whoever asks for these first falls back on an older call where the kernel does not know them.
+# Callers of these fall back on an older call if the kernel answers ENOSYS.
 _WITH_FALLBACK = frozenset({"clone3", "openat2"})
 
 

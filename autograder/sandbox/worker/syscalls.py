@@ -61,7 +61,7 @@ NUMBERS = {
     "semop": (65, 193),
     "mq_open": (240, 180),
     "mq_unlink": (241, 181),
-    # memory that is mapped nowhere, so that no limit on a process counts it
+    # memory that need not be mapped, so that no limit on a process counts it
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     # what Landlock does not cover: metadata of files that can be named
@@ -88,7 +88,7 @@ NUMBERS = {
     "removexattrat": (466, 466),
     "file_setattr": (469, 469),
     "open_by_handle_at": (304, 265),
-    # nor this: what files outside hold beside their contents, and who opens them and when
+    # nor other files' attributes and handles, and notifications of who opens them
     "getxattr": (191, 8),
     "lgetxattr": (192, 9),
     "getxattrat": (464, 464),

@@ -55,7 +55,7 @@ def _import(modules: list[str], trade: types.ModuleType) -> None:
     """Once for all children to come."""
     for name in modules:
         if name not in sys.modules:
-            with contextlib.suppress(ImportError):  # whoever uses it is told
+            with contextlib.suppress(ImportError):  # an answer that uses it gets the error
                 importlib.import_module(name)
             trade.imported()
             gc.collect()
@@ -63,7 +63,7 @@ def _import(modules: list[str], trade: types.ModuleType) -> None:
 
 
 def _empty(folder: str) -> None:
-    """What one child wrote the next one does not find."""
+    """Removes what a child wrote, so that the next one does not find it."""
     for entry in os.scandir(folder) if folder else ():
         shutil.rmtree(entry.path) if entry.is_dir(follow_symlinks=False) else os.unlink(entry.path)
 
@@ -71,7 +71,7 @@ def _empty(folder: str) -> None:
 def _one_call(
     control: socket.socket, limits: dict, files: list[int], layers: confine.Layers, trade: types.ModuleType
 ) -> dict:
-    """A child from fork to death, and what is to be said of its end (see `inside`)."""
+    """A child from fork to death, and the report of its end (see `inside`)."""
     pid = os.fork()
     if pid == 0:
         control.close()
@@ -81,7 +81,7 @@ def _one_call(
     handle = os.pidfd_open(pid)
     socket.send_fds(control, [json.dumps({"started": pid}).encode()], [handle])
     ready, _, _ = select.select([handle, control], [], [])
-    if control in ready:  # the parent is gone, or speaks out of turn: either way nobody waits for this child
+    if control in ready:  # the parent is gone, or broke the protocol: the result is not needed
         signal.pidfd_send_signal(handle, signal.SIGKILL)
     _, status, used = os.wait4(pid, 0)
     os.close(handle)

@@ -1,7 +1,7 @@
-"""Drawing libraries that draw nothing, for the process of an answer: nobody sees what it draws.
+"""Drawing libraries that draw nothing, for the process of an answer, whose pictures are never shown.
 
-The real matplotlib wants a folder to write to, and its import takes longer than a call. But an answer's cell, or one
-before it, may draw what it computes, and must not end there.
+The real matplotlib needs a folder to write to, and its import takes longer than a call. But an answer's cell, or one
+before it, may plot its results, and must not fail because of that.
 """
 
 import importlib.abc
