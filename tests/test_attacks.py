@@ -13,6 +13,10 @@ SLOW = {"print_without_end", "deep_recursion", "huge_message", "late_thread", "e
 SLOW |= {
     "compiler_without_end",
     "constant_that_doubles",
+    "compiler_killed",
+    "decoy_kernels",
+    "endless_loop",
+    "fill_each_element",
     "memory_of_lists",
     "memory_of_tensors",
     "memory_files",

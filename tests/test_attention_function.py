@@ -126,6 +126,7 @@ def test_a_length_past_the_keys_reads_no_further(monkeypatch):
     torch.testing.assert_close(long, whole, rtol=0, atol=0)
 
 
+@pytest.mark.exhaustive
 def test_compiles_without_a_graph_break():
     tensors, lengths, do = heads(dtype=torch.float32), torch.tensor([7, 3]), random(2, 4, 5, 3, dtype=torch.float32)
     x, mask = random(4, 9, dtype=torch.float32).requires_grad_(), random(4, 9, seed=2) > 0

@@ -69,6 +69,7 @@ def test_a_stopped_run_is_taken_up_where_it_was(course, number):
     assert_success(api(course).autograde("tiny", "*", force=False))
 
 
+@pytest.mark.exhaustive
 def test_a_time_of_submission_counts_as_far_as_it_can_be_read(course):
     """A new one is graded again, for the points that lateness takes; one that cannot be read is as good as none."""
     notebook, time = place(course, "k1"), place(course, "k1").with_name("timestamp.txt")

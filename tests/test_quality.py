@@ -85,6 +85,7 @@ def test_lanes_without_other_are_not_portable_and_not_wrong():
     assert report.fingerprint is None
 
 
+@pytest.mark.exhaustive
 def test_what_is_required_decides():
     wanting = code(ROW_SUM, **NO_OTHER)
     report = checked(wanting, require=("correct",))
