@@ -44,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
+    from .sanitize import command as sanitize
+
     about = "Check PyTorch and Triton answers to the exercises of the course."
     top = argparse.ArgumentParser(prog="graded-kernels", description=about)
     top.add_argument("--version", action="version", version=f"graded-kernels {version()}")
@@ -74,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--total-seconds", type=seconds, help="of processor time that all calls may take (120)")
     check.set_defaults(run=run_check)
 
-    add_sanitize(commands)
+    sanitize.add_to(commands, quality_list)
 
     cases = commands.add_parser("cases", help="try an instructor's own cases on the course's answers")
     cases.add_argument("file", metavar="FILE.toml", type=Path, help="as graded_kernels.autograder.hidden describes it")
@@ -83,28 +85,6 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="say what will run on this machine and what will not")
     doctor.set_defaults(run=run_doctor)
     return top
-
-
-def add_sanitize(commands) -> None:
-    about = (
-        "run a program with its Triton kernels in the emulator; exit 0: clean, 1: findings, 2: not run, 3: it failed"
-    )
-    command = commands.add_parser("sanitize", help=about, description=about)
-    command.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
-    command.add_argument(
-        "--json", action="store_true", help="print one JSON object; the program's output goes to stderr"
-    )
-    command.add_argument("--sarif", metavar="FILE", help="also write the findings to FILE, for a code host")
-    command.add_argument("--hints", action="store_true", help="show what is only suspicious, too")
-    command.add_argument(
-        "--only", type=quality_list, default=["correct", "portable"], help="correct: what is not portable is a hint"
-    )
-    command.add_argument(
-        "--no-cuda-shim", dest="cuda_shim", action="store_false", help="no CUDA is made believe where there is none"
-    )
-    command.add_argument("program", metavar="PROGRAM", help="a Python script")
-    command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
-    command.set_defaults(run=run_sanitize)
 
 
 def quality_list(text: str) -> list[str]:
@@ -196,12 +176,6 @@ def started() -> "Worker":
 def not_isolated(reason: Exception) -> UsageError:
     cure = "Run `graded-kernels doctor`. To call code that you trust in this process instead: --in-process"
     return UsageError(f"the answer was not checked, for it cannot be isolated: {reason}\n{cure}")
-
-
-def run_sanitize(options: argparse.Namespace) -> int:
-    from .sanitize import command
-
-    return command.main(options)
 
 
 def run_cases(options: argparse.Namespace) -> int:

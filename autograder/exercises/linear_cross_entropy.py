@@ -8,9 +8,10 @@ from ...kernels.wild import linear_cross_entropy as wild
 from ..run.apart import far_apart
 from ..run.contract import Args
 from ..run.dtypes import dtype_name
+from .cases.bad_labels import IGNORE, OUT_OF_RANGE, bad_label
 from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING, View
 from .cases.elementwise import BEYOND, BEYOND_HINT, normal
-from .cases.losses import CONVERT, IGNORE, OUT_OF_RANGE, bad_label, ignored, labelled
+from .cases.losses import CONVERT, ignored, labelled
 from .cases.rows import floors
 from .cross_entropy import checked, cross_entropy, cross_entropy_gradient
 from .record import Case, Exercise, Floors, Inputs, Large, Output, Tolerance, WildBug

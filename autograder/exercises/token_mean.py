@@ -6,9 +6,9 @@ from torch import Generator, Tensor
 from ...kernels.wild import token_mean as wild
 from ..run.contract import Args
 from ..run.gradient import UPSTREAM
+from .cases.bad_labels import IGNORE
 from .cases.common import AGAIN, EPS, KEEP_NOTHING
 from .cases.elementwise import normal
-from .cases.losses import IGNORE
 from .cases.rows import floors
 from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug
 

@@ -1,5 +1,6 @@
 """``graded-kernels sanitize``: starts the program in a process of its own, listens, and reports. Imports no PyTorch."""
 
+import argparse
 import contextlib
 import json
 import os
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from ..report.progress import Terminal, wants_color
@@ -16,6 +18,29 @@ from . import report, sarif
 CLEAN, FINDINGS, UNABLE, FAILED = 0, 1, 2, 3
 _MODULE = __name__.rpartition(".")[0] + ".child"
 _PATIENCE = 1.0  # seconds that a program has to stop by itself before Ctrl-C is passed on to it
+
+
+def add_to(commands, qualities: Callable[[str], list[str]]) -> None:
+    """Adds the command to the parser. qualities: reads a list of them, with commas between."""
+    about = (
+        "run a program with its Triton kernels in the emulator; exit 0: clean, 1: findings, 2: not run, 3: it failed"
+    )
+    command = commands.add_parser("sanitize", help=about, description=about)
+    command.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as for python -m")
+    command.add_argument(
+        "--json", action="store_true", help="print one JSON object; the program's output goes to stderr"
+    )
+    command.add_argument("--sarif", metavar="FILE", help="also write the findings to FILE, for a code host")
+    command.add_argument("--hints", action="store_true", help="show what is only suspicious, too")
+    command.add_argument(
+        "--only", type=qualities, default=["correct", "portable"], help="correct: what is not portable is a hint"
+    )
+    command.add_argument(
+        "--no-cuda-shim", dest="cuda_shim", action="store_false", help="no CUDA is made believe where there is none"
+    )
+    command.add_argument("program", metavar="PROGRAM", help="a Python script")
+    command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
+    command.set_defaults(run=main)
 
 
 class Listener:

@@ -14,13 +14,13 @@ from ...run.apart import far_apart
 from ...run.contract import Args
 from ...run.dtypes import dtype_name
 from ..record import Case
+from .bad_labels import IGNORE, OUT_OF_RANGE, bad_label
 from .common import AGAIN, HALVES, KEEP_NOTHING, View
 from .elementwise import BEYOND, BEYOND_HINT, normal
 
 # (generator, logits, labels, ignore_index or None for the default) -> the arguments of the exercise
 Arguments = Callable[[Generator, Tensor, Tensor, int | None], Args]
 
-IGNORE = -100
 SCALE = 3.0  # standard deviation of ordinary logits
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
 
@@ -266,18 +266,6 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
     )
 
 
-OUT_OF_RANGE = (
-    (
-        "a label of V",
-        2,
-        50,
-        "There is no class 50 among 50. Unchecked, logits_ptr + label is the next row's first logit.",
-    ),
-    ("a label far out of range", 3, 32_000, "A token of a larger vocabulary. Unchecked, the address is anybody's."),
-    ("a negative label", 1, -7, "-7 is no class and is not ignore_index. In Python it would count from the end."),
-)
-
-
 def _refused(arguments: Arguments, name: str, row: int, label: int, hint: str) -> Case:
     """Label ``label`` in row ``row``, another bad one after it, and an ignored row before: the message names the
     first.
@@ -290,29 +278,6 @@ def _refused(arguments: Arguments, name: str, row: int, label: int, hint: str) -
 
     more = " Raise an IndexError that names the first bad row and its label."
     return bad_label(Case(name, inputs, hint + more), row, label, classes=50)
-
-
-def bad_label(case: Case, row: int, label: int, classes: int) -> Case:
-    """The case, which has to raise an IndexError that names this row and label."""
-    pattern, repaired = names(row, label), without_bad_labels(classes)
-    return replace(case, raises=IndexError, says=pattern, repaired=repaired, convention="bad label")
-
-
-def without_bad_labels(classes: int) -> Callable[[Args], Args]:
-    """For the arguments of a call, the same with each label that is no class ignored."""
-
-    def repaired(args: Args) -> Args:
-        return tuple(
-            a.where((a >= 0) & (a < classes), IGNORE) if isinstance(a, Tensor) and a.dtype == torch.int64 else a
-            for a in args
-        )
-
-    return repaired
-
-
-def names(row: int, label: int) -> str:
-    """The pattern of a message that names both."""
-    return rf"(?s)(?=.*(?<!\d){row}\b)(?=.*(?<![\d-]){label}\b)"
 
 
 def ignored(labels: Tensor, *rows: int, index: int = IGNORE) -> Tensor:
