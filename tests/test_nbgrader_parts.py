@@ -73,7 +73,6 @@ def test_nor_a_short_answer_or_none():
         ("ann/01_silu/01_silu/01_silu.ipynb", "ann/01_silu/01_silu.ipynb"),
         ("ann/02_gelu.ipynb", ""),  # of another assignment: not the business of this run
         ("ann/01_silu/anything.ipynb", ""),  # where it belongs, under whatever name
-        ("ann/01_silu/.ipynb_checkpoints/01_silu-checkpoint.ipynb", ""),
         ("__MACOSX/ann/._01_silu.ipynb", ""),
     ],
 )
@@ -91,6 +90,14 @@ def test_elsewhere(tmp_path, path, to):
         os.system(line.removeprefix(f"{place}: "))
         assert (tmp_path / to).exists() and not place.exists()
         assert list(elsewhere(tmp_path, RELEASED, "01_silu", "*")) == []
+
+
+def test_elsewhere_a_checkpoint_is_no_notebook(tmp_path):
+    place = tmp_path / "ann" / "01_silu" / ".ipynb_checkpoints"
+    place.mkdir(parents=True)
+    (place / "01_silu-checkpoint.ipynb").write_text("{}")
+    line = f"{place.parent}: holds no notebook, only .ipynb_checkpoints"
+    assert list(elsewhere(tmp_path, RELEASED, "01_silu", "*")) == [line]
 
 
 def test_elsewhere_moves_over_nothing_and_asks_for_one_student(tmp_path):

@@ -1,11 +1,12 @@
-"""Matrices whose rows lie so far apart that 32-bit offsets cannot reach them, in the memory of the rows alone.
+"""Tensors whose rows lie so far apart that 32-bit offsets cannot reach them, in the memory of the rows alone.
 
-The addresses between the rows read as zeros and cannot be written. The rows themselves are pages of a shared mapping,
-mapped a second time at their place.
+A row is what one index of the first dimension gives, and contiguous. The addresses between the rows read as zeros and
+cannot be written. The rows themselves are pages of a shared mapping, mapped a second time at their place.
 """
 
 import ctypes
 import functools
+import math
 import mmap
 import sys
 import weakref
@@ -17,8 +18,8 @@ _MAYMOVE, _FIXED = 1, 2  # of mremap
 
 
 def is_apart(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-    """Whether these are rows of such a matrix: contiguous ones, on pages of their own."""
-    return len(shape) == 2 and tuple(stride) == (STRIDE, 1) and 0 < shape[1] <= STRIDE // 2 and shape[0] > 0
+    """Whether these are the rows of such a tensor: contiguous ones, on pages of their own."""
+    return len(shape) > 1 and shape[0] > 0 < math.prod(shape[1:]) <= STRIDE // 2 and tuple(stride) == _stride(shape)
 
 
 def nbytes(dtype: torch.dtype, shape: tuple[int, ...]) -> int:
@@ -31,8 +32,8 @@ def reach(dtype: torch.dtype, shape: tuple[int, ...]) -> int:
     return (shape[0] - 1) * STRIDE * dtype.itemsize + _row(dtype, shape)
 
 
-def matrix(memory: mmap.mmap, begin: int, dtype: torch.dtype, shape: tuple[int, ...]) -> torch.Tensor:
-    """The matrix, its rows one after the other in ``memory`` from byte ``begin`` on, each on pages of its own.
+def tensor(memory: mmap.mmap, begin: int, dtype: torch.dtype, shape: tuple[int, ...]) -> torch.Tensor:
+    """The tensor, its rows one after the other in ``memory`` from byte ``begin`` on, each on pages of its own.
 
     memory: a shared mapping; ``begin`` is a multiple of the page size. Raises OSError where the system has no room for
     the addresses.
@@ -46,15 +47,15 @@ def matrix(memory: mmap.mmap, begin: int, dtype: torch.dtype, shape: tuple[int, 
         _checked(libc.mremap(source + number * row, 0, row, _MAYMOVE | _FIXED, place))
     addresses = (ctypes.c_char * size).from_address(start)
     weakref.finalize(addresses, libc.munmap, start, size)
-    return torch.frombuffer(addresses, dtype=dtype).as_strided(shape, (STRIDE, 1))
+    return torch.frombuffer(addresses, dtype=dtype).as_strided(shape, _stride(shape))
 
 
 def far_apart(rows: torch.Tensor) -> torch.Tensor:
-    """The matrix with its rows `STRIDE` elements apart, in memory of its own; a copy where there is no Linux."""
+    """The tensor with its rows `STRIDE` elements apart, in memory of its own; a copy where there is no Linux."""
     if sys.platform != "linux":
         return rows.clone()
     memory = mmap.mmap(-1, nbytes(rows.dtype, rows.shape))
-    return matrix(memory, 0, rows.dtype, tuple(rows.shape)).copy_(rows)
+    return tensor(memory, 0, rows.dtype, tuple(rows.shape)).copy_(rows)
 
 
 @functools.cache
@@ -67,11 +68,15 @@ def _libc() -> ctypes.CDLL:
     return libc
 
 
+def _stride(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return STRIDE, *(math.prod(shape[dim + 1 :]) for dim in range(1, len(shape)))
+
+
 def _row(dtype: torch.dtype, shape: tuple[int, ...]) -> int:
-    return -(-shape[1] * dtype.itemsize // mmap.PAGESIZE) * mmap.PAGESIZE
+    return -(-math.prod(shape[1:]) * dtype.itemsize // mmap.PAGESIZE) * mmap.PAGESIZE
 
 
 def _checked(address: int) -> int:
     if address == ctypes.c_void_p(-1).value:
-        raise OSError(ctypes.get_errno(), "there are no addresses for a matrix whose rows lie far apart")
+        raise OSError(ctypes.get_errno(), "there are no addresses for a tensor whose rows lie far apart")
     return address

@@ -11,10 +11,11 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
+from ...run.apart import far_apart
 from ...run.contract import Args
 from ..record import Case, Large
 from .common import AGAIN, KEEP_NOTHING, View
-from .elementwise import normal
+from .elementwise import BEYOND, normal
 
 # (generator, q, k, v, key_lengths, causal, scale) -> the arguments of the exercise
 Arguments = Callable[..., Args]
@@ -262,5 +263,11 @@ ROWS = (
         "300 queries, 700 keys",
         Batch(b=1, h=1, m=300, n=700),
         "All scores at once would be 300 · 700 numbers. Hold those of 64 keys, use them, and make the next.",
+    ),
+    (
+        BEYOND,
+        Batch(b=3, h=1, m=5, n=7, dtype=torch.float16, view=far_apart),
+        "The sequences lie 2^30 elements apart in memory. For the third, b * stride is 2^31, more than an int32 holds: "
+        "in a kernel make the index an int64 before you multiply.",
     ),
 )

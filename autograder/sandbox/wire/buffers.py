@@ -115,7 +115,7 @@ def tensor_in(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
     if not elements:
         return torch.empty(layout.shape, dtype=dtype)
     if layout.is_apart:
-        return apart.matrix(memory, layout.offset, dtype, layout.shape)
+        return apart.tensor(memory, layout.offset, dtype, layout.shape)
     flat = torch.frombuffer(memory, dtype=dtype, count=elements, offset=layout.offset)
     return flat.as_strided(layout.shape, layout.stride)
 
