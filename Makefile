@@ -31,8 +31,9 @@ teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrade
 	@python -m graded_kernels.course.build
 	@cd course && jupyter lab $(LAB_FLAGS) $(LAB_ARGS)
 
-# One process per core; a module stays in one process, which makes its fixtures once; conftest.py puts the longest first.
 LINT := ruff check . && ruff format --check . && mypy
+
+# One process per core; a module stays in one process, which makes its fixtures once; conftest.py puts the longest first.
 PYTEST := $(ONE_THREAD) python -m pytest -n auto --dist loadfile --no-loadscope-reorder --durations=10
 
 test: .venv/.ready   ## tests of everything, in minutes: each bug once, one of each kind of attack

@@ -36,18 +36,6 @@ def test_an_honest_answer_passes_without_the_distinctions():
     assert next(c for c in report.cases if c.name == "distinction: the tail").status == "fail"
 
 
-def test_a_gradient_that_is_one_zero_expanded_is_compared():
-    """Of ``loss.sum() * 0``: its stride is 0."""
-
-    def token_mean(loss, labels, ignore_index=-100, num_items=None):
-        keep = labels != ignore_index
-        n = int(keep.sum()) if num_items is None else num_items
-        return torch.where(keep, loss, 0.0).sum() / n if n and keep.any() else loss.sum() * 0
-
-    report = check("token_mean", token_mean, backend="torch")
-    assert report.passed, report
-
-
 def test_none_is_not_implemented_yet():
     report, first = verdict(lambda x: None)
     assert (report.summary, report.score, first.status) == ("not implemented yet", 0.0, "error")
