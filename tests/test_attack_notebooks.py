@@ -68,6 +68,7 @@ def test_attack_on_the_compiler(compiled, attack):
     assert not compiled.wrong(attack), compiled.said[-2000:]
 
 
+@pytest.mark.exhaustive
 def test_nobody_else_noticed_an_attack_on_the_compiler(compiled):
     assert not compiled.wrong_afterwards()
 

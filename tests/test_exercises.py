@@ -57,9 +57,11 @@ def named(name: str, case_name: str) -> Iterable[Case]:
     return [dataclasses.replace(cases[number], inputs=inputs)]
 
 
+@pytest.mark.parametrize("compiler", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize(("name", "backend"), PAIRS)
-def test_answer_gets_every_point(name, backend):
-    report = check_answer(answer(name, backend), backend)
+def test_answer_gets_every_point(name, backend, compiler):
+    """To compile for GPUs takes longer than all calls, so that is left to make test-all."""
+    report = check_answer(answer(name, backend), backend, compiler=compiler)
     assert report.passed and report.score == 1.0, str(report)
     assert [c.name for c in report.cases if c.status != "pass"] == [], str(report)  # the distinctions too
 
