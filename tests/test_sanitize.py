@@ -302,7 +302,7 @@ def copy(x, y, n, BLOCK: tl.constexpr):
 
 print(sys.argv[1:], __name__, flush=True)
 try:
-    copy[(1,)](torch.ones(8), torch.zeros(8), 8, BLOCK=16)
+    copy[(1,)](torch.ones(8, device="cuda"), torch.zeros(8, device="cuda"), 8, BLOCK=16)
 except Exception:
     pass
 if "wait" in sys.argv:
