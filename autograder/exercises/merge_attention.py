@@ -7,10 +7,11 @@ from torch import Generator, Tensor
 
 from ...kernels.wild import attention as wild
 from ..run.contract import Args
-from .attention import FORMULA, attention, attention_forward
+from .attention import FORMULA, attention_forward
 from .cases.common import AGAIN, EPS, KEEP_NOTHING, View
 from .cases.elementwise import normal
 from .cases.rows import floors
+from .oracles.attention import attention
 from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug, Witness
 
 

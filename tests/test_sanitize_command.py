@@ -1,0 +1,64 @@
+"""`graded-kernels sanitize` as a command of its own: its status and output, and what an interruption leaves."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import sys
+import torch, triton, triton.language as tl
+
+@triton.jit
+def copy(x, y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i))
+
+print(sys.argv[1:], __name__, flush=True)
+try:
+    copy[(1,)](torch.ones(8, device="cuda"), torch.zeros(8, device="cuda"), 8, BLOCK=16)
+except Exception:
+    pass
+if "wait" in sys.argv:
+    print("ready", flush=True)
+    sys.stdin.read()
+sys.exit(5)
+"""
+
+
+def start(*arguments):
+    run = [sys.executable, "-m", "graded_kernels.autograder", "sanitize", *map(str, arguments)]
+    return subprocess.Popen(
+        run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+    )
+
+
+@pytest.mark.exhaustive
+def test_the_command_on_a_script_and_on_a_module(tmp_path):
+    (tmp_path / "p.py").write_text(PROGRAM)
+    process = start("--json", tmp_path / "p.py", "--flag")
+    stdout, stderr = process.communicate()
+    shown = json.loads(stdout)
+    assert process.returncode == shown["status"] == 1 and shown["failed"] == "it exited with status 5"
+    assert [(f["line"], f["tensor"], f["times"]) for f in shown["findings"]] == [(8, "x", 1)]
+    assert "['--flag'] __main__" in stderr
+    process = start("-m", "json.tool", "--help")
+    stdout, _ = process.communicate()
+    assert process.returncode == 2 and "launched no Triton kernel" in stdout
+
+
+@pytest.mark.exhaustive
+def test_an_interruption_reports_what_was_found_so_far(tmp_path):
+    (tmp_path / "p.py").write_text(PROGRAM)
+    process = start(tmp_path / "p.py", "wait")
+    while "ready" not in (line := process.stdout.readline()):
+        assert line, process.stderr.read()
+    process.send_signal(signal.SIGINT)
+    try:
+        stdout, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    said = " ".join(stdout.split())  # lines end where the folder's name makes them
+    assert process.returncode == 1 and "out-of-bounds" in said and "found so far" in said
