@@ -2,8 +2,8 @@
 
 No older version of the chapter is needed to tell what a learner changed. The id of a cell of prose or of code to run is
 made of its content (`course.build`), and a cell that nbgrader knows carries the checksum of what was released. Where
-an id or a checksum no longer fits, the learner has edited the cell. This is why a comparison of whole notebooks (nbdime,
-which guesses from similarity which cells correspond) has nothing to add here.
+an id or a checksum no longer fits, the learner has edited the cell. A comparison of whole notebooks (nbdime), which
+guesses from similarity which cells correspond, would have nothing to add.
 """
 
 import hashlib
