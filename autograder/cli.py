@@ -1,5 +1,6 @@
-"""The command line: ``graded-kernels list | check | sanitize | cases | doctor``. Exit status: 0 passed, 1 not, 2 wrong
-usage; of ``sanitize`` 3 as well, where the program itself failed.
+"""The command line: ``graded-kernels list | check | sanitize | update | reset | cases | doctor``.
+
+Exit status: 0 passed, 1 not, 2 wrong usage; of ``sanitize`` 3 as well, where the program itself failed.
 """
 
 import argparse
@@ -44,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
+    from ..course.desk import command as desk  # what a learner does with notebooks is the course's to say
     from .sanitize import command as sanitize
 
     about = "Check PyTorch and Triton answers to the exercises of the course."
@@ -77,6 +79,7 @@ def parser() -> argparse.ArgumentParser:
     check.set_defaults(run=run_check)
 
     sanitize.add_to(commands, quality_list)
+    desk.add_to(commands)
 
     cases = commands.add_parser("cases", help="try an instructor's own cases on the course's answers")
     cases.add_argument("file", metavar="FILE.toml", type=Path, help="as graded_kernels.autograder.hidden describes it")
