@@ -69,7 +69,8 @@ class End:
     def __str__(self) -> str:
         c = self.chapter
         said = [f"{c.title}", f"{bar(c.passed, len(c.steps))}  {c.passed} of {len(c.steps)} passed", *self.lines()]
-        return "\n".join([*said, f"Next chapter: {self.following.name}.ipynb" if self.following else "The last chapter."])
+        after = f"Next chapter: {self.following.name}.ipynb" if self.following else "This is the last chapter."
+        return "\n".join([*said, after])
 
     def lines(self) -> list[str]:
         c = self.chapter
