@@ -1,6 +1,7 @@
 """The rooms of `autograder/`: what runs an answer must not know what is right. The order is drawn from the source."""
 
 import ast
+import functools
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -59,6 +60,7 @@ def imports(name: str, path: Path, known: dict[str, Path]) -> set[str]:
     return {one for one in found if one in known and one != name}
 
 
+@functools.cache  # parsing the house takes more than a second
 def arrows(house: Path) -> dict[str, set[str]]:
     known = sources(house)
     return {name: imports(name, path, known) for name, path in known.items()}
