@@ -1,4 +1,4 @@
-"""The command line: ``graded-kernels list | check | sanitize | update | reset | cases | doctor``.
+"""The command line: ``graded-kernels list | check | sanitize | update | reset | progress | cases | doctor``.
 
 Exit status: 0 passed, 1 not, 2 wrong usage; of ``sanitize`` 3 as well, where the program itself failed.
 """
