@@ -191,7 +191,7 @@ def run_cases(options: argparse.Namespace) -> int:
     try:
         for tried in try_cases(options.file, lambda line: print(line, file=sys.stderr, flush=True)):
             verdict = "pass" if tried.passed else "FAIL"
-            print(f"{verdict}  {tried.exercise} ({tried.backend}), {tried.case}: {tried.said}")
+            print(f"{verdict}  {tried.exercise} ({tried.backend}), {tried.case}: {tried.detail}")
             if not tried.passed:
                 print(f"      {tried.inputs}")
                 status = NOT_PASSED
@@ -283,8 +283,8 @@ def report_on_here(answer: "Answer", backend: str, how: dict) -> "Report":
     try:
         return check_answer(answer, backend, **how)
     except SystemExit as end:
-        said = f"The code ended the process with exit({end.code}). Take that out: the check has to go on."
-        return judge(find(answer.exercise), backend, Unloadable(Trouble("unloadable", said)), **how)
+        message = f"The code ended the process with exit({end.code}). Take that out: the check has to go on."
+        return judge(find(answer.exercise), backend, Unloadable(Trouble("unloadable", message)), **how)
 
 
 def keep_stdout() -> TextIO:

@@ -26,7 +26,7 @@ from ..run.answer import Answer, Cell
 from ..sandbox import RUNGS, Budget, Limits, SandboxError, Worker, require
 from .class_seed import class_seed
 from .notebook_code import plain_python, without_course
-from .outputs import NotGradable, not_graded, remarks, result, said, shown_report
+from .outputs import NotGradable, not_graded, notes_of, notes_output, result, shown_report
 from .published import is_published, published_answers
 from .reading import MEGABYTE
 from .rebuild import RECORD, UNREAD, exercise_of, grade_id, is_added, is_answer
@@ -111,7 +111,7 @@ class Grade(NbGraderPreprocessor):
             raise NotGradable(f"its report gave a score of {report.score}")
         score = min(round(points * report.score, 2), points)
         own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
-        return score, [*remarks(own), *notes, shown_report(report), result(score, points)]
+        return score, [*notes_of(own), *notes, shown_report(report), result(score, points)]
 
     def _checked(self, answer: Answer, backend: str) -> tuple[Report, list[NotebookNode]]:
         """The report, and which of the learner's other cells were left out because they do not end: they cost what
@@ -136,7 +136,7 @@ class Grade(NbGraderPreprocessor):
                 break
         reasons = [self._stopped[cell.name] for cell in answer.cells if cell not in kept.cells]
         notes = [f"{reason} This answer was checked without that cell." for reason in reasons]
-        return report, [said(notes)] if notes else []
+        return report, [notes_output(notes)] if notes else []
 
     def _worker(self) -> Worker:
         """The process in which all answers of this run are called, each call in a fresh child. Raises SandboxError."""
@@ -147,7 +147,7 @@ class Grade(NbGraderPreprocessor):
                 if self.isolation == "weak":
                     raise SandboxError("c.Grade.isolation is weak, and c.Grade.allow_weak_sandbox is not set")
             _shared = Worker(self.isolation or None)
-            _shared.start()  # its imports go on beside nbgrader's own work
+            _shared.start()  # its imports run in parallel with nbgrader's own work
             atexit.register(_shared.close)
         return _shared
 
@@ -220,7 +220,7 @@ def is_check(cell: NotebookNode) -> bool:
 
 
 def learners_code(nb: NotebookNode) -> dict[int, Cell]:
-    """The code cells that the learner wrote, by index, as Python. What had to be left out is said under the cell."""
+    """The code cells that the learner wrote, by index, as Python. What had to be left out is noted under the cell."""
     found = {}
     for index, cell in enumerate(nb.cells):
         if cell.cell_type != "code" or not (is_answer(cell) or is_added(cell)):
@@ -230,7 +230,7 @@ def learners_code(nb: NotebookNode) -> dict[int, Cell]:
             code, more = without_course(code)
             notes += more
         found[index] = Cell(grade_id(cell) or cell.id, code)
-        cell.outputs = [said(notes)] if notes else []
+        cell.outputs = [notes_output(notes)] if notes else []
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a graded cell shows: the report, remarks on the submitted file, and the score that nbgrader records."""
+"""What a graded cell shows: the report, notes on the submitted file, and the score that nbgrader records."""
 
 import html
 import re
@@ -26,13 +26,13 @@ def shown_report(report: Report) -> NotebookNode:
     return shown(text, rich, {REPORT: _what_was_found(report)} if len(rich) <= LONGEST else {})
 
 
-def remarks(answer: NotebookNode) -> list[NotebookNode]:
+def notes_of(answer: NotebookNode) -> list[NotebookNode]:
     """What was wrong with the answer's cell in the submitted file."""
     notes = answer.metadata.get(RECORD, {}).get("notes", [])
-    return [said(notes)] if notes else []
+    return [notes_output(notes)] if notes else []
 
 
-def said(sentences: list[str]) -> NotebookNode:
+def notes_output(sentences: list[str]) -> NotebookNode:
     items = [_CODE.sub(r"<code>\1</code>", html.escape(sentence)) for sentence in sentences]
     return shown("\n".join(sentences), "<ul>{}</ul>".format("".join(f"<li>{item}</li>" for item in items)))
 
