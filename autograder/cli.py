@@ -1,5 +1,5 @@
-"""The command line: ``graded-kernels list | check | sanitize | cases | doctor``. Exit status: 0 passed, 1 not, 2 wrong
-usage; of ``sanitize`` 3 as well, where the program itself failed.
+"""The command line: ``graded-kernels list | check | sanitize | cases | verdicts | doctor``. Exit status: 0 passed, 1
+not, 2 wrong usage; of ``sanitize`` 3 as well, where the program itself failed.
 """
 
 import argparse
@@ -45,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     from .sanitize import command as sanitize
+    from .verdicts import command as verdicts
 
     about = "Check PyTorch and Triton answers to the exercises of the course."
     top = argparse.ArgumentParser(prog="graded-kernels", description=about)
@@ -81,6 +82,8 @@ def parser() -> argparse.ArgumentParser:
     cases = commands.add_parser("cases", help="try an instructor's own cases on the course's answers")
     cases.add_argument("file", metavar="FILE.toml", type=Path, help="as graded_kernels.autograder.hidden describes it")
     cases.set_defaults(run=run_cases)
+
+    verdicts.add_to(commands)
 
     doctor = commands.add_parser("doctor", help="say what will run on this machine and what will not")
     doctor.set_defaults(run=run_doctor)

@@ -28,8 +28,8 @@ class Host:
     """A process that forks a child for every call. One call at a time; serves any number of answers, of which it keeps
     nothing.
 
-    rung: the isolation to use, the best there is by default. trade: what it is for. Raises SandboxError where the rung
-    cannot be reached.
+    rung: the isolation to use, the best there is by default. trade: what it is for. lost: how many times the process
+    ended during a call. Raises SandboxError where the rung cannot be reached.
     """
 
     def __init__(self, rung: str | None, trade: Trade):
@@ -41,6 +41,7 @@ class Host:
         self._process: subprocess.Popen | None = None
         self._control: socket.socket | None = None
         self._waiting = False
+        self.lost = 0
 
     def __enter__(self) -> "Host":
         return self
@@ -69,6 +70,7 @@ class Host:
             except BaseException as error:  # an interruption, too, leaves a call without an answer behind
                 self.close()
                 if isinstance(error, OSError | ValueError | LookupError | TypeError):
+                    self.lost += 1
                     raise WorkerLost(str(error)) from None
                 raise
 
