@@ -1,5 +1,7 @@
-"""The command line: ``graded-kernels list | check | sanitize | cases | verdicts | doctor``. Exit status: 0 passed, 1
-not, 2 wrong usage; of ``sanitize`` 3 as well, where the program itself failed.
+"""The command line: ``graded-kernels list | check | sanitize | update | reset | progress | cases | verdicts`` and
+``doctor``.
+
+Exit status: 0 passed, 1 not, 2 wrong usage; of ``sanitize`` 3 as well, where the program itself failed.
 """
 
 import argparse
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from .sandbox import Worker
 
 PASSED, NOT_PASSED, USAGE = 0, 1, 2
+# Entry points that add commands: the course, which imports the grader and is not imported by it, has its own here.
+COMMANDS = "graded_kernels.commands"
 
 
 class UsageError(Exception):
@@ -78,6 +82,8 @@ def parser() -> argparse.ArgumentParser:
     check.set_defaults(run=run_check)
 
     sanitize.add_to(commands, quality_list)
+    for entry in metadata.entry_points(group=COMMANDS):
+        entry.load()(commands)
 
     cases = commands.add_parser("cases", help="try an instructor's own cases on the course's answers")
     cases.add_argument("file", metavar="FILE.toml", type=Path, help="as graded_kernels.autograder.hidden describes it")

@@ -2,6 +2,7 @@
 registration.
 """
 
+import dataclasses
 import difflib
 import importlib
 import pkgutil
@@ -9,6 +10,8 @@ import pkgutil
 from .record import Exercise, Witness
 
 EXERCISES: dict[str, Exercise | Witness] = {}
+# What exercises were called in notebooks that were handed out, and are called now.
+FORMER_NAMES = {"linear_cross_entropy": "linear_cross_entropy_forward_backward"}
 
 for _module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
     for _record in vars(importlib.import_module(f"{__name__}.{_module}")).values():
@@ -18,9 +21,25 @@ for _module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
 
 
 def find(exercise: str) -> Exercise | Witness:
-    """The record of this name. Raises ValueError that names the closest ones."""
-    if exercise not in EXERCISES:
+    """The record of this name, or of this former name: then the record bears that, as the function to check does.
+    Raises ValueError that names the closest ones.
+    """
+    name = present_name(exercise)
+    if name not in EXERCISES:
         close = difflib.get_close_matches(exercise, EXERCISES, n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "graded-kernels list shows them all."
         raise ValueError(f"there is no exercise {exercise!r}; {hint}")
-    return EXERCISES[exercise]
+    record = EXERCISES[name]
+    return record if name == exercise else dataclasses.replace(record, name=exercise)
+
+
+def present_name(exercise: str) -> str:
+    """What the exercise of this name, which may be a former one, is called now."""
+    return FORMER_NAMES.get(exercise, exercise)
+
+
+def names_of(exercise: str) -> list[str]:
+    """This name, and the others that the same exercise has or had."""
+    name = present_name(exercise)
+    every = [name, *(former for former, present in FORMER_NAMES.items() if present == name)]
+    return sorted(every, key=lambda one: one != exercise)

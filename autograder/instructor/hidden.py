@@ -21,7 +21,7 @@ from pathlib import Path
 
 import torch
 
-from ..exercises import find
+from ..exercises import find, present_name
 from ..exercises.record import Case, Exercise
 from ..judge.compare import expect
 from ..judge.veil import is_float, kind_of
@@ -39,10 +39,10 @@ def read_cases(path: Path) -> dict[str, tuple[Case, ...]]:
 
     Raises HiddenCasesError.
     """
-    found = {}
+    found: dict[str, tuple[Case, ...]] = {}
     for name, listed in read_tables(path).items():
         try:
-            found[name] = cases_of(name, listed)
+            found[present_name(name)] = found.get(present_name(name), ()) + cases_of(name, listed)
         except ValueError as error:
             raise HiddenCasesError(f"{path}: {error}") from None
     return found

@@ -6,6 +6,7 @@ counts one that it cannot read as full marks; so those outputs are written here 
 
 import functools
 import os
+import re
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import is_grade, is_locked, is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
+from ..exercises import names_of, present_name
 from ..instructor.hidden import HiddenCasesError, read_cases, read_tables
 from ..run.answer import Answer, Cell
 from ..sandbox import RUNGS, Budget, Limits
@@ -109,7 +111,7 @@ class Grade(NbGraderPreprocessor):
             raise NotGradable(verdict.left)
         nb.cells[index].metadata.setdefault(RECORD, {})["verdict"] = verdict.key
         score = min(round(points * verdict.score, 2), points)
-        own = next(c for c in nb.cells[:index] if grade_id(c) == f"{answer.exercise}-{backend}")
+        own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
         return score, [*remarks(own), *notes, *shown_verdict(verdict), result(score, points)]
 
     def _settled(self, answer: Answer, backend: str) -> tuple[Verdict, list[NotebookNode]]:
@@ -162,7 +164,7 @@ class Grade(NbGraderPreprocessor):
 
     def job(self, root: Path, assignment: str, answer: Answer, backend: str) -> Job:
         """The check of an answer in the course at ``root``. Raises as `ready` does."""
-        cases = self.tables(root).get(answer.exercise, ())
+        cases = self.tables(root).get(present_name(answer.exercise), ())
         isolated = not (self.allow_weak_sandbox and self.isolation in ("", "weak"))
         return Job(answer, backend, self._seed(root, assignment), self._limits(), tuple(cases), isolated)
 
@@ -232,7 +234,10 @@ class _NotebookLate(Exception):
 def _read(path: Path, changed: int) -> dict[str, list[dict]]:
     """The file's tables, tried once for all notebooks of a run unless it has ``changed``."""
     read_cases(path)
-    return read_tables(path)
+    found: dict[str, list[dict]] = {}
+    for exercise, tables in read_tables(path).items():
+        found.setdefault(present_name(exercise), []).extend(tables)
+    return found
 
 
 def is_check(cell: NotebookNode) -> bool:
@@ -269,5 +274,7 @@ def answer_to(nb: NotebookNode, learners: dict[int, Cell], index: int) -> tuple[
     setup = next((c.source for c in nb.cells if grade_id(c) == "setup" and is_locked(c)), "")
     at = ids[answer_id]
     cells = tuple(cell for number, cell in learners.items() if number < index)
-    exercise, backend = exercise_of(answer_id)
+    name, backend = exercise_of(answer_id)
+    words = set(re.findall(r"\w+", nb.cells[at].source))
+    exercise = next((one for one in names_of(name) if one in words), name)  # a notebook may be older than the release
     return Answer(exercise, cells, setup, after=sum(at < number < index for number in learners)), backend
