@@ -28,8 +28,8 @@ class Host:
     """A process that forks a child for every call. One call at a time; it serves any number of answers and keeps no
     state of them.
 
-    rung: the level of isolation, by default the best available. role: what its children do. lost: how many times the process
-    ended during a call. Raises SandboxError if the rung is not available.
+    rung: the level of isolation, by default the best available. role: what its children do. lost: how many times the
+    process ended during a call. Raises SandboxError if the rung is not available.
     """
 
     def __init__(self, rung: str | None, role: Role):
