@@ -13,7 +13,7 @@ DOOR = ("cli", "__main__", "check", "ulp")
 FLOORS = (
     ("__main__",),
     ("cli", "nbgrader"),
-    ("instructor", "sanitize"),
+    ("commands", "instructor", "sanitize"),
     ("check",),
     ("judge",),
     ("report", "exercises"),

@@ -6,6 +6,8 @@ import difflib
 import importlib
 import pkgutil
 
+from .mistakes import prove
+from .own import offers
 from .record import Exercise, Witness
 
 EXERCISES: dict[str, Exercise | Witness] = {}
@@ -17,10 +19,25 @@ for _module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
                 raise ValueError(f"two exercises are named {_record.name!r}; the second is in {_module}.py")
 
 
-def find(exercise: str) -> Exercise | Witness:
-    """The record of this name. Raises ValueError that names the closest ones."""
-    if exercise not in EXERCISES:
-        close = difflib.get_close_matches(exercise, EXERCISES, n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else "graded-kernels list shows them all."
-        raise ValueError(f"there is no exercise {exercise!r}; {hint}")
-    return EXERCISES[exercise]
+def find(exercise: str | Exercise | Witness) -> Exercise | Witness:
+    """The record of this name, of the course's or of an installed package's; a record itself, if it has no mistake.
+
+    Raises ValueError: of a name that names the closest ones, of a record (`mistakes.RecordError`) its mistake.
+    """
+    if not isinstance(exercise, str):
+        prove(exercise)
+        return exercise
+    if exercise in EXERCISES:
+        return EXERCISES[exercise]
+    others = offered()
+    if exercise in others:
+        return others[exercise]
+    close = difflib.get_close_matches(exercise, [*EXERCISES, *others], n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else "graded-kernels list shows them all."
+    raise ValueError(f"there is no exercise {exercise!r}; {hint}")
+
+
+def offered() -> dict[str, Exercise | Witness]:
+    """The records of installed packages, by name; of one name the first counts, the course's own before all others."""
+    records = [record for offer in offers() for record in offer.records]
+    return {record.name: record for record in reversed(records) if record.name not in EXERCISES}

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
+from typing import Self
 
 from . import launcher
 from .probe import SandboxError, probe, require
@@ -42,7 +43,7 @@ class Host:
         self._control: socket.socket | None = None
         self._waiting = False
 
-    def __enter__(self) -> "Host":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error) -> None:

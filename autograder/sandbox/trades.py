@@ -11,17 +11,18 @@ from .probe import RUNGS, probe
 @dataclass(frozen=True)
 class Trade:
     """module: its side of the work, in this package. folder: one to write to, and ``programs``: those that it may
-    start, if any.
+    start, if any. hidden: what it must not see (`paths.view`).
     """
 
     module: str
     environment: dict[str, str]
     folder: str = ""
     programs: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
     def command(self, rung: str, control: int) -> list[str]:
         """How a worker starts that takes its orders from the socket ``control``."""
-        found, view, confined = probe(), paths.view(), rung != RUNGS[0]
+        found, view, confined = probe(), paths.view(self.hidden), rung != RUNGS[0]
         rules = None
         if confined and found.has("landlock"):
             writable = [self.folder, "/dev/null"] if self.folder else []
@@ -33,15 +34,15 @@ class Trade:
         return wall + launcher.python(settings)
 
 
-def answering() -> Trade:
-    return Trade("answering", launcher.environment())
+def answering(hidden: tuple[str, ...] = ()) -> Trade:
+    return Trade("answering", launcher.environment(), hidden=hidden)
 
 
-def compiling(folder: str) -> Trade:
+def compiling(folder: str, hidden: tuple[str, ...] = ()) -> Trade:
     """Of kernels, in ``folder``: the one work that takes other programs, Triton's assemblers and disassemblers."""
     plain = {name: v for name, v in launcher.environment().items() if not name.startswith(("TRITON", "TORCH"))}
     written = dict.fromkeys(("TRITON_CACHE_DIR", "TRITON_HOME", "TMPDIR"), folder)
-    return Trade("compiling", plain | written, folder, tools())
+    return Trade("compiling", plain | written, folder, tools(), hidden)
 
 
 def tools() -> tuple[str, ...]:
