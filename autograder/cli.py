@@ -1,5 +1,6 @@
-"""The command line: ``graded-kernels list | check | new | sanitize | cases | doctor``. Exit status: 0 passed, 1 not, 2
-wrong usage; of ``sanitize`` 3 as well, where the program itself failed.
+"""The command line: ``graded-kernels list | check | new | sanitize | update | reset | progress | cases | doctor``.
+
+Exit status: 0 passed, 1 not, 2 wrong usage; of ``sanitize`` 3 as well, where the program itself failed.
 """
 
 import argparse
@@ -11,6 +12,9 @@ from importlib import metadata
 from pathlib import Path
 
 from .commands.usage import NOT_PASSED, PASSED, USAGE, UsageError
+
+# Entry points that add commands: the course, which imports the grader and is not imported by it, has its own here.
+COMMANDS = "graded_kernels.commands"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,6 +50,8 @@ def parser() -> argparse.ArgumentParser:
     check.add_to(commands, quality_list)
     new.add_to(commands)
     sanitize.add_to(commands, quality_list)
+    for entry in metadata.entry_points(group=COMMANDS):
+        entry.load()(commands)
 
     cases = commands.add_parser("cases", help="try an instructor's own cases on the course's answers")
     cases.add_argument("file", metavar="FILE.toml", type=Path, help="as graded_kernels.autograder.hidden describes it")

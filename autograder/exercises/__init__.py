@@ -2,6 +2,7 @@
 registration.
 """
 
+import dataclasses
 import difflib
 import importlib
 import pkgutil
@@ -11,6 +12,8 @@ from .own import offers
 from .record import Exercise, Witness
 
 EXERCISES: dict[str, Exercise | Witness] = {}
+# What exercises were called in notebooks that were handed out, and are called now.
+FORMER_NAMES = {"linear_cross_entropy": "linear_cross_entropy_forward_backward"}
 
 for _module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
     for _record in vars(importlib.import_module(f"{__name__}.{_module}")).values():
@@ -20,15 +23,19 @@ for _module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
 
 
 def find(exercise: str | Exercise | Witness) -> Exercise | Witness:
-    """The record of this name, of the course's or of an installed package's; a record itself, if it has no mistake.
+    """The record of this name, the course's or an installed package's, or of this former name: then the record bears
+    that, as the function to check does. A record itself, if it has no mistake.
 
-    Raises ValueError: of a name that names the closest ones, of a record (`mistakes.RecordError`) its mistake.
+    Raises ValueError: for an unknown name one that names the closest, for a record with a mistake
+    `mistakes.RecordError`.
     """
     if not isinstance(exercise, str):
         prove(exercise)
         return exercise
-    if exercise in EXERCISES:
-        return EXERCISES[exercise]
+    name = present_name(exercise)
+    if name in EXERCISES:
+        record = EXERCISES[name]
+        return record if name == exercise else dataclasses.replace(record, name=exercise)
     others = offered()
     if exercise in others:
         return others[exercise]
@@ -41,3 +48,15 @@ def offered() -> dict[str, Exercise | Witness]:
     """The records of installed packages, by name; of one name the first counts, the course's own before all others."""
     records = [record for offer in offers() for record in offer.records]
     return {record.name: record for record in reversed(records) if record.name not in EXERCISES}
+
+
+def present_name(exercise: str) -> str:
+    """What the exercise of this name, which may be a former one, is called now."""
+    return FORMER_NAMES.get(exercise, exercise)
+
+
+def names_of(exercise: str) -> list[str]:
+    """This name, and the others that the same exercise has or had."""
+    name = present_name(exercise)
+    every = [name, *(former for former, present in FORMER_NAMES.items() if present == name)]
+    return sorted(every, key=lambda one: one != exercise)

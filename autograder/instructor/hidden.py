@@ -21,7 +21,7 @@ from pathlib import Path
 
 import torch
 
-from ..exercises import find
+from ..exercises import find, present_name
 from ..exercises.record import Case, Exercise
 from ..judge.compare import expect
 from ..judge.veil import is_float, kind_of
@@ -43,10 +43,10 @@ def read_cases(path: Path) -> dict[str, tuple[Case, ...]]:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise HiddenCasesError(f"{path}: {error}") from None
-    found = {}
+    found: dict[str, tuple[Case, ...]] = {}
     for name, listed in tables.items():
         try:
-            found[name] = _cases(name, listed)
+            found[present_name(name)] = found.get(present_name(name), ()) + _cases(name, listed)
         except ValueError as error:
             raise HiddenCasesError(f"{path}: {error}") from None
     return found

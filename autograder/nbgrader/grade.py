@@ -8,6 +8,7 @@ import atexit
 import functools
 import math
 import os
+import re
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from nbgrader.utils import is_grade, is_locked, is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from ..check import check_answer
+from ..exercises import names_of, present_name
 from ..exercises.record import Case
 from ..instructor.hidden import HiddenCasesError, read_cases
 from ..report.report import Report
@@ -108,14 +110,14 @@ class Grade(NbGraderPreprocessor):
         if not (math.isfinite(report.score) and 0 <= report.score <= 1):
             raise NotGradable(f"its report gave a score of {report.score}")
         score = min(round(points * report.score, 2), points)
-        own = next(c for c in nb.cells[:index] if grade_id(c) == f"{answer.exercise}-{backend}")
+        own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
         return score, [*remarks(own), *notes, shown_report(report), result(score, points)]
 
     def _checked(self, answer: Answer, backend: str) -> tuple[Report, list[NotebookNode]]:
         """The report, and which of the learner's other cells were left out because they do not end: they cost what
         depends on them, and one look at each.
         """
-        cases = self._cases().get(answer.exercise, ())
+        cases = self._cases().get(present_name(answer.exercise), ())
         while True:
             kept = answer.without(self._stopped)
             report = check_answer(
@@ -246,5 +248,7 @@ def answer_to(nb: NotebookNode, learners: dict[int, Cell], index: int) -> tuple[
     setup = next((c.source for c in nb.cells if grade_id(c) == "setup" and is_locked(c)), "")
     at = ids[answer_id]
     cells = tuple(cell for number, cell in learners.items() if number < index)
-    exercise, backend = exercise_of(answer_id)
+    name, backend = exercise_of(answer_id)
+    words = set(re.findall(r"\w+", nb.cells[at].source))
+    exercise = next((one for one in names_of(name) if one in words), name)  # a notebook may be older than the release
     return Answer(exercise, cells, setup, after=sum(at < number < index for number in learners)), backend

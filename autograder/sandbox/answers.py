@@ -1,8 +1,8 @@
-"""A worker for answers, and the compiler for what they launch."""
+"""A worker for answers, and the compiler for the kernels that they launch."""
 
 from typing import TYPE_CHECKING
 
-from . import trades
+from . import roles
 from .host import Host
 
 if TYPE_CHECKING:
@@ -16,15 +16,15 @@ class Worker(Host):
     """
 
     def __init__(self, rung: str | None = None, hidden: tuple[str, ...] = ()):
-        super().__init__(rung, trades.answering(hidden))
+        super().__init__(rung, roles.answering(hidden))
         self._compiler: Compiler | None = None
 
     @property
     def compiler(self) -> "Compiler":
-        """On this rung; its process starts when it is first needed, and ends with this worker."""
+        """On the same rung. Its process starts on first use and ends with this worker."""
         from .compiler import Compiler  # and PyTorch with it
 
-        self._compiler = self._compiler or Compiler(self.rung, hidden=self.trade.hidden)
+        self._compiler = self._compiler or Compiler(self.rung, hidden=self.role.hidden)
         return self._compiler
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a worker sees of the file system: Python, PyTorch, Triton, and of the project the rooms named here."""
+"""What a worker sees of the file system: Python, PyTorch, Triton, and of this project the folders listed here."""
 
 import glob
 import importlib.util
@@ -23,14 +23,14 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 
 @dataclass(frozen=True)
 class View:
-    """readable: files and folders to see, whole but for what ``hidden`` cuts out of them again."""
+    """readable: files and folders that the worker can read, except for the paths in ``hidden`` below them."""
 
     readable: tuple[str, ...]
     hidden: tuple[str, ...]
 
     def rules(self) -> tuple[list[str], list[str]]:
-        """(readable, listable) with nothing hidden beneath any readable path: permissions cannot be taken back further
-        down.
+        """(readable, listable) without a hidden path below any readable one: Landlock cannot revoke a permission
+        further down.
         """
         readable, listable, queue = [], [], list(self.readable)
         while queue:
@@ -46,7 +46,7 @@ class View:
 
 
 def interpreter() -> str:
-    """The Python that runs here, without the virtual environment around it: the worker is told its paths."""
+    """This Python without its virtual environment: the worker gets the import paths explicitly."""
     return os.path.realpath(sys.executable)
 
 
@@ -88,8 +88,8 @@ def _offered() -> list[str]:
 
 
 def _secrets(rooms: list[str], folders: list[str]) -> tuple[str, ...]:
-    """The package's entries that an installation among the libraries would show, but for the rooms and what leads to
-    them.
+    """The entries of this package that would be visible if it is installed among the libraries, except for the rooms
+    and the folders that lead to them.
     """
     if not any(_within(str(PACKAGE), folder) for folder in folders):
         return ()
