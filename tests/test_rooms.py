@@ -16,7 +16,7 @@ FLOORS = (
     ("cli",),
     ("nbgrader",),
     ("verdicts",),
-    ("instructor", "sanitize"),
+    ("commands", "instructor", "sanitize"),
     ("check",),
     ("judge",),
     ("report", "exercises"),

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
+from typing import Self
 
 from . import launcher
 from .probe import SandboxError, probe, require
@@ -43,7 +44,7 @@ class Host:
         self._waiting = False
         self.lost = 0
 
-    def __enter__(self) -> "Host":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error) -> None:
