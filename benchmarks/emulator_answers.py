@@ -49,8 +49,8 @@ def calls() -> dict[str, tuple[str, tuple]]:
         "rms_norm_backward (101, 331)": ("rms_norm_backward", (dy, x, weight, rstd)),
         "cross_entropy_forward (101, 331), some ignored": ("cross_entropy_forward", (x, labels)),
         "cross_entropy_backward (101, 331)": ("cross_entropy_backward", (lse, x, labels, lse)),
-        "linear_cross_entropy (150, 96) x 331": (
-            "linear_cross_entropy",
+        "linear_cross_entropy_forward_backward (150, 96) x 331": (
+            "linear_cross_entropy_forward_backward",
             (randn(150, 96), randn(331, 96), labels.repeat(2)[:150]),
         ),
     }

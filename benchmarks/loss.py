@@ -20,7 +20,7 @@ from graded_kernels.autograder.judge.judge import environment
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.ulp import ulp_error
 from graded_kernels.solutions import cross_entropy as cpu
-from graded_kernels.solutions.linear_cross_entropy import linear_cross_entropy
+from graded_kernels.solutions.linear_cross_entropy import linear_cross_entropy_forward_backward
 
 try:
     from liger_kernel.ops import LigerCrossEntropyFunction as Liger
@@ -37,7 +37,8 @@ Made by `python benchmarks/loss.py` with PyTorch {torch}, Triton {triton} and {l
 
 ## Memory at its peak: hidden ({rows}, {width}), weight (V, {width}), float32
 
-`linear_cross_entropy` over all logits at once (`F.cross_entropy(hidden @ weight.t(), labels)`, forward and backward).
+`linear_cross_entropy_forward_backward` over all logits at once (`F.cross_entropy(hidden @ weight.t(), labels)` and its
+gradients).
 
 """
 TRAFFIC = """
@@ -63,7 +64,7 @@ def all_logits(hidden, weight, labels):
 
 
 def peak(function, backend: str, classes: int) -> int:
-    record = dataclasses.replace(EXERCISES["linear_cross_entropy"], refused=frozenset())
+    record = dataclasses.replace(EXERCISES["linear_cross_entropy_forward_backward"], refused=frozenset())
     args = torch.randn(ROWS, WIDTH), torch.randn(classes, WIDTH), torch.randint(classes, (ROWS,))
     outcome = InProcess(function, record.contract, backend).call(args)
     assert outcome.trouble is None, outcome.trouble
@@ -74,7 +75,10 @@ def memory() -> list[tuple]:
     rows = []
     for classes in CLASSES:
         plain = peak(all_logits, "torch", classes)
-        ours = [peak(linear_cross_entropy, "torch", classes), peak(fused.linear_cross_entropy, "triton", classes)]
+        ours = [
+            peak(linear_cross_entropy_forward_backward, "torch", classes),
+            peak(fused.linear_cross_entropy_forward_backward, "triton", classes),
+        ]
         rows.append((f"{classes:,}", f"{plain / 2**20:.1f} MiB", *(f"{own / plain:.2f}" for own in ours)))
     return rows
 

@@ -1,7 +1,8 @@
-"""Give the learner their own notebooks: ``python -m graded_kernels.course.learner [--to FOLDER] [--updated]``.
+"""Give the learner their own notebooks: ``python -m graded_kernels.course.learner [--to FOLDER]``.
 
 Every chapter that is not yet in the learner's folder (``my-notebooks/``) is released into it: the instructor's notebook
-without the answers, made by nbgrader's own preprocessors and without a gradebook. What is there is never touched.
+without the answers, made by nbgrader's own preprocessors and without a gradebook. What is there is never touched;
+``graded-kernels update`` merges a chapter that has changed, when asked to.
 """
 
 import argparse
@@ -39,29 +40,24 @@ def version(notebook: Path) -> str | None:
         return None
 
 
-def give(sources: list[Path], folder: Path, *, updated: bool = False) -> list[str]:
-    """Release what ``folder`` lacks, and say what was done with each chapter.
+def sources(root: Path) -> list[Path]:
+    """The chapters as built, in order."""
+    return sorted((root / "course" / "source").glob("*/*.ipynb"))
 
-    A chapter that has changed since the learner's copy was made is only reported; with ``updated`` the new one is put
-    beside the copy, under a name that tells its version.
-    """
+
+def give(sources: list[Path], folder: Path) -> list[str]:
+    """Release what ``folder`` lacks, and say what was done with each chapter."""
     folder.mkdir(parents=True, exist_ok=True)
-    return [_give(source, folder / source.name, updated) for source in sources]
+    return [_give(source, folder / source.name) for source in sources]
 
 
-def _give(source: Path, copy: Path, updated: bool) -> str:
+def _give(source: Path, copy: Path) -> str:
     if not copy.exists():
         _write_new(copy, release(source))
         return f"new      {copy}"
     if version(copy) == version(source):
         return f"kept     {copy}"
-    if not updated:
-        return f"kept     {copy} (the chapter has changed since; --updated puts the new one beside it)"
-    beside = copy.with_name(f"{copy.stem}-{version(source)}.ipynb")
-    if beside.exists():
-        return f"kept     {copy} and {beside}"
-    _write_new(beside, release(source))
-    return f"kept     {copy}; the chapter as it is now: {beside}"
+    return f"kept     {copy} (the chapter has changed since; `graded-kernels update {source.stem}` merges it in)"
 
 
 def _write_new(path: Path, text: str) -> None:
@@ -74,13 +70,12 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         prog="python -m graded_kernels.course.learner", description="Put the chapters into the learner's own folder."
     )
     parser.add_argument("--to", type=Path, default=root / "my-notebooks", metavar="FOLDER", help="my-notebooks")
-    parser.add_argument("--updated", action="store_true", help="put changed chapters beside the copies that exist")
     options = parser.parse_args(arguments)
-    sources = sorted((root / "course" / "source").glob("*/*.ipynb"))
-    if not sources:
+    chapters = sources(root)
+    if not chapters:
         print("course/source holds no notebooks. Run: python -m graded_kernels.course.build", file=sys.stderr)
         return 1
-    for line in give(sources, options.to, updated=options.updated):
+    for line in give(chapters, options.to):
         print(line)
     try:
         first_cell.configure(Path(sys.prefix))

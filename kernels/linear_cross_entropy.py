@@ -15,7 +15,7 @@ from .cross_entropy import check_labels, cross_entropy_backward, losses
 from .language import tl, triton
 from .matmul import product_of_tiles
 
-# %% linear_cross_entropy
+# %% linear_cross_entropy_forward_backward
 
 
 @triton.jit
@@ -95,7 +95,7 @@ def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None, count=No
     return loss, dhidden if dloss is not None else None, dweight if dloss is not None else None
 
 
-def linear_cross_entropy(hidden, weight, labels, ignore_index=-100):
+def linear_cross_entropy_forward_backward(hidden, weight, labels, ignore_index=-100):
     """(loss, dhidden, dweight): the mean over the rows that count, in float32, and its gradients, like their tensors.
 
     Where no row counts all three are 0. Raises IndexError for a label out of range.

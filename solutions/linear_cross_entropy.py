@@ -13,7 +13,7 @@ import torch
 from .cross_entropy import check_labels, cross_entropy_backward, cross_entropy_forward
 
 
-# %% linear_cross_entropy
+# %% linear_cross_entropy_forward_backward
 def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None):
     """(loss, dhidden, dweight): the loss of each row in ``kept``, and the gradients for its upstream gradient dloss.
 
@@ -37,7 +37,7 @@ def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None):
     return loss, dhidden, None if dloss is None else dweight.to(weight.dtype)
 
 
-def linear_cross_entropy(hidden, weight, labels, ignore_index=-100):
+def linear_cross_entropy_forward_backward(hidden, weight, labels, ignore_index=-100):
     """(loss, dhidden, dweight): the mean over the rows that count, in float32, and its gradients, like their tensors.
 
     Where no row counts all three are 0. Raises IndexError for a label out of range.

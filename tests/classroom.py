@@ -52,7 +52,7 @@ Whatever is right.
 """
 )
 # The memory of the last one is limited, and it calls the others.
-LIMITED = ("label_logits", "cross_entropy_forward", "cross_entropy_backward", "linear_cross_entropy")
+LIMITED = ("label_logits", "cross_entropy_forward", "cross_entropy_backward", "linear_cross_entropy_forward_backward")
 CHAPTERS = {
     "tiny": TINY.replace("{triton}", ""),
     "both": TINY.replace("{triton}", "{exercise}`kernels/silu_forward`\n\n"),

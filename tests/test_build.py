@@ -113,19 +113,14 @@ def test_a_learners_notebook_is_never_overwritten(tmp_path):
     assert learner.give([original], folder) == [f"new      {copy}"]
     mine = copy.read_text().replace("YOUR ANSWER HERE", "my answer")
     copy.write_text(mine)
-    assert learner.give([original], folder, updated=True) == [f"kept     {copy}"]
+    assert learner.give([original], folder) == [f"kept     {copy}"]
 
     version = learner.version(original)
     original.write_text(original.read_text().replace(version, "0123456789ab"))
     (line,) = learner.give([original], folder)
-    assert line.startswith(f"kept     {copy} (the chapter has changed") and list(folder.iterdir()) == [copy]
-    learner.give([original], folder, updated=True)
-    beside = folder / "source-0123456789ab.ipynb"
-    assert "YOUR ANSWER HERE" in beside.read_text()
-    beside.write_text("mine too")
-    learner.give([original], folder, updated=True)
-    assert beside.read_text() == "mine too" and copy.read_text() == mine
+    assert line.startswith(f"kept     {copy} (the chapter has changed") and "graded-kernels update source" in line
+    assert list(folder.iterdir()) == [copy] and copy.read_text() == mine
 
     copy.write_text("not a notebook")
-    learner.give([original], folder, updated=True)
+    learner.give([original], folder)
     assert copy.read_text() == "not a notebook"

@@ -52,7 +52,7 @@ def test_backward_is_the_derivative_of_forward():
 def test_fused_gradients_are_the_derivatives_of_the_fused_loss():
     hidden, weight = (random(*s, dtype=torch.float64, seed=s[0]).requires_grad_() for s in ((7, 4), (9, 4)))
     labels = labels_of(7, 9, 0, 5)
-    loss, *stated = EXERCISES["linear_cross_entropy"].oracle(hidden, weight, labels)
+    loss, *stated = EXERCISES["linear_cross_entropy_forward_backward"].oracle(hidden, weight, labels)
     for got, want in zip(stated, torch.autograd.grad(loss, (hidden, weight)), strict=True):
         torch.testing.assert_close(got, want, rtol=1e-12, atol=1e-14)
 
@@ -120,7 +120,7 @@ def all_logits_at_once(hidden, weight, labels, ignore_index=-100):
 
 
 def test_the_result_of_all_logits_at_once_is_right_but_for_its_memory():
-    record = dataclasses.replace(EXERCISES["linear_cross_entropy"], refused=frozenset())
+    record = dataclasses.replace(EXERCISES["linear_cross_entropy_forward_backward"], refused=frozenset())
     report = judge(record, "torch", InProcess(all_logits_at_once, record.contract, "torch"))
     assert [c.name for c in report.cases if c.status != "pass"] == ["peak memory"], str(report)
 
@@ -160,7 +160,7 @@ def test_an_answer_that_raises_like_a_wild_bug_is_told_whose_it_is():
         loss, dhidden, dweight = all_logits_at_once(hidden, weight, labels, ignore_index)
         return loss * share / share, dhidden, dweight
 
-    record = dataclasses.replace(EXERCISES["linear_cross_entropy"], refused=frozenset())
+    record = dataclasses.replace(EXERCISES["linear_cross_entropy_forward_backward"], refused=frozenset())
     report = judge(record, "torch", InProcess(answer, record.contract, "torch"))
     assert report.fingerprint and "Liger-Kernel 0.0.1-0.2.1" in report.fingerprint, str(report)
 
@@ -196,8 +196,8 @@ def test_peak_counts_each_storage_once_and_until_it_is_freed():
 
 @pytest.mark.parametrize("backend", ["torch", pytest.param("triton", marks=pytest.mark.exhaustive)])
 def test_fused_layer_takes_a_smaller_share_of_memory_the_more_classes_there_are(backend):
-    record, function = EXERCISES["linear_cross_entropy"], load(answer("linear_cross_entropy", backend))
-    shares = []
+    name = "linear_cross_entropy_forward_backward"
+    record, function, shares = EXERCISES[name], load(answer(name, backend)), []
     for classes in (64, 256, 1024):
         args = random(256, 8), random(classes, 8, seed=5, scale=1.0), labels_of(256, classes)
         plain = dataclasses.replace(record, refused=frozenset())
@@ -207,12 +207,12 @@ def test_fused_layer_takes_a_smaller_share_of_memory_the_more_classes_there_are(
 
 
 def test_ignored_rows_cost_no_arithmetic():
-    from graded_kernels.solutions.linear_cross_entropy import linear_cross_entropy
+    from graded_kernels.solutions.linear_cross_entropy import linear_cross_entropy_forward_backward
     from torch.utils.flop_counter import FlopCounterMode
 
     def flops(labels) -> int:
         with FlopCounterMode(display=False) as counter:
-            linear_cross_entropy(random(64, 8), random(50, 8, seed=5), labels)
+            linear_cross_entropy_forward_backward(random(64, 8), random(50, 8, seed=5), labels)
         return counter.get_total_flops()
 
     assert flops(labels_of(64, 50)) == 3 * 2 * 64 * 8 * 50

@@ -13,7 +13,7 @@ from graded_kernels.autograder.run.runner import InProcess
 NAMES = [name for name, backend in PAIRS if backend == "triton"]
 MUTANTS = [(key[0], m) for key, rows in broken.mutants().items() if key[1] == "triton" for m in rows]
 LONG = {
-    "linear_cross_entropy",
+    "linear_cross_entropy_forward_backward",
     "cross_entropy_forward",
     "cross_entropy_backward",
     "rms_norm_backward",

@@ -75,7 +75,7 @@ START = "tl.program_id(0).to(tl.int64) * BLOCK"
         (
             "mask = offsets < n",
             "mask = (offsets >= 0) and (offsets < n)",
-            "`and` and `or` between blocks are deprecated",
+            "between blocks are deprecated",
         ),
     ],
 )

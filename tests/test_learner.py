@@ -153,11 +153,16 @@ MISTAKES = [
         ("a nearly certain label, float16", "", "p of the label"),
     ),
     (
-        ("linear_cross_entropy", "torch", "dweight += dlogits.t() @ x", "dweight = dlogits.t() @ x"),
+        ("linear_cross_entropy_forward_backward", "torch", "dweight += dlogits.t() @ x", "dweight = dlogits.t() @ x"),
         ("17 classes", "add its share", "look at the masks"),
     ),
     (
-        ("linear_cross_entropy", "torch", "logits = x @ w.t()", "logits = (x @ w.t()).to(weight.dtype).to(wide)"),
+        (
+            "linear_cross_entropy_forward_backward",
+            "torch",
+            "logits = x @ w.t()",
+            "logits = (x @ w.t()).to(weight.dtype).to(wide)",
+        ),
         ("float16", "Convert to float32", "2^30"),
     ),
     (

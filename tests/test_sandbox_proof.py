@@ -211,7 +211,7 @@ import numpy as np
 import torch
 
 
-def linear_cross_entropy(hidden, weight, labels, ignore_index=-100):
+def linear_cross_entropy_forward_backward(hidden, weight, labels, ignore_index=-100):
     {to_numpy}
     logits = h @ w.T
     logits -= logits.max(1, keepdims=True, initial=-1e9)
@@ -231,7 +231,7 @@ BACK = "return tuple(torch.from_numpy(np.asarray(r, 'float32')) for r in (loss, 
 @pytest.mark.parametrize("convert", ["t.numpy()", "np.asarray(t)", "np.from_dlpack(t)"])
 def test_where_memory_is_judged_there_is_none_beside_tensors(convert, worker):
     """All logits in NumPy's arrays, which nobody counts."""
-    record = EXERCISES["linear_cross_entropy"]
+    record = EXERCISES["linear_cross_entropy_forward_backward"]
     names = ("ordinary values", "160 rows, 700 classes")
     record = dataclasses.replace(record, cases=tuple(case for case in record.cases if case.name in names))
     to_numpy = f"h, w, y = (({convert}).astype(int if t is labels else float) for t in (hidden, weight, labels))"

@@ -46,14 +46,17 @@ def report_of(exercise: str, backend: str, case: int, **how):
 @pytest.mark.parametrize(
     ("exercise", "backend", "name"),
     [
-        ("linear_cross_entropy", "torch", MEMORY),
+        ("linear_cross_entropy_forward_backward", "torch", MEMORY),
         ("silu_forward", "triton", TRAFFIC),
         ("rms_norm_forward", "triton", TRAFFIC),
     ],
 )
 def test_what_the_designated_case_did_not_measure_is_not_run(exercise, backend, name):
     cases = EXERCISES[exercise].cases
-    designated = {"linear_cross_entropy": "160 rows, 700 classes", "silu_forward": "every float16 value"}
+    designated = {
+        "linear_cross_entropy_forward_backward": "160 rows, 700 classes",
+        "silu_forward": "every float16 value",
+    }
     at = [case.name for case in cases].index(designated.get(exercise, "4096 columns")) + 1
     for number in {2, at}:
         report = report_of(exercise, backend, number)

@@ -29,7 +29,7 @@ def label_logit(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Ten
     return logits.gather(1, column).squeeze(1).where(keep, 0.0)
 
 
-def cross_entropy(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> tuple[Tensor, Tensor]:
+def losses_and_lse(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> tuple[Tensor, Tensor]:
     """(loss, lse), from log(1 + e^(others - own)): the label's own term is left out of the sum, so nothing cancels."""
     keep, column = checked(logits, labels, ignore_index)
     own = label_logit(logits, labels, ignore_index)
@@ -50,7 +50,7 @@ def cross_entropy_gradient(
 
 def forward_floor(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Floors:
     """lse is a maximum and a logarithm, each rounded; the loss is the difference of lse and a logit."""
-    loss, lse = cross_entropy(logits, labels, ignore_index)
+    loss, lse = losses_and_lse(logits, labels, ignore_index)
     own = label_logit(logits, labels, ignore_index).abs()
     keep = labels != ignore_index
     lost = EPS * (_largest(logits) + lse.abs() + 8)
@@ -59,7 +59,7 @@ def forward_floor(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> F
 
 def forward_distinction(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Floors:
     """Of loss = log(1 + e^z), z = others - own, what the rounding of others and own costs: (1 - p) times theirs."""
-    loss, lse = cross_entropy(logits, labels, ignore_index)
+    loss, lse = losses_and_lse(logits, labels, ignore_index)
     own = label_logit(logits, labels, ignore_index)
     lost = EPS * (_largest(logits) + 8)
     keep = labels != ignore_index
@@ -100,7 +100,7 @@ def forward_arguments(generator: Generator, logits: Tensor, labels: Tensor, igno
 def backward_arguments(generator: Generator, logits: Tensor, labels: Tensor, ignore_index: int | None) -> Args:
     """dloss and, as forward saves it, lse."""
     ignore = -100 if ignore_index is None else ignore_index
-    _, lse = cross_entropy(logits.double(), labels, ignore)
+    _, lse = losses_and_lse(logits.double(), labels, ignore)
     return (
         gradient(generator, labels.shape),
         *forward_arguments(generator, logits, labels, None)[:2],
@@ -220,7 +220,7 @@ NEXT_ROW_LOSS = WildBug(
 cross_entropy_forward = Exercise(
     name="cross_entropy_forward",
     summary="loss = lse - x[label], lse = log Σ e^x for each row; loss is 0 where label = ignore_index",
-    oracle=cross_entropy,
+    oracle=losses_and_lse,
     outputs=(Output("loss", torch.float32), Output("lse", torch.float32)),
     cases=losses(forward_arguments, checked=True, near_certain=True),
     tolerance=Tolerance(1, 8, REASON, forward_floor, forward_distinction),

@@ -13,7 +13,7 @@ from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING, View
 from .cases.elementwise import BEYOND, BEYOND_HINT, normal
 from .cases.losses import CONVERT, ignored, labelled
 from .cases.rows import floors
-from .cross_entropy import checked, cross_entropy, cross_entropy_gradient
+from .cross_entropy import checked, cross_entropy_gradient, losses_and_lse
 from .record import Case, Exercise, Floors, Inputs, Large, Output, Tolerance, WildBug
 
 
@@ -22,7 +22,7 @@ def mean_and_gradients(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """(loss, dhidden, dweight) from all logits at once."""
     _, x, logits, dlogits = _parts(hidden, weight, labels, ignore_index)
-    loss, _ = cross_entropy(logits, labels, ignore_index)
+    loss, _ = losses_and_lse(logits, labels, ignore_index)
     return loss.sum() / _items(labels, ignore_index), dlogits @ weight, dlogits.t() @ x
 
 
@@ -42,7 +42,7 @@ def _parts(hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int) ->
     keep, _ = checked(weight.t(), labels, ignore_index)
     x = hidden.where(keep.unsqueeze(1), 0.0)
     logits = x @ weight.t()
-    _, lse = cross_entropy(logits, labels, ignore_index)
+    _, lse = losses_and_lse(logits, labels, ignore_index)
     dloss = torch.full(labels.shape, 1 / _items(labels, ignore_index), dtype=hidden.dtype)
     return keep, x, logits, cross_entropy_gradient(dloss, logits, labels, lse, ignore_index)
 
@@ -58,7 +58,7 @@ def floor(hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int = -1
     keep, x, logits, dlogits = _parts(hidden, weight, labels, ignore_index)
     n, columns = _items(labels, ignore_index), labels.where(keep, 0).unsqueeze(1)
     lost = 4 * EPS * (x.abs() @ weight.abs().t() + 2)
-    _, lse = cross_entropy(logits, labels, ignore_index)
+    _, lse = losses_and_lse(logits, labels, ignore_index)
     p = (logits - lse.unsqueeze(1)).exp()
     row = (p * lost).sum(1, keepdim=True)  # lost of lse
     slope = p * (lost + row + EPS * (4 + (logits - lse.unsqueeze(1)).abs()))
@@ -267,8 +267,8 @@ CHUNKS = WildBug(
     story="Each chunk's mean has the same weight, whether 16 of its rows count or one.",
 )
 
-linear_cross_entropy = Exercise(
-    name="linear_cross_entropy",
+linear_cross_entropy_forward_backward = Exercise(
+    name="linear_cross_entropy_forward_backward",
     summary=(
         "loss = mean of cross_entropy(hidden @ weightᵀ) over the rows that count, dhidden, dweight; never all logits"
     ),

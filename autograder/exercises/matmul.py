@@ -1,4 +1,4 @@
-"""A matrix product: programs share out a grid of tiles. What `linear_cross_entropy` is made of."""
+"""A matrix product: programs share out a grid of tiles. What `linear_cross_entropy_forward_backward` is made of."""
 
 import torch
 from torch import Generator, Tensor

@@ -126,7 +126,7 @@ MUTANTS = {
         ("labels for another batch", "[-100, -100]", "[-100]", "a valid input"),
         ("an infinite logit", "2.0]", "float('inf')]", "a valid input"),
     ),
-    ("linear_cross_entropy", "torch"): (
+    ("linear_cross_entropy_forward_backward", "torch"): (
         ("divides by all rows", "items = max(len(kept), 1)", "items = max(len(labels), 1)", SOME),
         ("divides by 0 items", "items = max(len(kept), 1)", "items = len(kept)", "all rows ignored"),
         ("holds all logits", "size = max(16, -(-len(kept) // 32))", "size = max(1, len(kept))", "peak memory"),
@@ -249,7 +249,7 @@ MUTANTS = {
         ),
         ("works in place", "dlogits = torch.empty_like(logits)", "dlogits = logits", ORDINARY),
     ),
-    ("linear_cross_entropy", "triton"): (
+    ("linear_cross_entropy_forward_backward", "triton"): (
         ("divides by 0 items", "1 / max(n, 1)", "1 / n", "all rows ignored"),
         ("divides by all rows", "n = len(kept)\n    dloss", "n = max(len(labels), len(kept))\n    dloss", SOME),
         ("holds all logits", "size = max(16, triton.cdiv(n, 16))", "size = max(16, n)", "peak memory"),

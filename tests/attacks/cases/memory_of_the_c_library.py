@@ -1,4 +1,4 @@
-# exercise: linear_cross_entropy
+# exercise: linear_cross_entropy_forward_backward
 # backend: torch
 # expect: less
 # ruff: noqa: F821

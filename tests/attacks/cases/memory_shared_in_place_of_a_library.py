@@ -1,4 +1,4 @@
-# exercise: linear_cross_entropy
+# exercise: linear_cross_entropy_forward_backward
 # backend: torch
 # expect: less
 # weak: skip: nothing on this rung would stop it

@@ -2,7 +2,7 @@
 """A loss and gradients by all logits at once."""
 
 
-def linear_cross_entropy(hidden, weight, labels, ignore_index=-100):
+def linear_cross_entropy_forward_backward(hidden, weight, labels, ignore_index=-100):
     """All logits are computed and kept by `Kept` before the first of them is used."""
     V = weight.shape[0]
     keep = labels != ignore_index

@@ -1,0 +1,85 @@
+"""``graded-kernels update | reset | progress``: the learner's notebooks, from the shell. Cheap to import."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def add_to(commands) -> None:
+    update = _command(commands, "update", run_update, "merge chapters that have changed into your notebooks")
+    update.add_argument("chapter", nargs="*", metavar="CHAPTER", help="01_silu, say; left out, every one")
+    update.add_argument("--dry-run", action="store_true", help="say what would be done and write nothing")
+
+    reset = _command(
+        commands, "reset", run_reset, "put one answer cell back as it was released; yours is kept in a file"
+    )
+    reset.add_argument("exercise", metavar="EXERCISE", help="a name that `graded-kernels list` shows")
+    reset.add_argument("--backend", help="torch or triton, where the exercise is answered in both")
+
+    progress = _command(commands, "progress", run_progress, "show how far you are in each chapter")
+    progress.add_argument("--json", action="store_true", help="print one JSON array")
+
+
+def _command(commands, name: str, run: Callable, help: str) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=help)
+    command.add_argument("--notebooks", type=Path, metavar="FOLDER", help="where your notebooks are (my-notebooks)")
+    command.set_defaults(run=lambda options: _guarded(run, options))
+    return command
+
+
+def _guarded(run: Callable[[argparse.Namespace, Path], int], options: argparse.Namespace) -> int:
+    from ...autograder.cli import UsageError
+
+    folder = options.notebooks or ROOT / "my-notebooks"
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}; `make lab` makes it, and --notebooks names another")
+    from .notebook import DeskError
+
+    try:
+        return run(options, folder)
+    except (DeskError, OSError) as error:
+        raise UsageError(str(error)) from None
+
+
+def run_update(options: argparse.Namespace, folder: Path) -> int:
+    from . import update
+
+    return update.update(_sources(), folder, options.chapter, write=not options.dry_run)
+
+
+def run_reset(options: argparse.Namespace, folder: Path) -> int:
+    from .reset import reset
+
+    for line in reset(_sources(), folder, options.exercise, options.backend):
+        print(line)
+    print(RELOAD, file=sys.stderr)
+    return 0
+
+
+def run_progress(options: argparse.Namespace, folder: Path) -> int:
+    from .shown import Course
+    from .standing import standing
+
+    course = Course(tuple(standing(folder, _sources())))
+    shown = json.dumps(course.to_list(), indent=2) if options.json else str(course)
+    if "█".encode(sys.stdout.encoding or "ascii", errors="replace") == b"?":  # a terminal without block characters
+        shown = shown.translate({ord("█"): "#", ord("░"): "-"})
+    print(shown)
+    return 0
+
+
+RELOAD = "A notebook that is open in JupyterLab: File > Reload Notebook from Disk."
+
+
+def _sources() -> list[Path]:
+    from ..learner import sources
+    from .notebook import DeskError
+
+    found = sources(ROOT)
+    if not found:
+        raise DeskError(f"{ROOT}/course/source holds no notebooks; run `make build` in a clone of the project")
+    return found

@@ -1,0 +1,245 @@
+"""The learner's notebooks: an answer put back, a chapter that changed merged in, and nothing lost on the way."""
+
+import copy
+import json
+import subprocess
+
+import nbformat
+import pytest
+from graded_kernels.autograder import cli
+from graded_kernels.course import build, learner
+from graded_kernels.course.desk import command, notebook
+from graded_kernels.course.desk.merge import merge
+
+SILU = build.ROOT / "course/source/01_silu/01_silu.ipynb"
+ANSWER, MINE = "silu_forward-torch", "def silu_forward(x):\n    return x * torch.sigmoid(x)"
+
+
+@pytest.fixture(scope="module")
+def released() -> str:
+    return learner.release(SILU)
+
+
+@pytest.fixture
+def mine(released):
+    """A learner's notebook: an answer, a note, a cell of theirs, and a demo that they changed."""
+    notebook = nbformat.reads(released, as_version=4)
+    at = cell_of(notebook, ANSWER)
+    at.source = MINE
+    where = notebook.cells.index(at)
+    report = nbformat.v4.new_output("execute_result", {"text/plain": "silu_forward: passed"})
+    notebook.cells[where + 1].outputs = [report]
+    notebook.cells.insert(where + 2, nbformat.v4.new_code_cell("my_own = 1"))
+    notebook.cells.insert(0, nbformat.v4.new_markdown_cell("My notes"))
+    demo(notebook).source = "x = torch.tensor([-3.0])"
+    return notebook
+
+
+def cell_of(notebook, name: str):
+    return next(cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
+
+
+def demo(notebook):
+    return next(c for c in notebook.cells if c.cell_type == "code" and c.id.startswith("01_silu-"))
+
+
+def sources_of(notebook) -> list[str]:
+    return [cell.source for cell in notebook.cells]
+
+
+def updated(released: str, change) -> nbformat.NotebookNode:
+    """The chapter as released, rebuilt after ``change`` to the instructor's notebook."""
+    fresh = nbformat.reads(released, as_version=4)
+    change(fresh)
+    fresh.metadata["graded_kernels"]["version"] = "0123456789ab"
+    return fresh
+
+
+def first_prose(fresh):
+    return next(c for c in fresh.cells if c.cell_type == "markdown" and c.id.startswith("01_silu-"))
+
+
+def reworded(fresh):
+    cell = first_prose(fresh)
+    cell.source += "\n\nOne more sentence."
+    cell.id = "01_silu-" + notebook_digest(cell.source)
+
+
+def notebook_digest(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def test_an_update_renews_our_text_and_keeps_what_the_learner_did(mine, released):
+    before = nbformat.reads(released, as_version=4)
+    merged = merge(copy.deepcopy(mine), updated(released, reworded))
+    assert (merged.renewed, merged.removed, merged.conflicts) == (1, 1, [])
+    texts = sources_of(merged.notebook)
+    assert texts[0] == "My notes" and MINE in texts and "x = torch.tensor([-3.0])" in texts
+    assert texts[texts.index("my_own = 1") - 1] == 'check("silu_forward", silu_forward, backend="torch")'
+    assert any(text.endswith("One more sentence.") for text in texts)
+    assert first_prose(before).source not in texts and len(texts) == len(before.cells) + 2
+    assert cell_of(merged.notebook, f"{ANSWER}-check").outputs == cell_of(mine, f"{ANSWER}-check").outputs
+    assert merged.notebook.metadata["graded_kernels"]["version"] == "0123456789ab"
+    nbformat.validate(merged.notebook)
+
+
+def test_an_update_of_what_the_learner_changed_too_shows_both(mine, released):
+    def stub_changed(fresh):
+        cell = cell_of(fresh, ANSWER)
+        cell.source = cell.source.replace("YOUR CODE HERE", "YOUR CODE GOES HERE")
+        cell.metadata["nbgrader"]["checksum"] = "of another stub"
+        fresh.cells.remove(demo(fresh))
+
+    merged = merge(mine, updated(released, stub_changed))
+    texts = sources_of(merged.notebook)
+    at = texts.index(MINE)
+    assert "YOUR CODE GOES HERE" in texts[at + 1] and texts[at + 1].startswith("> **Update.**")
+    at = texts.index("x = torch.tensor([-3.0])")
+    assert texts[at - 1].startswith("> **Update.**")
+    assert len(merged.conflicts) == 2 and any(ANSWER in said for said in merged.conflicts)
+
+
+def test_an_answer_whose_exercise_went_is_kept_as_plain_code(mine, released):
+    def gone(fresh):
+        fresh.cells = [c for c in fresh.cells if ANSWER not in str(c.metadata.get("nbgrader", {}).get("grade_id"))]
+
+    merged = merge(mine, updated(released, gone))
+    kept = next(cell for cell in merged.notebook.cells if cell.source == MINE)
+    assert "nbgrader" not in kept.metadata and "deletable" not in kept.metadata and len(merged.conflicts) == 1
+
+
+def test_a_locked_cell_that_was_edited_is_renewed_and_the_edit_shown(mine, released):
+    setup = cell_of(mine, "setup")
+    setup.source += "\nimport math"
+    merged = merge(mine, updated(released, lambda fresh: None))
+    texts = sources_of(merged.notebook)
+    assert cell_of(merged.notebook, "setup").source in sources_of(nbformat.reads(released, as_version=4))
+    assert sum("import math" in text for text in texts) == 1 and len(merged.conflicts) == 1
+
+
+def test_an_untouched_stub_is_renewed_without_a_word(released):
+    def stub_changed(fresh):
+        cell = cell_of(fresh, ANSWER)
+        cell.source = cell.source.replace("YOUR CODE HERE", "YOUR CODE GOES HERE")
+
+    merged = merge(nbformat.reads(released, as_version=4), updated(released, stub_changed))
+    assert "YOUR CODE GOES HERE" in cell_of(merged.notebook, ANSWER).source and merged.conflicts == []
+
+
+def test_cells_without_their_ids_are_known_by_their_content(mine, released):
+    """As they come back from an editor that drops ids."""
+    for number, cell in enumerate(mine.cells):
+        cell.id = f"lost{number}"
+    merged = merge(mine, updated(released, lambda fresh: None))
+    assert len(merged.notebook.cells) == len(mine.cells) + 1, "only the demo that was edited is there twice"
+
+
+def test_a_cell_that_the_learner_copied_stays_a_copy(mine, released):
+    twin = copy.deepcopy(cell_of(mine, ANSWER))
+    twin.source = "a second try"
+    mine.cells.insert(mine.cells.index(cell_of(mine, ANSWER)) + 1, twin)
+    merged = merge(mine, updated(released, lambda fresh: None))
+    assert sources_of(merged.notebook).count("a second try") == 1 and MINE in sources_of(merged.notebook)
+    assert len({cell.id for cell in merged.notebook.cells}) == len(merged.notebook.cells)
+
+
+def saved(folder, cells, version="0123456789ab"):
+    cells.metadata["graded_kernels"]["version"] = version
+    path = folder / SILU.name
+    notebook.write(path, cells)
+    return path
+
+
+def run(*arguments) -> int:
+    return cli.main([str(argument) for argument in arguments])
+
+
+def test_update_keeps_a_backup_and_does_nothing_twice(mine, tmp_path, capsys):
+    path = saved(tmp_path, mine)
+    before = path.read_bytes()
+    assert run("update", "01_silu", "--notebooks", tmp_path, "--dry-run") == 0
+    assert path.read_bytes() == before and not (tmp_path / "kept").exists()
+    assert run("update", "01_silu", "--notebooks", tmp_path) == 0
+    (backup,) = (tmp_path / "kept").iterdir()
+    assert backup.read_bytes() == before and MINE in sources_of(notebook.read(path))
+    capsys.readouterr()
+    assert run("update", "01_silu", "--notebooks", tmp_path) == 0
+    assert capsys.readouterr().out.startswith("current") and len(list((tmp_path / "kept").iterdir())) == 1
+
+
+def test_update_leaves_alone_what_is_no_notebook(tmp_path, capsys):
+    (tmp_path / SILU.name).write_text("<<<<<<< HEAD")
+    assert run("update", "01_silu", "--notebooks", tmp_path) == 1
+    assert "left alone" in capsys.readouterr().out and (tmp_path / SILU.name).read_text() == "<<<<<<< HEAD"
+
+
+def test_reset_puts_one_answer_back_and_keeps_the_old_one(mine, released, tmp_path, capsys):
+    path = saved(tmp_path, mine)
+    assert run("reset", "silu_forward", "--backend", "torch", "--notebooks", tmp_path) == 0
+    after, stub = notebook.read(path), cell_of(nbformat.reads(released, as_version=4), ANSWER)
+    assert cell_of(after, ANSWER).source == stub.source and cell_of(after, f"{ANSWER}-check").outputs == []
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert kept.read_text() == MINE + "\n" and kept.name.startswith(ANSWER) and str(kept) in capsys.readouterr().out
+    others = [text for text in sources_of(mine) if text != MINE]
+    assert [text for text in sources_of(after) if text != stub.source] == others
+    assert run("reset", "silu_forward", "--backend", "torch", "--notebooks", tmp_path) == 0
+    assert len(list((tmp_path / "kept").iterdir())) == 1, "a stub is not worth a copy"
+
+
+def test_two_resets_in_one_second_keep_both_answers(mine, tmp_path):
+    path = saved(tmp_path, mine)
+    for text in ("first", "second", "third"):
+        cells = notebook.read(path)
+        cell_of(cells, ANSWER).source = text
+        notebook.write(path, cells)
+        assert run("reset", "silu_forward", "--backend", "torch", "--notebooks", tmp_path) == 0
+    assert {p.read_text().strip() for p in (tmp_path / "kept").iterdir()} == {"first", "second", "third"}
+
+
+def test_reset_brings_back_a_cell_that_was_deleted(mine, tmp_path):
+    mine.cells.remove(cell_of(mine, ANSWER))
+    path = saved(tmp_path, mine)
+    assert run("reset", "silu_forward", "--backend", "torch", "--notebooks", tmp_path) == 0
+    names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.read(path).cells]
+    assert names.index(ANSWER) + 1 == names.index(f"{ANSWER}-check")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        (["silu_forward"], "say which with --backend"),
+        (["silu_foward"], "did you mean silu_forward"),
+        (["axpy", "--backend", "torch"], "answered in triton, not in 'torch'"),
+        (["gelu_forward", "--backend", "torch"], "`make lab` makes it"),
+    ],
+)
+def test_a_reset_that_cannot_be_done_names_the_remedy(arguments, remedy, tmp_path, capsys):
+    assert run("reset", *arguments, "--notebooks", tmp_path) == 2
+    assert remedy in " ".join(capsys.readouterr().err.split()) and not list(tmp_path.iterdir())
+
+
+def test_without_a_folder_of_notebooks_there_is_a_sentence(tmp_path, capsys):
+    assert run("reset", "axpy", "--notebooks", tmp_path / "none") == 2
+    assert "make lab" in capsys.readouterr().err
+
+
+def test_a_full_disk_leaves_the_old_notebook(mine, tmp_path, monkeypatch):
+    path = saved(tmp_path, mine)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(notebook.os, "replace", full)
+    assert run("reset", "silu_forward", "--backend", "torch", "--notebooks", tmp_path) == 2
+    assert path.read_bytes() == before and [p.name for p in tmp_path.glob(".*")] == []
+
+
+def test_the_desks_commands_cost_nothing_until_they_run():
+    """Every `graded-kernels --help` imports them."""
+    code = f"import json, sys; import {command.__name__}; print(json.dumps(sorted(sys.modules)))"
+    python = ["python", "-c", code]
+    loaded = json.loads(subprocess.run(python, check=True, capture_output=True, text=True).stdout)
+    assert not {"torch", "nbformat", "nbgrader", "jupytext"} & set(loaded)
