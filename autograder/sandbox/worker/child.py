@@ -1,4 +1,4 @@
-"""Calls of an answer, in a process of its own that ends with them. Nothing here is believed by anybody."""
+"""Calls of an answer, in a process of its own that ends with them. The parent trusts nothing that it reports."""
 
 import contextlib
 import functools
@@ -19,7 +19,7 @@ from ...run.contract import Contract, as_tuple
 from ...run.outcome import Outcome, Trouble
 from ...run.runner import InProcess, shares_memory
 from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
-from .closed import Closures
+from .blocked import BlockedOperators
 from .no_drawing import leave_out_drawing
 from .recorder import Recorder
 from .replay import Kernels, Player
@@ -28,7 +28,7 @@ _TEXT = 50_000  # characters
 _LIMIT = 3 << 20  # bytes of a status; the parent reads a little more than this
 
 
-def run(job: dict, inputs: int, outputs: int, status: int, go: int, closures: Closures) -> None:
+def run(job: dict, inputs: int, outputs: int, status: int, go: int, blocked: BlockedOperators) -> None:
     """Does what ``job`` says. inputs, outputs, status, go: descriptors of shared memory, of shared memory, and of pipes
     to write to and to read from.
 
@@ -36,7 +36,7 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int, closures: Cl
     ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``fill``, ``plan`` (whether to record one) and ``room``
     (where in ``outputs`` its own go, or null). An empty line is written after each of the ``steps`` of loading an
     answer, the setup and every cell, so that the parent knows which one did not end; then a line after each call, and
-    one is waited for before the next.
+    before the next call a line is waited for.
     """
     write, read = os.write, os.read  # before an answer can put something else in its place
     dump = json.dumps
@@ -47,13 +47,13 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int, closures: Cl
         left -= count
         write(status, b"\n" * count)
 
-    for number, said in enumerate(_calls(job, inputs, outputs, closures, loaded), 1):
+    for number, report in enumerate(_calls(job, inputs, outputs, blocked, loaded), 1):
         if left:  # loading stopped with an error
             loaded(left)
-        text = dump(said).encode()
+        text = dump(report).encode()
         if len(text) > _LIMIT:
             much = Trouble("raised", "The call has more to report than can be read.")
-            text = dump(_said(Outcome(trouble=much))).encode()
+            text = dump(_report(Outcome(trouble=much))).encode()
         flush()
         text += b"\n"
         while text:
@@ -62,19 +62,21 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int, closures: Cl
             return
 
 
-def _calls(job: dict, inputs: int, outputs: int, closures: Closures, loaded: Callable[[], None]) -> Iterator[dict]:
+def _calls(
+    job: dict, inputs: int, outputs: int, blocked: BlockedOperators, loaded: Callable[[], None]
+) -> Iterator[dict]:
     contract = Contract.of(job["contract"])
     memory, room = opened(inputs, os.fstat(inputs).st_size), opened(outputs, os.fstat(outputs).st_size)
-    torch.set_num_threads = lambda count: None  # there are no threads to have
+    torch.set_num_threads = lambda count: None  # the sandbox allows no threads
     leave_out_drawing()
-    closures.settle(
+    blocked.settle(
         contract.refused, contract.witness, bool(contract.gradient_of)
     )  # before the answer's code can reach anything
     try:
         function = Repeated(_function(job, loaded))
     except BaseException as error:
         for _ in job["calls"]:
-            yield _said(Outcome(trouble=_trouble(error)))
+            yield _report(Outcome(trouble=_trouble(error)))
         return
     for call in job["calls"]:
         yield _one(call, function, contract, job["backend"], memory, room)
@@ -87,14 +89,14 @@ def _one(call: dict, function, contract: Contract, backend: str, inputs: mmap.mm
         kind = Recorded if recorder else InProcess
         runner = kind(recorder or function, contract, backend, copy=lambda tensor: tensor)  # they are its own
         outcome = runner.once(args, shuffle=call["shuffle"], fill=call["fill"])
-        said = _said(outcome)
+        report = _report(outcome)
         if outcome.outputs and call["room"]:
-            said["outputs"] = _deliver(outcome.outputs, outputs, *call["room"])
+            report["outputs"] = _deliver(outcome.outputs, outputs, *call["room"])
     except BaseException as error:  # SystemExit, KeyboardInterrupt, and what a tensor of a strange kind does to a copy
-        said = _said(Outcome(trouble=_trouble(error)))
+        report = _report(Outcome(trouble=_trouble(error)))
     if recorder is not None:
-        said["plan"] = recorder.plan if recorder.plan is not None else {"reason": recorder.reason}
-    return said
+        report["plan"] = recorder.plan if recorder.plan is not None else {"reason": recorder.reason}
+    return report
 
 
 def _trouble(error: BaseException) -> Trouble:
@@ -115,7 +117,7 @@ def _function(job: dict, loaded: Callable[[], None]):
 
 
 def _arguments(specs: list, memory: mmap.mmap) -> tuple:
-    """The tensors themselves, in the memory that the parent looks at afterwards."""
+    """The arguments, with tensors directly in the shared memory that the parent checks afterwards."""
     return tuple(_tensor(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
 
 
@@ -127,14 +129,14 @@ _mapped = functools.cache(tensor_in)  # once for all calls: there are addresses 
 
 
 class Recorded(InProcess):
-    """A call for the record: a result is not looked at, for no kernel ran."""
+    """A call whose steps are recorded. The result is not checked, since no kernel ran."""
 
     def _complaint(self, result, args: tuple, emulator) -> Trouble | None:
         return None
 
 
 class Repeated:
-    """An answer that is called more than once: no result may lie in the memory of an earlier one."""
+    """An answer that is called more than once: no result may share memory with an earlier one."""
 
     def __init__(self, function):
         self.function = self.__wrapped__ = function
@@ -152,7 +154,7 @@ class Repeated:
 
 
 def _deliver(outputs: tuple, memory: mmap.mmap, begin: int, end: int) -> list[dict]:
-    """Copies the outputs' bytes to where the parent expects them, one after the other, and describes them."""
+    """Copies the outputs' bytes to the memory in which the parent expects them, and describes them."""
     described, offset = [], begin
     for output in outputs:
         if not isinstance(output, torch.Tensor):
@@ -177,7 +179,7 @@ def _copy(memory: mmap.mmap, layout: Layout, tensor: torch.Tensor) -> None:
 
 
 def _plain(launch: KernelLaunch | str) -> dict | str:
-    """A launch without the source: the parent has it, and believes its own."""
+    """A launch without the source: the parent uses its own copy."""
     if isinstance(launch, str):
         return launch
     fields = asdict(launch)
@@ -185,7 +187,7 @@ def _plain(launch: KernelLaunch | str) -> dict | str:
     return fields
 
 
-def _said(outcome: Outcome) -> dict:
+def _report(outcome: Outcome) -> dict:
     trouble = asdict(outcome.trouble) if outcome.trouble else None
     return {
         "trouble": trouble and {name: text[:_TEXT] for name, text in trouble.items()},
