@@ -8,6 +8,7 @@ import sys
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
@@ -53,13 +54,13 @@ class Submissions(NotebookExporter):
     megabytes = Float(50, help="The size of a submitted notebook, in MB, above which it is not read.").tag(config=True)
     code_megabytes = Float(1, help="The same for its code and text alone, without outputs.").tag(config=True)
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
         self.begun, self.graded, self.summary = time.monotonic(), 0, Summary()
         self._left_out: dict[str, str] = {}
         self._unread: dict[str, str] = {}  # of the submission at hand: notebook -> why it is not read,
         self._remedy: dict[str, str] = {}  # and the command that mends it
-        self._beside: list[str] = []
+        self._file_notes: list[str] = []
         self.judged = 0  # of its notebooks
         converter = self._converter = self.parent
         self._teachers_hook, converter.pre_convert_hook = converter.pre_convert_hook, self._before
@@ -78,7 +79,7 @@ class Submissions(NotebookExporter):
             notebook.metadata.get(RECORD, {}).pop(BEGUN, None)
             return self.from_notebook_node(notebook, resources=resources, **kwargs)
         released = self._release(where["assignment"], where["notebook"])
-        notes, found = folder.notes(self._left_out) + self._beside, digest(submitted, self.megabytes)
+        notes, found = folder.notes(self._left_out) + self._file_notes, digest(submitted, self.megabytes)
         try:
             if sentence := self._unread.get(where["notebook"]):
                 notebook = without_submission(released, sentence, notes)
@@ -215,7 +216,7 @@ class Submissions(NotebookExporter):
         """Which of the notebooks are graded, and whether others beside them are what the learner meant."""
         place = self._submitted(assignment, student)
         others = sorted({Path(path).stem for path in self._converter.notebooks} - set(names))
-        self._unread, self._remedy, self._beside, self.judged = {}, {}, [], 0
+        self._unread, self._remedy, self._file_notes, self.judged = {}, {}, [], 0
         notebooks = []
         for name in names:
             path = place / f"{name}.ipynb"
@@ -240,7 +241,7 @@ class Submissions(NotebookExporter):
         odd = [f"`{folder.plain(other)}.ipynb` beside it, with other answers, was not read." for other in different]
         broken = [other for other in others if answered[other] is None]
         odd += [f"`{folder.plain(other)}.ipynb` beside it cannot be read." for other in broken]
-        self._beside += odd
+        self._file_notes += odd
 
     def _init(self, assignment: str, student: str) -> None:
         """In place of nbgrader's, which copies what lies beside the notebook: the same, less what must not be read."""
