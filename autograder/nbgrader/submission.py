@@ -8,7 +8,6 @@ import sys
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
@@ -54,7 +53,7 @@ class Submissions(NotebookExporter):
     megabytes = Float(50, help="The size of a submitted notebook, in MB, above which it is not read.").tag(config=True)
     code_megabytes = Float(1, help="The same for its code and text alone, without outputs.").tag(config=True)
 
-    def __init__(self, **kwargs: Any):
+    def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self.begun, self.graded, self.summary = time.monotonic(), 0, Summary()
         self._left_out: dict[str, str] = {}
