@@ -7,7 +7,7 @@ from .mistake import on
 
 SILU = "RESULTS = {{}}\n\n\ndef silu_forward(x):\n    y = (x.float() * torch.sigmoid(x.float())).to(x.dtype)\n    {}\n"
 NORM = """
-def {name}(x, weight, {bias}eps):
+def {signature}:
     v = x.float()
     {before}
     mean = {mean}
@@ -16,16 +16,13 @@ def {name}(x, weight, {bias}eps):
     return y.to(x.dtype), {after}
 """
 LAYER = NORM.format(
-    name="layer_norm_forward",
-    bias="bias, ",
+    signature="layer_norm_forward(x, weight, bias, eps=1e-5)",
     before="{}",
     mean="v.mean(1, keepdim=True)",
     plus=" + bias.float()",
     after="{}",
-).replace("eps)", "eps=1e-5)", 1)
-RMS = NORM.format(name="rms_norm_forward", bias="", before="{}", mean="0.0", plus="", after="{}").replace(
-    "eps)", "eps=1e-6)", 1
 )
+RMS = NORM.format(signature="rms_norm_forward(x, weight, eps=1e-6)", before="{}", mean="0.0", plus="", after="{}")
 LOSS = """
 KEPT = {{}}
 
