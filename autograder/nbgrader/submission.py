@@ -15,7 +15,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import base
 from nbgrader.converters.base import NbGraderException
 from sqlalchemy import make_url
-from traitlets import Float
+from traitlets import Float, List, Unicode
 
 from ..doctor.doctor import close_to_others
 from ..instructor.hidden import HiddenCasesError
@@ -51,6 +51,7 @@ class Submissions(NotebookExporter):
 
     megabytes = Float(50, help="The size of a submitted notebook, in MB, above which it is not read.").tag(config=True)
     code_megabytes = Float(1, help="The same for its code and text alone, without outputs.").tag(config=True)
+    students = List(Unicode(), help="Only their submissions are graded; left empty, all.").tag(config=True)
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -76,7 +77,7 @@ class Submissions(NotebookExporter):
             notebook = nbformat.read(filename, as_version=4)
             notebook.metadata.get(RECORD, {}).pop(BEGUN, None)
             return self.from_notebook_node(notebook, resources=resources, **kwargs)
-        released = self._release(where["assignment"], where["notebook"])
+        released = self.release(where["assignment"], where["notebook"])
         notes, found = folder.notes(self._left_out) + self._beside, digest(submitted, self.megabytes)
         try:
             if sentence := self._unread.get(where["notebook"]):
@@ -103,7 +104,9 @@ class Submissions(NotebookExporter):
         try:
             with quiet(self.log), Lock(root):
                 self._assert_writable()
-                self._names(self._converter.coursedir.assignment_id)
+                folders = {folder for _, folder in self.chosen()}
+                self._converter.assignments = {f: n for f, n in self._converter.assignments.items() if f in folders}
+                self.names(self._converter.coursedir.assignment_id)
                 Grade(parent=self).ready()
                 closed = close_to_others(root, self._converter.coursedir.groupshared)
                 if closed:
@@ -119,6 +122,13 @@ class Submissions(NotebookExporter):
         except KeyboardInterrupt:
             self.log.error("Stopped. What was graded is kept; the same command goes on from here.")
             sys.exit(INTERRUPTED)
+
+    def chosen(self) -> list[tuple[str, str]]:
+        """(student, folder) of every submission that this run is about."""
+        first = {folder: os.path.join(folder, "any.ipynb") for folder in self._converter.assignments}
+        found = {f: self._converter.init_single_notebook_resources(path)["nbgrader"] for f, path in first.items()}
+        named = [(where["student"], folder) for folder, where in found.items()]
+        return [(student, folder) for student, folder in named if not self.students or student in self.students]
 
     def _summarise(self) -> None:
         self.summary.elsewhere = not_read(self._converter.coursedir)
@@ -143,12 +153,12 @@ class Submissions(NotebookExporter):
         courses = self._converter.coursedir
         return [Path(path) for path in glob.glob(courses.format_path(courses.release_directory, ".", pattern))]
 
-    def _release(self, assignment: str, notebook: str) -> nbformat.NotebookNode:
+    def release(self, assignment: str, notebook: str) -> nbformat.NotebookNode:
         courses = self._converter.coursedir
         path = Path(courses.format_path(courses.release_directory, ".", assignment), f"{notebook}.ipynb")
         return nbformat.read(path, as_version=4)
 
-    def _names(self, assignment: str) -> list[str]:
+    def names(self, assignment: str) -> list[str]:
         """The notebooks that were released, as far as this run grades them. Raises NotReleased."""
         courses = self._converter.coursedir
         names = sorted(path.stem for folder in self._released(assignment) for path in folder.glob("*.ipynb"))
@@ -197,7 +207,7 @@ class Submissions(NotebookExporter):
         where = self._converter.init_single_notebook_resources(
             os.path.join(os.path.dirname(self._converter.notebooks[0]), "any.ipynb")
         )["nbgrader"]
-        names = self._names(where["assignment"])
+        names = self.names(where["assignment"])
         for name in names:
             clear_scores(where["db_url"], where["assignment"], where["student"], name)
         self._look_around(where["assignment"], where["student"], names)
@@ -213,7 +223,7 @@ class Submissions(NotebookExporter):
         for name in names:
             path = place / f"{name}.ipynb"
             if others:
-                self._compare(place, name, others, self._release(assignment, name))
+                self._compare(place, name, others, self.release(assignment, name))
             if os.path.lexists(path) or name in self._unread:
                 notebooks.append(str(path))
             else:
