@@ -24,6 +24,7 @@ from . import folder
 from .class_seed import ClassSecretError
 from .contents import BEGUN, digest, graded_from, mark
 from .grade import Grade
+from .late import lateness
 from .lock import Lock, Locked
 from .nothing_matched import install, not_read
 from .reading import Unreadable, read
@@ -131,7 +132,13 @@ class Submissions(NotebookExporter):
         return [(student, folder) for student, folder in named if not self.students or student in self.students]
 
     def _summarise(self) -> None:
-        self.summary.elsewhere = not_read(self._converter.coursedir)
+        courses = self._converter.coursedir
+        self.summary.elsewhere = not_read(courses)
+        if self.summary.unchanged:
+            with Gradebook(courses.db_url) as gradebook:
+                submissions = gradebook.assignment_submissions(courses.assignment_id)
+                waiting = {one.student_id for one in submissions if one.needs_manual_grade}
+            self.summary.waiting = len(waiting.intersection(self.summary.unchanged))
         self.log.info("%s", self.summary)
 
     def _assert_writable(self) -> None:
@@ -184,7 +191,7 @@ class Submissions(NotebookExporter):
         if student in excluded:
             self.summary.excluded.append(student)
         else:
-            self.summary.unchanged += 1
+            self.summary.unchanged.append(student)
         return False
 
     def _remove_outdated(self, graded: Path, submitted: str) -> None:
@@ -266,6 +273,8 @@ class Submissions(NotebookExporter):
         self._nbgraders_end(assignment, student)
         self.summary.failed.remove(self._named(student, assignment))
         self.summary.graded += self.judged
+        late = lateness(self._converter.coursedir.db_url, assignment, student)
+        self.summary.late += [late] if late else []
 
     @staticmethod
     def _named(student: str, assignment: str) -> str:
