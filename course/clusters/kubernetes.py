@@ -6,7 +6,8 @@ NOT RUN by this project.
     helm install --create-namespace -n dask-operator dask-operator --repo https://helm.dask.org dask-kubernetes-operator
 
 The image holds this package in the same version as yours. Landlock has to be in the nodes' kernel, since pods have no
-bubblewrap: `kubectl run -it --rm doctor --image=IMAGE -- graded-kernels doctor` should say "good". Dask does not encrypt
+bubblewrap:
+`kubectl run -it --rm doctor --image=IMAGE -- graded-kernels doctor` should say "good". Dask does not encrypt
 the traffic between pods here: give the namespace a network policy that lets in no other pod.
 """
 
