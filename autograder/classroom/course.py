@@ -43,10 +43,10 @@ class Course:
             self.submissions.students = students
             self.grader = Grade(parent=self.submissions)
             found = self.submissions.chosen()
-        unknown = set(students) - {student for student, _ in found}
+        unknown = set(students) - set(found.values())
         if unknown:
             raise NoCourse(f"there is no submission of {', '.join(sorted(unknown))} to {assignment}")
-        self.folders = sorted((student, self.root / folder) for student, folder in found)
+        self.folders = sorted((student, self.root / folder) for folder, student in found.items())
 
     def graded(self, student: str, notebook: str) -> Path:
         """Where nbgrader writes the graded notebook."""

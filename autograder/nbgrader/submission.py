@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Gradebook
 from nbgrader.converters import base
 from nbgrader.converters.base import NbGraderException
 from sqlalchemy import make_url
@@ -27,6 +27,7 @@ from .grade import Grade
 from .late import lateness
 from .lock import Lock, Locked
 from .nothing_matched import install, not_read
+from .old_scores import clear_scores
 from .reading import Unreadable, read
 from .rebuild import NOTES, RECORD, UNREAD, rebuild, without_submission
 from .summary import Summary, quiet
@@ -105,8 +106,7 @@ class Submissions(NotebookExporter):
         try:
             with quiet(self.log), Lock(root):
                 self._assert_writable()
-                folders = {folder for _, folder in self.chosen()}
-                self._converter.assignments = {f: n for f, n in self._converter.assignments.items() if f in folders}
+                self._converter.assignments = {f: self._converter.assignments[f] for f in self.chosen()}
                 self.names(self._converter.coursedir.assignment_id)
                 Grade(parent=self).ready()
                 closed = close_to_others(root, self._converter.coursedir.groupshared)
@@ -124,12 +124,11 @@ class Submissions(NotebookExporter):
             self.log.error("Stopped. What was graded is kept; the same command goes on from here.")
             sys.exit(INTERRUPTED)
 
-    def chosen(self) -> list[tuple[str, str]]:
-        """(student, folder) of every submission that this run is about."""
-        first = {folder: os.path.join(folder, "any.ipynb") for folder in self._converter.assignments}
-        found = {f: self._converter.init_single_notebook_resources(path)["nbgrader"] for f, path in first.items()}
-        named = [(where["student"], folder) for folder, where in found.items()]
-        return [(student, folder) for student, folder in named if not self.students or student in self.students]
+    def chosen(self) -> dict[str, str]:
+        """The submissions that this run is about: folder -> student."""
+        of = self._converter.init_single_notebook_resources
+        found = {f: of(os.path.join(f, "any.ipynb"))["nbgrader"]["student"] for f in self._converter.assignments}
+        return {folder: student for folder, student in found.items() if not self.students or student in self.students}
 
     def _summarise(self) -> None:
         courses = self._converter.coursedir
@@ -258,8 +257,9 @@ class Submissions(NotebookExporter):
         submitted = self._submitted(assignment, student)
         self._left_out = folder.left_out(submitted, self.megabytes)
         ignored, nbgraders_files = courses.ignore, base.find_all_files
-        many = len(self._left_out) > MANY
-        courses.ignore = ignored + (["*"] if many else [glob.escape(name) for name in self._left_out])
+        courses.ignore = ignored + (
+            ["*"] if len(self._left_out) > MANY else [glob.escape(name) for name in self._left_out]
+        )
         base.find_all_files = folder.files  # nbgrader's own fails a thousand folders down
         try:
             self._nbgraders_init(assignment, student)
@@ -286,19 +286,6 @@ class Submissions(NotebookExporter):
             return folder.submission_time(path)
         except folder.BadTime:
             return None
-
-
-def clear_scores(db_url: str, assignment: str, student: str, notebook: str) -> None:
-    """Takes back the automatic scores of one submitted notebook. What a person gave, scores and comments, stays."""
-    with Gradebook(db_url) as gradebook:
-        try:
-            submitted = gradebook.find_submission_notebook(notebook, assignment, student)
-        except MissingEntry:
-            return
-        for grade in submitted.grades:
-            grade.auto_score = None
-            grade.needs_manual_grade = True
-        gradebook.db.commit()
 
 
 install(Submissions)
