@@ -17,6 +17,7 @@ from ...emulator import Finding
 from ...run.answer import Answer, AnswerError, AnswerRefused, Cell, load, trace
 from ...run.contract import Contract, as_tuple
 from ...run.outcome import Outcome, Trouble
+from ...run.package import Module
 from ...run.runner import InProcess, shares_memory
 from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
 from .blocked import BlockedOperators
@@ -112,7 +113,8 @@ def _function(job: dict, loaded: Callable[[], None]):
         return Player(job["plan"], Kernels(job["kernels"]))
     given = job["answer"]
     cells = tuple(Cell(name, source) for name, source in given["cells"])
-    answer = Answer(given["exercise"], cells, given["setup"], given["after"], given["module"])
+    modules = tuple(Module(**one) for one in given["modules"])
+    answer = Answer(given["exercise"], cells, given["setup"], given["after"], given["module"], given["name"], modules)
     return load(answer, loaded, go_on=True)
 
 
