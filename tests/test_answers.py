@@ -1,4 +1,4 @@
-"""The ladder below an exercise: a hint that names the step, and after a try the course's answer beside the learner's."""
+"""The ladder below an exercise: a hint that names the step; after a try the course's answer beside the learner's."""
 
 import json
 from xml.etree import ElementTree

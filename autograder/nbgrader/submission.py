@@ -30,7 +30,7 @@ from .nothing_matched import install, not_read
 from .reading import Unreadable, read
 from .rebuild import NOTES, RECORD, UNREAD, rebuild, without_submission
 from .summary import Summary, quiet
-from .survey import answers, renamed, unread
+from .survey import answers, renamed, why_unread
 
 MANY = 20  # files to be left out; looking for each among the others takes time
 INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
@@ -230,15 +230,15 @@ class Submissions(NotebookExporter):
     def _compare(self, place: Path, name: str, others: list[str], released: nbformat.NotebookNode) -> None:
         limits = self.megabytes, self.code_megabytes
         own = answers(released, place / f"{name}.ipynb", *limits)
-        beside = {other: answers(released, place / f"{other}.ipynb", *limits) for other in others}
-        if sentence := unread(place, name, beside, own):
+        answered = {other: answers(released, place / f"{other}.ipynb", *limits) for other in others}
+        if sentence := why_unread(place, name, answered, own):
             here = Path(os.path.relpath(place, self._converter.coursedir.root))
             commands = [renamed(here / f"{other}.ipynb", here / f"{name}.ipynb") for other in others]
             self._unread[name], self._remedy[name] = sentence, f" To have it read: {' OR '.join(commands)}"
             return
-        different = [other for other in others if beside[other] and beside[other] != own]
+        different = [other for other in others if answered[other] and answered[other] != own]
         odd = [f"`{folder.plain(other)}.ipynb` beside it, with other answers, was not read." for other in different]
-        broken = [other for other in others if beside[other] is None]
+        broken = [other for other in others if answered[other] is None]
         odd += [f"`{folder.plain(other)}.ipynb` beside it cannot be read." for other in broken]
         self._beside += odd
 
