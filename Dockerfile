@@ -7,14 +7,14 @@ FROM python:3.11-slim-bookworm
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends bubblewrap=0.8.* git=1:2.39.* make=4.3-* \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --create-home learner
+    && useradd --uid 1000 --create-home learner
 
 WORKDIR /home/learner/graded-kernels
-RUN chown learner:learner /home/learner/graded-kernels
-USER learner
+RUN chown 1000:1000 /home/learner/graded-kernels
+USER 1000
 
 # Everything but what .dockerignore names; the set-up is that of `make lab`, done once.
-COPY --chown=learner:learner . .
+COPY --chown=1000:1000 . .
 RUN make .venv/.ready && mkdir my-notebooks
 
 EXPOSE 8888

@@ -5,6 +5,7 @@ its cache. No page loads anything from elsewhere: mathematics is MathML, made he
 """
 
 import os
+import re
 from pathlib import Path
 
 import nbformat
@@ -35,6 +36,7 @@ nb_execution_cache_path = str(ROOT / "build" / "book-cache")
 nb_execution_timeout = 1200
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+suppress_warnings = ["mystnb.unknown_mime_type"]  # the data of a report, which nobody is to read
 autodoc_typehints = "description"
 default_role = "code"
 
@@ -58,6 +60,33 @@ def binder(name: str) -> str:
     return f"[Run this chapter on Binder](https://mybinder.org/v2/gh/{REPOSITORY}/HEAD?urlpath={path})"
 
 
+def section(app, page: str, source: list[str]) -> None:
+    """Puts the README's section into the page of the same name. What it links to in the project is no page here."""
+    if page == "ci":
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        text = readme.split("## In your project's CI\n")[1].split("\n## ")[0]
+        source[0] += re.sub(r"\[([^]]+)\]\((?!https?:)[^)]+\)", r"`\1`", text)
+
+
+NAMED = re.compile(r"([\w, ]{1,60}): (\S.*)")  # how our docstrings explain a parameter or an attribute
+
+
+def docstring(app, what, name, obj, options, lines: list[str]) -> None:
+    """``name: text`` and the lines that continue it, as a list."""
+    made: list[str] = []
+    inside = False
+    for line in lines:
+        if match := NAMED.fullmatch(line):
+            made += [""] * (not inside) + [f"- **{match[1]}**: {match[2]}"]
+            inside = True
+        elif inside and line.startswith(" "):
+            made.append(f"  {line.strip()}")
+        else:
+            made += [""] * inside + [line]
+            inside = False
+    lines[:] = made
+
+
 def inline_math(translator, node: nodes.math) -> None:
     translator.body.append(mathml(node.astext(), block=False))
     raise nodes.SkipNode
@@ -69,5 +98,7 @@ def block_math(translator, node: nodes.math_block) -> None:
 
 
 def setup(app) -> None:
+    app.connect("source-read", section)
+    app.connect("autodoc-process-docstring", docstring)
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
     chapters()
