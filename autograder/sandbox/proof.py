@@ -94,7 +94,8 @@ class Proof:
         with contextlib.suppress(plan.BadPlan):
             if outcome.trouble is None and self._checked(said.plan, known.args) == steps:
                 return ""
-        found = [one for one, _ in self._ask(dict(self.answer), [Call(known.args, 0), Call(known.args, 1)])]
+        calls = [Call(known.args, 0), Call(known.args, 1)]
+        found = [one for one, _ in self._ask(dict(self.answer), calls, alone=True)]
         if trouble := next((one.trouble for one in found if one.trouble), None):
             return f"Called twice in one process, it fails: {trouble.message}"
         return "" if _same_bits(*found) else _KEPT

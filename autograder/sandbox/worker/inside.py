@@ -6,8 +6,9 @@ them comes out.
     python -I -S -B inside.py SETTINGS      SETTINGS: JSON, see `main`
 
 Over the socket, one datagram each: to the worker ``{"seconds", "memory", "shared", "addresses", "modules"}`` with the
-descriptors `zygote.FILES`; back ``{"started": pid}`` with a pidfd; then ``{"ended": exit status, "seconds": processor
-time}``, the status negative for a signal.
+descriptors `zygote.FILES` and that of a pipe; back ``{"started": pid}`` with a pidfd. When the child has ended, over
+the pipe ``{"ended": exit status, "seconds": processor time}``, the status negative for a signal. Any number of children
+run at a time.
 """
 
 import importlib
