@@ -1,4 +1,4 @@
-"""The command line: ``graded-kernels list | check | sanitize | update | reset | cases | doctor``.
+"""The command line: ``graded-kernels list | check | sanitize | update | reset | progress | cases | doctor``.
 
 Exit status: 0 passed, 1 not, 2 wrong usage; of ``sanitize`` 3 as well, where the program itself failed.
 """
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .sandbox import Worker
 
 PASSED, NOT_PASSED, USAGE = 0, 1, 2
+# Entry points that add commands: the course, which imports the grader and is not imported by it, has its own here.
+COMMANDS = "graded_kernels.commands"
 
 
 class UsageError(Exception):
@@ -45,7 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    from ..course.desk import command as desk  # what a learner does with notebooks is the course's to say
     from .sanitize import command as sanitize
 
     about = "Check PyTorch and Triton answers to the exercises of the course."
@@ -79,7 +80,8 @@ def parser() -> argparse.ArgumentParser:
     check.set_defaults(run=run_check)
 
     sanitize.add_to(commands, quality_list)
-    desk.add_to(commands)
+    for entry in metadata.entry_points(group=COMMANDS):
+        entry.load()(commands)
 
     cases = commands.add_parser("cases", help="try an instructor's own cases on the course's answers")
     cases.add_argument("file", metavar="FILE.toml", type=Path, help="as graded_kernels.autograder.hidden describes it")

@@ -36,6 +36,17 @@ from .regions import BACKENDS, Region, find_regions, hide_bodies
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m graded_kernels.course.build"
 CHECK_IMPORT = "from graded_kernels.autograder import check"  # before triton: it decides whether that interprets
+# What every chapter ends with.
+END = """## How far you are
+
+The next cell reads the reports of this notebook: what is passed, what is left, which distinctions, and where to go on.
+
+```{{code-cell}} python
+from graded_kernels.course import progress
+
+progress.chapter("{name}")
+```
+"""
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -60,6 +71,7 @@ def build(chapter: Path, regions: dict[tuple[str, str], Region], exercises: dict
             notebook.cells.append(cells.question(piece.guide, piece.name, piece.points))
     if not _has_setup(notebook):
         raise ChapterError(f"{chapter}:1: no code cell; the first one is the setup cell")
+    notebook.cells += _text_cells(END.format(name=chapter.stem), chapter, first=False)
     _number_repeated_ids(notebook)
     body = nbformat.writes(notebook, version=4)
     version = hashlib.sha256(body.encode()).hexdigest()[:12]

@@ -7,7 +7,7 @@ import socket
 import pytest
 from compiler_kernels import BODY, HEADER, SCALE, SM_90, cache, described, row_of  # noqa: F401
 from graded_kernels.autograder.compiler import TARGETS
-from graded_kernels.autograder.sandbox import Compiler, Limits, Worker, launcher, paths, probe, trades
+from graded_kernels.autograder.sandbox import Compiler, Limits, Worker, launcher, paths, probe, roles
 from graded_kernels.autograder.sandbox.probe import RUNGS
 
 BEST = probe().rung
@@ -152,7 +152,7 @@ def test_a_kernel_that_ends_the_compiler_fails_and_takes_no_other_along(rung):
     for target in TARGETS:
         assert told["scale_kernel", target.name] == ("pass", "")
         status, message = told["kernel", target.name]
-        assert status == "fail" and "the compiler died of it" in message, message
+        assert status == "fail" and "the compiler crashed on it" in message, message
 
 
 ENDLESS = BODY.format("for i in tl.static_range(10_000_000):\n        x += i\n    y = x")
@@ -189,9 +189,9 @@ def test_a_tool_that_is_missing_is_no_fault_of_the_kernel(monkeypatch, missing, 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     if "good" not in HERE or not probe().has("landlock"):
         pytest.skip(f"not run: this machine does not say which programs may start. {probe()}")
-    there = tuple(tool for tool in trades.tools() if not tool.endswith(missing))
-    assert there != trades.tools()
-    monkeypatch.setattr(trades, "tools", lambda: there)
+    there = tuple(tool for tool in roles.tools() if not tool.endswith(missing))
+    assert there != roles.tools()
+    monkeypatch.setattr(roles, "tools", lambda: there)
     with Compiler() as compiler:
         report = compiler.report([described(HEADER + SCALE, "scale_kernel")], SM_90)
     assert report["status"] == "not-run" and missing in report["reason"], report
@@ -206,4 +206,4 @@ def test_a_worker_that_makes_answers_up_is_not_believed(machine_without_list, tm
             text = f"tensordesc<fp32[16],exec(bytes.fromhex('{code.encode().hex()}').decode())"
             source = HEADER + BODY.format(f"tl.str_to_ty({text!r}.value, None)\n    y = x")
             row = row_of(compiler.report([described(source)], SM_90))
-            assert row["status"] == "fail" and "no answer" in row["message"], (said, row)
+            assert row["status"] == "fail" and "not a result" in row["message"], (said, row)

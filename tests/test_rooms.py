@@ -1,6 +1,7 @@
 """The rooms of `autograder/`: what runs an answer must not know what is right. The order is drawn from the source."""
 
 import ast
+import functools
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -59,6 +60,7 @@ def imports(name: str, path: Path, known: dict[str, Path]) -> set[str]:
     return {one for one in found if one in known and one != name}
 
 
+@functools.cache  # parsing the house takes more than a second
 def arrows(house: Path) -> dict[str, set[str]]:
     known = sources(house)
     return {name: imports(name, path, known) for name, path in known.items()}
@@ -126,3 +128,42 @@ def test_an_arrow_upward_and_a_circle_are_seen(tmp_path):
     graph = arrows(tmp_path)
     assert upward(graph) == ["run.runner imports exercises.record"]
     assert set(circle(graph)) == {"run.runner", "run.answer", "exercises.record"}
+
+
+# The folders of the package, from the top: each may import from those that stand in a later line.
+PACKAGE = {"course": 0, "pytest_plugin": 0, "autograder": 1, "kernels": 2, "solutions": 3}
+
+
+def folders_above(folder: Path) -> list[str]:
+    """Imports from a folder of the package that stands above or on the same floor as ``folder``, wherever they are."""
+    found = []
+    for path in sorted(folder.rglob("*.py")):
+        depth = len(path.relative_to(folder.parent).parts) - 1
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules = []
+            if isinstance(node, ast.ImportFrom) and node.level > depth:
+                modules = [node.module] if node.module else [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                modules = [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            targets = {module.removeprefix("graded_kernels.").split(".")[0] for module in modules}
+            found += [
+                f"{path.relative_to(folder.parent)} imports {target}"
+                for target in sorted(targets & set(PACKAGE))
+                if target != folder.name and PACKAGE[target] <= PACKAGE[folder.name]
+            ]
+    return found
+
+
+@pytest.mark.parametrize("folder", PACKAGE)
+def test_the_folders_of_the_package_import_downward(folder):
+    """course -> autograder -> kernels, solutions: whoever imports the grader does not get the course with it."""
+    assert folders_above(HOUSE.parent / folder) == []
+
+
+def test_an_import_of_a_folder_above_is_seen(tmp_path):
+    path = tmp_path / "autograder" / "run" / "runner.py"
+    path.parent.mkdir(parents=True)
+    path.write_text("def call():\n    from ...course.desk import command\n    from ..judge import course\n")
+    assert folders_above(tmp_path / "autograder") == ["autograder/run/runner.py imports course"]

@@ -151,7 +151,7 @@ def test_a_good_status_is_read():
     ],
 )
 def test_a_status_of_another_form_is_void(raw):
-    with pytest.raises(status.Garbled):
+    with pytest.raises(status.MalformedReport):
         status.read(raw, "")
 
 

@@ -48,8 +48,8 @@ def runs(pid: int) -> bool:
 
 def test_a_worker_that_does_not_end_is_killed_with_all_that_it_is(setting_up, monkeypatch):
     monkeypatch.setattr(host, "_GRACE", 0.01)
-    trade = SimpleNamespace(command=lambda rung, control: setting_up.command, environment={"PATH": "/usr/bin:/bin"})
-    worker = host.Host("weak", trade)
+    role = SimpleNamespace(command=lambda rung, control: setting_up.command, environment={"PATH": "/usr/bin:/bin"})
+    worker = host.Host("weak", role)
     worker.start()
     second = setting_up.second()
     worker.close()

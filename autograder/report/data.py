@@ -10,6 +10,8 @@ from .causes import Cause, causes
 from .quality import Quality
 from .results import CaseResult
 
+MIME = "application/vnd.graded-kernels.report+json"  # a report's data among the forms of a cell's output
+
 
 @dataclass(frozen=True)
 class ReportData:

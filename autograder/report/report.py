@@ -3,7 +3,7 @@
 import os
 
 from . import terminal
-from .data import ReportData
+from .data import MIME, ReportData
 
 
 class Report(ReportData):
@@ -21,6 +21,10 @@ class Report(ReportData):
         """
         if "NBGRADER_EXECUTION" not in os.environ:
             raise NotImplementedError
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
+        """The data beside what is shown: it is saved with the notebook, and `graded-kernels progress` reads it."""
+        return {MIME: self.to_dict()}
 
     def _repr_html_(self) -> str:
         from . import notebook  # when asked for: matplotlib takes longer to import than a check runs

@@ -1,16 +1,15 @@
-"""Isolation: answers run in a worker process that holds nothing worth stealing and can do nothing but compute.
+"""Isolation: answers run in a worker process that contains no secrets and can do nothing but compute.
 
-    probe()        what works on this machine, and which rung of the ladder that makes; printable
-    require(rung)  raises SandboxError below it: "good" for a class, "weak" for one's own code
+    probe()        which mechanisms work on this machine, and the level of isolation ("rung") they give; printable
+    require(rung)  raises SandboxError below this rung: "good" for a class, "weak" for one's own code
     Compiler       compiles kernels for GPUs, as isolated as an answer
-    Isolated       the runner; Limits, what a call may take; Budget, what answers may take together; Worker, to share
-                   between answers
+    Isolated       the runner; Limits, of one call; Budget, of several calls; Worker, which several answers can share
 
-A PyTorch answer is watched: the operators that are the answer are disabled in its process; other detours are not.
-A Triton answer is proven: its kernels alone, on numbers that the rest of it never saw, give the same result.
+For a PyTorch answer, the operators that would be the answer are disabled in its process; other detours are not.
+For a Triton answer there is a proof: its kernels alone, on numbers that the rest of it never saw, give the same result.
 
-Not covered: vulnerabilities of the operating system's kernel and of GPU drivers, and side channels. Where these must be
-expected, grade each class in a virtual machine or a container of its own.
+Not covered: vulnerabilities of the operating system's kernel and of GPU drivers, and side channels. Where these are a
+concern, grade each class in a virtual machine or a container of its own.
 """
 
 import importlib
@@ -31,7 +30,7 @@ _HOME = {"Compiler": "compiler", "Isolated": "isolated"}
 
 
 def __getattr__(name: str):
-    """Imported when asked for, PyTorch with it: a worker starts before, and imports its own meanwhile."""
+    """Imported on first use, and PyTorch with it: a worker can start first and do its own imports in parallel."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)

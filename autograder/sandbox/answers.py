@@ -1,8 +1,8 @@
-"""A worker for answers, and the compiler for what they launch."""
+"""A worker for answers, and the compiler for the kernels that they launch."""
 
 from typing import TYPE_CHECKING
 
-from . import trades
+from . import roles
 from .host import Host
 
 if TYPE_CHECKING:
@@ -13,12 +13,12 @@ class Worker(Host):
     """Forks a child for every call of an answer; compiles on the same rung."""
 
     def __init__(self, rung: str | None = None):
-        super().__init__(rung, trades.answering())
+        super().__init__(rung, roles.answering())
         self._compiler: Compiler | None = None
 
     @property
     def compiler(self) -> "Compiler":
-        """On this rung; its process starts when it is first needed, and ends with this worker."""
+        """On the same rung. Its process starts on first use and ends with this worker."""
         from .compiler import Compiler  # and PyTorch with it
 
         self._compiler = self._compiler or Compiler(self.rung)

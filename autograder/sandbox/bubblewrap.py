@@ -1,6 +1,4 @@
-"""The command line of bubblewrap: a file system with nothing on it but what a worker needs, no network, no other
-processes.
-"""
+"""The command line of bubblewrap: a file system with only what a worker needs, no network, no other processes."""
 
 import functools
 import os
@@ -13,8 +11,8 @@ _LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 
 
 def command(view: View, executable: str, environment: dict[str, str], folder: str = "") -> list[str]:
-    """Arguments to put before a Python command. folder: one to write to. Raises FileNotFoundError where bubblewrap is
-    not installed.
+    """Arguments to put before a Python command. folder: the one that can be written to, if any. Raises
+    FileNotFoundError if bubblewrap is not installed.
     """
     program = shutil.which("bwrap")
     if program is None:
@@ -33,7 +31,7 @@ def command(view: View, executable: str, environment: dict[str, str], folder: st
         arguments += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
     arguments += ["--bind", folder, folder] if folder else []
     arguments += ["--proc", "/proc", "--dev", "/dev", "--chdir", "/"]
-    for path in ("/dev", "/tmp", "/"):  # nothing to write on: what one answer left there another one would find
+    for path in ("/dev", "/tmp", "/"):  # read-only: one answer must not leave anything for another
         arguments += ["--remount-ro", path]
     for name, value in environment.items():
         arguments += ["--setenv", name, value]

@@ -1,4 +1,4 @@
-"""Compiles kernels in a worker: what a compiler does with a kernel, Python among it, it does behind the wall."""
+"""Compiles kernels in a worker: a compiler executes some of a kernel's Python, so it runs inside the sandbox."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from ..compiler import LIMIT, TARGETS, CannotCompile, KernelLaunch, Target, compile_report
 from ..compiler.report import NUMBERS
-from . import trades
+from . import roles
 from .host import Host, WorkerLost
 from .probe import SandboxError
 from .watch import Budget, Ended, Limits, Task
@@ -20,9 +20,9 @@ LIMITS = Limits(seconds=30.0, total_seconds=120.0, memory=2 << 30)
 
 
 class Compiler:
-    """Compiles the kernels of one answer after the other. Its process starts when it is first needed.
+    """Compiles the kernels of one answer at a time. Its process starts on first use.
 
-    rung: the isolation to use, the best there is by default. limits: of what is compiled for one report.
+    rung: the level of isolation, by default the best available. limits: for everything compiled for one report.
     """
 
     def __init__(self, rung: str | None = None, limits: Limits = LIMITS):
@@ -47,8 +47,8 @@ class Compiler:
         return compile_report(launches, self.run_jobs, targets, limit)
 
     def run_jobs(self, modules: list[dict], jobs: list[dict]) -> list[tuple[int, dict]]:
-        """For each job its number and the answer (see `compiler.worker`). An answer ``lost`` is added here: how the
-        process ended in the middle of a job. Raises CannotCompile where no process can be started.
+        """For each job its number and its result (see `compiler.worker`). A job during which the process ended has the
+        result ``lost``, which says how. Raises CannotCompile where no process can be started.
         """
         worker, answers, budget = self._ready(), {}, Budget("answer", self.limits.total_seconds)
         while waiting := [i for i in range(len(jobs)) if i not in answers]:
@@ -58,7 +58,7 @@ class Compiler:
             except WorkerLost:
                 answers |= dict.fromkeys(waiting, {"lost": "the compiler's process ended"})
                 break
-            answers |= {waiting[i]: answer for i, answer in _heard(ended, self.limits, len(waiting)).items()}
+            answers |= {waiting[i]: answer for i, answer in _replies(ended, self.limits, len(waiting)).items()}
             if budget.broken(self.limits.wall_factor):
                 most = f"all kernels of the answer took the compiler more than {self.limits.total_seconds:g} s"
                 answers |= {i: {"lost": most} for i in waiting if i not in answers}
@@ -68,7 +68,7 @@ class Compiler:
         try:
             if self._worker is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="graded-kernels-compiler-")
-                self._worker = Host(self.rung, trades.compiling(os.path.realpath(self._folder.name)))
+                self._worker = Host(self.rung, roles.compiling(os.path.realpath(self._folder.name)))
             self._worker.ready()
             return self._worker
         except SandboxError as error:
@@ -76,33 +76,33 @@ class Compiler:
 
 
 def _run(worker: Host, request: dict, limits: Limits, budget: Budget) -> Ended:
-    """One child: a call for each job, and one more for what the disassemblers are still at."""
+    """One child: a call for each job, and one more that waits for the disassemblers."""
     with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as job, open(os.devnull, "r+b") as nothing:
         job.write(json.dumps(request).encode())
         job.seek(0)
         files = {"job": job.fileno(), "inputs": nothing.fileno(), "outputs": nothing.fileno()}
-        task = Task(0, len(request["jobs"]) + 1, lambda made, said: True, 0)
+        task = Task(0, len(request["jobs"]) + 1, lambda made, reports: True, 0)
         return worker.run(files, task, limits, [budget])
 
 
-def _heard(ended: Ended, limits: Limits, count: int) -> dict[int, dict]:
-    """The answers of a child to ``count`` jobs, and why there is none to the one that it was at in the end."""
+def _replies(ended: Ended, limits: Limits, count: int) -> dict[int, dict]:
+    """A child's results for ``count`` jobs, and for the job that it was working on when it ended the reason."""
     answers, pending = {}, set()
     try:
         for number, line in enumerate(ended.reports):
-            said = checked.loads(line)
+            reply = checked.loads(line)
             if number == count:
                 answers |= {
                     index: _answer(checked.fields(answer))
-                    for index, answer in checked.items(said["disassembled"])
+                    for index, answer in checked.items(reply["disassembled"])
                     if index in pending
                 }
-            elif "pending" in said:
+            elif "pending" in reply:
                 pending.add(number)
             else:
-                answers[number] = _answer(said)
+                answers[number] = _answer(reply)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return answers | {number: {"lost": "the compiler wrote something that is no answer"}}
+        return answers | {number: {"lost": "the compiler wrote something that is not a result"}}
     at = ended.begun - 1
     if len(answers) < count and (ended.killed is None or ended.killed.scope == "call"):
         lost = [at] if at < count else pending - answers.keys()
@@ -117,23 +117,23 @@ def _end_of(ended: Ended, limits: Limits) -> str:
     if kind in ("processor", "clock") or ended.status == -signal.SIGXCPU:
         return f"the compiler took more than {limits.seconds:g} s for it"
     if kind:
-        return "the compiler printed more than can be kept"
+        return "the compiler printed more than it may"
     how = signal.Signals(-ended.status).name if ended.status < 0 else f"exit status {ended.status}"
-    return f"the compiler died of it ({how})"
+    return f"the compiler crashed on it ({how})"
 
 
 _KINDS = {"seconds": float | int, "message": str, "unsuited": str, "lost": str, "function": str | None}
 _KINDS |= {"line": int | None, "result": dict}
 
 
-def _answer(said: dict) -> dict:
-    """``said``, which comes from an untrusted process, if it has the form of an answer. Raises TypeError, KeyError."""
-    for name, value in said.items():
+def _answer(reply: dict) -> dict:
+    """``reply``, which comes from an untrusted process, if it matches the schema. Raises TypeError, KeyError."""
+    for name, value in reply.items():
         if not isinstance(value, _KINDS[name]):
             raise TypeError(name)
-    for value in said.get("result", {}).values():
+    for value in reply.get("result", {}).values():
         if not all(isinstance(one, int | None) for one in (value.values() if isinstance(value, dict) else [value])):
             raise TypeError("result")
-    if ("result" in said and said["result"].keys() != set(NUMBERS)) or not said.keys() - {"seconds"}:
+    if ("result" in reply and reply["result"].keys() != set(NUMBERS)) or not reply.keys() - {"seconds"}:
         raise TypeError("not an answer")
-    return {name: clean(value) if isinstance(value, str) else value for name, value in said.items()}
+    return {name: clean(value) if isinstance(value, str) else value for name, value in reply.items()}

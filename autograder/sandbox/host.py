@@ -1,4 +1,4 @@
-"""The parent's end of a worker: starts it, hands it what children are to do, and ends it."""
+"""The parent's side of a worker: starts it, sends it the requests for children, and ends it."""
 
 import contextlib
 import io
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from . import launcher
 from .probe import SandboxError, probe, require
-from .trades import Trade
+from .roles import Role
 from .watch import Budget, Child, Ended, Ends, Limits, Task
 
 _START = 600.0  # seconds for the worker's imports, on a slow disk or a busy machine
@@ -26,14 +26,14 @@ class WorkerLost(Exception):
 
 
 class Host:
-    """A process that forks a child for every task. Serves any number of answers, of which it keeps nothing.
+    """A process that forks a child for every task. It serves any number of answers and keeps no state of them.
 
-    rung: the isolation to use, the best there is by default. trade: what it is for. Raises SandboxError where the rung
-    cannot be reached.
+    rung: the level of isolation, by default the best available. role: what its children do. Raises SandboxError if the
+    rung is not available.
     """
 
-    def __init__(self, rung: str | None, trade: Trade):
-        self.rung, self.trade = rung or probe().rung, trade
+    def __init__(self, rung: str | None, role: Role):
+        self.rung, self.role = rung or probe().rung, role
         if self.rung is None:
             raise SandboxError(f"{probe()}. Check without isolation instead.")
         require(self.rung)
@@ -50,7 +50,7 @@ class Host:
         self.close()
 
     def close(self) -> None:
-        """Ends the process, and with it a child that is running."""
+        """Ends the process, and its child if one is running."""
         if self._process is None:
             return
         self._control.close()
@@ -60,21 +60,21 @@ class Host:
         self._process = self._control = None
 
     def run(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Ended:
-        """One child, from fork to death. files: descriptors of ``job``, ``inputs``, ``outputs``. budgets: of what it
-        takes, which is added to them.
+        """One child, from fork to exit. files: descriptors of ``job``, ``inputs``, ``outputs``. budgets: are charged
+        with the time that it takes.
         """
         with self.begin(files, task, limits, budgets) as child:
             return self.watched(child)
 
     def begin(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Child:
-        """A child that has begun with a task: see `run`. Whoever takes it ends it."""
+        """A child that has begun a task: see `run`. The caller closes it."""
         with self._lock:
             self.ready()
             with self._or_lost():
                 return self._begin(files, task, limits, budgets)
 
     def watched(self, child: Child) -> Ended:
-        """Until a child has done its task."""
+        """Waits until a child has done its task."""
         with self._or_lost():
             return child.watched()
 
@@ -85,14 +85,14 @@ class Host:
     def _or_lost(self) -> Iterator[None]:
         try:
             yield
-        except BaseException as error:  # an interruption, too, leaves a task without an end behind
+        except BaseException as error:  # an interruption, too, leaves a request without a reply
             self.close()
             if isinstance(error, OSError | ValueError | LookupError | TypeError):
                 raise WorkerLost(str(error)) from None
             raise
 
     def start(self) -> None:
-        """Starts the process, if it does not run, and does not wait for its imports: the first call does."""
+        """Starts the process if it is not running, without waiting for its imports: the first call waits."""
         if self.runs():
             return
         self.close()
@@ -101,18 +101,18 @@ class Host:
         self._complaints, self._waiting = tempfile.TemporaryFile(), True
         with theirs:
             self._process = subprocess.Popen(
-                self.trade.command(self.rung, theirs.fileno()),
+                self.role.command(self.rung, theirs.fileno()),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._complaints,
-                env=self.trade.environment,
+                env=self.role.environment,
                 cwd="/",
                 start_new_session=True,
             )
 
     def ready(self) -> None:
-        """Starts the process, if need be, and waits until it takes calls. Raises SandboxError where it does not."""
+        """Starts the process if it is not running, and waits until it is ready. Raises SandboxError if it fails."""
         with self._lock:
             self.start()
             if not self._waiting:

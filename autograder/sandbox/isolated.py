@@ -3,8 +3,8 @@
     with Isolated(answer, record.contract, "triton", results=record.results, limits=Limits(seconds=5)) as runner:
         report = judge(record, "triton", runner)
 
-What is right stays here. An answer gets its arguments as raw memory and returns raw memory, of which a copy is judged.
-Its process lasts from case to case, and never sees the same arguments twice unasked: then another one begins.
+Expected values stay in this process. An answer gets its arguments as raw memory and returns raw memory, of which a copy
+is judged. Its process is kept from case to case; a call that repeats arguments starts a new one.
 """
 
 import json
@@ -32,22 +32,22 @@ from .wire.checked import clean
 from .worker.confine import SLACK
 
 _ROOM = 1 << 20  # bytes for outputs of an unexpected size, so that a wrong shape can be reported
-# PyTorch's compiler takes longer to import than all other work of a worker. Answers whose text has one of these words
-# may reach it, directly or as `torch.func` does; any other that does imports it in its own processes, in its own time.
+# PyTorch's compiler takes longer to import than everything else that a worker does. For answers whose text matches,
+# which may use it directly or through `torch.func`, the worker imports it; any other pays for the import in each call.
 _COMPILER = "torch._dynamo"
 _REACHES_IT = re.compile(r"compil|dynamo|functorch|\bfunc\b|jvp|checkpoint|optim|profiler|library|graph|dispatch", re.I)
 _LOST = "The process that runs the answers ended during the call."
 
 
 class Isolated:
-    """Calls an answer in a worker, which is given its ``contract`` and nothing else.
+    """Calls an answer in a worker, which gets its ``contract`` and nothing else.
 
-    results: the dtypes and shapes of right results for these arguments. There is room for outputs of this size, and for
-    small ones of any other.
+    results: the dtypes and shapes of correct results for given arguments. Memory is reserved for outputs of this size,
+    and for small outputs of any other.
     notebook: a budget that this answer shares with others.
-    worker: one to share between answers; otherwise one is started, and ended with the ``with`` block.
-    rung: the isolation to use if a worker is started, the best available by default. Raises SandboxError if it is not
-    available.
+    worker: one that answers share; without it, one is started, and ends with the ``with`` block.
+    rung: the level of isolation of a worker that is started, by default the best available. Raises SandboxError if it
+    is not available.
     """
 
     def __init__(
@@ -93,8 +93,8 @@ class Isolated:
     def call(self, args: tuple, *, fill: float | None = None, decoy: Callable[[], Decoy] | None = None) -> Outcome:
         """See `Runner.call`. Troubles in addition to an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
 
-        All but the very first call are made in a process that has already called the answer on a decoy: without
-        ``decoy``, on any numbers of the same layout. The decoy's result is in the outcome of the call or of its
+        Every call but the first is made in a process that has already called the answer on a decoy: on ``decoy()``, or
+        without it on random numbers of the same layout. The decoy's result is in the outcome of the call or of its
         confirmation.
         """
         self._last = self._called(args, None, decoy or (lambda: any_numbers(args)), fill)
@@ -108,27 +108,27 @@ class Isolated:
         fill: float | None = None,
         decoy: Callable[[], Decoy] | None = None,
     ) -> Outcome:
-        """See `Runner.confirm`: of a Triton answer whose programs are to run in another order the proof that its
-        kernels alone, called without the rest of it (see `replay`), give what it gave; otherwise another call.
+        """See `Runner.confirm`. For a Triton answer with ``shuffle``: the proof that its kernels alone, launched
+        without the rest of it (see `replay`), give the same result; otherwise another call.
 
-        Raises ValueError where the last call was not on these arguments.
+        Raises ValueError if the last call was not on these arguments.
         """
-        decoy, known = decoy or (lambda: any_numbers(args)), self._last
-        if known is None or known.args is not args or known.fill != fill:
+        decoy, called = decoy or (lambda: any_numbers(args)), self._last
+        if called is None or called.args is not args or called.fill != fill:
             raise ValueError("confirm repeats the last call: it takes the same arguments")
-        if self.backend == "triton" and shuffle is not None and known.first.outputs:
-            return self._proof.of(known, shuffle, decoy)
-        if known.second is None:
+        if self.backend == "triton" and shuffle is not None and called.first.outputs:
+            return self._proof.of(called, shuffle, decoy)
+        if called.second is None:
             return self._called(args, shuffle, decoy, fill).first
-        again, known.second = known.second, None
+        again, called.second = called.second, None
         return again
 
     def replay(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
-        """What the answer's kernels alone give for ``args``, for a Triton answer.
+        """What the kernels of a Triton answer alone compute for ``args``.
 
-        The answer is called on other numbers of the same layout, and what it does with its tensors is recorded. Then
-        that is done with ``args``, in a process that holds the kernels and nothing else of it: what was computed
-        elsewhere is not there.
+        The answer is called on other numbers of the same layout, and what it does with its tensors is recorded. The
+        record is replayed on ``args`` in a process that contains the kernels and nothing else of the answer, so that
+        whatever was computed outside them is missing.
         """
         recorded = self._proof.recorded(self._called(args, None, lambda: any_numbers(args)))
         if isinstance(recorded, Outcome):
@@ -137,8 +137,8 @@ class Isolated:
 
     def within(self, args: tuple, memory: int, results: list[tuple[torch.dtype, torch.Size]]) -> Outcome:
         """One call in a process that may hold ``memory`` bytes, and the slack of `confine.limit`, beyond what a process
-        holds before it loads the answer. The kernel of the operating system counts them and refuses more, whichever way
-        they are asked for. results: what the outputs are, which the oracle would take far more memory to tell.
+        holds before it loads the answer. The operating system enforces the limit, however memory is allocated. results:
+        dtypes and shapes of the outputs, because the oracle would need far more memory to compute them.
         """
         self._shapes[_layout_key(args)] = outcomes.laid_out(results)
         limits = replace(self.limits, memory=min(memory, self.limits.memory), grace=SLACK)
@@ -165,10 +165,10 @@ class Isolated:
         if triton:
             after = (*rest, None, None)[1]
             return Called(args, (rest or [before])[0][0], before=before, after=after, fill=fill)
-        known = Called(args, *(outcome for outcome, _ in rest or [before]), before=before, fill=fill)
+        called = Called(args, *(outcome for outcome, _ in rest or [before]), before=before, fill=fill)
         if rest:
-            known.first.decoy = other, before[0]
-        return known
+            called.first.decoy = other, before[0]
+        return called
 
     def _code(self) -> dict:
         cells = [[cell.name, cell.source] for cell in self.answer.cells]
@@ -179,10 +179,9 @@ class Isolated:
     def _ask(
         self, job: dict, calls: list[Call], limits: Limits | None = None, alone: bool = False
     ) -> list[tuple[Outcome, Status]]:
-        """For each call that was begun the outcome and what the child said. alone: in a process of their own.
+        """For each call that was started the outcome and the child's report. alone: in a process of their own.
 
-        A call's arguments are in memory when it begins, and not before: what was recorded on the numbers that were
-        there earlier owes nothing to them.
+        A call's arguments are written to memory just before it starts: what was recorded earlier cannot depend on them.
         """
         limits = limits or self.limits
         for budget in self._budgets:
@@ -205,10 +204,10 @@ class Isolated:
             for begin, _ in filter(None, rooms):
                 outputs.memory[begin : begin + expected] = bytes([buffers.POISON]) * expected
 
-            def between(made: int, said: bytes) -> bool:
-                """Whether to go on after so many calls; if so, the next one's arguments are put in their place."""
+            def proceed(made: int, reports: bytes) -> bool:
+                """Whether to make another call after ``made`` calls; if so, writes its arguments to memory."""
                 last, following = calls[made - 1 : made + 1]
-                if last.needed and outcomes.failed(said, made):
+                if last.needed and outcomes.failed(reports, made):
                     return False
                 if following.args is not last.args:
                     _put(inputs, layouts, following.args)
@@ -216,7 +215,7 @@ class Isolated:
 
             try:
                 shared, addresses = inputs.nbytes + outputs.nbytes, sum(one.addresses for one in layouts)
-                task = Task(job["steps"], len(calls), between, shared, addresses, self._modules)
+                task = Task(job["steps"], len(calls), proceed, shared, addresses, self._modules)
                 ended = self._run(job, inputs, outputs, task, limits, alone or bool(addresses))
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
@@ -231,7 +230,7 @@ class Isolated:
         return tuple(name for (name, a), layout in pairs if not buffers.same(inputs, layout, a))
 
     def _expected(self, args: tuple) -> list[Layout]:
-        """The outputs' places; none where nothing is known of them."""
+        """The layouts of the outputs; none if they are not known."""
         key = _layout_key(args)
         if key not in self._shapes:
             self._shapes[key] = outcomes.laid_out(self._results(args))

@@ -1,8 +1,9 @@
-"""The kernels of an answer without the answer: its ``@triton.jit`` functions and their constants, cut out of the text.
+"""The kernels of an answer without the rest of it: its ``@triton.jit`` functions and their constants, extracted from
+the text.
 
-The interpreter runs a kernel as Python, and Python can do anything. What is cut out here can do what a kernel can:
-arithmetic, loops, and the public names of Triton's language (`compiler.extract` and `compiler.language` see to the
-names).
+The interpreter runs a kernel as Python, and Python can do anything. What is extracted here is restricted to what a
+kernel can do: arithmetic, loops, and the public names of Triton's language (`compiler.extract` and `compiler.language`
+check the names).
 """
 
 import ast
@@ -33,7 +34,7 @@ _EXPRESSIONS = (
     + (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
 )
 _PYTHON = frozenset(dir(builtins)) - {function.__name__ for function in BUILTINS}
-_WORDS = {ast.ListComp: "list comprehension", ast.Import: "import", ast.ImportFrom: "import", ast.Try: "try"}
+_SYNTAX_NAMES = {ast.ListComp: "list comprehension", ast.Import: "import", ast.ImportFrom: "import", ast.Try: "try"}
 
 
 def text_of(answer: Answer) -> str:
@@ -46,7 +47,9 @@ def text_of(answer: Answer) -> str:
 
 
 def cut_out(text: str, plan: dict) -> dict:
-    """What a checked plan launches, for `replay`: functions, and the values they name. Raises BadPlan."""
+    """What a checked plan launches, for `replay`: the functions, and the values of the names they use. Raises
+    BadPlan.
+    """
     launched = [step for step in plan["steps"] if "launch" in step]
     if not launched:
         return {"functions": {}, "values": {}}
@@ -73,7 +76,7 @@ def _is_function(value) -> bool:
 
 
 def _check(name: str, text: str, line: int, bound: Container[str]) -> None:
-    """Raises BadPlan where a kernel holds what is Python and not Triton. bound: names of its module."""
+    """Raises BadPlan where a kernel contains Python that is not Triton. bound: the module's names."""
     function = ast.parse(text).body[0]
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
@@ -82,6 +85,6 @@ def _check(name: str, text: str, line: int, bound: Container[str]) -> None:
     for node in ast.walk(function):
         if node is function or (isinstance(node, _STATEMENTS + _EXPRESSIONS) and node not in python):
             continue
-        what = node.id if node in python else _WORDS.get(type(node), type(node).__name__)
+        what = node.id if node in python else _SYNTAX_NAMES.get(type(node), type(node).__name__)
         at = line + getattr(node, "lineno", 1) - 1
         raise BadPlan(f"{name}, line {at}: {what} is Python, not Triton; a GPU does not compile it")

@@ -1,4 +1,4 @@
-"""How a worker is started, with which Python, paths and environment, and how it is killed."""
+"""Starting a worker (its Python, paths and environment) and killing it."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEX
 
 
 def environment() -> dict[str, str]:
-    """All that the worker's environment holds: nothing of the grader's own, which may name secrets."""
+    """The worker's whole environment. It takes nothing else from the grader's own, which may contain secrets."""
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
     return kept | {
         "PATH": "/usr/bin:/bin",
@@ -21,7 +21,7 @@ def environment() -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TRITON_INTERPRET": "1",
         "TORCHDYNAMO_DISABLE": "1",  # torch.compile would start a compiler; undecorated, the function is the same
-        "TORCHINDUCTOR_CACHE_DIR": "/tmp",  # which is there: nothing is made, in particular not in the user's own
+        "TORCHINDUCTOR_CACHE_DIR": "/tmp",  # it exists, so that no folder is created, least of all in the user's home
         "CUDA_VISIBLE_DEVICES": "",
         **dict.fromkeys(_THREADS, "1"),
     }
@@ -33,15 +33,15 @@ def locations() -> dict:
 
 
 def python(settings: dict) -> list[str]:
-    """The worker's command: no user's folders, no .pth files, no writing of bytecode."""
+    """The worker's command: no user site-packages, no .pth files, no bytecode written."""
     return [paths.interpreter(), "-I", "-S", "-B", _SCRIPT, json.dumps(settings)]
 
 
 def kill(process: subprocess.Popen) -> None:
-    """Kills a process that was started in a session of its own, and all that is still in its process group.
+    """Kills a process that was started in a session of its own, and everything that is left in its process group.
 
-    While bubblewrap sets up a sandbox it is two processes. If only the first one dies, the second waits for it for
-    ever; as the init process of its namespace it ignores every signal but SIGKILL, Ctrl-C's among them.
+    bubblewrap consists of two processes while it sets up a sandbox. If only the first is killed, the second waits for
+    it forever: as the init process of its namespace it ignores every signal but SIGKILL, including Ctrl-C's.
     """
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):

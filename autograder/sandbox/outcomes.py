@@ -1,4 +1,4 @@
-"""What a child left when it died, turned into outcomes."""
+"""What a child left when it ended, turned into outcomes."""
 
 import signal
 from collections.abc import Iterable
@@ -8,12 +8,12 @@ import torch
 from ..run.contract import Contract
 from ..run.outcome import Outcome, Trouble
 from . import status
-from .status import Described, Garbled, Status
+from .status import Described, MalformedReport, Status
 from .watch import Broken, Ended, Limits
 from .wire.buffers import Layout, Shared, contiguous, rounded
 from .wire.checked import clean
 
-_NO_MEMORY = "can't allocate memory"  # PyTorch's words, in a RuntimeError
+_NO_MEMORY = "can't allocate memory"  # in PyTorch's RuntimeError
 _LEFT = "The answer ended its process before it returned, or wrote into the grader's channel."
 
 
@@ -35,11 +35,11 @@ def of(
     source: str,
     loading: str,
 ) -> list[tuple[Outcome, Status]]:
-    """For each call that was begun the outcome, and the status it was read from.
+    """For each call that was started its outcome, and the report that it was read from.
 
-    rooms: for each call where in ``outputs`` its own are. A child that was killed or ended badly did so in the last
-    call. source: the text that the answer's kernels were defined in. loading: the cell whose own statements were
-    running when the child ended, if they were.
+    rooms: for each call its range of ``outputs``. A child that was killed or failed did so in the last call. source:
+    the text that the answer's kernels were defined in. loading: the cell that was being executed when the child ended,
+    if any.
     """
     found = [
         _one(line, room, outputs, contract, limits, source) for line, room in zip(ended.reports, rooms, strict=False)
@@ -52,11 +52,11 @@ def of(
     return found
 
 
-def failed(said: bytes, made: int) -> bool:
-    """Whether the last of so many calls is known to have failed."""
+def failed(reports: bytes, made: int) -> bool:
+    """Whether the last of the ``made`` calls is known to have failed."""
     try:
-        return status.read(said.split(b"\n")[made - 1], "").trouble is not None
-    except Garbled:
+        return status.read(reports.split(b"\n")[made - 1], "").trouble is not None
+    except MalformedReport:
         return True
 
 
@@ -69,30 +69,30 @@ def _one(
     source: str,
 ) -> tuple[Outcome, Status]:
     try:
-        said = status.read(line, source)
-    except Garbled:
+        report = status.read(line, source)
+    except MalformedReport:
         return Outcome(trouble=Trouble("crashed", _LEFT)), Status()
-    if said.trouble and (said.trouble.error == "MemoryError" or _NO_MEMORY in said.trouble.message):
-        return Outcome(trouble=Trouble("memory", _too_much(limits), said.trouble.details)), said
+    if report.trouble and (report.trouble.error == "MemoryError" or _NO_MEMORY in report.trouble.message):
+        return Outcome(trouble=Trouble("memory", _too_much(limits), report.trouble.details)), report
     outcome = Outcome(
-        trouble=said.trouble,
-        aliased=tuple(p for p in contract.parameters if p in said.aliased),
-        launches=said.launches,
-        traffic=said.traffic,
-        findings=said.findings,
-        hints=said.hints,
-        looser=said.looser,
-        peak=said.peak,
-        undefined=said.undefined,
+        trouble=report.trouble,
+        aliased=tuple(p for p in contract.parameters if p in report.aliased),
+        launches=report.launches,
+        traffic=report.traffic,
+        findings=report.findings,
+        hints=report.hints,
+        looser=report.looser,
+        peak=report.peak,
+        undefined=report.undefined,
     )
     if outcome.trouble is None and room:
-        outcome.trouble = _wrong_number(said.outputs, contract)
+        outcome.trouble = _wrong_number(report.outputs, contract)
         if outcome.trouble is None:
             try:
-                outcome.outputs = tuple(_taken(said.outputs, outputs, *room))
+                outcome.outputs = tuple(_taken(report.outputs, outputs, *room))
             except ValueError as error:
                 outcome.trouble = Trouble("raised", str(error))
-    return outcome, said
+    return outcome, report
 
 
 def _end_of(ended: Ended, limits: Limits, loading: str) -> Trouble:
@@ -101,7 +101,7 @@ def _end_of(ended: Ended, limits: Limits, loading: str) -> Trouble:
 
 
 def _reason(ended: Ended, limits: Limits, what: str) -> tuple[str, str]:
-    """The kind of trouble and its sentence, about ``what`` was being done."""
+    """The kind of trouble and the message; ``what`` was being done at the time."""
     killed = ended.killed
     if killed is None and ended.status == -signal.SIGXCPU:
         killed = Broken("processor", seconds=limits.seconds)
@@ -125,7 +125,7 @@ _TOGETHER = {"answer": "All calls of this answer together", "notebook": "All ans
 
 
 def too_long(broken: Broken, what: str = "") -> str:
-    """The sentence on a limit in seconds. what: was being done when it was broken."""
+    """The message about a time limit. what: was being done when it was exceeded."""
     who = _TOGETHER.get(broken.scope, what)
     last = f" {what} came last." if what and who != what else ""
     if broken.kind == "processor":
@@ -136,14 +136,14 @@ def too_long(broken: Broken, what: str = "") -> str:
 
 def _wrong_number(described: tuple[Described, ...] | None, contract: Contract) -> Trouble | None:
     if described is None or not contract.fewest <= len(described) <= len(contract.outputs):
-        return Trouble("crashed", "The answer's process did not hand over what it returned.")
+        return Trouble("crashed", "The answer's process did not return its outputs.")
     if not contract.witness and any(d.dtype is None for d in described):
-        return Trouble("crashed", "The answer's process handed over something that is no tensor.")
+        return Trouble("crashed", "The answer's process returned something that is not a tensor.")
     return None
 
 
 def _taken(described: tuple[Described, ...], outputs: Shared, begin: int, end: int) -> Iterable:
-    """Copies of the outputs, by their description. Raises ValueError where there is no room for what is described."""
+    """Copies of the outputs, by their descriptions. Raises ValueError where a description exceeds the space."""
     offset = begin
     for one in described:
         if one.dtype is None:

@@ -1,4 +1,4 @@
-"""What a worker sees of the file system: Python, PyTorch, Triton, and of the project the rooms named here."""
+"""What a worker sees of the file system: Python, PyTorch, Triton, and of this project the folders listed here."""
 
 import importlib.util
 import os
@@ -17,14 +17,14 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 
 @dataclass(frozen=True)
 class View:
-    """readable: files and folders to see, whole but for what ``hidden`` cuts out of them again."""
+    """readable: files and folders that the worker can read, except for the paths in ``hidden`` below them."""
 
     readable: tuple[str, ...]
     hidden: tuple[str, ...]
 
     def rules(self) -> tuple[list[str], list[str]]:
-        """(readable, listable) with nothing hidden beneath any readable path: permissions cannot be taken back further
-        down.
+        """(readable, listable) without a hidden path below any readable one: Landlock cannot revoke a permission
+        further down.
         """
         readable, listable, queue = [], [], list(self.readable)
         while queue:
@@ -40,7 +40,7 @@ class View:
 
 
 def interpreter() -> str:
-    """The Python that runs here, without the virtual environment around it: the worker is told its paths."""
+    """This Python without its virtual environment: the worker gets the import paths explicitly."""
     return os.path.realpath(sys.executable)
 
 
@@ -66,8 +66,8 @@ def view() -> View:
 
 
 def _secrets(rooms: list[str], folders: list[str]) -> tuple[str, ...]:
-    """The package's entries that an installation among the libraries would show, but for the rooms and what leads to
-    them.
+    """The entries of this package that would be visible if it is installed among the libraries, except for the rooms
+    and the folders that lead to them.
     """
     if not any(_within(str(PACKAGE), folder) for folder in folders):
         return ()

@@ -1,4 +1,4 @@
-"""Which means of isolation work on this machine: each is tried, and the rung follows from those that held."""
+"""Which isolation mechanisms work on this machine. Each one is tried; those that hold determine the rung."""
 
 import functools
 import json
@@ -28,7 +28,7 @@ class SandboxError(Exception):
 
 @dataclass(frozen=True)
 class Layer:
-    """One means: whether it held when it was tried, and why not."""
+    """One isolation mechanism: whether it held when it was tried, and if not, the reason."""
 
     name: str
     works: bool
@@ -40,8 +40,8 @@ class Layer:
 
 @dataclass(frozen=True)
 class Probe:
-    """All layers, and the best rung they make: ``strong``, ``good`` or ``weak``; None where answers cannot be isolated
-    at all.
+    """All layers, and the best rung that they give: ``strong``, ``good`` or ``weak``; None if answers cannot be
+    isolated at all.
     """
 
     layers: tuple[Layer, ...]
@@ -57,7 +57,7 @@ class Probe:
 
 @functools.cache
 def probe() -> Probe:
-    """Tries every layer, once in this process; a fraction of a second."""
+    """Tries every layer, once per process; takes a fraction of a second."""
     if not hasattr(os, "memfd_create") or not hasattr(os, "pidfd_open"):
         return Probe((Layer("Linux", False, "isolation needs Linux 5.3 or later"),), None)
     names = ("bubblewrap", "landlock", "seccomp", "limits")
@@ -84,7 +84,7 @@ def probe() -> Probe:
 
 
 def require(rung: str) -> Probe:
-    """The probe, if it reaches ``rung`` at least. Raises SandboxError, and ValueError for an unknown rung."""
+    """The probe, if it gives at least ``rung``. Raises SandboxError, and ValueError for an unknown rung."""
     if rung not in RUNGS:
         raise ValueError(f"there is no rung {rung!r}; there are {', '.join(RUNGS)}")
     found = probe()
@@ -98,7 +98,7 @@ def require(rung: str) -> Probe:
 
 
 def _memory_watch() -> str:
-    """Whether another process's memory could be watched: this one's, found in the way that a child is found."""
+    """ "" if a process's memory can be monitored, else the reason. Tried on this process, as it is done on a child."""
     handle = os.pidfd_open(os.getpid())
     try:
         return "" if linux.resident(linux.pid_of(handle)) else "no memory is reported"

@@ -1,5 +1,5 @@
-"""The proof that a Triton answer's kernels compute its result: they alone are launched again, as the answer launched
-them, in a process that holds nothing else of it.
+"""The proof that a Triton answer's kernels compute its result: the kernels alone are launched again, as the answer
+launched them, in a process that contains nothing else of the answer.
 """
 
 import contextlib
@@ -27,8 +27,8 @@ _UNKNOWN = "It is not shown that your kernels compute the result"
 
 @dataclass(frozen=True)
 class Call:
-    """One of the calls that a child makes. room: which memory takes the outputs, if they are of interest. plan: whether
-    what is done with the tensors is recorded, in place of a call.
+    """One of the calls that a child makes. room: the slot of the output memory, if the outputs are needed. plan: record
+    what is done with the tensors instead of computing a result.
     """
 
     args: tuple
@@ -36,7 +36,7 @@ class Call:
     shuffle: int | None = None
     fill: float | None = None
     plan: bool = False
-    needed: bool = True  # whether the calls after it are made only if it succeeds
+    needed: bool = True  # the calls after it are made only if it succeeds
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Called:
 
     args: tuple
     first: Outcome
-    second: Outcome | None = None  # of another call in the same process, until somebody asks for it
+    second: Outcome | None = None  # of another call in the same process, until `confirm` takes it
     before: tuple[Outcome, Status] | None = None  # of the call on a decoy
     after: tuple[Outcome, Status] | None = None  # in Triton, of a record made after the call
     fill: float | None = None
@@ -62,51 +62,51 @@ class Proof:
     def __init__(self, ask: Callable, answer: dict, text: str, allowed: frozenset[str], memory: int):
         self._ask, self.answer, self.text, self.allowed, self.memory = ask, answer, text, allowed, memory
 
-    def of(self, known: Called, shuffle: int, decoy: Callable[[], Decoy]) -> Outcome:
-        recorded, first = self.recorded(known), known.first
+    def of(self, called: Called, shuffle: int, decoy: Callable[[], Decoy]) -> Outcome:
+        recorded, first = self.recorded(called), called.first
         if isinstance(recorded, Outcome):
             return recorded
-        if complaint := self._kept(known, recorded[0]):
+        if complaint := self._kept(called, recorded[0]):
             return Outcome(trouble=Trouble("refused", complaint))
-        other, fill = decoy(), known.fill
-        calls = [Call(other.args, 1, fill=fill, needed=False), Call(known.args, 0, shuffle, fill)]
+        other, fill = decoy(), called.fill
+        calls = [Call(other.args, 1, fill=fill, needed=False), Call(called.args, 0, shuffle, fill)]
         came, *rest = self.replayed(recorded, calls)
         shuffled = rest[0] if rest else came
         if shuffled.trouble:
             return shuffled
-        # Where the order of the programs makes a difference, it takes a run in order to tell that from a cheat.
+        # If the order of the programs matters, only a run in order tells that from a result computed elsewhere.
         alike = _same_bits(first, shuffled)
-        alike = alike or _same_bits(first, self.replayed(recorded, [Call(known.args, 0, fill=fill)])[0])
+        alike = alike or _same_bits(first, self.replayed(recorded, [Call(called.args, 0, fill=fill)])[0])
         if not alike:
             return Outcome(trouble=Trouble("refused", f"{_ALONE} give another result: {_ELSEWHERE}"))
         if first.traffic != shuffled.traffic or _signatures(first) != _signatures(shuffled):
             return Outcome(trouble=Trouble("refused", f"{_ALONE} are launched otherwise, or move other bytes."))
-        # What the answer's own process says it took and launched may be forged; here nothing of it ran but the kernels.
+        # What the answer's own process reports can be forged; here nothing of the answer ran but its kernels.
         first.peak, first.launches, first.looser = shuffled.peak, shuffled.launches, shuffled.looser
         shuffled.decoy = other, came
         return shuffled
 
-    def _kept(self, known: Called, steps: dict) -> str:
-        """What an answer keeps from call to call, if that changes a result. One that does the same after a call as
-        before it keeps nothing; of any other two calls in one process must agree.
+    def _kept(self, called: Called, steps: dict) -> str:
+        """A message if state that an answer keeps between calls changes a result. If its record after a call is the
+        same as before, it keeps nothing; otherwise two calls in one process must agree.
         """
-        outcome, said = known.after or (Outcome(), Status())
+        outcome, report = called.after or (Outcome(), Status())
         with contextlib.suppress(plan.BadPlan):
-            if outcome.trouble is None and self._checked(said.plan, known.args) == steps:
+            if outcome.trouble is None and self._checked(report.plan, called.args) == steps:
                 return ""
-        calls = [Call(known.args, 0), Call(known.args, 1)]
+        calls = [Call(called.args, 0), Call(called.args, 1)]
         found = [one for one, _ in self._ask(dict(self.answer), calls, alone=True)]
         if trouble := next((one.trouble for one in found if one.trouble), None):
             return f"Called twice in one process, it fails: {trouble.message}"
         return "" if _same_bits(*found) else _KEPT
 
-    def recorded(self, known: Called) -> tuple[dict, dict] | Outcome:
+    def recorded(self, called: Called) -> tuple[dict, dict] | Outcome:
         """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
-        outcome, said = known.before
+        outcome, report = called.before
         if outcome.trouble:
             return outcome
         try:
-            steps = self._checked(said.plan, known.args)
+            steps = self._checked(report.plan, called.args)
             return steps, kernels.cut_out(self.text, steps)
         except plan.BadPlan as error:
             return Outcome(trouble=Trouble("refused", f"{_UNKNOWN}: {error}."))
@@ -138,5 +138,5 @@ def _same_bits(one: Outcome, other: Outcome) -> bool:
 
 def _signatures(outcome: Outcome) -> list:
     """What is launched, as the compiler report would compile it."""
-    known = [launch for launch in outcome.launches if isinstance(launch, KernelLaunch)]
-    return sorted(repr((launch.kernel, launch.signature, launch.constants)) for launch in known)
+    launches = [launch for launch in outcome.launches if isinstance(launch, KernelLaunch)]
+    return sorted(repr((launch.kernel, launch.signature, launch.constants)) for launch in launches)

@@ -1,7 +1,6 @@
-"""A child's report on a call, checked against a schema. It was written by untrusted code: nothing in it is believed.
+"""A child's report on a call, checked against a schema. It was written by untrusted code: nothing in it is trusted.
 
-Text loses its control characters and what is beyond a length; a field of another type than it should be makes all of
-it void.
+Text loses its control characters and is shortened; one field of a wrong type makes the whole report invalid.
 """
 
 import math
@@ -20,12 +19,12 @@ from .wire.buffers import DTYPES
 KINDS = frozenset(get_args(Own))
 DETAILS = 8_000  # characters
 MANY = 64
-_LAUNCHES = 512  # distinct ones in one call; more are refused, not left out: the last might be the one that counts
+_LAUNCHES = 512  # distinct launches in one call; more are refused rather than truncated: the last one may matter
 _VALUE_LENGTH = 100
 
 
-class Garbled(Exception):
-    """A status that no child of ours writes."""
+class MalformedReport(Exception):
+    """A report that the worker's own code would not have written."""
 
 
 @dataclass(frozen=True)
@@ -57,96 +56,96 @@ class Status:
 
 
 def read(raw: bytes, source: str) -> Status:
-    """Raises Garbled. ``source``: the text that the launches' kernels were defined in."""
+    """Raises MalformedReport. ``source``: the text that the launches' kernels were defined in."""
     try:
-        said = checked.loads(raw)
+        report = checked.loads(raw)
         return Status(
-            trouble=_trouble(said.get("trouble")),
-            outputs=_outputs(said.get("outputs")),
-            aliased=_texts(said.get("aliased", []), 100),
-            findings=_findings(said.get("findings", [])),
-            hints=_findings(said.get("hints", [])),
-            looser=_texts(said.get("looser", []), _VALUE_LENGTH),
-            traffic=_traffic(said.get("traffic", {})),
-            launches=_launches(said.get("launches", []), source),
-            plan=said.get("plan"),
-            peak=checked.count(said.get("peak", 0)),
-            undefined=said.get("undefined") is True,
+            trouble=_trouble(report.get("trouble")),
+            outputs=_outputs(report.get("outputs")),
+            aliased=_texts(report.get("aliased", []), 100),
+            findings=_findings(report.get("findings", [])),
+            hints=_findings(report.get("hints", [])),
+            looser=_texts(report.get("looser", []), _VALUE_LENGTH),
+            traffic=_traffic(report.get("traffic", {})),
+            launches=_launches(report.get("launches", []), source),
+            plan=report.get("plan"),
+            peak=checked.count(report.get("peak", 0)),
+            undefined=report.get("undefined") is True,
         )
     except (TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
-        raise Garbled(f"{type(error).__name__}: {error}") from None
+        raise MalformedReport(f"{type(error).__name__}: {error}") from None
 
 
 def _texts(values, limit: int) -> tuple[str, ...]:
     return tuple(checked.text(value, limit) for value in checked.items(values)[:MANY])
 
 
-def _trouble(said) -> Trouble | None:
-    if said is None:
+def _trouble(given) -> Trouble | None:
+    if given is None:
         return None
-    kind = said["kind"]
+    kind = given["kind"]
     if kind not in KINDS:
         raise TypeError("unknown trouble")
-    message, details = checked.text(said["message"], checked.SENTENCE), checked.text(said["details"], DETAILS)
-    error, cause = checked.text(said["error"], 100), checked.text(said["cause"], checked.SENTENCE)
-    return Trouble(kind, message, details, error, cause, place=checked.text(said["place"], checked.SENTENCE))
+    message, details = checked.text(given["message"], checked.SENTENCE), checked.text(given["details"], DETAILS)
+    error, cause = checked.text(given["error"], 100), checked.text(given["cause"], checked.SENTENCE)
+    return Trouble(kind, message, details, error, cause, place=checked.text(given["place"], checked.SENTENCE))
 
 
-def _findings(said) -> tuple[Finding, ...]:
-    return tuple(_finding(one) for one in checked.items(said)[:MANY])
+def _findings(given) -> tuple[Finding, ...]:
+    return tuple(_finding(one) for one in checked.items(given)[:MANY])
 
 
-def _finding(said) -> Finding:
-    if said["kind"] not in FINDINGS:
+def _finding(given) -> Finding:
+    if given["kind"] not in FINDINGS:
         raise TypeError("unknown finding")
     names, line = (
-        (checked.text(said[name], _VALUE_LENGTH) for name in ("kernel", "tensor")),
-        checked.count(said["line"]),
+        (checked.text(given[name], _VALUE_LENGTH) for name in ("kernel", "tensor")),
+        checked.count(given["line"]),
     )
     return Finding(
-        said["kind"],
-        checked.text(said["message"], checked.SENTENCE),
+        given["kind"],
+        checked.text(given["message"], checked.SENTENCE),
         *names,
         line=line,
-        source=checked.text(said["source"], 200),
+        source=checked.text(given["source"], 200),
     )
 
 
-def _outputs(said) -> tuple[Described, ...] | None:
-    return None if said is None else tuple(_output(one) for one in checked.items(said)[:MANY])
+def _outputs(given) -> tuple[Described, ...] | None:
+    return None if given is None else tuple(_output(one) for one in checked.items(given)[:MANY])
 
 
-def _output(said) -> Described:
-    if "value" in said:
-        value = said["value"]
+def _output(given) -> Described:
+    if "value" in given:
+        value = given["value"]
         if isinstance(value, str):
             return Described(None, value=checked.clean(value, _VALUE_LENGTH))
         if not isinstance(value, int | float) or (isinstance(value, int) and abs(value) >= 2**63):
             raise TypeError("not a number")
         return Described(None, value=value)
-    shape = tuple(checked.count(size) for size in checked.items(said["shape"]))
+    shape = tuple(checked.count(size) for size in checked.items(given["shape"]))
     if len(shape) > 64:
         raise TypeError("too many dimensions")
-    return Described(DTYPES[said["dtype"]], shape)
+    return Described(DTYPES[given["dtype"]], shape)
 
 
-def _traffic(said) -> dict[str, dict[str, int]]:
-    rows = list(checked.fields(said).items())[:MANY]
+def _traffic(given) -> dict[str, dict[str, int]]:
+    rows = list(checked.fields(given).items())[:MANY]
     return {
         checked.name(name): {key: checked.count(moved[key]) for key in ("loaded", "stored")} for name, moved in rows
     }
 
 
-def _launches(said, source: str) -> tuple[KernelLaunch | str, ...]:
-    if len(checked.items(said)) > _LAUNCHES:
+def _launches(given, source: str) -> tuple[KernelLaunch | str, ...]:
+    if len(checked.items(given)) > _LAUNCHES:
         raise TypeError("too many launches")
-    return tuple(_launch(one, source) for one in said)
+    return tuple(_launch(one, source) for one in given)
 
 
-def _launch(said, source: str) -> KernelLaunch | str:
-    if isinstance(said, str):
-        return checked.clean(said)
+def _launch(given, source: str) -> KernelLaunch | str:
+    if isinstance(given, str):
+        return checked.clean(given)
     try:
-        return KernelLaunch(**(said | {"source": source}))
+        return KernelLaunch(**(given | {"source": source}))
     except ValueError as error:
         raise TypeError(str(error)) from None

@@ -1,4 +1,4 @@
-"""Watches a running child from outside: its reports, its output, its time, its memory; and kills it."""
+"""Monitors a running child: its reports, output, processor time and memory; kills it where it exceeds a limit."""
 
 import contextlib
 import io
@@ -15,24 +15,24 @@ from .wire import checked
 from .worker import linux
 
 _TICK = 0.02
-_STUBBORN = 60.0  # seconds for a killed process to end, on a busy machine
+_KILL_WAIT = 60.0  # seconds for a killed process to end, on a busy machine
 _REPORT = 4 << 20  # bytes that are kept of a child's report on one call
-SHOWN = 64 << 10  # and of what it prints in all of them
+SHOWN = 64 << 10  # bytes that are kept of what it prints in all calls
 _CHUNK = 1 << 16
 LASTING_ROOM = 16 << 20
 
-# Called with the number of calls a child has made and its reports on them: whether it is to make another.
-Between = Callable[[int, bytes], bool]
+# Called with the number of calls that a child has made and its reports on them; returns whether to make another.
+Proceed = Callable[[int, bytes], bool]
 
 
 @dataclass(frozen=True)
 class Limits:
     """What one call, and all calls of one answer together, may take.
 
-    seconds: processor time of one call, loading the answer included. total_seconds: of all calls; later ones are not
-    made. wall_factor: how many times as long each of them may take by the clock: what sleeps or waits ends, too, and a
-    machine that is busy with something else ends nothing. memory: bytes an answer may hold in addition to its inputs
-    and outputs. grace: bytes beyond these that the watch lets pass; the limit of the process itself stays as it is.
+    seconds: processor time of one call, including loading the answer. total_seconds: of all calls; after that no more
+    are made. wall_factor: the limits of wall-clock time, as a multiple of these: an answer that sleeps or waits is
+    ended as well, and one on a busy machine is not. memory: bytes an answer may hold in addition to its inputs and
+    outputs. grace: bytes beyond these that the monitor tolerates; the limit of the process itself does not change.
     printed: bytes that one call may print.
     """
 
@@ -46,8 +46,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Broken:
-    """A limit that was broken. kind: ``processor``, ``clock``, ``memory`` or ``printed``; scope: ``call``, or that of a
-    `Budget`; seconds: how many there were.
+    """A limit that was exceeded. kind: ``processor``, ``clock``, ``memory`` or ``printed``; scope: ``call``, or that of
+    a `Budget`; seconds: the limit, if it is one of time.
     """
 
     kind: str
@@ -57,8 +57,8 @@ class Broken:
 
 @dataclass
 class Budget:
-    """What many calls may take together. scope: ``answer`` or ``notebook``; seconds: of processor time; spent: of
-    those; waited: seconds of wall-clock time.
+    """What several calls may take together. scope: ``answer`` or ``notebook``; seconds: the limit of processor time;
+    spent: processor time so far; waited: wall-clock time so far.
     """
 
     scope: str
@@ -67,7 +67,7 @@ class Budget:
     waited: float = 0.0
 
     def broken(self, wall_factor: float, spent: float = 0.0, waited: float = 0.0) -> Broken | None:
-        """What is used up after so much more of both."""
+        """The limit that is exceeded after ``spent`` and ``waited`` more seconds, if any."""
         if self.spent + spent >= self.seconds:
             return Broken("processor", self.scope, self.seconds)
         by_clock = self.seconds * wall_factor
@@ -76,16 +76,16 @@ class Budget:
 
 @dataclass(frozen=True)
 class Task:
-    """What a child is to do: load an answer in so many ``steps``, then make ``calls`` calls.
+    """What a child does: load an answer in ``steps`` steps, then make up to ``calls`` calls.
 
-    shared: bytes of inputs and outputs. addresses: bytes of addresses that inputs take where nothing lies.
-    modules: that the worker imports before it forks, so that its children find them.
+    shared: bytes of inputs and outputs. addresses: bytes of address space that inputs reserve without using memory.
+    modules: the worker imports these before it forks, so that its children have them.
     lasting: whether the child waits for another task when it has done this one.
     """
 
     steps: int
     calls: int
-    between: Between
+    proceed: Proceed
     shared: int
     addresses: int = 0
     modules: tuple[str, ...] = ()
@@ -110,9 +110,9 @@ class Ends(NamedTuple):
 class Ended:
     """How a child ended, or a task of one that waits for another.
 
-    status: exit status, negative for a signal, None of a child that waits. killed: the limit it broke, if any. loaded:
-    how many steps of loading it finished. begun: how many calls it was told to make. reports: a line of JSON for each
-    that it made.
+    status: exit status, negative for a signal; None if the child waits. killed: the limit it exceeded, if any. loaded:
+    how many steps of loading it finished. begun: how many calls it was asked to make. reports: a line of JSON for each
+    call that it made.
     """
 
     status: int | None
@@ -124,7 +124,7 @@ class Ended:
 
 
 class Child:
-    """A running child. Leaving the block ends it; what it takes is added to the ``budgets``."""
+    """A running child. Leaving the ``with`` block ends it. The ``budgets`` are charged with what it uses."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class Child:
         with self._stack:
             self._kill(None)
             with contextlib.suppress(OSError):
-                if self.code is None and select.select([self.ends.end], [], [], _STUBBORN)[0]:
+                if self.code is None and select.select([self.ends.end], [], [], _KILL_WAIT)[0]:
                     self._read_end()
             self._count(0.0)
 
@@ -233,7 +233,7 @@ class Child:
     def _next(self) -> bool:
         """Begins the next call, if there is one."""
         calls = self.reports.split(b"\n", self.task.steps)[-1]
-        if self.killed or self.begun == self.task.calls or not self.task.between(self.begun, calls):
+        if self.killed or self.begun == self.task.calls or not self.task.proceed(self.begun, calls):
             return False
         self._begin()
         with contextlib.suppress(OSError):  # it is dead, which the worker reports
@@ -260,7 +260,7 @@ class Child:
         self.used = max(self.used, linux.processor_time(self.pid) or 0.0)
 
     def _enforce(self) -> None:
-        if self.killed and time.monotonic() > self.killed_at + _STUBBORN:
+        if self.killed and time.monotonic() > self.killed_at + _KILL_WAIT:
             raise OSError("a child could not be ended")
         self._measure()
         broken = self._broken()

@@ -1,6 +1,7 @@
 """``graded-kernels update | reset | progress``: the learner's notebooks, from the shell. Cheap to import."""
 
 import argparse
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,9 @@ def add_to(commands) -> None:
     )
     reset.add_argument("exercise", metavar="EXERCISE", help="a name that `graded-kernels list` shows")
     reset.add_argument("--backend", help="torch or triton, where the exercise is answered in both")
+
+    progress = _command(commands, "progress", run_progress, "show how far you are in each chapter")
+    progress.add_argument("--json", action="store_true", help="print one JSON array")
 
 
 def _command(commands, name: str, run: Callable, help: str) -> argparse.ArgumentParser:
@@ -53,6 +57,18 @@ def run_reset(options: argparse.Namespace, folder: Path) -> int:
     for line in reset(_sources(), folder, options.exercise, options.backend):
         print(line)
     print(RELOAD, file=sys.stderr)
+    return 0
+
+
+def run_progress(options: argparse.Namespace, folder: Path) -> int:
+    from .shown import Course
+    from .standing import standing
+
+    course = Course(tuple(standing(folder, _sources())))
+    shown = json.dumps(course.to_list(), indent=2) if options.json else str(course)
+    if "█".encode(sys.stdout.encoding or "ascii", errors="replace") == b"?":  # a terminal without block characters
+        shown = shown.translate({ord("█"): "#", ord("░"): "-"})
+    print(shown)
     return 0
 
 

@@ -22,7 +22,7 @@ def type_that_writes_the_gradebook(nb):
     in_a_dead_branch(nb, f'tl.str_to_ty("tensordesc<fp32[16],{code}".value, None)')
 
 
-@attack({TRITON: 1.88}, "the compiler died of it")
+@attack({TRITON: 1.88}, "the compiler crashed on it")
 def ends_the_compiler(nb):
     """A constraint of inline assembly that LLVM does not know ends its process."""
     asm = '"mov $0, $1;", "=q,q", [tl.zeros([16], tl.float32)], dtype=tl.float32, is_pure=False, pack=1'

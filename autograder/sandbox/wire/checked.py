@@ -1,7 +1,7 @@
-"""JSON that a process wrote which nobody has to believe, read one value at a time: the one reader of the grader's side.
+"""JSON from a process that is not trusted, read one value at a time. The grader has no other reader for it.
 
-Every function returns a value of the form that it is named for, or raises `Malformed`, whose message is one sentence. A
-schema would say no more: what is allowed depends on the call (its inputs, its operators, its memory).
+Every function returns a value of the type it is named for, or raises `Malformed`. A declarative schema would not
+suffice: what is valid depends on the call (its inputs, its operators, its memory).
 """
 
 import json
@@ -15,7 +15,7 @@ _SHOWN = 40  # characters of a value that is quoted
 
 
 class Malformed(TypeError):
-    """A message that no process of ours writes; says what is wrong with it."""
+    """A message that the grader's own processes would not have written; says what is wrong with it."""
 
 
 def loads(raw: bytes | str) -> dict[str, Any]:

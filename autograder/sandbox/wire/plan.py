@@ -1,4 +1,4 @@
-"""A plan: what an answer did with its tensors, as data. Buffers, launches of kernels and moves between them, in order.
+"""A plan: what an answer did with its tensors, as data: buffers, kernel launches and the operators between them.
 
     buffers   {"input": i}                            argument number i
               {"dtype": "float32", "elements": n}     memory the answer allocated
@@ -13,7 +13,7 @@ A value is a number, text or null, {"ref": ref}, {"list": [value]}, {"dtype": na
 Triton or {"function": name}, a kernel. A ref is a view: {"buffer", "dtype", "shape", "stride", "offset"}; a tensor of
 no elements has no buffer.
 
-It is written where learners' code runs, so it is checked here, in the parent, before it is followed.
+It is written in a process that runs a learner's code, so it is checked here, in the parent, before it is replayed.
 """
 
 import re
@@ -33,11 +33,11 @@ _DEPTH = 8
 
 
 class BadPlan(Exception):
-    """A plan that cannot be followed; the message says why, for the answer's author."""
+    """A plan that cannot be replayed; the message tells the answer's author why."""
 
 
 def check(plan, inputs: int, ops: Iterable[str], memory: int) -> dict:
-    """``plan``, if it is one: of this many ``inputs``, with these ``ops``, within ``memory`` bytes. Raises BadPlan."""
+    """``plan``, if it is valid for this many ``inputs``, these ``ops`` and ``memory`` bytes. Raises BadPlan."""
     try:
         return _Check(plan, inputs, frozenset(ops), memory).plan()
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
@@ -56,7 +56,7 @@ class _Check:
             raise BadPlan(f"the answer allocates {total:,} bytes in one call; {self.memory:,} are allowed")
         steps = checked.items(self.given["steps"])
         if len(steps) > STEPS:
-            raise BadPlan(f"the answer takes {len(steps):,} steps in one call; {STEPS:,} can be followed")
+            raise BadPlan(f"the answer takes {len(steps):,} steps in one call; at most {STEPS:,} can be replayed")
         steps = [self.launch(s) if "launch" in s else self.op(s) for s in steps]
         outputs = [self.ref(one) for one in checked.items(self.given["outputs"])]
         values = {checked.name(k): _value(v) for k, v in self.given["globals"].items()}

@@ -1,21 +1,21 @@
-"""What a worker of answers does: it imports PyTorch and Triton, and its children call answers."""
+"""The role "answering": the worker imports PyTorch and Triton, and its children call answers."""
 
 import torch
 
 from . import child, warm
-from .closed import Closures
+from .blocked import BlockedOperators
 
-_prepared: list[Closures] = []
+_prepared: list[BlockedOperators] = []
 
 
 def prepare() -> None:
     torch.set_num_threads(1)  # a child hangs on its first operator if its parent had a thread pool
     warm.up()
-    _prepared.append(Closures())
+    _prepared.append(BlockedOperators())
 
 
 def imported() -> None:
-    """Called after the worker has imported more modules, which may have registered operators that are still open."""
+    """Called after the worker has imported more modules, which may have registered operators."""
     _prepared[0].close()
 
 

@@ -1,4 +1,4 @@
-"""Attempts, inside the sandbox, what each layer should prevent: an installed layer is not always an effective one.
+"""Attempts inside the sandbox what each layer should prevent: a layer that is installed is not always effective.
 Prints the results as JSON.
 """
 
@@ -23,23 +23,23 @@ def run(settings: dict) -> None:
 
 
 def _tried(layer, settings: dict) -> str:
-    """What ``layer`` let through ("" for nothing), or why it cannot be used."""
+    """What ``layer`` failed to prevent ("" for nothing), or why it cannot be used."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            said = layer(settings)
+            result = layer(settings)
         except Exception as error:
-            said = f"{type(error).__name__}: {error}"
+            result = f"{type(error).__name__}: {error}"
         except BaseException:
-            said = traceback.format_exc()
-        os.write(writer, said.encode()[:1000])
+            result = traceback.format_exc()
+        os.write(writer, result.encode()[:1000])
         os._exit(0)
     os.close(writer)
     with open(reader, "rb") as file:
-        said = file.read().decode()
+        result = file.read().decode()
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return said if status == 0 else f"{said} (ended with {status})".strip()
+    return result if status == 0 else f"{result} (ended with {status})".strip()
 
 
 def _bubblewrap(settings: dict) -> str:

@@ -1,4 +1,4 @@
-"""Calls of an answer, in a process of its own that ends with them. Nothing here is believed by anybody."""
+"""Calls of an answer, in a process of its own that ends with them. The parent trusts nothing that it reports."""
 
 import contextlib
 import functools
@@ -20,7 +20,7 @@ from ...run.contract import Contract, as_tuple
 from ...run.outcome import Outcome, Trouble
 from ...run.runner import InProcess, shares_memory
 from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
-from .closed import Closures
+from .blocked import BlockedOperators
 from .no_drawing import leave_out_drawing
 from .recorder import Recorder
 from .replay import Kernels, Player
@@ -29,7 +29,7 @@ _TEXT = 50_000  # characters
 _LIMIT = 3 << 20  # bytes of a status; the parent reads a little more than this
 
 
-def run(job: dict, inputs: int, outputs: int, status: int, go: int, closures: Closures) -> None:
+def run(job: dict, inputs: int, outputs: int, status: int, go: int, blocked: BlockedOperators) -> None:
     """Does what ``job`` says, and the jobs that follow it. inputs, outputs, status, go: descriptors of shared memory,
     of shared memory, of a pipe to write to, and of a socket to read from.
 
@@ -40,41 +40,18 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int, closures: Cl
     the socket comes a datagram for the next call, or with three descriptors that of another job, whatever is left of
     this one. The answer is the same for all jobs.
     """
-    write = os.write  # before an answer can put something else in its place
-    dump = json.dumps
-    receive = functools.partial(socket.recv_fds, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, go), 16, 3)
-    contract = Contract.of(job["contract"])
-    left = job["steps"]
-    functions = _Functions()
-
-    def loaded(count: int = 1) -> None:
-        nonlocal left
-        left -= count
-        write(status, b"\n" * count)
-
-    def report(said: dict) -> None:
-        if left:  # loading stopped with an error
-            loaded(left)
-        text = dump(said).encode()
-        if len(text) > _LIMIT:
-            much = Trouble("raised", "The call has more to report than can be read.")
-            text = dump(_said(Outcome(trouble=much))).encode()
-        flush()
-        text += b"\n"
-        while text:
-            text = text[write(status, text) :]
-
-    torch.set_num_threads = lambda count: None  # there are no threads to have
+    parent, functions, contract = _Parent(status, go, job["steps"]), _Functions(), Contract.of(job["contract"])
+    torch.set_num_threads = lambda count: None  # the sandbox allows no threads
     leave_out_drawing()
-    closures.settle(
+    blocked.settle(
         contract.refused, contract.witness, bool(contract.gradient_of)
     )  # before the answer's code can reach anything
     while True:
         memory, room = opened(inputs), opened(outputs)
-        function = functions.of(job, loaded)
+        function = functions.of(job, parent.loaded)
         for call in job["calls"]:
-            report(_one(call, function, contract, job["backend"], memory, room))
-            message, files, *_ = receive()
+            parent.send(_one(call, function, contract, job["backend"], memory, room))
+            message, files = parent.receive()
             if files or not message:
                 break
         if not files:
@@ -84,6 +61,40 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int, closures: Cl
         with open(files[0], "rb") as file:
             job = json.loads(file.read())
         inputs, outputs = files[1:]
+
+
+class _Parent:
+    """The other end of ``status`` and ``go``. What it needs is looked up before an answer can put something else in its
+    place.
+    """
+
+    def __init__(self, status: int, go: int, steps: int):
+        self._status, self._left = status, steps
+        self._write, self._dump = os.write, json.dumps
+        self._receive = functools.partial(
+            socket.recv_fds, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, go), 16, 3
+        )
+
+    def loaded(self, count: int = 1) -> None:
+        self._left -= count
+        self._write(self._status, b"\n" * count)
+
+    def send(self, report: dict) -> None:
+        if self._left:  # loading stopped with an error
+            self.loaded(self._left)
+        text = self._dump(report).encode()
+        if len(text) > _LIMIT:
+            much = Trouble("raised", "The call has more to report than can be read.")
+            text = self._dump(_report(Outcome(trouble=much))).encode()
+        flush()
+        text += b"\n"
+        while text:
+            text = text[self._write(self._status, text) :]
+
+    def receive(self) -> tuple[bytes, list[int]]:
+        """A datagram and its descriptors; nothing where the parent has closed its end."""
+        message, files, *_ = self._receive()
+        return message, files
 
 
 class _Functions:
@@ -117,21 +128,21 @@ class _Functions:
 
 def _one(call: dict, function, contract: Contract, backend: str, inputs: mmap.mmap, outputs: mmap.mmap) -> dict:
     if isinstance(function, BaseException):
-        return _said(Outcome(trouble=_trouble(function)))
+        return _report(Outcome(trouble=_trouble(function)))
     recorder = Recorder(function) if call["plan"] else None
     try:
         args = _arguments(call["args"], inputs)
         kind = Recorded if recorder else InProcess
         runner = kind(recorder or function, contract, backend, copy=lambda tensor: tensor)  # they are its own
         outcome = runner.once(args, shuffle=call["shuffle"], fill=call["fill"])
-        said = _said(outcome)
+        report = _report(outcome)
         if outcome.outputs and call["room"]:
-            said["outputs"] = _deliver(outcome.outputs, outputs, *call["room"])
+            report["outputs"] = _deliver(outcome.outputs, outputs, *call["room"])
     except BaseException as error:  # SystemExit, KeyboardInterrupt, and what a tensor of a strange kind does to a copy
-        said = _said(Outcome(trouble=_trouble(error)))
+        report = _report(Outcome(trouble=_trouble(error)))
     if recorder is not None:
-        said["plan"] = recorder.plan if recorder.plan is not None else {"reason": recorder.reason}
-    return said
+        report["plan"] = recorder.plan if recorder.plan is not None else {"reason": recorder.reason}
+    return report
 
 
 def _trouble(error: BaseException) -> Trouble:
@@ -149,7 +160,7 @@ def _answer(given: dict, loaded: Callable[[], None]) -> Callable:
 
 
 def _arguments(specs: list, memory: mmap.mmap) -> tuple:
-    """The tensors themselves, in the memory that the parent looks at afterwards."""
+    """The arguments, with tensors directly in the shared memory that the parent checks afterwards."""
     return tuple(_tensor(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
 
 
@@ -161,14 +172,14 @@ _mapped = functools.cache(tensor_in)  # once for all calls: there are addresses 
 
 
 class Recorded(InProcess):
-    """A call for the record: a result is not looked at, for no kernel ran."""
+    """A call whose steps are recorded. The result is not checked, since no kernel ran."""
 
     def _complaint(self, result, args: tuple, emulator) -> Trouble | None:
         return None
 
 
 class Repeated:
-    """An answer that is called more than once: no result may lie in the memory of an earlier one."""
+    """An answer that is called more than once: no result may share memory with an earlier one."""
 
     def __init__(self, function):
         self.function = self.__wrapped__ = function
@@ -186,7 +197,7 @@ class Repeated:
 
 
 def _deliver(outputs: tuple, memory: mmap.mmap, begin: int, end: int) -> list[dict]:
-    """Copies the outputs' bytes to where the parent expects them, one after the other, and describes them."""
+    """Copies the outputs' bytes to the memory in which the parent expects them, and describes them."""
     described, offset = [], begin
     for output in outputs:
         if not isinstance(output, torch.Tensor):
@@ -211,7 +222,7 @@ def _copy(memory: mmap.mmap, layout: Layout, tensor: torch.Tensor) -> None:
 
 
 def _plain(launch: KernelLaunch | str) -> dict | str:
-    """A launch without the source: the parent has it, and believes its own."""
+    """A launch without the source: the parent uses its own copy."""
     if isinstance(launch, str):
         return launch
     fields = asdict(launch)
@@ -219,7 +230,7 @@ def _plain(launch: KernelLaunch | str) -> dict | str:
     return fields
 
 
-def _said(outcome: Outcome) -> dict:
+def _report(outcome: Outcome) -> dict:
     trouble = asdict(outcome.trouble) if outcome.trouble else None
     return {
         "trouble": trouble and {name: text[:_TEXT] for name, text in trouble.items()},

@@ -1,4 +1,4 @@
-"""What a worker for compiling does: it imports Triton, without the interpreter, and its children compile kernels."""
+"""The role "compiling": the worker imports Triton without its interpreter, and its children compile kernels."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from ...compiler import TARGETS, worker
 
 
 def prepare() -> None:
-    """What the first compilation would take: imports, and the versions of Triton and its tools."""
+    """Does in advance what the first compilation would: imports, and the versions of Triton and its tools."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import make_backend
     from triton.runtime.cache import triton_key
@@ -18,8 +18,8 @@ def prepare() -> None:
 
 
 def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
-    """job: a request of `compiler.worker.results`. A line is written for each result, and one is waited for before the
-    next. status, go: descriptors of pipes to write to and to read from.
+    """job: a request of `compiler.worker.results`. Writes a line for each result, and waits for a line before the next
+    one. status, go: descriptors of pipes to write to and to read from.
     """
     for number, result in enumerate(worker.results(job)):
         text = json.dumps(result).encode() + b"\n"

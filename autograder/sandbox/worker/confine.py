@@ -1,4 +1,4 @@
-"""What a process does to itself before it runs an answer: limits, and rights given up for good."""
+"""What a process does to itself before it runs an answer: it sets limits and drops privileges for good."""
 
 import contextlib
 import os
@@ -16,8 +16,8 @@ _WRITTEN = 64 << 20  # the largest file of a compiler
 
 @dataclass(frozen=True)
 class Layers:
-    """Which of the kernel's means to use. rules: of `landlock.rules`, or None to do without. programs: whether the
-    process may start programs; which ones is for the rules to say.
+    """Which mechanisms of the operating system to use. rules: of `landlock.rules`, or None without Landlock. programs:
+    whether the process may start programs; the rules say which.
     """
 
     rules: int | None

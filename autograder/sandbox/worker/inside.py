@@ -1,7 +1,7 @@
 """The worker: a process that has made its imports and forks a child for every call. Run as a script, isolated.
 
-It never reads what a child is to do, so it remembers nothing of anybody: descriptors go in, and a process that has
-them comes out.
+The worker never reads a child's job, so it cannot keep anything of an answer: it receives descriptors and forks a
+process that has them.
 
     python -I -S -B inside.py SETTINGS      SETTINGS: JSON, see `main`
 
@@ -19,7 +19,7 @@ import types
 
 
 def make_packages(machine: str) -> None:
-    """The grader's packages without what they import on their own: its machine is here, its exercises are not."""
+    """Makes the grader's packages importable without running their __init__.py, which would import what is not here."""
     for name, path in {
         "graded_kernels": [],
         "graded_kernels.autograder": [machine],
@@ -34,7 +34,7 @@ def make_packages(machine: str) -> None:
 
 def main(settings: dict) -> None:
     """settings: ``machine`` and ``site`` (folders to import from), ``socket`` (descriptor), ``rules``, ``seccomp``,
-    ``probe``, ``trade`` (the module that does the work) and ``folder`` (one to write to).
+    ``probe``, ``role`` (a module of this package) and ``folder`` (one to write to).
     """
     sys.path += settings["site"]
     make_packages(settings["machine"])
@@ -44,7 +44,7 @@ def main(settings: dict) -> None:
         return attempts.run(settings)
     from graded_kernels.autograder.sandbox.worker import zygote
 
-    zygote.serve(settings, importlib.import_module(f"graded_kernels.autograder.sandbox.worker.{settings['trade']}"))
+    zygote.serve(settings, importlib.import_module(f"graded_kernels.autograder.sandbox.worker.{settings['role']}"))
 
 
 if __name__ == "__main__":

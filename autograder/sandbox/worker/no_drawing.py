@@ -13,7 +13,7 @@ LIBRARIES = ("matplotlib", "mpl_toolkits", "seaborn")
 
 
 class Nothing(types.ModuleType):
-    """Has every attribute, can be called, entered and indexed, and is two of itself: ``figure, axes = subplots()``."""
+    """Has every attribute, can be called, entered and indexed, and unpacks into two: ``figure, axes = subplots()``."""
 
     def __getattr__(self, name: str):
         if name.startswith("__"):

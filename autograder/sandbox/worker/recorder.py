@@ -1,8 +1,7 @@
-"""Writes down what an answer does with its tensors, as a plan (see `plan`) that a fresh process can follow on other
-numbers.
+"""Records what an answer does with its tensors, as a plan (see `plan`) that a new process can replay on other numbers.
 
-It runs where the answer runs, so it proves nothing by itself: the plan is checked as data, and what counts is what
-following it gives.
+It runs in the answer's process, so it proves nothing by itself: the plan is checked as data, and only the result of
+replaying it counts.
 """
 
 import ctypes
@@ -22,13 +21,13 @@ from ..wire.plan import CONSTANT
 
 
 class Unrecordable(Exception):
-    """Something a plan has no words for; the message says what."""
+    """Something that a plan cannot express; the message says what."""
 
 
 @lazily
 class Recorder(TorchDispatchMode):
-    """Records one call of ``function``, in which no kernel runs that need not; call it in its place. Afterwards
-    ``plan`` holds the plan, or ``reason`` why there is none.
+    """Records one call of ``function``; call it in place of the function. Kernels run only if the answer reads their
+    results. Afterwards ``plan`` is the plan, or ``reason`` says why there is none.
     """
 
     def __init__(self, function):
@@ -42,18 +41,18 @@ class Recorder(TorchDispatchMode):
         self.buffers: list[dict] = []
         self.steps: list[dict] = []
         self.globals: dict[str, object] = {}
-        self.known: dict[int, int] = {}  # address of a storage -> number of its buffer
-        self.kept: list = []  # storages: an address must not be given out twice
+        self.numbers: dict[int, int] = {}  # address of a storage -> number of its buffer
+        self.kept: list = []  # storages, kept alive so that no address is used twice
         self.running, self.launching, self.read = running, False, False
         for i, tensor in enumerate(a for a in args if isinstance(a, torch.Tensor)):
             if tensor.numel():
-                self._know(tensor, {"input": i})
+                self._register(tensor, {"input": i})
             else:
                 self.buffers.append({"input": i})
 
     def __call__(self, *args):
-        """Where the answer reads a number that a kernel may have written, the call is recorded again, and the kernels
-        run: without them a flag that says "all labels are good" is never set.
+        """If the answer reads a number that a kernel may have written, the call is recorded again with the kernels
+        running: otherwise a flag such as "all labels are valid" would never be set.
         """
         try:
             result = self._called(args, running=False)
@@ -105,7 +104,7 @@ class Recorder(TorchDispatchMode):
 
     def _is_of_a_kernel(self, tensor: torch.Tensor) -> bool:
         launched = any("launch" in step for step in self.steps)
-        number = self.known.get(self._address(tensor))
+        number = self.numbers.get(self._address(tensor))
         return launched and (number is None or "input" not in self.buffers[number])
 
     def _step(self, func, args, kwargs) -> dict:
@@ -116,12 +115,12 @@ class Recorder(TorchDispatchMode):
         return {"op": name, "overload": schema.overload_name or "default", "args": encoded, "kwargs": named}
 
     def _note(self, func, step: dict, result) -> None:
-        """An allocation is a buffer, a view is nothing, all else is a step with the buffers that it fills."""
+        """Records an allocation as a buffer, and anything but a view as a step with the buffers that it fills."""
         made = [r for r in (result if isinstance(result, tuple | list) else (result,)) if isinstance(r, torch.Tensor)]
-        fresh = [r for r in made if r.numel() and self._address(r) not in self.known]
+        fresh = [r for r in made if r.numel() and self._address(r) not in self.numbers]
         for tensor in fresh:
             size = tensor.untyped_storage().nbytes() // tensor.element_size()
-            self._know(tensor, {"dtype": dtype_name(tensor.dtype), "elements": size})
+            self._register(tensor, {"dtype": dtype_name(tensor.dtype), "elements": size})
         if step["op"] in ALLOCATE or not (fresh or func._schema.is_mutable):
             return
         new = {id(r) for r in fresh}
@@ -131,7 +130,7 @@ class Recorder(TorchDispatchMode):
     # Triton's launches
 
     def _launched(self, original, executor, args, kwargs) -> None:
-        """Notes a launch, and leaves it at that: what a kernel would compute must not decide about the next one."""
+        """Records a launch without running it: what a kernel computes must not influence the next launch."""
         if not self.reason:
             try:
                 self.steps.append(self._launch(executor, args, kwargs))
@@ -182,12 +181,12 @@ class Recorder(TorchDispatchMode):
         view = {"dtype": dtype_name(tensor.dtype), "shape": list(tensor.shape), "stride": list(tensor.stride())}
         if not tensor.numel():
             return view
-        if self._address(tensor) not in self.known:
-            self._know(tensor, self._constant(tensor))
-        return view | {"buffer": self.known[self._address(tensor)], "offset": tensor.storage_offset()}
+        if self._address(tensor) not in self.numbers:
+            self._register(tensor, self._constant(tensor))
+        return view | {"buffer": self.numbers[self._address(tensor)], "offset": tensor.storage_offset()}
 
     def _constant(self, tensor: torch.Tensor) -> dict:
-        """What came from nowhere we saw: few bytes are a constant of the answer; more have no place in a plan."""
+        """A tensor that no recorded step made: a few bytes are a constant of the answer; more are refused."""
         storage = tensor.untyped_storage()
         if storage.nbytes() > CONSTANT or tensor.device.type != "cpu":
             raise Unrecordable(
@@ -199,8 +198,8 @@ class Recorder(TorchDispatchMode):
             "bytes": ctypes.string_at(storage.data_ptr(), storage.nbytes()).hex(),
         }
 
-    def _know(self, tensor: torch.Tensor, buffer: dict) -> None:
-        self.known[self._address(tensor)] = len(self.buffers)
+    def _register(self, tensor: torch.Tensor, buffer: dict) -> None:
+        self.numbers[self._address(tensor)] = len(self.buffers)
         self.kept.append(tensor.untyped_storage())
         self.buffers.append(buffer)
 

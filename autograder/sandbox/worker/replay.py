@@ -1,4 +1,4 @@
-"""Follows a plan in a process that holds an answer's kernels and nothing else of it."""
+"""Replays a plan in a process that contains an answer's kernels and nothing else of it."""
 
 import __future__
 
@@ -19,8 +19,8 @@ _FILE = "<kernels>"
 
 
 class Kernels:
-    """The functions of `kernels.cut_out`, live again. Raises `compiler.language.Refusal` for a name out of Triton's
-    language.
+    """The functions of `kernels.cut_out`, made callable. Raises `compiler.language.Refusal` for a name that is not in
+    Triton's language.
     """
 
     def __init__(self, cut_out: dict):
@@ -51,8 +51,8 @@ def _at_their_lines(functions: dict) -> str:
 
 
 class Player:
-    """A checked plan as a function of the arguments it was recorded with, on other numbers. Memory is held from its
-    first use to its last.
+    """A checked plan as a function of the arguments it was recorded with, for other numbers. Each buffer is held from
+    its first use to its last.
     """
 
     def __init__(self, plan: dict, kernels: Kernels):

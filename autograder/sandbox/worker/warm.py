@@ -1,4 +1,4 @@
-"""A first call of everything a call uses, so that no child pays for an import."""
+"""A first call that imports everything a call uses, so that no child has to."""
 
 import torch
 
@@ -30,7 +30,7 @@ def double(x):
 
 
 def up() -> None:
-    """Raises RuntimeError where the machine cannot run the simplest kernel: no answer would work either."""
+    """Raises RuntimeError if the machine cannot run even a simple kernel: no answer would work either."""
     contract = Contract("double", ("x",), ("y",), 1)
     function = load(Answer("double", (Cell("warm", _KERNEL),)))
     outcome = InProcess(function, contract, "triton").once((torch.ones(100),), shuffle=1)

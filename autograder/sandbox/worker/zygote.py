@@ -1,4 +1,4 @@
-"""What the worker does after its imports: it waits, forks, and reports how each child ended."""
+"""The worker's main loop: waits for requests, forks a child for each, and reports how the child ended."""
 
 import contextlib
 import faulthandler
@@ -24,22 +24,22 @@ _FIRST = 3  # a child's descriptors, in the order of FILES
 _FAR = 100  # above any that the worker has open
 
 
-def serve(settings: dict, trade: types.ModuleType) -> None:
-    """trade: the module that does the work, with ``prepare()``, of which children find the effects, and ``run(job,
-    inputs, outputs, status, go)``, which is called in a child (see `child.run`); where calls ask for modules, also
-    ``imported()``, called after their import.
+def serve(settings: dict, role: types.ModuleType) -> None:
+    """role: the module with ``prepare()``, which is called before any child is forked, and ``run(job, inputs, outputs,
+    status, go)``, which is called in a child (see `child.run`); if requests name modules, also ``imported()``, which is
+    called after their import.
     """
     control = socket.socket(fileno=settings["socket"])
     linux.prctl(linux.SET_CHILD_SUBREAPER, 1)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")  # where memory runs out, this process and its children go first
+        file.write("1000")  # where memory runs out, this process and its children are killed first
     linux.prctl(linux.SET_DUMPABLE, 0)
     rules = landlock.rules(*settings["rules"]) if settings["rules"] else None
     layers = confine.Layers(rules, settings["seccomp"], programs=bool(settings["folder"]))
     linux.give_freed_memory_back()
-    trade.prepare()
+    role.prepare()
     gc.collect()
-    gc.freeze()  # pages of what is here already are not touched, so not copied, in a child
+    gc.freeze()  # a child's garbage collector does not touch the pages of existing objects, so they are not copied
     control.send(json.dumps({"ready": os.getpid()}).encode())
     linux.use_huge_pages()
     running: dict[int, _Running] = {}  # by pidfd
@@ -50,27 +50,27 @@ def serve(settings: dict, trade: types.ModuleType) -> None:
             _empty(settings["folder"])
         if control in ready:
             message, files, _, _ = socket.recv_fds(control, 1 << 16, len(FILES) + _END)
-            if not message:  # the parent is gone: no result is needed
+            if not message:  # the parent has ended: the results are not needed
                 _kill(running)
                 os._exit(0)
             wanted = json.loads(message)
-            _import(wanted["modules"], trade)
-            _begin(control, wanted, files, layers, trade, running)
+            _import(wanted["modules"], role)
+            _begin(control, wanted, files, layers, role, running)
 
 
-def _import(modules: list[str], trade: types.ModuleType) -> None:
-    """Once for all children to come."""
+def _import(modules: list[str], role: types.ModuleType) -> None:
+    """Imports what later children will use."""
     for name in modules:
         if name not in sys.modules:
             with contextlib.suppress(ImportError):  # an answer that uses it gets the error
                 importlib.import_module(name)
-            trade.imported()
+            role.imported()
             gc.collect()
             gc.freeze()
 
 
 def _empty(folder: str) -> None:
-    """Removes what a child wrote, so that the next one does not find it."""
+    """Removes what a child wrote, so that the next child cannot read it."""
     for entry in os.scandir(folder) if folder else ():
         shutil.rmtree(entry.path) if entry.is_dir(follow_symlinks=False) else os.unlink(entry.path)
 
@@ -88,7 +88,7 @@ def _begin(
     limits: dict,
     files: list[int],
     layers: confine.Layers,
-    trade: types.ModuleType,
+    role: types.ModuleType,
     running: dict[int, _Running],
 ) -> None:
     """Forks a child, and tells the parent."""
@@ -97,7 +97,7 @@ def _begin(
     if pid == 0:
         control.close()
         os.close(end)
-        _become(limits, files, layers, trade)
+        _become(limits, files, layers, role)
     for file in files:
         os.close(file)
     handle = os.pidfd_open(pid)
@@ -111,7 +111,7 @@ def _report(handle: int, running: dict[int, _Running]) -> None:
     _, status, used = os.wait4(child.pid, 0)
     os.close(handle)
     _sweep({one.pid for one in running.values()})
-    with contextlib.suppress(BrokenPipeError):  # the parent no longer asks
+    with contextlib.suppress(BrokenPipeError):  # the parent no longer waits for it
         how = {"ended": os.waitstatus_to_exitcode(status), "seconds": used.ru_utime + used.ru_stime}
         os.write(child.end, json.dumps(how).encode())
     os.close(child.end)
@@ -126,8 +126,8 @@ def _kill(running: dict[int, _Running]) -> None:
 
 
 def _sweep(running: set[int]) -> None:
-    """Ends what children left behind, not those that are ``running``. Orphans become this process's children; where
-    `seccomp` works there are none.
+    """Kills what children left behind, except those that are ``running``: orphans become this process's children. With
+    `seccomp` there are none.
     """
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:
@@ -149,12 +149,12 @@ def _children() -> set[int]:
         return set()
 
 
-def _become(limits: dict, files: list[int], layers: confine.Layers, trade: types.ModuleType) -> None:
-    """The child: its descriptors and nothing else, its limits, then its job. Never returns."""
+def _become(limits: dict, files: list[int], layers: confine.Layers, role: types.ModuleType) -> None:
+    """In the child: keeps its own descriptors, sets its limits, then runs its job. Never returns."""
     code = 1
     try:
         wanted = [*files, *([] if layers.rules is None else [layers.rules])]
-        for number, file in enumerate(wanted):  # first out of the way of their final numbers
+        for number, file in enumerate(wanted):  # first to numbers that none of them ends up with
             os.dup2(file, _FAR + number)
         for number in range(len(wanted)):
             os.dup2(_FAR + number, _FIRST + number, inheritable=False)
@@ -169,8 +169,8 @@ def _become(limits: dict, files: list[int], layers: confine.Layers, trade: types
         confine.limit(limits["seconds"], limits["memory"], limits["shared"], more, layers.programs)
         confine.give_up_rights(confine.Layers(rules, layers.seccomp, layers.programs))
         with open(job, "rb") as file:
-            said = json.loads(file.read())
-        trade.run(said, inputs, outputs, status, go)
+            request = json.loads(file.read())
+        role.run(request, inputs, outputs, status, go)
         code = 0
     except BaseException:
         traceback.print_exc()

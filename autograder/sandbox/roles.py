@@ -1,4 +1,6 @@
-"""What a worker may be for, answers or compiling, and how one is started on a rung of isolation."""
+"""The two roles of a worker, running answers and compiling kernels, and the command that starts one on a rung of
+isolation.
+"""
 
 import glob
 import os
@@ -9,9 +11,9 @@ from .probe import RUNGS, probe
 
 
 @dataclass(frozen=True)
-class Trade:
-    """module: its side of the work, in this package. folder: one to write to, and ``programs``: those that it may
-    start, if any.
+class Role:
+    """module: in `sandbox.worker`, what the process runs. folder: the only one that it may write to, if any. programs:
+    those that it may start.
     """
 
     module: str
@@ -20,32 +22,32 @@ class Trade:
     programs: tuple[str, ...] = ()
 
     def command(self, rung: str, control: int) -> list[str]:
-        """How a worker starts that takes its orders from the socket ``control``."""
+        """The command of a worker that takes requests from the socket ``control``."""
         found, view, confined = probe(), paths.view(), rung != RUNGS[0]
         rules = None
         if confined and found.has("landlock"):
             writable = [self.folder, "/dev/null"] if self.folder else []
             rules = (*view.rules(), writable, self.programs)
-        settings = launcher.locations() | {"trade": self.module, "folder": self.folder}
+        settings = launcher.locations() | {"role": self.module, "folder": self.folder}
         settings |= {"socket": control, "rules": rules, "seccomp": confined}
         walled = rung == "strong" or (rung == "good" and not found.has("landlock"))
         wall = bubblewrap.command(view, paths.interpreter(), self.environment, self.folder) if walled else []
         return wall + launcher.python(settings)
 
 
-def answering() -> Trade:
-    return Trade("answering", launcher.environment())
+def answering() -> Role:
+    return Role("answering", launcher.environment())
 
 
-def compiling(folder: str) -> Trade:
-    """Of kernels, in ``folder``: the one work that takes other programs, Triton's assemblers and disassemblers."""
+def compiling(folder: str) -> Role:
+    """Compiles kernels in ``folder``: the one role that starts programs, Triton's assemblers and disassemblers."""
     plain = {name: v for name, v in launcher.environment().items() if not name.startswith(("TRITON", "TORCH"))}
     written = dict.fromkeys(("TRITON_CACHE_DIR", "TRITON_HOME", "TMPDIR"), folder)
-    return Trade("compiling", plain | written, folder, tools())
+    return Role("compiling", plain | written, folder, tools())
 
 
 def tools() -> tuple[str, ...]:
-    """The programs in Triton's package, and what loads them."""
+    """The programs in Triton's package, and the dynamic loaders that they need."""
     found = [path for site in paths.site_folders() for path in glob.glob(f"{site}/triton/backends/*/bin/*")]
     found += glob.glob("/lib64/ld-linux*.so.*") + glob.glob("/lib/ld-linux*.so.*")
     return tuple(dict.fromkeys(os.path.realpath(path) for path in found if os.path.isfile(path)))

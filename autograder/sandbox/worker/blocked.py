@@ -1,7 +1,7 @@
-"""Operators taken out of PyTorch's dispatcher, below the modes that Python can switch off.
+"""Operators blocked in PyTorch's dispatcher, below the modes that Python code can switch off.
 
-Not through ``torch.library.Library``, which Python's garbage collector knows and anybody can end: the operators would
-come back with its end. What is kept here no search finds.
+Not with ``torch.library.Library``: code can find such an object through the garbage collector and destroy it, which
+would restore the operators. The libraries that are kept here cannot be found in that way.
 """
 
 import ctypes
@@ -26,8 +26,8 @@ _ELSEWHERE = frozenset(
 )
 
 
-class Closed:
-    """What is replaced in the dispatcher, until `open` or for good with `keep`."""
+class Overrides:
+    """Kernels replaced in the dispatcher, until `open` restores them, or for good after `keep`."""
 
     def __init__(self):
         self._libraries: dict[str, object] = {}
@@ -61,13 +61,13 @@ class Closed:
         self._libraries = {}
 
 
-class Closures:
-    """What a worker closes before it forks, so that no child pays for it: the operators that are not on the list of
+class BlockedOperators:
+    """What a worker blocks before it forks, so that no child has to: the operators that are not on the list of
     `operators`, and autograd. A child calls `settle` before it loads an answer.
     """
 
     def __init__(self):
-        self.unlisted, self.gradients, self.autograd = Closed(), Closed(), Closed()
+        self.unlisted, self.gradients, self.autograd = Overrides(), Overrides(), Overrides()
         self._met: set[tuple[str, str]] = set()
         self.close()
         torch._C._set_graph_executor_optimize(False)  # TorchScript would differentiate by itself
@@ -76,14 +76,14 @@ class Closures:
         self._registering = _holders(["_dispatch_library"])
 
     def close(self) -> None:
-        """Whatever is registered by now. Called again after an import that registers more."""
+        """Blocks what is registered by now. Called again after an import that registers more."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a kernel is replaced is the point
             for key in _LEAVES:
                 for name in self._new(key):
                     if not is_permitted(name):
-                        closed = self.gradients if is_permitted(name, gradients=True) else self.unlisted
-                        closed.refuse(key, name, unlisted(name))
+                        overrides = self.gradients if is_permitted(name, gradients=True) else self.unlisted
+                        overrides.refuse(key, name, unlisted(name))
             for key in _OTHER_TENSORS:
                 for name in self._new(key):
                     self.unlisted.refuse(key, name, "Tensors of this kind are not for an answer; use ordinary ones.")
@@ -92,14 +92,16 @@ class Closures:
                     self.autograd.record_no_gradient(name)
 
     def _new(self, key: str) -> list[str]:
-        """The operators with a kernel under this key that were not met before."""
+        """The operators with a kernel under this key that were not seen before."""
         found = [name for name in _kernels(key) if (key, name) not in self._met]
         self._met |= {(key, name) for name in found}
         return found
 
     def settle(self, refused: Iterable[str], witness: bool, gradient: bool) -> None:
-        """witness: the answer computes an input, with whatever it likes. gradient: PyTorch differentiates it."""
-        own = Closed()
+        """Makes the block permanent, with exceptions. witness: the answer computes an input, with any operator.
+        gradient: PyTorch differentiates the answer.
+        """
+        own = Overrides()
         if witness:
             self.unlisted.open()
         if witness or gradient:
@@ -110,8 +112,8 @@ class Closures:
             for name in refused:
                 for form in (name, f"{name}_"):
                     _refuse_every_kernel(own, form, f"{name} is the answer itself. Write it out.")
-        for closed in (self.unlisted, self.gradients, self.autograd, own):
-            closed.keep()
+        for overrides in (self.unlisted, self.gradients, self.autograd, own):
+            overrides.keep()
         if not witness:  # what an import registers from now on would be open
             for holder, key in self._registering:
                 del holder[key]
@@ -125,13 +127,13 @@ def _kernels(key: str) -> list[str]:
     return torch._C._dispatch_get_registrations_for_dispatch_key(key)
 
 
-def _refuse_every_kernel(closed: Closed, name: str, why: str) -> None:
+def _refuse_every_kernel(overrides: Overrides, name: str, why: str) -> None:
     packet = getattr(torch.ops.aten, name, None)
     for overload in packet.overloads() if packet is not None else ():
         full = f"aten::{name}" if overload == "default" else f"aten::{name}.{overload}"
         for key in (*_LEAVES, "CompositeImplicitAutograd"):
             if torch._C._dispatch_has_kernel_for_dispatch_key(full, key):
-                closed.refuse(key, full, why)
+                overrides.refuse(key, full, why)
 
 
 def _holders(names: Iterable[str]) -> list[tuple[dict, str]]:

@@ -1,0 +1,126 @@
+"""How far a learner is: read from the reports that checks left in the outputs of their notebooks, as data."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ...autograder.report.data import MIME
+
+State = Literal["passed", "tried", "open"]
+BLANK = "YOUR ANSWER HERE"  # nbgrader's stub of a written answer
+
+
+@dataclass(frozen=True)
+class Step:
+    """One exercise in one backend. missing: the names of the distinctions that its last report did not have."""
+
+    exercise: str
+    backend: str
+    state: State = "open"
+    score: float = 0.0
+    distinctions: int = 0
+    missing: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"{self.exercise} ({'PyTorch' if self.backend == 'torch' else 'Triton'})"
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One chapter. begun: whether the learner has a notebook of it. questions: written answers, and whether written."""
+
+    name: str
+    title: str
+    begun: bool
+    steps: tuple[Step, ...]
+    questions: tuple[tuple[str, bool], ...] = ()
+
+    @property
+    def passed(self) -> int:
+        return sum(step.state == "passed" for step in self.steps)
+
+    @property
+    def done(self) -> bool:
+        return self.passed == len(self.steps) and all(written for _, written in self.questions)
+
+    @property
+    def left(self) -> list[Step]:
+        return [step for step in self.steps if step.state != "passed"]
+
+    @property
+    def distinctions(self) -> tuple[int, int]:
+        """Earned, of those that the reports so far have tried."""
+        earned = sum(step.distinctions for step in self.steps)
+        return earned, earned + sum(len(step.missing) for step in self.steps)
+
+
+def standing(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict] = ()) -> list[Chapter]:
+    """Every chapter, in order.
+
+    folder: the learner's notebooks. sources: the chapters as built, which tell of those that the folder lacks.
+    now: reports (`Report.to_dict`) that are newer than the files, of a kernel that runs.
+    """
+    built = {path.stem: path for path in sources}
+    newer = {(report["exercise"], report["backend"]): report for report in now}
+    chapters = []
+    own = {path.stem: path for path in folder.glob("*.ipynb")}
+    for name in sorted(built.keys() | own.keys()):
+        notebook = _read(own[name]) if name in own else {}
+        begun = _metadata(notebook).get("graded_kernels", {}).get("chapter") == name
+        if not begun and name not in built:
+            continue  # a notebook of the learner's that is no chapter
+        chapters.append(_chapter(name, notebook if begun else _read(built[name]), begun, newer))
+    return chapters
+
+
+def _read(path: Path) -> dict:
+    """A notebook as JSON; an empty one where the file is none, which costs no more than its own progress."""
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return notebook if isinstance(notebook, dict) else {}
+
+
+def _metadata(notebook: dict) -> dict:
+    metadata = notebook.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _chapter(name: str, notebook: dict, begun: bool, newer: dict) -> Chapter:
+    steps: dict[tuple[str, str], Step] = {}
+    questions: dict[str, bool] = {}
+    title = ""
+    for cell in notebook.get("cells", []):
+        source = "".join(cell.get("source", ""))
+        if not title and cell.get("cell_type") == "markdown" and source.startswith("# "):
+            title = source.split("\n")[0].removeprefix("# ")
+        known = cell.get("metadata", {}).get("nbgrader", {})
+        id, grade = known.get("grade_id", ""), known.get("grade")
+        if grade and known.get("solution"):
+            questions.setdefault(id, begun and source.strip() != BLANK)
+        elif grade and id.endswith("-check"):
+            exercise, _, backend = id.removesuffix("-check").rpartition("-")
+            report = newer.get((exercise, backend)) or _report(cell)
+            steps.setdefault((exercise, backend), _step(exercise, backend, report))
+    return Chapter(name, title or name, begun, tuple(steps.values()), tuple(questions.items()))
+
+
+def _report(cell: dict) -> dict | None:
+    for output in reversed(cell.get("outputs", [])):
+        report = output.get("data", {}).get(MIME)
+        if isinstance(report, dict):
+            return report
+    return None
+
+
+def _step(exercise: str, backend: str, report: dict | None) -> Step:
+    if report is None or str(report.get("summary", "")).startswith("not implemented yet"):
+        return Step(exercise, backend)
+    bonus = [case for case in report.get("cases", []) if case.get("bonus")]
+    missing = tuple(str(case["name"]) for case in bonus if case.get("status") != "pass")
+    state: State = "passed" if report.get("passed") is True else "tried"
+    return Step(exercise, backend, state, float(report.get("score", 0.0)), len(bonus) - len(missing), missing)

@@ -1,0 +1,37 @@
+"""How far you are, in a notebook: ``progress.course()``, and ``progress.chapter("01_silu")`` at a chapter's end.
+
+Read from the reports saved in the notebooks of the folder in which this one lies, and from those of this kernel, which
+may not be saved yet. ``graded-kernels progress`` prints the same in a terminal.
+"""
+
+import sys
+from pathlib import Path
+
+from ..autograder.report.data import ReportData
+from .desk.shown import Course, End
+from .desk.standing import standing
+from .learner import ROOT, sources
+
+
+def course() -> Course:
+    """Every chapter: what is passed, and what to do next."""
+    return Course(tuple(standing(Path.cwd(), sources(ROOT), _of_this_kernel())))
+
+
+def chapter(name: str) -> End:
+    """One chapter, and the one after it. Raises ValueError for the name of no chapter."""
+    chapters = course().chapters
+    names = [chapter.name for chapter in chapters]
+    if name not in names:
+        raise ValueError(f"there is no chapter {name!r}; there are {', '.join(names)}")
+    at = names.index(name)
+    return End(chapters[at], chapters[at + 1] if at + 1 < len(chapters) else None)
+
+
+def _of_this_kernel() -> list[dict]:
+    """What checks found since the kernel began, the latest last."""
+    if "IPython" not in sys.modules:
+        return []
+    shell = sys.modules["IPython"].get_ipython()
+    results = shell.user_ns.get("Out", {}) if shell else {}
+    return [results[n].to_dict() for n in sorted(results) if isinstance(results[n], ReportData)]
