@@ -5,6 +5,12 @@ EXERCISES                                the table of what can be checked
 Emulator                                 runs Triton kernels as a GPU may, and notes what they do
 Peak                                     counts the bytes that tensors take at once
 ulp_error, ulp_size                      distances in units in the last place
+
+For an op of one's own, which `check` takes in place of a name:
+Exercise, Case, Output, Tolerance        the record: what the function is, its inputs, its results, how close is right
+Witness, WildBug                         an input to find, a bug that shipped
+elementwise, rowwise, losses             families of cases
+normal, gradient                         random tensors for a case, an upstream gradient among them
 """
 
 import importlib
@@ -19,14 +25,23 @@ from .check import check  # noqa: E402
 if TYPE_CHECKING:
     from .emulator import Emulator
     from .exercises import EXERCISES
+    from .exercises.cases.elementwise import elementwise, gradient, normal
+    from .exercises.cases.losses import losses
+    from .exercises.cases.rows import rowwise
+    from .exercises.record import Case, Exercise, Output, Tolerance, WildBug, Witness
     from .report.report import Report
     from .run.memory import Peak
     from .ulp import ulp_error, ulp_size
 
 __all__ = ["EXERCISES", "Emulator", "Peak", "Report", "check", "ulp_error", "ulp_size"]
+__all__ += ["Case", "Exercise", "Output", "Tolerance", "WildBug", "Witness"]
+__all__ += ["elementwise", "gradient", "losses", "normal", "rowwise"]
 
 _HOME = {"EXERCISES": "exercises", "Emulator": "emulator", "Peak": "run.memory", "Report": "report.report"}
 _HOME |= {"ulp_error": "ulp", "ulp_size": "ulp"}
+_HOME |= dict.fromkeys(("Case", "Exercise", "Output", "Tolerance", "WildBug", "Witness"), "exercises.record")
+_HOME |= dict.fromkeys(("elementwise", "gradient", "normal"), "exercises.cases.elementwise")
+_HOME |= {"losses": "exercises.cases.losses", "rowwise": "exercises.cases.rows"}
 
 
 def __getattr__(name: str):

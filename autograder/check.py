@@ -20,7 +20,7 @@ remember()
 
 
 def check(
-    exercise: str,
+    exercise: "str | Exercise | Witness",
     function: Callable[..., Any],
     backend: str | None = None,
     *,
@@ -31,9 +31,9 @@ def check(
 ) -> "Report":
     """Checks ``function`` as an answer to ``exercise`` and says what it found.
 
-    exercise: a name of ``graded-kernels list``. backend: ``"torch"`` or ``"triton"``; where it is left out, the one
-    that the exercise has, or ``"triton"`` if the function's module holds Triton kernels. seed: of the random inputs.
-    compiler: whether a Triton answer that is right so far is compiled ahead of time for GPUs, too.
+    exercise: a name of ``graded-kernels list``, or a record of one's own. backend: ``"torch"`` or ``"triton"``; where
+    it is left out, the one that the exercise has, or ``"triton"`` if the function's module holds Triton kernels.
+    seed: of the random inputs. compiler: whether a Triton answer that is right so far is compiled for GPUs, too.
     require: of ``"correct"``, ``"portable"`` and ``"efficient"`` (`quality.Quality`) those that decide ``passed``.
     conventions: ``"course"``, or ``"pytorch"``, which takes PyTorch's own answer for right as well in the cases that
     rest on a convention (infinity, no token, a bad label, an empty row), wherever PyTorch has one.
@@ -54,16 +54,17 @@ def check(
     record = find(exercise)
     backend = choose_backend(record, backend, function)
     judged = partial(judge, record, backend, seed=seed, compiler=compiler, require=require, conventions=conventions)
-    said = left_over(function, exercise, backend, record.backends)
+    said = left_over(function, record.name, backend, record.backends)
     runner: Runner = Unloadable(Trouble("unloadable", said)) if said else InProcess(function, record.contract, backend)
     try:
-        with Progress(exercise) as progress, few_lines():
+        with Progress(record.name) as progress, few_lines():
             report = judged(runner, at=progress.at)
             if report.environment["mode"] == "device" and backend == "triton" and not said:
                 again = emulated(function, record, partial(judged, at=progress.at))
                 report = beside(report, again)
     except KeyboardInterrupt as error:  # hundreds of frames, of which the learner can use one
-        raise (error if isinstance(error, Interrupted) else interrupted(exercise, error)).with_traceback(None) from None
+        stopped = error if isinstance(error, Interrupted) else interrupted(record.name, error)
+        raise stopped.with_traceback(None) from None
     if not report.passed and "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(report))
     return report
@@ -81,12 +82,13 @@ def check_answer(
     cases: "tuple[Case, ...]" = (),
     require: Iterable[str] = tuple(Quality),
     conventions: str = "course",
+    record: "Exercise | Witness | None" = None,
 ) -> "Report":
     """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
 
     worker: runs the answer apart from this process, within ``limits`` and what is left of the ``notebook``'s budget;
     without one it runs here. cases: an instructor's own (`hidden`), after those of the exercise. require, conventions:
-    as `check` has them.
+    as `check` has them. record: of the exercise, where it is in no table.
     """
     from .exercises import find
     from .exercises.record import Exercise
@@ -96,7 +98,7 @@ def check_answer(
     from .run.runner import InProcess, Runner, Unloadable
     from .sandbox import Isolated, Limits
 
-    record = find(answer.exercise)
+    record = find(record or answer.exercise)
     if cases and isinstance(record, Exercise):
         record = record.with_cases(cases)
     judged = partial(judge, record, backend, seed=seed, compiler=compiler, require=require, conventions=conventions)
@@ -114,7 +116,7 @@ def check_answer(
     return judged(runner)
 
 
-def choose_backend(record: "Exercise | Witness", backend: str | None, function: Callable[..., Any]) -> str:
+def choose_backend(record: "Exercise | Witness", backend: str | None, function: Callable[..., Any] | None) -> str:
     if backend is None:
         if len(record.backends) == 1:
             return record.backends[0]

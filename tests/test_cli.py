@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from graded_kernels.autograder import cli
+from graded_kernels.autograder.commands import check
+from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.run.answer import load, read_file
 from graded_kernels.solutions import silu as right
 
@@ -141,11 +143,11 @@ def test_a_stub_is_told_so_in_two_lines(answer, called):
 
 def test_the_backend_follows_the_imports(capsys):
     both = ("torch", "triton")
-    assert cli.likely_backend(both, "import torch\nimport triton.language as tl") == "triton"
+    assert check.likely_backend(both, "import torch\nimport triton.language as tl") == "triton"
     assert "imports triton" in capsys.readouterr().err
-    assert cli.likely_backend(both, "import torch  # import triton") == "torch"
+    assert check.likely_backend(both, "import torch  # import triton") == "torch"
     assert "does not import triton" in capsys.readouterr().err
-    assert cli.likely_backend(("torch",), "import triton") == "torch"
+    assert check.likely_backend(("torch",), "import triton") == "torch"
     assert not capsys.readouterr().err
 
 
@@ -205,7 +207,8 @@ def test_a_file_that_cannot_be_imported_does_not_pass(line, says, where, answer)
     """Its function is right and defined by then, and nobody could import it."""
     source = Path(right.__file__).read_text()
     file = read_file(answer(f"{source}\n\n{line}\n"), "silu_backward")
-    report = cli.report_on(file, "torch", in_process=where == "in process", limits={}, seed=0, how={})
+    wanted = check.Wanted(EXERCISES["silu_backward"], file, "torch")
+    report = check.report_on(wanted, in_process=where == "in process", limits={}, seed=0, how={})
     assert not report.passed and report.score == 0 and says in report.summary, report.summary
 
 
@@ -213,7 +216,8 @@ def test_a_file_that_compares_itself_with_pytorch_passes(answer):
     """Apart from the course its comparison runs; here the operator is refused, and what needs its result fails."""
     compares = "y = torch.nn.functional.silu(torch.ones(3))\nassert y.shape == (3,)\n"
     file = read_file(answer(f"import torch\n{compares}{Path(right.__file__).read_text()}"), "silu_backward")
-    assert cli.report_on(file, "torch", in_process=False, limits={}, seed=0, how={}).passed
+    wanted = check.Wanted(EXERCISES["silu_backward"], file, "torch")
+    assert check.report_on(wanted, in_process=False, limits={}, seed=0, how={}).passed
 
 
 def test_what_runs_only_as_a_script_is_no_part_of_an_answer(answer):

@@ -13,6 +13,8 @@ from classroom import api, assert_success, autograded, copied, grade, place, rig
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.nbgrader import grade as grading
 from graded_kernels.autograder.nbgrader.outputs import NotGradable
+from graded_kernels.autograder.verdicts import make as making
+from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.course import cells
 from nbgrader.api import Gradebook
 from tampered import FULL, NOTHING, TORCH, UNREAD, WITNESS, WORDS, deleted_answer, helper_cells
@@ -63,7 +65,8 @@ def test_a_check_that_crashes_is_left_to_a_person(course, monkeypatch):
             raise ZeroDivisionError("planted")
         return check_answer(answer, backend, **options)
 
-    monkeypatch.setattr(grading, "check_answer", crash_in_one)
+    Store(course).clear()
+    monkeypatch.setattr(making, "check_answer", crash_in_one)
     grade(course, "unlucky", right_answers(course))
     assert scores(course, "unlucky") == FULL | {WITNESS: None}
     assert "could not be graded: the check stopped with ZeroDivisionError" in shown(

@@ -13,8 +13,10 @@ DOOR = ("cli", "__main__", "check", "ulp")
 # From the top to the bottom: a module imports from its own room and from rooms that stand in a later line.
 FLOORS = (
     ("__main__",),
-    ("cli", "nbgrader"),
-    ("instructor", "sanitize"),
+    ("cli",),
+    ("nbgrader",),
+    ("verdicts",),
+    ("commands", "instructor", "sanitize"),
     ("check",),
     ("judge",),
     ("report", "exercises"),

@@ -11,6 +11,7 @@ from graded_kernels.autograder.judge.judge import arguments, judge
 from graded_kernels.autograder.run.answer import Answer, Cell, load
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, Worker, probe
+from graded_kernels.autograder.sandbox.lasting import Lasting
 from graded_kernels.autograder.sandbox.wire import buffers
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
@@ -151,13 +152,13 @@ def test_isolated_and_in_process_reports_are_equal(exercise, backend, worker):
 def test_the_seed_does_not_enter_the_process_of_an_answer(name, backend, worker, monkeypatch):
     """Nor anything it can be computed from but the numbers themselves."""
     seed, jobs = 1_234_567, []
-    run = Worker.run
+    run = Lasting.run
 
-    def heard(self, files, *rest):
+    def noted(self, kind, files, *rest):
         jobs.append(os.pread(files["job"], 1 << 24, 0).decode())
-        return run(self, files, *rest)
+        return run(self, kind, files, *rest)
 
-    monkeypatch.setattr(Worker, "run", heard)
+    monkeypatch.setattr(Lasting, "run", noted)
     record = EXERCISES[name]
     record = dataclasses.replace(record, cases=record.cases[:2])
     with Isolated(answer(name, backend), record.contract, backend, results=record.results, worker=worker) as runner:

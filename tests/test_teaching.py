@@ -14,6 +14,7 @@ from graded_kernels.autograder.nbgrader.class_seed import FILE, class_seed
 from graded_kernels.autograder.nbgrader.late import PerDay
 from graded_kernels.autograder.nbgrader.submission import Submissions
 from graded_kernels.autograder.sandbox import SandboxError
+from graded_kernels.autograder.verdicts import make as making
 from tampered import FULL, TORCH, UNREAD, WITNESS, add, find
 
 HIDDEN = """
@@ -36,11 +37,11 @@ def course(made_course, tmp_path_factory):
 @pytest.fixture
 def own_worker():
     """None of another test's: whether one may be had is what a test is about."""
-    before, grading._shared = grading._shared, None
+    before, making._shared = making._shared, None
     yield
-    if grading._shared:
-        grading._shared.close()
-    grading._shared = before
+    if making._shared:
+        making._shared.close()
+    making._shared = before
 
 
 def with_settings(course, **settings):
@@ -232,7 +233,7 @@ def test_a_class_is_not_graded_where_answers_cannot_be_isolated(course, own_work
 
     hand_in(course, "weak")
     with monkeypatch.context() as patch:
-        patch.setattr(grading, "require", lacking)
+        patch.setattr(making, "require", lacking)
         result = api(course).autograde("tiny", "weak")
         assert not result["success"] and "Nothing was graded: answers would be isolated as weak" in result["log"]
         assert not (course / "autograded" / "weak").exists()
@@ -246,7 +247,7 @@ def test_the_weak_rung_needs_the_teachers_word(course, own_worker):
     assert not result["success"] and "c.Grade.allow_weak_sandbox is not set" in result["log"]
     assert_success(with_settings(course, isolation="weak", allow_weak_sandbox=True).autograde("tiny", "asked_weak"))
     assert scores(course, "asked_weak") == FULL
-    assert grading._shared.rung == "weak"
+    assert making._shared.rung == "weak"
 
 
 # Progress

@@ -25,7 +25,10 @@ SANDBOX = "from graded_kernels.autograder.sandbox import probe; print(probe())"
 SECONDS = 120  # a cold import of torch on a busy machine takes many
 AFRESH = "install PyTorch and Triton afresh: remove .venv, then run `make lab`"
 STRONGER = "install bubblewrap (apt install bubblewrap), use Linux 5.13 or later, or grade in a virtual machine"
-PRIVATE = ("submitted", "autograded", "feedback", "source", "gradebook.db", "hidden_cases.toml", "class_secret")
+PRIVATE = (
+    *("submitted", "autograded", "feedback", "source", "gradebook.db"),
+    *("hidden_cases.toml", "class_secret", "verdicts"),
+)
 ELSEWHERE = "Triton is made for Linux alone: use Linux, WSL2 or a Linux container. The PyTorch half works here."
 
 

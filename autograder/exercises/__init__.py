@@ -7,6 +7,8 @@ import difflib
 import importlib
 import pkgutil
 
+from .mistakes import prove
+from .own import offers
 from .record import Exercise, Witness
 
 EXERCISES: dict[str, Exercise | Witness] = {}
@@ -20,17 +22,32 @@ for _module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
                 raise ValueError(f"two exercises are named {_record.name!r}; the second is in {_module}.py")
 
 
-def find(exercise: str) -> Exercise | Witness:
-    """The record of this name, or of this former name: then the record bears that, as the function to check does.
-    Raises ValueError that names the closest ones.
+def find(exercise: str | Exercise | Witness) -> Exercise | Witness:
+    """The record of this name, the course's or an installed package's, or of this former name: then the record bears
+    that, as the function to check does. A record itself, if it has no mistake.
+
+    Raises ValueError: for an unknown name one that names the closest, for a record with a mistake
+    `mistakes.RecordError`.
     """
+    if not isinstance(exercise, str):
+        prove(exercise)
+        return exercise
     name = present_name(exercise)
-    if name not in EXERCISES:
-        close = difflib.get_close_matches(exercise, EXERCISES, n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else "graded-kernels list shows them all."
-        raise ValueError(f"there is no exercise {exercise!r}; {hint}")
-    record = EXERCISES[name]
-    return record if name == exercise else dataclasses.replace(record, name=exercise)
+    if name in EXERCISES:
+        record = EXERCISES[name]
+        return record if name == exercise else dataclasses.replace(record, name=exercise)
+    others = offered()
+    if exercise in others:
+        return others[exercise]
+    close = difflib.get_close_matches(exercise, [*EXERCISES, *others], n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else "graded-kernels list shows them all."
+    raise ValueError(f"there is no exercise {exercise!r}; {hint}")
+
+
+def offered() -> dict[str, Exercise | Witness]:
+    """The records of installed packages, by name; of one name the first counts, the course's own before all others."""
+    records = [record for offer in offers() for record in offer.records]
+    return {record.name: record for record in reversed(records) if record.name not in EXERCISES}
 
 
 def present_name(exercise: str) -> str:

@@ -39,20 +39,26 @@ def read_cases(path: Path) -> dict[str, tuple[Case, ...]]:
 
     Raises HiddenCasesError.
     """
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise HiddenCasesError(f"{path}: {error}") from None
     found: dict[str, tuple[Case, ...]] = {}
-    for name, listed in tables.items():
+    for name, listed in read_tables(path).items():
         try:
-            found[present_name(name)] = found.get(present_name(name), ()) + _cases(name, listed)
+            found[present_name(name)] = found.get(present_name(name), ()) + cases_of(name, listed)
         except ValueError as error:
             raise HiddenCasesError(f"{path}: {error}") from None
     return found
 
 
-def _cases(name: str, tables) -> tuple[Case, ...]:
+def read_tables(path: Path) -> dict:
+    """The file as it is written: for each exercise a list of tables, of which nothing is checked. Raises
+    HiddenCasesError.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise HiddenCasesError(f"{path}: {error}") from None
+
+
+def cases_of(name: str, tables) -> tuple[Case, ...]:
     """All cases of one exercise. Raises ValueError."""
     record = find(name)
     if not isinstance(record, Exercise):

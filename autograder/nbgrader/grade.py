@@ -4,9 +4,7 @@ No cell of the notebook is executed, least of all a check cell. nbgrader takes a
 counts one that it cannot read as full marks; so those outputs are written here (`outputs`) and nowhere else.
 """
 
-import atexit
 import functools
-import math
 import os
 import re
 import time
@@ -17,21 +15,20 @@ from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import is_grade, is_locked, is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
-from ..check import check_answer
 from ..exercises import names_of, present_name
-from ..exercises.record import Case
-from ..instructor.hidden import HiddenCasesError, read_cases
-from ..report.report import Report
+from ..instructor.hidden import HiddenCasesError, read_cases, read_tables
 from ..run.answer import Answer, Cell
-from ..sandbox import RUNGS, Budget, Limits, SandboxError, Worker, require
+from ..sandbox import RUNGS, Budget, Limits
+from ..verdicts.job import Job
+from ..verdicts.make import make, shared_worker
+from ..verdicts.store import Store
+from ..verdicts.verdict import Verdict
 from .class_seed import class_seed
 from .notebook_code import plain_python, without_course
-from .outputs import NotGradable, not_graded, remarks, result, said, shown_report
+from .outputs import NotGradable, not_graded, remarks, result, said, shown_verdict
 from .published import is_published, published_answers
 from .reading import MEGABYTE
 from .rebuild import RECORD, UNREAD, exercise_of, grade_id, is_added, is_answer
-
-_shared: Worker | None = None
 
 
 class Grade(NbGraderPreprocessor):
@@ -60,13 +57,15 @@ class Grade(NbGraderPreprocessor):
         started, earned, possible, failed = time.monotonic(), 0.0, 0.0, []
         where, summary = resources["nbgrader"], self.parent.summary
         name, unread = f"{where['student']}, {where['notebook']}", nb.metadata.get(RECORD, {}).get(UNREAD)
-        learners, self._stopped = learners_code(nb), {}
-        self._budget, self._inputs = Budget("notebook", self.notebook_seconds), self._seed(where["assignment"])
+        learners, self._stopped, self._known, checks = learners_code(nb), {}, 0, 0
+        self._budget = Budget("notebook", self.notebook_seconds)
+        self._job = functools.partial(self.job, self._root, where["assignment"])
+        self._store = Store(self._root, self.log.warning)
         for index, cell in enumerate(nb.cells):
             if unread or not is_check(cell):
                 continue
             points = float(cell.metadata.nbgrader["points"])
-            possible += points
+            possible, checks = possible + points, checks + 1
             try:
                 score, cell.outputs = self._graded(nb, learners, index, points)
                 earned += score
@@ -80,7 +79,8 @@ class Grade(NbGraderPreprocessor):
             self.log.info("%snot graded, waits for a person", line)
             return nb, resources
         seconds = time.monotonic() - started
-        more = f", {len(failed)} checks could not be graded" if failed else ""
+        more = f", {self._known} of {checks} verdicts were there" if self._known else ""
+        more += f", {len(failed)} checks could not be graded" if failed else ""
         self.log.info("%s%g of %g points in %.1f s%s", line, earned, possible, seconds, more)
         self.parent.judged += 1
         summary.for_a_person += [f"{name}: {check} could not be graded" for check in failed]
@@ -106,63 +106,78 @@ class Grade(NbGraderPreprocessor):
 
     def _graded(self, nb: NotebookNode, learners: dict, index: int, points: float) -> tuple[float, list[NotebookNode]]:
         answer, backend = answer_to(nb, learners, index)
-        report, notes = self._checked(answer, backend)
-        if not (math.isfinite(report.score) and 0 <= report.score <= 1):
-            raise NotGradable(f"its report gave a score of {report.score}")
-        score = min(round(points * report.score, 2), points)
+        verdict, notes = self._settled(answer, backend)
+        if verdict.left:
+            raise NotGradable(verdict.left)
+        nb.cells[index].metadata.setdefault(RECORD, {})["verdict"] = verdict.key
+        score = min(round(points * verdict.score, 2), points)
         own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
-        return score, [*remarks(own), *notes, shown_report(report), result(score, points)]
+        return score, [*remarks(own), *notes, *shown_verdict(verdict), result(score, points)]
 
-    def _checked(self, answer: Answer, backend: str) -> tuple[Report, list[NotebookNode]]:
-        """The report, and which of the learner's other cells were left out because they do not end: they cost what
+    def _settled(self, answer: Answer, backend: str) -> tuple[Verdict, list[NotebookNode]]:
+        """The verdict, and which of the learner's other cells were left out because they do not end: they cost what
         depends on them, and one look at each.
         """
-        cases = self._cases().get(present_name(answer.exercise), ())
         while True:
             kept = answer.without(self._stopped)
-            report = check_answer(
-                kept,
-                backend,
-                seed=self._inputs,
-                worker=self._worker(),
-                limits=self._limits(),
-                notebook=self._budget,
-                cases=cases,
-            )
-            stop = report.stopped_in
+            verdict = self._verdict(self._job(kept, backend))
+            stop = verdict.stopped_in
             if stop:
                 self._stopped[stop["cell"]] = stop["reason"]
             if not stop or answer.without(self._stopped) == kept:  # nothing stopped, or it stopped in the answer's own
                 break
         reasons = [self._stopped[cell.name] for cell in answer.cells if cell not in kept.cells]
         notes = [f"{reason} This answer was checked without that cell." for reason in reasons]
-        return report, [said(notes)] if notes else []
+        return verdict, [said(notes)] if notes else []
 
-    def _worker(self) -> Worker:
-        """The process in which all answers of this run are called, each call in a fresh child. Raises SandboxError."""
-        global _shared
-        if _shared is None:
-            if not self.allow_weak_sandbox:
-                require("good")
-                if self.isolation == "weak":
-                    raise SandboxError("c.Grade.isolation is weak, and c.Grade.allow_weak_sandbox is not set")
-            _shared = Worker(self.isolation or None)
-            _shared.start()  # its imports go on beside nbgrader's own work
-            atexit.register(_shared.close)
-        return _shared
+    def _verdict(self, job: Job) -> Verdict:
+        """The one in the course's store, or a new one, which is kept there. What depends on the time that the other
+        answers of the notebook took counts here alone.
+        """
+        if self._exhausted():
+            return self._make(job, 1)
+        before = self._budget.spent, self._budget.waited
+        try:
+            verdict, there = self._store.settled(job, self._make)
+        except _NotebookLate as late:
+            return late.verdict
+        self._known += there
+        self._budget.spent, self._budget.waited = before[0] + verdict.seconds, before[1] + verdict.clock
+        return verdict
+
+    def _make(self, job: Job, checks: int) -> Verdict:
+        """Raises _NotebookLate where the notebook's time ran out on the way."""
+        known = self._exhausted()
+        verdict = make(job, shared_worker(self.isolation, job.isolated), checks, self._budget)
+        if self._exhausted() and not known:
+            raise _NotebookLate(verdict)
+        return verdict
+
+    def _exhausted(self) -> bool:
+        return self._budget.broken(self.wall_factor) is not None
 
     def ready(self) -> None:
         """Tries what every notebook of a run will need. Raises SandboxError, HiddenCasesError, ClassSecretError."""
-        self._cases()
-        self._seed("")
-        self._worker()
+        self.tables(self._root)
+        self._seed(self._root, "")
+        shared_worker(self.isolation, not self.allow_weak_sandbox)
 
-    def _seed(self, assignment: str) -> int:
-        root = Path(self.parent.parent.coursedir.root)
+    def job(self, root: Path, assignment: str, answer: Answer, backend: str) -> Job:
+        """The check of an answer in the course at ``root``. Raises as `ready` does."""
+        cases = self.tables(root).get(present_name(answer.exercise), ())
+        isolated = not (self.allow_weak_sandbox and self.isolation in ("", "weak"))
+        return Job(answer, backend, self._seed(root, assignment), self._limits(), tuple(cases), isolated)
+
+    @property
+    def _root(self) -> Path:
+        return Path(self.parent.parent.coursedir.root)
+
+    def _seed(self, root: Path, assignment: str) -> int:
         return class_seed(root, assignment) if self.seed is None else self.seed
 
-    def _cases(self) -> dict[str, tuple[Case, ...]]:
-        path = Path(self.parent.parent.coursedir.root) / self.hidden_cases
+    def tables(self, root: Path) -> dict[str, list[dict]]:
+        """The teacher's cases as they are written, by exercise. Raises HiddenCasesError."""
+        path = root / self.hidden_cases
         if path.exists():
             return _read(path, path.stat().st_mtime_ns)
         if self.hidden_cases != type(self).hidden_cases.default_value:  # a misspelt name must not go unnoticed
@@ -208,10 +223,21 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
+class _NotebookLate(Exception):
+    """The time of a notebook ran out during a check."""
+
+    def __init__(self, verdict: Verdict):
+        self.verdict = verdict
+
+
 @functools.lru_cache(maxsize=1)
-def _read(path: Path, changed: int) -> dict[str, tuple[Case, ...]]:
-    """The file's cases, read once for all notebooks of a run unless it has ``changed``."""
-    return read_cases(path)
+def _read(path: Path, changed: int) -> dict[str, list[dict]]:
+    """The file's tables, tried once for all notebooks of a run unless it has ``changed``."""
+    read_cases(path)
+    found: dict[str, list[dict]] = {}
+    for exercise, tables in read_tables(path).items():
+        found.setdefault(present_name(exercise), []).extend(tables)
+    return found
 
 
 def is_check(cell: NotebookNode) -> bool:

@@ -6,11 +6,12 @@ import re
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from ..report.report import Report
+from ..verdicts.verdict import LATE, LOST, Verdict
 from .rebuild import RECORD
 
 REPORT = "application/vnd.graded-kernels.report+json"  # the report as data, for what counts a class's mistakes
-LONGEST = 1_000_000  # characters of a report's HTML; an answer may raise an error with a message of any length
+DOUBTS = {LATE: "A time limit ended this check.", LOST: "The process that runs answers ended during this check."}
+SECOND = "It was made a second time, with nothing else being checked, and this is what came of that."
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -18,12 +19,10 @@ class NotGradable(Exception):
     """A check cell that cannot be graded; the message says why."""
 
 
-def shown_report(report: Report) -> NotebookNode:
-    text, rich = str(report), report._repr_html_()
-    if len(rich) > LONGEST:
-        text = text[: LONGEST // 10]
-        rich = f"<pre>{html.escape(text)}</pre>"
-    return shown(text, rich, {REPORT: _what_was_found(report)} if len(rich) <= LONGEST else {})
+def shown_verdict(verdict: Verdict) -> list[NotebookNode]:
+    """The report, after a note where a limit that a busy machine can break, too, had a say in it."""
+    doubt = [said([f"{DOUBTS[verdict.doubt]} {SECOND}"])] if verdict.doubt else []
+    return [*doubt, shown(verdict.text, verdict.html, {REPORT: verdict.report})]
 
 
 def remarks(answer: NotebookNode) -> list[NotebookNode]:
@@ -35,14 +34,6 @@ def remarks(answer: NotebookNode) -> list[NotebookNode]:
 def said(sentences: list[str]) -> NotebookNode:
     items = [_CODE.sub(r"<code>\1</code>", html.escape(sentence)) for sentence in sentences]
     return shown("\n".join(sentences), "<ul>{}</ul>".format("".join(f"<li>{item}</li>" for item in items)))
-
-
-def _what_was_found(report: Report) -> dict:
-    """The report as data without what it cost: the same notebook, graded again, is the same file."""
-    found = report.to_dict()
-    for target in (found["compile"] or {}).get("targets", ()):
-        del target["seconds"], target["cached"]
-    return found
 
 
 def shown(text: str, rich: str, more: dict | None = None) -> NotebookNode:

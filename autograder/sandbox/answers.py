@@ -10,10 +10,13 @@ if TYPE_CHECKING:
 
 
 class Worker(Host):
-    """Forks a child for every call of an answer; compiles on the same rung."""
+    """Forks a child for every call of an answer; compiles on the same rung.
 
-    def __init__(self, rung: str | None = None):
-        super().__init__(rung, roles.answering())
+    hidden: files and folders that no answer may read, even in a folder of libraries: the records of exercises.
+    """
+
+    def __init__(self, rung: str | None = None, hidden: tuple[str, ...] = ()):
+        super().__init__(rung, roles.answering(hidden))
         self._compiler: Compiler | None = None
 
     @property
@@ -21,7 +24,7 @@ class Worker(Host):
         """On the same rung. Its process starts on first use and ends with this worker."""
         from .compiler import Compiler  # and PyTorch with it
 
-        self._compiler = self._compiler or Compiler(self.rung)
+        self._compiler = self._compiler or Compiler(self.rung, hidden=self.role.hidden)
         return self._compiler
 
     def close(self) -> None:

@@ -22,11 +22,12 @@ LIMITS = Limits(seconds=30.0, total_seconds=120.0, memory=2 << 30)
 class Compiler:
     """Compiles the kernels of one answer at a time. Its process starts on first use.
 
-    rung: the level of isolation, by default the best available. limits: for everything compiled for one report.
+    rung: the level of isolation, by default the best available. limits: for everything compiled for one report. hidden:
+    as in `answers.Worker`.
     """
 
-    def __init__(self, rung: str | None = None, limits: Limits = LIMITS):
-        self.rung, self.limits = rung, limits
+    def __init__(self, rung: str | None = None, limits: Limits = LIMITS, hidden: tuple[str, ...] = ()):
+        self.rung, self.limits, self.hidden = rung, limits, hidden
         self._worker: Host | None = None
         self._folder: tempfile.TemporaryDirectory | None = None
 
@@ -68,7 +69,7 @@ class Compiler:
         try:
             if self._worker is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="graded-kernels-compiler-")
-                self._worker = Host(self.rung, roles.compiling(os.path.realpath(self._folder.name)))
+                self._worker = Host(self.rung, roles.compiling(os.path.realpath(self._folder.name), self.hidden))
             self._worker.ready()
             return self._worker
         except SandboxError as error:

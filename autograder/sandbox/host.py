@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from . import launcher
 from .probe import SandboxError, probe, require
@@ -28,8 +28,8 @@ class WorkerLost(Exception):
 class Host:
     """A process that forks a child for every task. It serves any number of answers and keeps no state of them.
 
-    rung: the level of isolation, by default the best available. role: what its children do. Raises SandboxError if the
-    rung is not available.
+    rung: the level of isolation, by default the best available. role: what its children do. lost: how many times the
+    process ended during a call. Raises SandboxError if the rung is not available.
     """
 
     def __init__(self, rung: str | None, role: Role):
@@ -42,8 +42,9 @@ class Host:
         self._control: socket.socket | None = None
         self._waiting = False
         self.starts = 0  # of the process so far; its children end with it
+        self.lost = 0
 
-    def __enter__(self) -> "Host":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error) -> None:
@@ -88,6 +89,7 @@ class Host:
         except BaseException as error:  # an interruption, too, leaves a request without a reply
             self.close()
             if isinstance(error, OSError | ValueError | LookupError | TypeError):
+                self.lost += 1
                 raise WorkerLost(str(error)) from None
             raise
 

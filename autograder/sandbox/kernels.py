@@ -8,6 +8,8 @@ check the names).
 
 import ast
 import builtins
+import functools
+import json
 from collections.abc import Container
 from dataclasses import asdict
 
@@ -54,10 +56,16 @@ def cut_out(text: str, plan: dict) -> dict:
     if not launched:
         return {"functions": {}, "values": {}}
     passed = [v["function"] for step in launched for v in step["arguments"].values() if _is_function(v)]
-    first, *others = dict.fromkeys([step["launch"] for step in launched] + passed)
+    names = tuple(dict.fromkeys([step["launch"] for step in launched] + passed))
+    return _cut_out(text, names, json.dumps(plan["globals"]))
+
+
+@functools.lru_cache(maxsize=16)  # an answer launches the same kernels in most cases
+def _cut_out(text: str, names: tuple[str, ...], values: str) -> dict:
+    first, *others = names
     constants = {f"function_{i}": {"function": name} for i, name in enumerate(others)}
     try:
-        found = extract(KernelLaunch(first, text, {}, constants, modules=_MODULES, values=plan["globals"]))
+        found = extract(KernelLaunch(first, text, {}, constants, modules=_MODULES, values=json.loads(values)))
     except Refused as refused:
         where = f", line {refused.line}" if refused.line else ""
         raise BadPlan(f"{first}{where}: {refused.message}") from None

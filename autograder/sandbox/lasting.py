@@ -1,4 +1,4 @@
-"""Processes that last for all calls of one answer: loading it, and rewriting its kernels, is done once."""
+"""Processes that are kept for all calls of one answer, so that it is loaded once, and its kernels rewritten once."""
 
 import contextlib
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from .watch import Budget, Child, Ended, Limits, Task
 
 
 class Lasting:
-    """Children of a worker, by name, each of which waits for its next task. One that ends is followed by another."""
+    """Children of a worker, by a name of what they do. Each waits for its next task; one that has ended is replaced."""
 
     def __init__(self, worker: Host):
         self._worker = worker
@@ -20,7 +20,7 @@ class Lasting:
             self.end(name)
 
     def end(self, name: str) -> None:
-        """The next task of this name begins in a fresh process."""
+        """Has the next task of this name begin in a new process."""
         if name in self._children:
             self._children.pop(name)[0].close()
 
@@ -42,7 +42,7 @@ class Lasting:
         return replace(ended, loaded=ended.loaded + steps)
 
     def _again(self, name: str, files: dict[str, int], task: Task) -> Child | None:
-        """The child of this name, at work on the task, if it waits for one and has the room."""
+        """The child of this name, which has begun the task, if it was waiting and has the room."""
         child, start = self._children.get(name, (None, 0))
         if child is None or start != self._worker.starts or not self._worker.runs() or task.shared > child.room:
             return None

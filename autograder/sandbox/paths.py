@@ -1,11 +1,17 @@
 """What a worker sees of the file system: Python, PyTorch, Triton, and of this project the folders listed here."""
 
+import glob
 import importlib.util
 import os
 import sys
 import sysconfig
+from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import metadata
+from importlib.machinery import PathFinder
 from pathlib import Path
+
+from ..run.contract import RECORDS
 
 PACKAGE = Path(__file__).resolve().parents[2]
 GRADER = PACKAGE / "autograder"
@@ -54,15 +60,31 @@ def site_folders() -> list[str]:
     return list(dict.fromkeys(os.path.realpath(folder) for folder in folders if os.path.isdir(folder)))
 
 
-def view() -> View:
-    """For this interpreter, as it is installed."""
+def view(hidden: Iterable[str] = ()) -> View:
+    """For this interpreter, as it is installed. hidden: folders and files that would be seen otherwise: records of
+    exercises, to which those of installed packages are added.
+    """
     standard = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.join(sys.base_prefix, "lib")]
     shared = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(folder)]
     folders = [*SYSTEM, *standard, *site_folders(), *shared]
     folders = list(dict.fromkeys(os.path.realpath(folder) for folder in folders if os.path.isdir(folder)))
     outer = [f for f in folders if not any(f != other and _within(f, other) for other in folders)]
     rooms = [str(GRADER / room) for room in ROOMS]
-    return View((*outer, *rooms), _secrets(rooms, outer))
+    more = [os.path.realpath(path) for path in (*hidden, *_offered())]
+    more = [path for path in more if any(_within(path, folder) for folder in outer)]
+    return View((*outer, *rooms), (*_secrets(rooms, outer), *dict.fromkeys(more)))
+
+
+def _offered() -> list[str]:
+    """The packages that offer exercises, whole: what is right may be anywhere in them. Nothing of them is imported."""
+    names = {point.module.partition(".")[0] for point in metadata.entry_points(group=RECORDS)}
+    found: list[str] = []
+    for spec in filter(None, map(PathFinder.find_spec, sorted(names))):
+        if spec.submodule_search_locations is not None:
+            found += spec.submodule_search_locations
+        elif spec.origin:
+            found += [spec.origin, *glob.glob(f"{Path(spec.origin).parent}/__pycache__/{spec.name}.*.pyc")]
+    return found
 
 
 def _secrets(rooms: list[str], folders: list[str]) -> tuple[str, ...]:

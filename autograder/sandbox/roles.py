@@ -13,17 +13,18 @@ from .probe import RUNGS, probe
 @dataclass(frozen=True)
 class Role:
     """module: in `sandbox.worker`, what the process runs. folder: the only one that it may write to, if any. programs:
-    those that it may start.
+    those that it may start. hidden: what it must not see (`paths.view`).
     """
 
     module: str
     environment: dict[str, str]
     folder: str = ""
     programs: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
     def command(self, rung: str, control: int) -> list[str]:
         """The command of a worker that takes requests from the socket ``control``."""
-        found, view, confined = probe(), paths.view(), rung != RUNGS[0]
+        found, view, confined = probe(), paths.view(self.hidden), rung != RUNGS[0]
         rules = None
         if confined and found.has("landlock"):
             writable = [self.folder, "/dev/null"] if self.folder else []
@@ -35,15 +36,15 @@ class Role:
         return wall + launcher.python(settings)
 
 
-def answering() -> Role:
-    return Role("answering", launcher.environment())
+def answering(hidden: tuple[str, ...] = ()) -> Role:
+    return Role("answering", launcher.environment(), hidden=hidden)
 
 
-def compiling(folder: str) -> Role:
+def compiling(folder: str, hidden: tuple[str, ...] = ()) -> Role:
     """Compiles kernels in ``folder``: the one role that starts programs, Triton's assemblers and disassemblers."""
     plain = {name: v for name, v in launcher.environment().items() if not name.startswith(("TRITON", "TORCH"))}
     written = dict.fromkeys(("TRITON_CACHE_DIR", "TRITON_HOME", "TMPDIR"), folder)
-    return Role("compiling", plain | written, folder, tools())
+    return Role("compiling", plain | written, folder, tools(), hidden)
 
 
 def tools() -> tuple[str, ...]:

@@ -1,0 +1,131 @@
+"""Mistakes in a record that somebody wrote for an op of their own, each found before an answer is called."""
+
+import inspect
+import weakref
+from collections.abc import Iterator
+
+import torch
+
+from ..run.contract import Args, as_tuple
+from .record import Case, Exercise, Witness
+
+BACKENDS = ("torch", "triton")
+_DRAWN = "inputs takes a torch.Generator and returns the tuple of the oracle's arguments"
+_FREE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+_proven: weakref.WeakSet[Exercise | Witness] = weakref.WeakSet()
+
+
+class RecordError(ValueError):
+    """A record that nothing can be judged by; the message is one sentence that names the cure."""
+
+
+def prove(record: Exercise | Witness) -> None:
+    """Raises RecordError for a record with a mistake. Each case is drawn twice, and its right result worked out."""
+    if record not in _proven:
+        exercise = record.exercise if isinstance(record, Witness) else record
+        mistake = next(_of_names(record.name, record.backends), "")
+        mistake = mistake or next(_of(exercise, isinstance(record, Exercise)), "")
+        if mistake:
+            raise RecordError(f"record {record.name}: {mistake}")
+        _proven.add(record)
+
+
+def _of_names(name: str, backends: tuple[str, ...]) -> Iterator[str]:
+    if not name.isidentifier():
+        yield f"{name!r} is no name of a Python function, which the answer's is to be"
+    unknown = [one for one in backends if one not in BACKENDS]
+    if unknown or not backends:
+        yield f"backends are some of {BACKENDS}, not {tuple(backends)!r}"
+
+
+def _of(record: Exercise, called: bool) -> Iterator[str]:
+    """What is wrong, what can be seen without a call first. called: whether there have to be cases to call it on."""
+    kinds = {p.kind for p in inspect.signature(record.oracle).parameters.values()}
+    if kinds & set(_FREE) or not kinds:
+        yield "the oracle's parameters are the signature: name each of them, without * and **"
+    yield from _of_outputs(record)
+    names = [case.name for case in record.cases]
+    if called and not names:
+        yield 'it has no cases: give a Case, or a family of them such as elementwise(("x",), "x", tail)'
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        yield f"two cases are named {twice[0]!r}; a report tells cases by their names"
+    for bug in record.wild:
+        if bug.seen_by not in names:
+            yield f"the bug of {bug.who} is seen by {bug.seen_by!r}, which is no case's name"
+    for case in record.cases:
+        if said := next(_of_case(record, case), ""):
+            yield f"case {case.name!r}: {said}"
+
+
+def _of_outputs(record: Exercise) -> Iterator[str]:
+    if not record.outputs or not all(output.name for output in record.outputs):
+        yield 'it names no output: write outputs=(Output("y"),), with a comma'
+    for output in record.outputs:
+        if not isinstance(output.like, torch.dtype) and output.like not in record.parameters:
+            names = ", ".join(record.parameters)
+            yield (
+                f"output {output.name} is to have the dtype of {output.like!r}, which is no parameter ({names}): "
+                f'write Output("{output.name}", like="{record.parameters[0]}")'
+            )
+
+
+def _of_case(record: Exercise, case: Case) -> Iterator[str]:
+    try:
+        args, again = (case.inputs(torch.Generator().manual_seed(7)) for _ in range(2))
+    except Exception as error:
+        yield f"its inputs raised {type(error).__name__}: {error}; {_DRAWN}"
+        return
+    if not isinstance(args, tuple):
+        yield f"its inputs are a {type(args).__name__}; {_DRAWN}, such as (x,) with a comma"
+        return
+    try:
+        inspect.signature(record.oracle).bind(*args)
+    except TypeError as error:
+        yield f"its {len(args)} arguments do not fit the oracle's parameters: {error}"
+        return
+    for name, value in zip(record.parameters, args, strict=False):
+        if not isinstance(value, torch.Tensor | bool | int | float | str | None):
+            yield f"{name} is a {type(value).__name__}; an answer is given tensors, numbers, strings and None"
+    if not all(_alike(*pair) for pair in zip(args, again, strict=True)):
+        yield "drawn twice with one seed it differs: draw random numbers with the generator that inputs is given"
+    if case.raises is None:
+        yield from _of_values(record, case, args)
+
+
+def _alike(one: object, other: object) -> bool:
+    if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor):
+        return one == other
+    same_kind = one.shape == other.shape and one.dtype == other.dtype
+    return same_kind and bool((one.eq(other) | one.ne(one)).all())  # a NaN may be any
+
+
+def _of_values(record: Exercise, case: Case, args: Args) -> Iterator[str]:
+    wide = record.widened(args)
+    try:
+        values = as_tuple(record.oracle(*wide))
+    except Exception as error:
+        yield f"the oracle raised {type(error).__name__}: {error}"
+        return
+    wanted = len(record.outputs)
+    if len(values) != wanted:
+        yield f"the oracle returns {len(values)} tensors and outputs names {wanted}: name every one, in order"
+        return
+    for output, value in zip(record.outputs, values, strict=True):
+        if not isinstance(value, torch.Tensor):
+            yield f"the oracle's {output.name} is a {type(value).__name__}, not a tensor"
+        elif value.is_floating_point() and value.dtype != torch.float64:
+            yield f"the oracle's {output.name} is {value.dtype}: its inputs come in float64, and are to stay so"
+        elif value.requires_grad:
+            yield f"the oracle's {output.name} is attached to a graph: return {output.name}.detach()"
+    floor_of = record.tolerance.distinction if case.bonus else record.tolerance.floor
+    if floor_of is None:
+        return
+    try:
+        floors = floor_of(*wide)
+    except Exception as error:
+        yield f"the tolerance's floor raised {type(error).__name__}: {error}; it takes the oracle's arguments"
+        return
+    if not isinstance(floors, tuple) or len(floors) != wanted:
+        yield f"the tolerance's floor is a tuple of {wanted}: one number or tensor an output"

@@ -1,0 +1,85 @@
+"""Records that are none of the course's: of a file, and of packages that offer theirs by an entry point.
+
+[project.entry-points."graded_kernels.exercises"]
+my_ops = "my_package.exercises"            # a module with records, or one record: "my_package.exercises:my_op"
+"""
+
+import functools
+import importlib.util
+import sys
+import traceback
+import types
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+from ..run.contract import RECORDS
+from .mistakes import RecordError, prove
+from .record import Exercise, Witness
+
+Record = Exercise | Witness
+
+
+class Offer(NamedTuple):
+    """What an entry point stands for. package: with its version. problem: why there are no records, or ""."""
+
+    package: str
+    records: tuple[Record, ...]
+    problem: str = ""
+
+
+def read(path: Path, name: str) -> Record:
+    """The record of this name in a Python file, which is run: it is the checker's own. Raises RecordError."""
+    records = {record.name: record for record in _records_of(_module(path))}
+    if not records:
+        raise RecordError(f"{path} defines no record: write {name} = Exercise(name={name!r}, ...)")
+    if name not in records:
+        raise RecordError(f"{path} has no record named {name!r}; it has {', '.join(records)}")
+    prove(records[name])
+    return records[name]
+
+
+def _module(path: Path) -> types.ModuleType:
+    """The file as a module; what lies beside it can be imported."""
+    spec = importlib.util.spec_from_file_location(f"graded_kernels_record_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise RecordError(f"there is no Python file {path} to read a record from")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses and Triton look for it
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        lines += [error.lineno] if isinstance(error, SyntaxError) else []
+        where = f", line {lines[-1]}" if lines else ""
+        raise RecordError(f"{path}{where}: {type(error).__name__}: {error}") from None
+    return module
+
+
+def _records_of(found: object) -> tuple[Record, ...]:
+    if isinstance(found, Record):
+        return (found,)
+    values = vars(found).values() if isinstance(found, types.ModuleType) else ()
+    return tuple({id(value): value for value in values if isinstance(value, Record)}.values())
+
+
+@functools.cache
+def offers() -> tuple[Offer, ...]:
+    """What installed packages offer, in the order of their names. One that cannot be used is told, not raised."""
+    return tuple(_offer(point) for point in sorted(metadata.entry_points(group=RECORDS), key=lambda p: p.name))
+
+
+def _offer(point: metadata.EntryPoint) -> Offer:
+    package = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+    try:
+        records = _records_of(point.load())
+        for record in records:
+            prove(record)
+    except Exception as error:
+        said = str(error) if isinstance(error, RecordError) else f"{type(error).__name__}: {error}"
+        return Offer(package, (), f"the exercises of {package} ({point.value}) cannot be used: {said}")
+    problem = "" if records else f"{point.value} of {package} holds no exercise: name a module with records, or one"
+    return Offer(package, records, problem)

@@ -1,0 +1,90 @@
+"""Everything that decides a verdict, as one value. Two jobs with the same key have the same verdict."""
+
+import functools
+import hashlib
+import json
+import platform
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+
+from ..run.answer import Answer, Cell
+from ..sandbox import Limits
+
+HOUSE = Path(__file__).parents[1]
+# The source that decides: of the grader the rooms from the check downward, and the published bugs it compares with.
+ROOMS = (
+    *("check.py", "ulp.py", "exercises", "judge", "report", "run", "emulator", "compiler"),
+    *("sandbox", "instructor", "verdicts", "../kernels"),
+)
+LIBRARIES = ("torch", "triton", "numpy")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One check. cases: the tables of the teacher's file for this exercise (`instructor.hidden`). isolated: False where
+    the teacher allows answers that cannot be kept from files and network; such a verdict counts nowhere else. On the
+    other rungs an answer computes the same.
+    """
+
+    answer: Answer
+    backend: str
+    seed: int
+    limits: Limits
+    cases: tuple[dict, ...] = ()
+    isolated: bool = True
+
+    @property
+    def name(self) -> str:
+        """``silu_backward-torch``, as the answer's cell is called."""
+        return f"{self.answer.exercise}-{self.backend}"
+
+    @functools.cached_property
+    def key(self) -> str:
+        """SHA-256 of the job and of the versions that it runs on, as 64 hexadecimal digits."""
+        return hashlib.sha256(json.dumps([self._data(), versions()], sort_keys=True).encode()).hexdigest()
+
+    def to_json(self) -> str:
+        """With the key, so that whoever carries it out can tell whether it has the same versions."""
+        return json.dumps(self._data() | {"key": self.key})
+
+    def _data(self) -> dict:
+        return json.loads(json.dumps(asdict(self), default=str))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Job":
+        """Raises OtherVersions where the verdict would not be the one that was asked for."""
+        data = json.loads(text)
+        key, answer = data.pop("key"), data.pop("answer")
+        answer = Answer(**(answer | {"cells": tuple(Cell(**cell) for cell in answer["cells"])}))
+        limits, cases = Limits(**data.pop("limits")), tuple(data.pop("cases"))
+        job = cls(answer, limits=limits, cases=cases, **data)
+        if job.key != key:
+            found = ", ".join(f"{name} {version[:12]}" for name, version in versions().items())
+            raise OtherVersions(f"{platform.node()} has other versions than the machine that asks: {found}")
+        return job
+
+
+class OtherVersions(Exception):
+    """A worker whose grader or libraries differ; the message says which it has."""
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """What a verdict depends on besides its job. The grader's version is the digest of its source."""
+    digest = hashlib.sha256()
+    for room in ROOMS:
+        place = HOUSE / room
+        for path in [place] if place.suffix else sorted(place.rglob("*.py")):
+            content = path.read_bytes()
+            digest.update(f"{room} {path.name} {len(content)}\n".encode() + content)
+    return {"grader": digest.hexdigest(), "python": platform.python_version()} | {
+        library: _version(library) for library in LIBRARIES
+    }
+
+
+def _version(library: str) -> str:
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return "none"

@@ -1,0 +1,102 @@
+"""Makes a verdict: the answer is checked in the sandbox of this process, and what was found becomes data."""
+
+import atexit
+import functools
+import html
+import json
+import os
+import platform
+import time
+from datetime import UTC, datetime
+
+from ..check import check_answer
+from ..exercises.record import Case
+from ..instructor.hidden import cases_of
+from ..report.report import Report
+from ..sandbox import Budget, SandboxError, Worker, require
+from .job import Job
+from .verdict import LATE, LOST, Verdict
+
+LONGEST = 1_000_000  # characters of a report's HTML; an answer may raise an error with a message of any length
+_CUT = 2_000  # characters that are kept of each text in the data of such a report
+
+_shared: Worker | None = None
+
+
+def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = None) -> Verdict:
+    """Checks the answer. checks: how many times it will have been checked with this one. notebook: what all answers of
+    a notebook may take together, of which this check takes its part.
+    """
+    began, busy, lost = time.monotonic(), time.process_time(), worker.lost
+    notebook = notebook or Budget("notebook", float("inf"))
+    spent = notebook.spent
+    report = check_answer(
+        job.answer,
+        job.backend,
+        seed=job.seed,
+        worker=worker,
+        limits=job.limits,
+        notebook=notebook,
+        cases=_cases(job.answer.exercise, json.dumps(job.cases)),
+    )
+    if not 0 <= report.score <= 1:
+        raise ValueError(f"a report gave a score of {report.score}")
+    doubt = "" if report.passed else LATE if report.timed_out else LOST if worker.lost > lost else ""
+    text, page, data = shown(report)
+    return Verdict(
+        job.key,
+        job.name,
+        float(report.score),
+        data,
+        text,
+        page,
+        round(notebook.spent - spent, 3),
+        round(time.process_time() - busy, 3),
+        round(time.monotonic() - began, 3),
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        f"{platform.node()}:{os.getpid()}",
+        checks,
+        doubt,
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _cases(exercise: str, tables: str) -> tuple[Case, ...]:
+    return cases_of(exercise, json.loads(tables)) if tables != "[]" else ()
+
+
+def shown(report: Report) -> tuple[str, str, dict]:
+    """The report as text, as HTML and as data without what it cost: the same answer, checked again, gives the same."""
+    text, page, data = str(report), report._repr_html_(), report.to_dict()
+    for target in (data["compile"] or {}).get("targets", ()):
+        del target["seconds"], target["cached"]
+    if len(page) <= LONGEST:
+        return text, page, data
+    text = text[: LONGEST // 10]
+    return text, f"<pre>{html.escape(text)}</pre>", _cut(data)
+
+
+def _cut(value):
+    if isinstance(value, dict):
+        return {name: _cut(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_cut(one) for one in value]
+    return value[:_CUT] if isinstance(value, str) else value
+
+
+def shared_worker(rung: str, isolated: bool) -> Worker:
+    """The process in which all answers are called that this process has checked, each call in a fresh child.
+
+    rung: the best there is where it is "". isolated: whether it has to keep answers from files and network. Raises
+    SandboxError.
+    """
+    global _shared
+    if _shared is None:
+        if isolated:
+            require("good")
+            if rung == "weak":
+                raise SandboxError("c.Grade.isolation is weak, and c.Grade.allow_weak_sandbox is not set")
+        _shared = Worker(rung or None)
+        _shared.start()  # its imports go on beside other work
+        atexit.register(_shared.close)
+    return _shared

@@ -1,0 +1,75 @@
+"""What a check found, as a value that is written, read and shown without the check."""
+
+import json
+import math
+from dataclasses import asdict, dataclass, fields
+
+LATE, LOST = "time limit", "lost worker"
+SETTLED = 2  # checks of an answer whose result may be the machine's fault, after which the last one counts
+
+
+class Damaged(ValueError):
+    """Text that is no verdict."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """On one job.
+
+    name: ``silu_backward-torch``. score: 0 to 1. report: `Report.to_dict`, without how long the compiler took; text and
+    html: the same for a terminal and for a page. seconds: of processor time, of the answer's own processes and of the
+    grader's. clock: seconds of wall-clock time. made: when, ISO 8601 in UTC, and where: ``host:process``.
+    checks: how many times the answer was checked for this verdict. doubt: ``time limit`` or ``lost worker`` where that
+    decided it, which a busy machine can do as well as the answer; else "". left: why a person has to judge instead;
+    "" where this is a verdict.
+    """
+
+    key: str
+    name: str
+    score: float = 0.0
+    report: dict | None = None
+    text: str = ""
+    html: str = ""
+    seconds: float = 0.0
+    grader_seconds: float = 0.0
+    clock: float = 0.0
+    made: str = ""
+    where: str = ""
+    checks: int = 1
+    doubt: str = ""
+    left: str = ""
+
+    @property
+    def final(self) -> bool:
+        """Whether it counts: nothing but the answer decided it, or a second check came to the same end."""
+        return not self.doubt or self.checks >= SETTLED
+
+    @property
+    def stopped_in(self) -> dict | None:
+        """``{"cell", "reason"}`` where a cell's own statements ended the check (`ReportData`)."""
+        return (self.report or {}).get("stopped_in")
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Verdict":
+        """Raises Damaged."""
+        try:
+            data = json.loads(text)
+            found = cls(**data)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise Damaged(str(error)) from None
+        for field in fields(cls):
+            value = data.get(field.name, field.default)
+            if field.name == "report":
+                good = isinstance(value, dict | None)
+            elif isinstance(field.default, float):
+                good = isinstance(value, float | int) and math.isfinite(value)
+            else:
+                good = isinstance(value, int if field.name == "checks" else str)
+            if not good:
+                raise Damaged(f"{field.name} is {value!r:.60}")
+        if not 0 <= found.score <= 1:
+            raise Damaged(f"score is {found.score}")
+        return found

@@ -1,0 +1,234 @@
+"""Verdicts as values: what decides one is its key, and what was found is kept whole or not at all."""
+
+import dataclasses
+import json
+import os
+
+import pytest
+from graded_kernels.autograder import cli
+from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.sandbox import Limits
+from graded_kernels.autograder.verdicts import job as jobs
+from graded_kernels.autograder.verdicts.job import Job, OtherVersions
+from graded_kernels.autograder.verdicts.store import LOG, Store
+from graded_kernels.autograder.verdicts.verdict import LATE, LOST, Damaged, Verdict
+
+CASE = {"name": "two zeros", "x": {"values": [0.0, float("nan"), float("inf")]}}
+ANSWER = Answer("silu_forward", (Cell("before", "a = 1"), Cell("silu_forward-torch", "b = 2")), "import torch")
+JOB = Job(ANSWER, "torch", 7, Limits(), (CASE,))
+
+
+def verdict(job: Job = JOB, **more) -> Verdict:
+    fields = {"score": 0.25, "report": {"passed": False, "stopped_in": None}, "text": "text", "html": "<p>é</p>"}
+    return Verdict(job.key, job.name, **(fields | {"seconds": 1.5} | more))
+
+
+def other_answer(**more) -> Job:
+    return dataclasses.replace(JOB, answer=dataclasses.replace(ANSWER, **more))
+
+
+CHANGES = {
+    "code": other_answer(cells=(ANSWER.cells[0], Cell("silu_forward-torch", "b = 3"))),
+    "code before": other_answer(cells=(Cell("before", "a = 2"), ANSWER.cells[1])),
+    "name of a cell": other_answer(cells=(Cell("added-1", "a = 1"), ANSWER.cells[1])),
+    "where one cell ends": other_answer(cells=(Cell("before", "a = 1\nb = 2"), Cell("silu_forward-torch", ""))),
+    "setup": other_answer(setup="import torch, math"),
+    "cells after it": other_answer(after=1),
+    "module": other_answer(module=True),
+    "exercise": other_answer(exercise="silu_backward"),
+    "backend": dataclasses.replace(JOB, backend="triton"),
+    "seed": dataclasses.replace(JOB, seed=8),
+    "isolation": dataclasses.replace(JOB, isolated=False),
+    "no case": dataclasses.replace(JOB, cases=()),
+    "a case": dataclasses.replace(JOB, cases=(CASE | {"hint": "?"},)),
+    **{f"limit {f.name}": dataclasses.replace(JOB, limits=Limits(**{f.name: 3})) for f in dataclasses.fields(Limits)},
+}
+
+
+def test_a_change_of_anything_that_decides_changes_the_key():
+    keys = [JOB.key, *(changed.key for changed in CHANGES.values())]
+    assert len(set(keys)) == len(keys) and all(len(key) == 64 for key in keys)
+    assert dataclasses.replace(JOB).key == JOB.key
+
+
+@pytest.mark.parametrize("name", ["grader", "python", "torch", "triton", "numpy"])
+def test_so_does_another_version(name, monkeypatch):
+    versions = jobs.versions()
+    monkeypatch.setattr(jobs, "versions", lambda: versions | {name: "another"})
+    assert dataclasses.replace(JOB).key != JOB.key
+
+
+def test_the_graders_version_is_its_source(monkeypatch, tmp_path):
+    def digest() -> str:
+        jobs.versions.cache_clear()
+        return jobs.versions()["grader"]
+
+    monkeypatch.setattr(jobs, "HOUSE", tmp_path)
+    monkeypatch.setattr(jobs, "ROOMS", ("check.py", "run"))
+    (tmp_path / "check.py").write_text("a = 1")
+    (tmp_path / "run" / "deep").mkdir(parents=True)
+    deep, beside = tmp_path / "run" / "deep" / "module.py", tmp_path / "nbgrader.py"
+    deep.write_text("b = 2")
+    try:
+        first = digest()
+        beside.write_text("of no say")
+        assert digest() == first
+        deep.write_text("b = 3")
+        assert digest() != first
+    finally:
+        jobs.versions.cache_clear()
+
+
+def test_a_job_travels_as_json():
+    there = Job.from_json(JOB.to_json())
+    assert there.key == JOB.key and there.answer == ANSWER and there.limits == JOB.limits
+
+
+def test_a_machine_with_other_versions_refuses_a_job(monkeypatch):
+    text, versions = JOB.to_json(), jobs.versions()
+    monkeypatch.setattr(jobs, "versions", lambda: versions | {"torch": "2.0.0"})
+    with pytest.raises(OtherVersions, match="torch 2.0.0"):
+        Job.from_json(text)
+
+
+def test_what_is_kept_is_found(tmp_path):
+    Store(tmp_path).put(verdict())
+    assert Store(tmp_path).get(JOB) == verdict()
+    assert all(Store(tmp_path).get(changed) is None for changed in CHANGES.values())
+    (entry,) = Store(tmp_path).made()
+    assert (entry["key"], entry["name"], entry["seconds"]) == (JOB.key, "silu_forward-torch", 1.5)
+
+
+def test_it_is_its_owners_alone(tmp_path):
+    before = os.umask(0)
+    try:
+        Store(tmp_path).put(verdict())
+    finally:
+        os.umask(before)
+    modes = {path.relative_to(tmp_path).parts[0]: path.stat().st_mode & 0o777 for path in tmp_path.glob("*")}
+    assert modes == {"verdicts": 0o700}
+    folder = tmp_path / "verdicts"
+    assert {path.stat().st_mode & 0o777 for path in folder.glob("*/*.json")} == {0o600}
+    assert (folder / LOG).stat().st_mode & 0o777 == 0o600
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[-20] ^= 1
+    path.write_bytes(content)
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def become_anothers(path):
+    other = CHANGES["seed"]
+    Store(path.parents[2]).put(verdict(other))
+    os.replace(path.with_name(f"{other.key}.json"), path)
+
+
+def become_a_link(path):
+    elsewhere = path.rename(path.with_name("elsewhere"))
+    path.symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize("damage", [cut, flip, empty, become_anothers, become_a_link])
+def test_a_damaged_one_is_removed_with_a_sentence_and_made_again(tmp_path, damage):
+    told: list[str] = []
+    store = Store(tmp_path, told.append)
+    store.put(verdict())
+    (path,) = store
+    damage(path)
+    assert store.settled(JOB, lambda job, checks: verdict(score=0.5)) == (verdict(score=0.5), False)
+    assert f"The verdict {path} is damaged" in told[0] and "made again" in told[0] and len(told) == 1
+    assert Store(tmp_path).get(JOB) == verdict(score=0.5)
+
+
+@pytest.mark.parametrize("field", [{"score": 2.0}, {"score": "1"}, {"report": []}, {"text": None}, {"checks": 1.5}])
+def test_what_is_no_verdict_is_not_taken_for_one(field):
+    with pytest.raises(Damaged):
+        Verdict.from_json(json.dumps(dataclasses.asdict(verdict()) | field))
+    with pytest.raises(Damaged):
+        Verdict.from_json(json.dumps(dataclasses.asdict(verdict()) | {"more": 1}))
+
+
+@pytest.mark.parametrize("step", ["write", "fsync", "replace"])
+def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch, step):
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    told: list[str] = []
+    store = Store(tmp_path, told.append)
+    store.put(verdict())
+    with monkeypatch.context() as patch:
+        if step == "write":
+            patch.setattr(Verdict, "to_json", lambda self: "x" * 10)
+            patch.setattr("hashlib.sha256", full)
+        else:
+            patch.setattr(os, step, full)
+        store.keep(verdict(score=0.5))
+    assert "was not kept" in told[0] and "No space left on device" in told[0]
+    assert store.get(JOB) == verdict() and not list(tmp_path.rglob("*.tmp"))
+
+
+@pytest.mark.parametrize("doubt", [LATE, LOST])
+def test_what_a_busy_machine_may_have_decided_is_checked_once_more(tmp_path, doubt):
+    """Also where the first check was made elsewhere, or by a run that ended."""
+    asked: list[int] = []
+
+    def make(job, checks):
+        asked.append(checks)
+        return verdict(doubt=doubt, checks=checks, score=checks / 8)
+
+    store = Store(tmp_path)
+    found, there = store.settled(JOB, make)
+    assert (asked, there, found.score) == ([1, 2], False, 0.25)
+    assert store.settled(JOB, make) == (found, True) and asked == [1, 2]
+    store.put(verdict(doubt=doubt))
+    assert store.settled(JOB, make)[0].checks == 2 and asked == [1, 2, 2]
+    store.put(verdict(doubt=doubt))
+    assert store.settled(JOB, lambda job, checks: verdict(score=1.0, checks=checks))[0].score == 1.0
+
+
+def test_one_that_is_left_to_a_person_is_not_made_again(tmp_path):
+    store = Store(tmp_path)
+    store.put(verdict(left="Its check ended three workers.", score=0.0))
+    assert store.settled(JOB, lambda job, checks: pytest.fail("made"))[0].left
+
+
+def test_clearing_takes_what_is_asked_for_and_what_a_killed_writer_left(tmp_path):
+    store = Store(tmp_path)
+    for job in (JOB, CHANGES["seed"], CHANGES["exercise"]):
+        store.put(verdict(job))
+    half = tmp_path / "verdicts" / "silu_forward-torch" / ".0.tmp"
+    half.touch()
+    assert store.clear(lambda path: path.parent.name == "silu_backward-torch") == 1
+    assert len(list(store)) == 2 and not half.exists()
+    assert store.clear() == 2 and list(store) == [] and len(store.made()) == 3
+
+
+def test_the_command_shows_and_removes(tmp_path, capsys):
+    def ran(*arguments: str) -> str:
+        assert cli.main(["verdicts", "--course", str(tmp_path), *arguments]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    store = Store(tmp_path)
+    for job in (JOB, CHANGES["seed"], CHANGES["exercise"]):
+        store.put(verdict(job))
+    old = tmp_path / "verdicts" / JOB.name / f"{JOB.key}.json"
+    os.utime(old, (0, 0))
+    said = ran()
+    assert "silu_forward-torch 2 " in said and "silu_backward-torch 1 " in said and said.endswith("kB 4 s")
+    assert "Removed 1." in ran("--older", "30d", "--clear") and not old.exists()
+    assert "No verdicts" in ran("--exercise", "gelu_forward", "--clear") and len(list(store)) == 2
+    assert "Removed 1." in ran("--exercise", "silu_backward", "--clear") and len(list(store)) == 1
+    assert "Removed 1." in ran("--exercise", "silu_forward-torch", "--clear") and not list(store)
+    assert cli.main(["verdicts", "--course", str(tmp_path / "elsewhere")]) == 2
+    assert "is no course root" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["verdicts", "--older", "soon"])
