@@ -97,6 +97,18 @@ def test_the_parent_compares_the_inputs_with_its_own(when, backend, worker):
 # The kernels alone
 
 
+def test_the_kernels_have_one_process_for_all_cases(worker, monkeypatch):
+    """And the answer another one."""
+    begun, begin = [], Worker.begin
+    monkeypatch.setattr(Worker, "begin", lambda self, *how: begun.append(1) or begin(self, *how))
+    with isolated(KERNEL.replace("{then}", "pass"), worker, "triton") as runner:
+        for n in (1000, 300, 7):
+            args = (torch.linspace(-3.0, 3.0, n),)
+            runner.call(args)
+            assert runner.confirm(args, shuffle=1).trouble is None
+    assert len(begun) == 2
+
+
 def test_one_bit_that_no_kernel_computed_is_seen(worker):
     """Far within the tolerance: what was computed elsewhere may be as good as it likes."""
     flip = "bits = ctypes.c_uint8.from_address(y.data_ptr() + 4 * 7)\n    bits.value ^= 1"
