@@ -33,7 +33,7 @@ from .worker.confine import SLACK
 
 _ROOM = 1 << 20  # bytes for outputs of an unexpected size, so that a wrong shape can be reported
 # PyTorch's compiler takes longer to import than everything else that a worker does. For answers whose text matches,
-# which may use it directly or through `torch.func`, the worker imports it; any other pays for the import in each call.
+# which may use it directly or through `torch.func`, the worker imports it; any other pays for the import itself.
 _COMPILER = "torch._dynamo"
 _REACHES_IT = re.compile(r"compil|dynamo|functorch|\bfunc\b|jvp|checkpoint|optim|profiler|library|graph|dispatch", re.I)
 _LOST = "The process that runs the answers ended during the call."

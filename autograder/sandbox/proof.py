@@ -54,9 +54,9 @@ class Called:
 class Proof:
     """Proofs about one answer.
 
-    ask: makes calls in a fresh process (see `Isolated`); a job is the first argument. answer: the job that calls the
-    answer itself. text: its source, from which kernels are taken. allowed: operators it may call besides allocation
-    and views. memory: bytes a replay may hold.
+    ask: makes the calls of a job, its first argument, in a process for jobs of this mode (see `Isolated`). answer: the
+    job that calls the answer itself. text: its source, from which kernels are taken. allowed: operators it may call
+    besides allocation and views. memory: bytes a replay may hold.
     """
 
     def __init__(self, ask: Callable, answer: dict, text: str, allowed: frozenset[str], memory: int):

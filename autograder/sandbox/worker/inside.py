@@ -1,4 +1,4 @@
-"""The worker: a process that has made its imports and forks a child for every call. Run as a script, isolated.
+"""The worker: a process that has made its imports and forks children for calls. Run as a script, isolated.
 
 The worker never reads a child's job, so it cannot keep anything of an answer: it receives descriptors and forks a
 process that has them.
