@@ -1,6 +1,7 @@
 """What decides about an isolated answer: its outputs' bytes, its inputs' bytes, and what its kernels alone give."""
 
 import dataclasses
+import functools
 import os
 
 import pytest
@@ -155,6 +156,22 @@ def test_isolated_and_in_process_reports_are_equal(exercise, backend, worker):
         assert one == other, field.name
     if (exercise, backend) == ("silu_backward", "triton"):
         assert here.notes  # what only a GPU shows, of the exponential
+
+
+def test_what_is_right_for_a_case_is_worked_out_once(worker):
+    given = []
+
+    @functools.wraps(SILU.oracle)
+    def oracle(x):
+        given.append(x)
+        return SILU.oracle(x)
+
+    record = dataclasses.replace(SILU, cases=SILU.cases[:1], oracle=oracle)
+    code = answer("silu_forward", "torch")
+    with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
+        assert judge(record, "torch", runner).passed
+    mine = arguments(record.cases[0], 0, 0)[0].double()
+    assert sum(x.equal(mine) for x in given) == 1
 
 
 # What the answer's process does not know
