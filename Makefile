@@ -6,8 +6,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-# Errors and the address, not a page of extensions; as root (in a container) Jupyter asks to be told that this is meant.
-LAB_FLAGS := --log-level=ERROR $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
+# As root (in a container) Jupyter asks to be told that this is meant.
+LAB_FLAGS := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
 # Every core runs a test process already; threads that wait for each other on top make small tensors slow.
 ONE_THREAD := OMP_NUM_THREADS=1
@@ -23,13 +23,11 @@ help:           ## what there is to make
 	@touch $@
 
 lab: .venv/.ready    ## JupyterLab on your own copy of the chapters, in my-notebooks/
-	@python -m graded_kernels.course.build
-	@python -m graded_kernels.course.learner
-	@jupyter lab --notebook-dir=my-notebooks $(LAB_FLAGS) $(LAB_ARGS)
+	@python -m graded_kernels.course.desk.lab $(LAB_FLAGS) $(LAB_ARGS)
 
 teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrader
 	@python -m graded_kernels.course.build
-	@cd course && jupyter lab $(LAB_FLAGS) $(LAB_ARGS)
+	@cd course && JUPYTER_CONFIG_PATH=$(CURDIR)/course/lab/quiet jupyter lab $(LAB_FLAGS) $(LAB_ARGS)
 
 LINT := ruff check . && ruff format --check . && mypy
 

@@ -127,7 +127,7 @@ def run_cases(options: argparse.Namespace) -> int:
     try:
         for tried in try_cases(options.file, lambda line: print(line, file=sys.stderr, flush=True)):
             verdict = "pass" if tried.passed else "FAIL"
-            print(f"{verdict}  {tried.exercise} ({tried.backend}), {tried.case}: {tried.said}")
+            print(f"{verdict}  {tried.exercise} ({tried.backend}), {tried.case}: {tried.detail}")
             if not tried.passed:
                 print(f"      {tried.inputs}")
                 status = NOT_PASSED

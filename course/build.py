@@ -1,7 +1,8 @@
 """Build the instructor's notebooks from the chapters: ``python -m graded_kernels.course.build [--check]``.
 
 ``course/chapters/NN_case.md`` and regions of ``solutions/*.py`` and ``kernels/*.py`` become
-``course/source/NN_case/NN_case.ipynb``. The same text gives the same bytes; ``--check`` says which notebook is stale.
+``course/source/NN_case/NN_case.ipynb``, and ``course/start.md`` becomes ``course/start.ipynb``. The same text gives the
+same bytes; ``--check`` says which notebook is stale.
 
 A chapter is MyST Markdown. Its ``{code-cell}`` blocks become code cells, and three things have a meaning of their own:
 
@@ -71,7 +72,8 @@ def build(chapter: Path, regions: dict[tuple[str, str], Region], exercises: dict
             notebook.cells.append(cells.question(piece.guide, piece.name, piece.points))
     if not _has_setup(notebook):
         raise ChapterError(f"{chapter}:1: no code cell; the first one is the setup cell")
-    notebook.cells += _text_cells(END.format(name=chapter.stem), chapter, first=False)
+    if chapter.parent.name == "chapters":
+        notebook.cells += _text_cells(END.format(name=chapter.stem), chapter, first=False)
     _number_repeated_ids(notebook)
     body = nbformat.writes(notebook, version=4)
     version = hashlib.sha256(body.encode()).hexdigest()[:12]
@@ -142,8 +144,11 @@ def build_all(root: Path = ROOT, exercises: dict = EXERCISES) -> dict[Path, str]
     except ValueError as error:
         raise ChapterError(str(error)) from error
     chapters = sorted((root / "course" / "chapters").glob("*.md"))
-    source = root / "course" / "source"
-    return {source / path.stem / f"{path.stem}.ipynb": build(path, regions, exercises) for path in chapters}
+    source, start = root / "course" / "source", root / "course" / "start.md"
+    built = {source / path.stem / f"{path.stem}.ipynb": build(path, regions, exercises) for path in chapters}
+    if start.exists():  # not among the sources: nbgrader takes each for an assignment
+        built[start.with_suffix(".ipynb")] = build(start, regions, exercises)
+    return built
 
 
 def stray_files(source: Path, notebooks: dict[Path, str]) -> list[Path]:

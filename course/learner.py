@@ -45,6 +45,12 @@ def sources(root: Path) -> list[Path]:
     return sorted((root / "course" / "source").glob("*/*.ipynb"))
 
 
+def notebooks(root: Path) -> list[Path]:
+    """All that a learner gets: the start page and the chapters."""
+    start = root / "course" / "start.ipynb"
+    return [start] * start.exists() + sources(root)
+
+
 def give(sources: list[Path], folder: Path) -> list[str]:
     """Release what ``folder`` lacks, and say what was done with each chapter."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -71,11 +77,10 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     )
     parser.add_argument("--to", type=Path, default=root / "my-notebooks", metavar="FOLDER", help="my-notebooks")
     options = parser.parse_args(arguments)
-    chapters = sources(root)
-    if not chapters:
+    if not sources(root):
         print("course/source holds no notebooks. Run: python -m graded_kernels.course.build", file=sys.stderr)
         return 1
-    for line in give(chapters, options.to):
+    for line in give(notebooks(root), options.to):
         print(line)
     try:
         first_cell.configure(Path(sys.prefix))

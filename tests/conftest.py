@@ -2,14 +2,19 @@
 triton.
 """
 
+import os
+import subprocess
+
 import graded_kernels.autograder  # noqa: F401  before any test module can import triton
 import pytest
+from graded_kernels.autograder import cli
 
 # The modules that take longest, longest first: a test process that gets one of them last keeps everybody waiting.
 LONGEST_FIRST = [
     *("test_exercises", "test_attack_notebooks", "test_emulator_random", "test_nbgrader", "test_attacks"),
     *("test_compiler_wall", "test_cli"),
-    *("test_emulator_grid", "test_sandbox", "test_notebooks", "test_nbgrader_class", "test_teaching", "test_quality"),
+    *("test_emulator_grid", "test_sandbox", "test_notebooks", "test_nbgrader_class", "test_teaching"),
+    *("test_teaching_limits", "test_quality"),
     *("test_emulator_grid_answers", "test_layer_norm_kernels", "test_nbgrader_again"),
     *("test_nbgrader_runs", "test_sandbox_limits", "test_compiler", "test_process_memory", "test_hidden", "test_loss"),
 ]
@@ -44,3 +49,22 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "gpu" in item.keywords and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason="not run: needs a CUDA device"))
+
+
+@pytest.fixture
+def called(capfd, monkeypatch):
+    """The command line in this process: no import is waited for."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def call(*arguments):
+        capfd.readouterr()
+        stdout, stderr = os.dup(1), os.dup(2)
+        try:
+            code = cli.main([*map(str, arguments)])
+        finally:
+            for kept, number in ((stdout, 1), (stderr, 2)):
+                os.dup2(kept, number)
+                os.close(kept)
+        return subprocess.CompletedProcess(arguments, code, *capfd.readouterr())
+
+    return call

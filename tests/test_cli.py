@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.commands import check
+from graded_kernels.autograder.commands import answers
 from graded_kernels.autograder.exercises import EXERCISES
-from graded_kernels.autograder.run.answer import load, read_file
+from graded_kernels.autograder.run.answer import Answer, Cell, load, read_file
+from graded_kernels.autograder.run.package import Module
 from graded_kernels.solutions import silu as right
 
 CANDLE = """
@@ -37,25 +38,6 @@ def run(*arguments, **environment):
     command = [sys.executable, "-m", "graded_kernels.autograder", *map(str, arguments)]
     variables = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"} | environment
     return subprocess.run(command, capture_output=True, text=True, timeout=900, env=variables)
-
-
-@pytest.fixture
-def called(capfd, monkeypatch):
-    """The command line as `run` has it, in this process: no import is waited for."""
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def call(*arguments):
-        capfd.readouterr()
-        stdout, stderr = os.dup(1), os.dup(2)
-        try:
-            code = cli.main([*map(str, arguments)])
-        finally:
-            for kept, number in ((stdout, 1), (stderr, 2)):
-                os.dup2(kept, number)
-                os.close(kept)
-        return subprocess.CompletedProcess(arguments, code, *capfd.readouterr())
-
-    return call
 
 
 @pytest.fixture
@@ -142,12 +124,17 @@ def test_a_stub_is_told_so_in_two_lines(answer, called):
 
 
 def test_the_backend_follows_the_imports(capsys):
-    both = ("torch", "triton")
-    assert check.likely_backend(both, "import torch\nimport triton.language as tl") == "triton"
-    assert "imports triton" in capsys.readouterr().err
-    assert check.likely_backend(both, "import torch  # import triton") == "torch"
+    def backend(text, *imported, backends=("torch", "triton")):
+        modules = tuple(Module(f"m{i}", f"m{i}.py", source) for i, source in enumerate(imported))
+        return answers.likely_backend(backends, Answer("f", (Cell("f.py", text),), modules=modules))
+
+    assert backend("import torch\nimport triton.language as tl") == "triton"
+    assert "the file imports triton" in capsys.readouterr().err
+    assert backend("import torch  # import triton") == "torch"
     assert "does not import triton" in capsys.readouterr().err
-    assert check.likely_backend(("torch",), "import triton") == "torch"
+    assert backend("from .language import tl", "import triton") == "triton"
+    assert "a file that it imports imports triton" in capsys.readouterr().err
+    assert backend("import triton", backends=("torch",)) == "torch"
     assert not capsys.readouterr().err
 
 
@@ -207,8 +194,8 @@ def test_a_file_that_cannot_be_imported_does_not_pass(line, says, where, answer)
     """Its function is right and defined by then, and nobody could import it."""
     source = Path(right.__file__).read_text()
     file = read_file(answer(f"{source}\n\n{line}\n"), "silu_backward")
-    wanted = check.Wanted(EXERCISES["silu_backward"], file, "torch")
-    report = check.report_on(wanted, in_process=where == "in process", limits={}, seed=0, how={})
+    wanted = answers.Wanted(EXERCISES["silu_backward"], file, "torch")
+    report = answers.report_on(wanted, in_process=where == "in process", limits={}, seed=0, how={})
     assert not report.passed and report.score == 0 and says in report.summary, report.summary
 
 
@@ -216,8 +203,8 @@ def test_a_file_that_compares_itself_with_pytorch_passes(answer):
     """Apart from the course its comparison runs; here the operator is refused, and what needs its result fails."""
     compares = "y = torch.nn.functional.silu(torch.ones(3))\nassert y.shape == (3,)\n"
     file = read_file(answer(f"import torch\n{compares}{Path(right.__file__).read_text()}"), "silu_backward")
-    wanted = check.Wanted(EXERCISES["silu_backward"], file, "torch")
-    assert check.report_on(wanted, in_process=False, limits={}, seed=0, how={}).passed
+    wanted = answers.Wanted(EXERCISES["silu_backward"], file, "torch")
+    assert answers.report_on(wanted, in_process=False, limits={}, seed=0, how={}).passed
 
 
 def test_what_runs_only_as_a_script_is_no_part_of_an_answer(answer):

@@ -1,11 +1,16 @@
 """Floats and tiles beyond the check: the oracle by another road, and the kernel without a mask."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
+from answers import SETUP, answer
 from graded_kernels.autograder import check
+from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.exercises.floats import place
+from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.kernels.wild.floats import axpy_no_mask
 
 HALVES = (torch.float16, torch.bfloat16)
@@ -54,6 +59,62 @@ def test_kernel_without_a_mask_passes_where_blocks_happen_to_fit():
         out = axpy_no_mask(2.5, x, y)
     torch.testing.assert_close(out, 2.5 * x + y)
     assert emulator.findings == ()
+
+
+# What the chapter says that a first kernel may leave out, and what a case asks for.
+
+START = "tl.program_id(0).to(tl.int64) * BLOCK"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "note"),
+    [
+        (".to(tl.float32)", "", ""),
+        (".to(out_ptr.dtype.element_ty)", "", ""),
+        (START, "tl.program_id(0) * BLOCK", "wraps around in a tensor of more than 2^31 elements"),
+        (
+            "mask = offsets < n",
+            "mask = (offsets >= 0) and (offsets < n)",
+            "between blocks are deprecated",
+        ),
+    ],
+)
+def test_what_a_first_kernel_may_leave_out(old, new, note):
+    ours = answer("axpy", "triton")
+    cell = ours.cells[-1]
+    assert old in cell.source
+    report = check_answer(replace(ours, cells=(replace(cell, source=cell.source.replace(old, new)),)), "triton")
+    assert report.passed and (note in " ".join(report.notes) if note else not report.notes), str(report)
+
+
+STRIDED = """
+@triton.jit
+def axpy_kernel(a, x_ptr, y_ptr, out_ptr, N, x_row, x_col, y_row, y_col, BLOCK: tl.constexpr):
+    row = tl.program_id(0)WIDE
+    for start in range(0, N, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * x_row + cols * x_col, mask=cols < N, other=0.0).to(tl.float32)
+        y = tl.load(y_ptr + row * y_row + cols * y_col, mask=cols < N, other=0.0).to(tl.float32)
+        tl.store(out_ptr + row * N + cols, a * x + y, mask=cols < N)
+
+
+def axpy(a, x, y):
+    if x.dim() != 2:
+        return axpy(a, x.reshape(1, -1), y.reshape(1, -1)).reshape(x.shape)
+    out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    if x.numel():
+        axpy_kernel[(len(x),)](float(a), x, y, out, x.shape[1], *x.stride(), *y.stride(), BLOCK=1024)
+    return out
+"""
+
+
+def test_32_bits_are_refused_where_a_kernel_uses_strides():
+    narrow, wide = (
+        check_answer(Answer("axpy", (Cell("axpy", STRIDED.replace("WIDE", wide)),), SETUP), "triton", compiler=False)
+        for wide in ("", ".to(tl.int64)")
+    )
+    assert [case.name for case in narrow.cases if case.status == "fail"] == ["offsets beyond 2^31"]
+    assert "The offset wrapped around at 2^31" in narrow.causes[0].cases[0].message and wide.passed, str(wide)
 
 
 @pytest.mark.parametrize("dtype", HALVES)

@@ -1,6 +1,7 @@
 """Parts of grading a class that need no course: what is looked for, compared, counted and shown."""
 
 import json
+import logging
 import os
 import re
 from pathlib import Path
@@ -8,10 +9,13 @@ from pathlib import Path
 import pytest
 from graded_kernels.autograder.doctor import doctor
 from graded_kernels.autograder.nbgrader.contents import digest
-from graded_kernels.autograder.nbgrader.late import PerDay
-from graded_kernels.autograder.nbgrader.outputs import said
+from graded_kernels.autograder.nbgrader.late import PerDay, lateness
+from graded_kernels.autograder.nbgrader.outputs import notes_output
 from graded_kernels.autograder.nbgrader.published import is_published
+from graded_kernels.autograder.nbgrader.summary import Summary, quiet
 from graded_kernels.autograder.nbgrader.survey import elsewhere
+from nbgrader.api import Gradebook
+from nbgrader.utils import parse_utc
 
 ROOT = Path(__file__).parents[1]
 OURS = (
@@ -143,8 +147,42 @@ def test_late_points(late, grace, penalty):
     assert PerDay(grace_seconds=grace).late_submission_penalty("ann", 20.0, late) == penalty
 
 
+@pytest.mark.parametrize(
+    ("handed_in", "penalty", "expected"),
+    [
+        ("2026-01-01 09:59:00 UTC", None, None),
+        (None, None, None),
+        ("2026-01-02 11:30:00 UTC", 2.1, "ann, tiny: 1.1 days late, 2.1 points taken off"),
+        ("2026-01-01 11:30:00 UTC", None, "ann, tiny: 1.5 hours late, no points taken off"),
+        ("2026-01-01 10:00:20 UTC", 0.0, "ann, tiny: 20 seconds late, no points taken off"),
+    ],
+)
+def test_a_summary_says_how_late_and_what_it_cost(tmp_path, handed_in, penalty, expected):
+    with Gradebook(f"sqlite:///{tmp_path}/gradebook.db") as gradebook:
+        gradebook.update_or_create_assignment("tiny", duedate="2026-01-01 10:00:00 UTC")
+        gradebook.add_notebook("tiny", "tiny")
+        gradebook.add_student("ann")
+        gradebook.add_submission("tiny", "ann", timestamp=handed_in and parse_utc(handed_in))
+        gradebook.find_submission_notebook("tiny", "tiny", "ann").late_submission_penalty = penalty
+        gradebook.db.commit()
+    said = lateness(f"sqlite:///{tmp_path}/gradebook.db", "tiny", "ann")
+    assert said == expected
+    assert said is None or f"Late: 1\n  {said}" in str(Summary(late=[said]))
+
+
+def test_nbgraders_own_lines_on_lateness_are_left_to_the_summary():
+    log, seen = logging.getLogger("lateness"), []
+    screen = logging.StreamHandler()
+    screen.emit = lambda record: seen.append(record.getMessage())
+    log.addHandler(screen)
+    with quiet(log):
+        for message in ("SubmittedAssignment<tiny for ann> is 9.0 seconds late", "Late submission penalty: 2.1", "odd"):
+            log.warning(message)
+    assert seen == ["odd"]
+
+
 def test_notes_show_code_as_code_and_nothing_as_html():
-    rich = said(["The cell `a<b>` is missing."]).data["text/html"]
+    rich = notes_output(["The cell `a<b>` is missing."]).data["text/html"]
     assert rich == "<ul><li>The cell <code>a&lt;b&gt;</code> is missing.</li></ul>"
 
 
@@ -157,7 +195,7 @@ def test_doctor_sees_a_class_that_others_can_read(tmp_path, monkeypatch):
         (tmp_path / name).chmod(0o644)
     (tmp_path / "submitted").chmod(0o755)
     (finding,) = doctor.course_root()
-    assert finding.state == "problem" and "submitted, gradebook.db, hidden_cases.toml" in finding.said
+    assert finding.state == "problem" and "submitted, gradebook.db, hidden_cases.toml" in finding.message
     assert os.system(finding.fix) == 0
     (finding,) = doctor.course_root()
     assert finding.state == "ok"

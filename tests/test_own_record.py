@@ -83,7 +83,7 @@ def run(*arguments, **environment):
 @pytest.mark.exhaustive
 def test_the_record_is_the_checkers_side(record, tmp_path, monkeypatch):
     """Of a folder that answers can read, where libraries are, the record's part is cut out."""
-    from graded_kernels.autograder.commands import check as command
+    from graded_kernels.autograder.commands import answers as command
     from graded_kernels.autograder.run.answer import read_file
     from graded_kernels.autograder.sandbox import Worker, probe
 

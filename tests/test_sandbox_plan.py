@@ -5,6 +5,7 @@ import json
 import pytest
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.sandbox import kernels
+from graded_kernels.autograder.sandbox.sources import Sources, text_of
 from graded_kernels.autograder.sandbox.wire import plan
 
 REF = {"buffer": 0, "dtype": "float32", "shape": [3], "stride": [1], "offset": 0}
@@ -122,9 +123,13 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 """.replace("{deep}", " + 1" * 500)
 
 
+def sources(line: str) -> Sources:
+    return Sources(Answer("x", (Cell("kernels", TEXT.replace("{line}", line)),)))
+
+
 def cut(line: str, **constants) -> dict:
     steps = [{"launch": "kernel", "grid": [1, 1, 1], "arguments": {}, "options": {}}]
-    return kernels.cut_out(TEXT.replace("{line}", line), {"steps": steps, "globals": constants})
+    return kernels.cut_out(sources(line), {"steps": steps, "globals": constants})
 
 
 def test_a_kernel_takes_its_helpers_along_and_nothing_else():
@@ -160,9 +165,9 @@ def test_what_is_no_kernel_is_refused(line):
 def test_a_kernel_of_another_module_is_told_by_its_import():
     steps = [{"launch": "helper", "grid": [1, 1, 1], "arguments": {}, "options": {}}]
     with pytest.raises(plan.BadPlan, match="helper is imported from somewhere: paste the function .* --in-process"):
-        kernels.cut_out(TEXT.replace("{line}", "pass"), {"steps": steps, "globals": {}})
+        kernels.cut_out(sources("pass"), {"steps": steps, "globals": {}})
 
 
 def test_the_text_of_a_notebook_has_its_setup_without_the_course():
     setup = "import triton\nfrom graded_kernels.autograder import check\n"
-    assert kernels.text_of(Answer("x", (Cell("a", "y = 1"),), setup)) == "import triton\n\ny = 1"
+    assert text_of(Answer("x", (Cell("a", "y = 1"),), setup)) == "import triton\n\ny = 1"

@@ -117,7 +117,7 @@ class Exercise:
     cases: in the order a learner should meet them. The first is the gate: an answer that fails it earns nothing.
     refused: names of PyTorch operators that are the answer itself (``silu``, ``silu_backward``), matched on ``aten::``.
     allowed: operators a Triton answer may call besides allocation and views (``sum`` for partial sums, say).
-    peer: PyTorch's own function of the same signature. Its value at infinity is accepted beside the limit.
+    peer: PyTorch's own function of the same signature. Its value at infinity is accepted as well as the limit.
     least_bytes: bytes that must move for these arguments: every input read once, every output written once.
     traffic: the ratio to ``least_bytes`` that a Triton answer may reach, or None where it is not graded.
     upcast: whether the oracle gets its inputs in float64; not where what is right depends on their dtype.

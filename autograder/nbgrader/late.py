@@ -1,7 +1,8 @@
-"""Points for lateness; nbgrader's own plugin takes none, or all."""
+"""Points for lateness, since nbgrader's own plugin takes none or all; and what a run's summary says of it."""
 
 import math
 
+from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float
 
@@ -17,3 +18,22 @@ class PerDay(LateSubmissionPlugin):
         if total_seconds_late <= self.grace_seconds:
             return None
         return round(score * min(1.0, self.share * math.ceil(total_seconds_late / 86_400)), 2)
+
+
+def lateness(db_url: str, assignment: str, student: str) -> str | None:
+    """How late a graded submission was and what it cost; None where it was in time, or no time is known."""
+    with Gradebook(db_url) as gradebook:
+        submission = gradebook.find_submission(assignment, student)
+        late, penalty = submission.total_seconds_late, submission.late_submission_penalty
+    if late <= 0:
+        return None
+    taken = f"{penalty:g}" if penalty else "no"
+    return f"{student}, {assignment}: {_duration(late)} late, {taken} points taken off"
+
+
+def _duration(seconds: float) -> str:
+    """In the largest of three units that it fills."""
+    for size, name in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {name}"
+    return f"{seconds:.0f} seconds"

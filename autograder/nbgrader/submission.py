@@ -24,12 +24,13 @@ from . import folder
 from .class_seed import ClassSecretError
 from .contents import BEGUN, digest, graded_from, mark
 from .grade import Grade
+from .late import lateness
 from .lock import Lock, Locked
 from .nothing_matched import install, not_read
 from .reading import Unreadable, read
 from .rebuild import NOTES, RECORD, UNREAD, rebuild, without_submission
 from .summary import Summary, quiet
-from .survey import answers, renamed, unread
+from .survey import answers, renamed, why_unread
 
 MANY = 20  # files to be left out; looking for each among the others takes time
 INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
@@ -121,7 +122,13 @@ class Submissions(NotebookExporter):
             sys.exit(INTERRUPTED)
 
     def _summarise(self) -> None:
-        self.summary.elsewhere = not_read(self._converter.coursedir)
+        courses = self._converter.coursedir
+        self.summary.elsewhere = not_read(courses)
+        if self.summary.unchanged:
+            with Gradebook(courses.db_url) as gradebook:
+                submissions = gradebook.assignment_submissions(courses.assignment_id)
+                waiting = {one.student_id for one in submissions if one.needs_manual_grade}
+            self.summary.waiting = len(waiting.intersection(self.summary.unchanged))
         self.log.info("%s", self.summary)
 
     def _assert_writable(self) -> None:
@@ -174,7 +181,7 @@ class Submissions(NotebookExporter):
         if student in excluded:
             self.summary.excluded.append(student)
         else:
-            self.summary.unchanged += 1
+            self.summary.unchanged.append(student)
         return False
 
     def _remove_outdated(self, graded: Path, submitted: str) -> None:
@@ -223,15 +230,15 @@ class Submissions(NotebookExporter):
     def _compare(self, place: Path, name: str, others: list[str], released: nbformat.NotebookNode) -> None:
         limits = self.megabytes, self.code_megabytes
         own = answers(released, place / f"{name}.ipynb", *limits)
-        beside = {other: answers(released, place / f"{other}.ipynb", *limits) for other in others}
-        if sentence := unread(place, name, beside, own):
+        answered = {other: answers(released, place / f"{other}.ipynb", *limits) for other in others}
+        if sentence := why_unread(place, name, answered, own):
             here = Path(os.path.relpath(place, self._converter.coursedir.root))
             commands = [renamed(here / f"{other}.ipynb", here / f"{name}.ipynb") for other in others]
             self._unread[name], self._remedy[name] = sentence, f" To have it read: {' OR '.join(commands)}"
             return
-        different = [other for other in others if beside[other] and beside[other] != own]
+        different = [other for other in others if answered[other] and answered[other] != own]
         odd = [f"`{folder.plain(other)}.ipynb` beside it, with other answers, was not read." for other in different]
-        broken = [other for other in others if beside[other] is None]
+        broken = [other for other in others if answered[other] is None]
         odd += [f"`{folder.plain(other)}.ipynb` beside it cannot be read." for other in broken]
         self._beside += odd
 
@@ -256,6 +263,8 @@ class Submissions(NotebookExporter):
         self._nbgraders_end(assignment, student)
         self.summary.failed.remove(self._named(student, assignment))
         self.summary.graded += self.judged
+        late = lateness(self._converter.coursedir.db_url, assignment, student)
+        self.summary.late += [late] if late else []
 
     @staticmethod
     def _named(student: str, assignment: str) -> str:

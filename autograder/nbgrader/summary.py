@@ -16,6 +16,8 @@ EXPECTED = (  # warnings of nbgrader's about what happens in every run
     "Removing existing assignment",
     "No submitted file",
     "Canceled",
+    "SubmittedAssignment<",  # ... is 91800.0 seconds late: the summary lists it, with the points taken off
+    "Late submission penalty: ",
 )
 
 
@@ -29,8 +31,10 @@ class Summary:
     for_a_person: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     elsewhere: list[str] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
     published: list[str] = field(default_factory=list)
-    unchanged: int = 0
+    unchanged: list[str] = field(default_factory=list)  # students
+    waiting: int = 0  # of the unchanged, for a person
     excluded: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -39,12 +43,15 @@ class Summary:
             ("For a person, without a score until then (formgrader, Manual Grading)", self.for_a_person),
             ("Not graded, because of the error above or because the run was stopped", self.failed),
             ("Not read, because submitted/STUDENT/ASSIGNMENT/ is where notebooks are looked for", self.elsewhere),
+            ("Late", self.late),
             ("The published answer, but for names and layout (short answers can agree by chance)", self.published),
             ("Skipped, because it is excluded", self.excluded),
         ]
         counts = [f"{self.graded} graded", f"{len(self.for_a_person)} for a person"]
         counts += [f"{len(self.failed)} failed"] if self.failed else []
-        counts += [f"{self.unchanged} skipped, unchanged since they were graded"] if self.unchanged else []
+        if self.unchanged:
+            waiting = f" ({self.waiting} with something to grade by hand)" if self.waiting else ""
+            counts.append(f"{len(self.unchanged)} skipped, unchanged since they were graded{waiting}")
         counts += [f"{self.written} written answers to grade by hand"] if self.written else []
         lines = ["Summary: " + ", ".join(counts) + "."]
         for title, entries in lists:

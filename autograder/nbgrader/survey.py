@@ -33,14 +33,14 @@ def answers(released: NotebookNode, path: Path, megabytes: float, code_megabytes
     return {number: their for number, (their, our) in enumerate(zip(theirs, ours, strict=True)) if their != our}
 
 
-def unread(folder: Path, name: str, beside: Mapping[str, dict | None], own: dict | None) -> str:
+def why_unread(folder: Path, name: str, others: Mapping[str, dict | None], own: dict | None) -> str:
     """Why the notebook ``name`` of a submission was not what the learner meant to hand in; "" where it was.
 
-    beside: what the other notebooks there answer, and own: what it answers itself, as `answers` has it; own is None
+    others: what the other notebooks there answer, and own: what it answers itself, as `answers` has it; own is None
     where it is missing or cannot be read.
     """
     there = os.path.lexists(folder / f"{name}.ipynb")
-    meant = [other for other, theirs in beside.items() if theirs] if there else list(beside)
+    meant = [other for other, theirs in others.items() if theirs] if there else list(others)
     if own or not meant:
         return ""
     names = " and ".join(f"`{plain(other)}.ipynb`" for other in meant)

@@ -87,7 +87,7 @@ def head(report: ReportData) -> str:
 
 def answers(report: ReportData) -> str:
     colors = {"yes": "right", "no": "wrong"}
-    parts = (f'{name} <b class="{colors.get(said, "quiet")}">{said}</b>' for name, said in phrases.answers(report))
+    parts = (f'{name} <b class="{colors.get(text, "quiet")}">{text}</b>' for name, text in phrases.answers(report))
     line = " ".join(f"<span>{part}</span>" for part in parts)
     return f'<p class="answers">{line}</p>' if line else ""
 
@@ -137,10 +137,10 @@ def first_failure(report: ReportData, cause: Cause) -> str:
     name = f'<p class="case"><span class="wrong">{escape(phrases.label(cause))}</span> {escape(case.name)}</p>'
     details = "\n".join(phrases.details(case))
     details = f"<pre>{escape(details)}</pre>" if details else ""
-    said = f'{name}<p class="said">{prose(case.message)}</p>{details}'
+    text = f'{name}<p class="said">{prose(case.message)}</p>{details}'
     if phrases.is_stopped(report, case):
-        return said
-    return said + what_happened(case)
+        return text
+    return text + what_happened(case)
 
 
 def also_in(cause: Cause) -> str:
@@ -185,8 +185,8 @@ def rest(report: ReportData) -> str:
         parts.append(f'<p class="quiet">Memory traffic: {escape(phrases.traffic(report.traffic))}.</p>')
     if report.compile and report.compile["status"] != "not-run":
         lines = (
-            f'<li class="{escape(status)}">{escape(said)}</li>'
-            for status, said in phrases.targets(report.compile.get("targets", ()))
+            f'<li class="{escape(status)}">{escape(text)}</li>'
+            for status, text in phrases.targets(report.compile.get("targets", ()))
         )
         parts.append(folded(escape(phrases.compiled(report.compile)), f"<ul class='cases'>{''.join(lines)}</ul>"))
     parts += [f'<p class="quiet">On a GPU: {prose(note)}</p>' for note in report.notes]
@@ -200,9 +200,9 @@ def rest(report: ReportData) -> str:
 def items(cases: Iterable[CaseResult]) -> str:
     lines = []
     for case in cases:
-        said = f" <span class='quiet'>{prose(phrases.told(case))}</span>" if case.message else ""
+        text = f" <span class='quiet'>{prose(phrases.message_of(case))}</span>" if case.message else ""
         kind = f"{escape(case.status)}{' bonus' if case.bonus else ''}"
-        lines.append(f'<li class="{kind}">{escape(phrases.title(case))}{said}</li>')
+        lines.append(f'<li class="{kind}">{escape(phrases.title(case))}{text}</li>')
     return f"<ul class='cases'>{''.join(lines)}</ul>"
 
 

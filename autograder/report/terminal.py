@@ -99,13 +99,15 @@ def what_else(page: "Page", report: ReportData) -> None:
     if bonus:
         page.line(phrases.distinctions_earned(bonus))
         for case in bonus:
-            page.item(case.status, phrases.title(case), phrases.told(case), GREEN if case.status == "pass" else DIM)
+            page.item(
+                case.status, phrases.title(case), phrases.message_of(case), GREEN if case.status == "pass" else DIM
+            )
     if report.traffic:
         page.line(f"Memory traffic: {phrases.traffic(report.traffic)}.")
     if report.compile and report.compile["status"] != "not-run":
         page.line(phrases.compiled(report.compile))
-        for status, said in phrases.targets(report.compile.get("targets", ())):
-            page.item(status, said, "", {"pass": GREEN, "fail": RED}.get(status, DIM))
+        for status, text in phrases.targets(report.compile.get("targets", ())):
+            page.item(status, text, "", {"pass": GREEN, "fail": RED}.get(status, DIM))
     for note in report.notes:
         page.line(f"On a GPU: {note}", DIM)
     for reason, names in phrases.not_run(report).items():
@@ -143,7 +145,7 @@ class Page:
     def answers(self, answers: list[tuple[str, str]]) -> None:
         """``correct: yes   portable: no   efficient: not judged``"""
         colors = {"yes": GREEN, "no": RED}
-        parts = [f"{name}: {self.paint(said, colors.get(said, DIM))}" for name, said in answers]
+        parts = [f"{name}: {self.paint(text, colors.get(text, DIM))}" for name, text in answers]
         self.lines += ["   ".join(parts)] if parts else []
 
     def item(self, status: str, name: str, message: str, *styles: str) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..compiler import SEAM
+from .package import Module, PackageError, collect, install
 
 OURS = "graded_kernels"
 
@@ -57,6 +58,7 @@ class Answer:
     after: how many cells follow the one that is to define the function, and may hold what it calls.
     module: whether it is to be imported as a whole, so that an error anywhere in it is an error of the answer. In a
         notebook a cell that fails does not keep later ones from running.
+    name, modules: of a file in a package, as what it is imported, and what it imports of that package.
     """
 
     exercise: str
@@ -64,6 +66,8 @@ class Answer:
     setup: str = ""
     after: int = 0
     module: bool = False
+    name: str = "answer"
+    modules: tuple[Module, ...] = ()
 
     @property
     def own(self) -> str:
@@ -83,13 +87,22 @@ class Answer:
         return SEAM.join(cell.source for cell in self.cells)
 
 
-def read_file(path: str | Path, exercise: str) -> Answer:
-    """The answer in a Python file. Raises AnswerError where there is no such text."""
+def read_file(path: str | Path, exercise: str, root: Path | None = None) -> Answer:
+    """The answer in a Python file; with a root, the folder that its imports begin in, what it imports from there, too.
+    Raises AnswerError where there is no such text.
+    """
     try:
         source = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise AnswerError(f"{path} cannot be read: {error}") from None
-    return Answer(exercise, (Cell(str(path), source),), module=True)
+    answer = Answer(exercise, (Cell(str(path), source),), module=True)
+    if root is None:
+        return answer
+    try:
+        name, modules = collect(Path(path), root)
+    except PackageError as error:
+        raise AnswerError(str(error)) from None
+    return replace(answer, name=name, modules=modules)
 
 
 def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool = False) -> Callable[..., Any]:
@@ -100,8 +113,7 @@ def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool 
     later ones of its cell from running, whatever they lack for it. Where answers are graded, a comparison with
     PyTorch's own function meets a closed operator, and the definitions below it are wanted all the same.
     """
-    module = types.ModuleType("answer")
-    sys.modules[module.__name__] = module  # Triton and dataclasses look a function's module up by name
+    module = _module(answer)
     run(Cell("setup", without_imports_of(OURS, answer.setup)), module)
     done()
     failed: AnswerError | None = None
@@ -110,7 +122,7 @@ def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool 
             # An earlier answer of that name, in the other backend, is not this one.
             module.__dict__.pop(answer.exercise, None)
         try:
-            refuse(cell.source)
+            refuse(cell.source, packaged=bool(answer.modules))
             run(cell, module, go_on)
         except AnswerRefused:
             raise
@@ -123,6 +135,17 @@ def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool 
     if callable(function):
         return function
     raise failed or AnswerError(f"There is no function {answer.exercise}. Name the function like the exercise.")
+
+
+def _module(answer: Answer) -> types.ModuleType:
+    """An empty one for it, where Triton and dataclasses look it up by its name, and what it imports finds it."""
+    install(answer.modules)
+    for one in answer.modules:
+        refuse(one.source, packaged=True)
+    module = types.ModuleType(answer.name)
+    module.__package__ = answer.name.rpartition(".")[0]
+    sys.modules[answer.name] = module
+    return module
 
 
 def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
@@ -141,9 +164,9 @@ def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
             exec(compile(code, filename, "exec", flags, dont_inherit=True), module.__dict__)
             break
         except (Exception, SystemExit) as error:
-            said, ours = f"{type(error).__name__}: {error}", isinstance(error, OperatorRefused)
+            message, ours = f"{type(error).__name__}: {error}", isinstance(error, OperatorRefused)
             missing = _import_of(error.name, cell.source) if isinstance(error, ModuleNotFoundError) else ""
-            failed = failed or AnswerError(f"Running the code stopped with {said}", trace(error), ours, missing)
+            failed = failed or AnswerError(f"Running the code stopped with {message}", trace(error), ours, missing)
             at = error.__traceback__ and error.__traceback__.tb_next  # none where the text was not compiled
             if not go_on or not failed.ours or at is None:
                 break
@@ -171,9 +194,9 @@ def _below(source: str, line: int) -> tuple[ast.Module | None, int]:
     return (ast.Module(body, []) if body else None), flags
 
 
-def refuse(source: str) -> None:
+def refuse(source: str, packaged: bool = False) -> None:
     """Raises AnswerRefused where ``source`` imports the course's package, AnswerError where it is not Python or needs a
-    package around it.
+    package around it that is not there.
     """
     tree = parse(source)
     for node in _statements(tree):
@@ -181,9 +204,12 @@ def refuse(source: str) -> None:
             where = f"Line {node.lineno} imports {OURS}"
             raise AnswerRefused(f"{where}: an answer stands on its own, without the course's code.")
     for node in tree.body:  # at the top alone: within a `try` there may be another way
-        if isinstance(node, ast.ImportFrom) and node.level:
+        if isinstance(node, ast.ImportFrom) and node.level and not packaged:
             where = f"Line {node.lineno} imports from the package around it"
-            raise AnswerError(f"{where}: an answer is run on its own. Import by the full name, or copy what it needs.")
+            raise AnswerError(
+                f"{where}: an answer is run on its own. Name the folder around "
+                "the package with --root, or copy what it needs."
+            )
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
@@ -223,7 +249,11 @@ def parse(source: str) -> ast.Module:
 
 def trace(error: BaseException) -> str:
     """The lines of the traceback that lie in the answer, with the error: what its author can act on."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith("<")]
+    frames = [
+        f
+        for f in traceback.extract_tb(error.__traceback__)
+        if f.filename.startswith("<") and not f.filename.startswith("<frozen ")
+    ]
     lines = traceback.format_list(frames) + traceback.format_exception_only(error)
     return "".join(lines).rstrip()
 

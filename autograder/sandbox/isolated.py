@@ -11,19 +11,20 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import torch
 
 from ..run.answer import Answer
 from ..run.contract import Contract
 from ..run.outcome import Decoy, Outcome, Trouble
-from . import kernels, outcomes
+from . import outcomes
 from .answers import Worker
 from .compiler import Compiler
 from .host import WorkerLost
 from .lasting import Lasting
 from .proof import Call, Called, Proof
+from .sources import Sources
 from .status import Status
 from .watch import SHOWN, Budget, Ended, Limits, Task
 from .wire import buffers
@@ -67,10 +68,10 @@ class Isolated:
         self._own = None if worker else Worker(rung)
         self._worker = worker or self._own
         self._lasting = Lasting(self._worker)
-        self._text = kernels.text_of(answer)
+        self._sources = Sources(answer)
         self._job = {"mode": "answer", "answer": self._code()}
         self._modules = (_COMPILER,) if _REACHES_IT.search(answer.setup + answer.text) else ()
-        self._proof = Proof(self._ask, self._job, self._text, contract.allowed, limits.memory)
+        self._proof = Proof(self._ask, self._job, self._sources, contract.allowed, limits.memory)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._shapes: dict[str, list[Layout]] = {}
         self._last: Called | None = None
@@ -174,6 +175,7 @@ class Isolated:
         cells = [[cell.name, cell.source] for cell in self.answer.cells]
         own = self.answer
         more = {"setup": own.setup, "after": own.after, "module": own.module}
+        more |= {"name": own.name, "modules": [asdict(one) for one in own.modules]}
         return {"exercise": own.exercise, "cells": cells} | more
 
     def _ask(
@@ -219,9 +221,12 @@ class Isolated:
                 ended = self._run(job, inputs, outputs, task, limits, alone or bool(addresses))
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
-            found = outcomes.of(ended, rooms, outputs, self.contract, limits, self._text, self._loading(ended, job))
+            found = outcomes.of(
+                ended, rooms, outputs, self.contract, limits, self._sources.text, self._loading(ended, job)
+            )
             for call, (outcome, _) in zip(calls, found, strict=False):
                 outcome.mutated = self._mutated(inputs, layouts, call.args)
+                outcome.launches = tuple(map(self._sources.completed, outcome.launches))
         return found
 
     def _mutated(self, inputs: Shared, layouts: list[Layout], args: tuple) -> tuple[str, ...]:

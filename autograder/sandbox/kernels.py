@@ -16,7 +16,7 @@ from dataclasses import asdict
 from ..compiler import KernelLaunch
 from ..compiler.bindings import Refused
 from ..compiler.extract import extract
-from ..run.answer import OURS, Answer, AnswerError, without_imports_of
+from .sources import Sources
 from .wire.plan import BUILTINS, BadPlan
 
 _STATEMENTS = (
@@ -39,41 +39,46 @@ _PYTHON = frozenset(dir(builtins)) - {function.__name__ for function in BUILTINS
 _SYNTAX_NAMES = {ast.ListComp: "list comprehension", ast.Import: "import", ast.ImportFrom: "import", ast.Try: "try"}
 
 
-def text_of(answer: Answer) -> str:
-    """The module that the answer's kernels are read from: the course's setup, then the answer's cells."""
-    try:
-        setup = without_imports_of(OURS, answer.setup)
-    except AnswerError:
-        setup = ""
-    return f"{setup}\n\n{answer.text}" if setup else answer.text
-
-
-def cut_out(text: str, plan: dict) -> dict:
-    """What a checked plan launches, for `replay`: the functions, and the values of the names they use. Raises
-    BadPlan.
+def cut_out(sources: Sources, plan: dict) -> dict:
+    """What a checked plan launches, for `replay`: the functions, the values of the names they use, and under ``more``
+    the same of other modules. Raises BadPlan.
     """
     launched = [step for step in plan["steps"] if "launch" in step]
-    if not launched:
-        return {"functions": {}, "values": {}}
     passed = [v["function"] for step in launched for v in step["arguments"].values() if _is_function(v)]
-    names = tuple(dict.fromkeys([step["launch"] for step in launched] + passed))
-    return _cut_out(text, names, json.dumps(plan["globals"]))
+    texts: dict[str, list[str]] = {}  # the kernels that each defines
+    for name in dict.fromkeys([step["launch"] for step in launched] + passed):
+        texts.setdefault(sources.text_with(name), []).append(name)
+    given = json.dumps([sources.helpers, plan["globals"]])
+    found = [_cut_out(text, tuple(names), given) for text, names in texts.items()]
+    first, *more = found or [{"functions": {}, "values": {}}]
+    return first | {"more": more}
 
 
 @functools.lru_cache(maxsize=16)  # an answer launches the same kernels in most cases
-def _cut_out(text: str, names: tuple[str, ...], values: str) -> dict:
+def _cut_out(text: str, names: tuple[str, ...], given: str) -> dict:
+    """given: the helpers of `Sources` and the values of globals, as JSON."""
+    helpers, values = json.loads(given)
     first, *others = names
     constants = {f"function_{i}": {"function": name} for i, name in enumerate(others)}
     try:
-        found = extract(KernelLaunch(first, text, {}, constants, modules=_MODULES, values=json.loads(values)))
+        found = extract(KernelLaunch(first, text, {}, constants, modules=_MODULES, values=values, helpers=helpers))
     except Refused as refused:
         where = f", line {refused.line}" if refused.line else ""
         raise BadPlan(f"{first}{where}: {refused.message}") from None
     except (ValueError, RecursionError) as error:
         raise BadPlan(f"{first}: {error}") from None
-    for name, function in found.functions.items():
-        _check(name, function.text, function.line, found.values)
-    return {"functions": {k: asdict(f) for k, f in found.functions.items()}, "values": found.values}
+    cut = {"functions": {k: asdict(f) for k, f in found.functions.items()}, "values": found.values}
+    _check_all(cut)
+    return cut
+
+
+def _check_all(cut: dict) -> None:
+    """Every function, those of helpers' modules, too."""
+    for name, function in cut["functions"].items():
+        _check(name, function["text"], function.get("line", 1), cut["values"])
+    for value in cut["values"].values():
+        if isinstance(value, dict) and "of" in value:
+            _check_all(value["of"])
 
 
 _MODULES = {"tl": "triton.language", "triton": "triton"}

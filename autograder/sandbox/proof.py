@@ -12,6 +12,7 @@ from ..compiler import KernelLaunch
 from ..run.operators import ALLOCATE, FILL, MOVE, VIEW
 from ..run.outcome import Decoy, Outcome, Trouble
 from . import kernels
+from .sources import Sources
 from .status import Status
 from .wire import buffers, plan
 from .wire.checked import clean
@@ -55,12 +56,12 @@ class Proof:
     """Proofs about one answer.
 
     ask: makes the calls of a job, its first argument, in a process for jobs of this mode (see `Isolated`). answer: the
-    job that calls the answer itself. text: its source, from which kernels are taken. allowed: operators it may call
+    job that calls the answer itself. sources: its texts, from which kernels are taken. allowed: operators it may call
     besides allocation and views. memory: bytes a replay may hold.
     """
 
-    def __init__(self, ask: Callable, answer: dict, text: str, allowed: frozenset[str], memory: int):
-        self._ask, self.answer, self.text, self.allowed, self.memory = ask, answer, text, allowed, memory
+    def __init__(self, ask: Callable, answer: dict, sources: Sources, allowed: frozenset[str], memory: int):
+        self._ask, self.answer, self.sources, self.allowed, self.memory = ask, answer, sources, allowed, memory
 
     def of(self, called: Called, shuffle: int, decoy: Callable[[], Decoy]) -> Outcome:
         recorded, first = self.recorded(called), called.first
@@ -107,7 +108,7 @@ class Proof:
             return outcome
         try:
             steps = self._checked(report.plan, called.args)
-            return steps, kernels.cut_out(self.text, steps)
+            return steps, kernels.cut_out(self.sources, steps)
         except plan.BadPlan as error:
             return Outcome(trouble=Trouble("refused", f"{_UNKNOWN}: {error}."))
 

@@ -171,7 +171,8 @@ ROWS = (
     Row(
         "large logits",
         large_logits,
-        "Logits up to 1e4, and e^x overflows from 88.7 on. What can be subtracted from all logits of a row first?",
+        "Logits up to 1e4. e^x overflows from 88.7 on: what can be subtracted from a row first? It is 0 below -104: "
+        "is the logarithm taken of a p that has become 0?",
     ),
     Row("logits far below zero", low_logits, "Logits near -200, where e^x is 0. Where does a maximum start?"),
     Row(

@@ -115,7 +115,8 @@ def one_nan(generator: Generator) -> Tensor:
 
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
 ROUNDED = (
-    "Half-precision rows of 65 with a large mean. Is the mean ever rounded to the dtype of x, in masked-off lanes, too?"
+    "Half-precision rows of 65 with a large mean. Is anything rounded to the dtype of x before the last step (the "
+    "mean, a difference, a product, a sum over rows), in masked-off lanes, too?"
 )
 
 ROWS = (

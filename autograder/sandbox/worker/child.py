@@ -18,6 +18,7 @@ from ...emulator import Finding
 from ...run.answer import Answer, AnswerError, AnswerRefused, Cell, load, trace
 from ...run.contract import Contract, as_tuple
 from ...run.outcome import Outcome, Trouble
+from ...run.package import Module
 from ...run.runner import InProcess, shares_memory
 from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
 from .blocked import BlockedOperators
@@ -155,7 +156,8 @@ def _trouble(error: BaseException) -> Trouble:
 
 def _answer(given: dict, loaded: Callable[[], None]) -> Callable:
     cells = tuple(Cell(name, source) for name, source in given["cells"])
-    answer = Answer(given["exercise"], cells, given["setup"], given["after"], given["module"])
+    modules = tuple(Module(**one) for one in given["modules"])
+    answer = Answer(given["exercise"], cells, given["setup"], given["after"], given["module"], given["name"], modules)
     return load(answer, loaded, go_on=True)
 
 

@@ -27,25 +27,38 @@ class Kernels:
         self.names = {"__builtins__": {f.__name__: f for f in (*BUILTINS, AssertionError)}, "__name__": "kernels"}
         functions = cut_out["functions"]
         for name, value in cut_out["values"].items():
-            self.names[name] = decode(value, self.names, None)
+            self.names[name] = _helper(value) if _is_helper(value) else decode(value, self.names, None)
         for name, function in functions.items():
             check_names(name, ast.parse(function["text"]), self.names)
         text = _at_their_lines(functions)
-        linecache.cache[_FILE] = (len(text), None, text.splitlines(keepends=True), _FILE)
+        file = _FILE if _FILE not in linecache.cache else f"<kernels {len(linecache.cache)}>"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         # Annotations stay text: nothing but constants is evaluated when the functions are made.
-        exec(compile(text, _FILE, "exec", __future__.annotations.compiler_flag, dont_inherit=True), self.names)
+        exec(compile(text, file, "exec", __future__.annotations.compiler_flag, dont_inherit=True), self.names)
         for name in functions:
             self.names[name] = triton.jit(self.names[name], **functions[name]["options"])
+        for module in cut_out.get("more", []):
+            kernels = Kernels(module).names
+            self.names |= {name: kernels[name] for name in module["functions"]}
 
     def launch(self, name: str, grid: list[int], arguments: dict) -> None:
         self.names[name][tuple(grid)](**arguments)
 
 
+def _is_helper(value) -> bool:
+    """Whether it is a function of another module, with that module."""
+    return isinstance(value, dict) and "of" in value
+
+
+def _helper(value: dict):
+    return Kernels(value["of"]).names[value["function"]]
+
+
 def _at_their_lines(functions: dict) -> str:
     """One text with every function where it stood in the answer, so that messages name the answer's lines."""
     text, line = "", 1
-    for function in sorted(functions.values(), key=lambda f: f["line"]):
-        text += "\n" * max(0, function["line"] - line) + function["text"] + "\n"
+    for function in sorted(functions.values(), key=lambda f: f.get("line", 1)):
+        text += "\n" * max(0, function.get("line", 1) - line) + function["text"] + "\n"
         line = text.count("\n") + 1
     return text
 

@@ -98,8 +98,8 @@ def _cpu(func, tensor: torch.Tensor, memory_format=None):
 
 def _on_host(func, tensor: torch.Tensor, *args, **kwargs):
     if on_gpu(tensor):
-        said = "can't convert cuda:0 device type tensor to numpy."
-        raise TypeError(f"{said} Use Tensor.cpu() to copy the tensor to host memory first.")
+        message = "can't convert cuda:0 device type tensor to numpy."
+        raise TypeError(f"{message} Use Tensor.cpu() to copy the tensor to host memory first.")
     return func(tensor, *args, **kwargs)
 
 

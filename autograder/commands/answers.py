@@ -1,0 +1,152 @@
+"""What `graded-kernels check` does with one file: reads it, and has it judged, isolated or here."""
+
+import argparse
+import os
+import re
+import secrets
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from .usage import UsageError
+
+if TYPE_CHECKING:
+    from ..exercises.record import Exercise, Witness
+    from ..report.report import Report
+    from ..run.answer import Answer
+    from ..sandbox import Worker
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An answer to check, and the exercise it is for."""
+
+    record: "Exercise | Witness"
+    answer: "Answer"
+    backend: str
+
+
+def how_of(options: argparse.Namespace) -> tuple[dict[str, Any], int | None, dict[str, Any]]:
+    """The limits, the seed and the other options of a check, as `report_on` takes them."""
+    limits = {"seconds": options.seconds, "total_seconds": options.total_seconds}
+    how = {"conventions": options.conventions} | ({"require": options.only} if options.only else {})
+    return {name: value for name, value in limits.items() if value}, options.seed, how
+
+
+def record_of(options: argparse.Namespace) -> "Exercise | Witness":
+    from ..exercises import find, own
+
+    try:
+        return own.read(options.record, options.exercise) if options.record else find(options.exercise)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def started(record: Path | None = None) -> "Worker":
+    """A worker, which makes its imports while this process makes its own. record: a file that no answer may read, nor
+    what lies beside it. Raises UsageError where there can be no worker.
+    """
+    from ..sandbox import SandboxError, Worker
+
+    try:
+        worker = Worker(hidden=() if record is None else (str(record.resolve().parent),))
+        worker.start()
+    except SandboxError as reason:
+        raise not_isolated(reason) from None
+    return worker
+
+
+def not_isolated(reason: Exception) -> UsageError:
+    cure = "Run `graded-kernels doctor`. To call code that you trust in this process instead: --in-process"
+    return UsageError(f"the answer was not checked, for it cannot be isolated: {reason}\n{cure}")
+
+
+def wanted_of(file: Path, record: "Exercise | Witness", options: argparse.Namespace) -> Wanted:
+    """The answer in a file. Raises UsageError."""
+    from ..check import choose_backend
+    from ..run.answer import AnswerError, read_file
+
+    try:
+        answer = read_file(file, record.name, options.root)
+        backend = options.backend or likely_backend(record.backends, answer)
+        choose_backend(record, backend, None)
+    except (ValueError, AnswerError) as error:
+        raise UsageError(str(error)) from None
+    if not re.search(rf"\b{record.name}\b", answer.text):
+        raise UsageError(f"{file} defines no function {record.name}; name the function like the exercise")
+    return Wanted(record, answer, backend)
+
+
+def likely_backend(backends: tuple[str, ...], answer: "Answer") -> str:
+    """The only backend, or the one that the file is written for, or else what it imports; says which on stderr."""
+    if len(backends) == 1:
+        return backends[0]
+    uses = re.compile(r"^\s*(import|from)\s+triton\b", re.MULTILINE)
+    if uses.search(answer.text):
+        backend, reason = "triton", "the file imports triton"
+    elif any(uses.search(module.source) for module in answer.modules):
+        backend, reason = "triton", "a file that it imports imports triton"
+    else:
+        backend, reason = "torch", "the file does not import triton"
+    print(f"backend {backend}: {reason} (--backend says otherwise)", file=sys.stderr)
+    return backend
+
+
+def report_on(
+    wanted: Wanted,
+    in_process: bool,
+    limits: dict[str, Any],
+    seed: int | None,
+    how: dict,
+    worker: "Worker | None" = None,
+) -> "Report":
+    """The report on an answer that runs in a worker of its own, or here where that is asked for.
+
+    limits: of `Limits`, where they are not the usual ones; they hold in a worker only. Without a seed the worker's
+    inputs are new at every run, so that no answer knows them, and the report says which seed makes them again. Here,
+    where somebody looks for a mistake, they are always the same. how: other options of `check.judge`. worker: one that
+    is there already.
+
+    Raises UsageError where it cannot be isolated: an answer that makes isolation fail must not run unprotected.
+    """
+    from ..judge.judge import judge
+    from ..sandbox import Isolated, Limits, SandboxError
+
+    if in_process:
+        return report_on_here(wanted, how | {"seed": seed or 0})
+    record, backend = wanted.record, wanted.backend
+    try:
+        with Isolated(
+            wanted.answer, record.contract, backend, results=record.results, worker=worker, limits=Limits(**limits)
+        ) as runner:
+            report = judge(record, backend, runner, seed=secrets.randbits(31) if seed is None else seed, **how)
+    except SandboxError as reason:
+        raise not_isolated(reason) from None
+    if runner.printed:
+        print(runner.printed, file=sys.stderr)
+    return report
+
+
+def report_on_here(wanted: Wanted, how: dict) -> "Report":
+    from ..check import check_answer
+    from ..judge.judge import judge
+    from ..run.outcome import Trouble
+    from ..run.runner import Unloadable
+
+    try:
+        return check_answer(wanted.answer, wanted.backend, record=wanted.record, **how)
+    except SystemExit as end:
+        said = f"The code ended the process with exit({end.code}). Take that out: the check has to go on."
+        return judge(wanted.record, wanted.backend, Unloadable(Trouble("unloadable", said)), **how)
+
+
+def keep_stdout() -> TextIO:
+    """The terminal or pipe that stdout was. From here on all else that is printed, by C code as well, goes to stderr.
+
+    It is never undone: what a thread or an exit handler of the answer prints later must not follow the report.
+    """
+    sys.stdout.flush()
+    kept = os.fdopen(os.dup(1), "w", encoding=sys.stdout.encoding, errors="backslashreplace")
+    os.dup2(2, 1)
+    return kept
