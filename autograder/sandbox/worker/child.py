@@ -24,7 +24,7 @@ from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, te
 from .blocked import BlockedOperators
 from .no_drawing import leave_out_drawing
 from .recorder import Recorder
-from .replay import Kernels, Player
+from .replay import Kernels, Player, forget
 
 _TEXT = 50_000  # characters
 _LIMIT = 3 << 20  # bytes of a status; the parent reads a little more than this
@@ -123,6 +123,7 @@ class _Functions:
     def _live(self, cut_out: dict) -> Kernels:
         """Those of the last job where this one has the same."""
         if self._kernels is None or cut_out != self._cut_out:
+            forget()
             self._kernels, self._cut_out = Kernels(cut_out), cut_out
         return self._kernels
 
