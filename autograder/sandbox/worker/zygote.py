@@ -46,8 +46,7 @@ def serve(settings: dict, role: types.ModuleType) -> None:
     while True:
         ready, _, _ = select.select([control, *running], [], [])
         for handle in running.keys() & ready:
-            _report(handle, running)
-            _empty(settings["folder"])
+            _report(handle, running, settings["folder"])
         if control in ready:
             message, files, _, _ = socket.recv_fds(control, 1 << 16, len(FILES) + _END)
             if not message:  # the parent has ended: the results are not needed
@@ -105,12 +104,13 @@ def _begin(
     socket.send_fds(control, [json.dumps({"started": pid}).encode()], [handle])
 
 
-def _report(handle: int, running: dict[int, _Running]) -> None:
-    """Of a child that has ended, how it did (see `inside`)."""
+def _report(handle: int, running: dict[int, _Running], folder: str) -> None:
+    """Of a child that has ended, how it did (see `inside`), when nothing is left of it."""
     child = running.pop(handle)
     _, status, used = os.wait4(child.pid, 0)
     os.close(handle)
     _sweep({one.pid for one in running.values()})
+    _empty(folder)
     with contextlib.suppress(BrokenPipeError):  # the parent no longer waits for it
         how = {"ended": os.waitstatus_to_exitcode(status), "seconds": used.ru_utime + used.ru_stime}
         os.write(child.end, json.dumps(how).encode())
