@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
+    from .classroom import command as classroom
     from .commands import check, new
     from .sanitize import command as sanitize
     from .verdicts import command as verdicts
@@ -58,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
     cases.add_argument("file", metavar="FILE.toml", type=Path, help="as graded_kernels.autograder.hidden describes it")
     cases.set_defaults(run=run_cases)
 
+    classroom.add_to(commands)
     verdicts.add_to(commands)
 
     doctor = commands.add_parser("doctor", help="say what will run on this machine and what will not")

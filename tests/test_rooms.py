@@ -14,6 +14,7 @@ DOOR = ("cli", "__main__", "check", "peak", "ulp")
 FLOORS = (
     ("__main__",),
     ("cli",),
+    ("classroom",),
     ("nbgrader",),
     ("verdicts",),
     ("commands", "instructor", "sanitize"),

@@ -113,7 +113,7 @@ def test_the_guide_names_every_setting_with_its_default():
     owners = (grading.Grade, Submissions, PerDay)
     said = {setting: value for setting, value in said.items() if setting[0] in {owner.__name__ for owner in owners}}
     real = {
-        (owner.__name__, name): trait.default_value
+        (owner.__name__, name): trait.default()
         for owner in owners
         for name, trait in owner.class_own_traits(config=True).items()
     }
