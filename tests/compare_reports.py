@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -215,7 +216,9 @@ def compare(before: Path, after: Path) -> int:
         print(*found[:SHOWN], sep="\n", end="\n" if found else "")
         for name in sorted(one[part].keys() ^ other[part].keys()):
             print(f"{part} / {name}: {'before' if name in one[part] else 'after'} only")
-        print(f"{part}: {len(one[part])} before, {len(other[part])} after, {len(found)} differences")
+        fields = Counter(line.partition("\n")[0].rpartition(" / ")[2] for line in found)
+        kinds = ", ".join(f"{count} in {field}" for field, count in fields.most_common())
+        print(f"{part}: {len(one[part])} before, {len(other[part])} after, {len(found)} differences: {kinds or 'none'}")
         total += len(found)
     for part in one.keys() ^ other.keys():
         print(f"{part}: in one of the checkouts only, not compared")
