@@ -31,7 +31,7 @@ def test_every_kind_of_case_has_three_mistakes(of, what):
 
 @pytest.mark.parametrize("name", [name for name, record in EXERCISES.items() if not isinstance(record, Witness)])
 def test_every_exercise_sees_a_shape_again(name):
-    """Where none did, a result that was kept failed in a later case of its shape, whose hint is about something else."""
+    """Where none did, a kept result failed in a later case of its shape, whose hint is about something else."""
     second = EXERCISES[name].cases[1]
     assert kind(second.name) == "the same shape again"
 
