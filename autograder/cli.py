@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from .commands.usage import NOT_PASSED, PASSED, USAGE, UsageError
 
@@ -92,7 +93,7 @@ def run_list(options: argparse.Namespace) -> int:
     from .exercises.own import offers
 
     package = {record.name: offer.package for offer in offers() for record in offer.records}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "exercise": record.name,
             "backends": list(record.backends),

@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -40,6 +41,7 @@ from graded_kernels.autograder.exercises import EXERCISES
 
 Named = Iterator[tuple[str, Callable[[], dict]]]
 SEEDS = (0, 1)
+TIMES = {"seconds", "cached"}
 SHOWN = 20  # differences of one part that are printed
 
 
@@ -183,9 +185,9 @@ def write_with(checkout: Path, link: Path, file: Path, parts: list[str], match: 
 
 
 def different(before: object, after: object, where: str) -> Iterator[str]:
-    """The leaves that differ, each with the way to it."""
+    """The leaves that differ, each with the way to it; not how long something took."""
     if isinstance(before, dict) and isinstance(after, dict):
-        for key in before.keys() | after.keys():
+        for key in (before.keys() | after.keys()) - TIMES:
             yield from different(before.get(key, "(absent)"), after.get(key, "(absent)"), f"{where} / {key}")
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, (one, other) in enumerate(zip(before, after, strict=True)):
@@ -214,7 +216,9 @@ def compare(before: Path, after: Path) -> int:
         print(*found[:SHOWN], sep="\n", end="\n" if found else "")
         for name in sorted(one[part].keys() ^ other[part].keys()):
             print(f"{part} / {name}: {'before' if name in one[part] else 'after'} only")
-        print(f"{part}: {len(one[part])} before, {len(other[part])} after, {len(found)} differences")
+        fields = Counter(line.partition("\n")[0].rpartition(" / ")[2] for line in found)
+        kinds = ", ".join(f"{count} in {field}" for field, count in fields.most_common())
+        print(f"{part}: {len(one[part])} before, {len(other[part])} after, {len(found)} differences: {kinds or 'none'}")
         total += len(found)
     for part in one.keys() ^ other.keys():
         print(f"{part}: in one of the checkouts only, not compared")

@@ -57,7 +57,8 @@ class Grade(NbGraderPreprocessor):
         started, earned, possible, failed = time.monotonic(), 0.0, 0.0, []
         where, summary = resources["nbgrader"], self.parent.summary
         name, unread = f"{where['student']}, {where['notebook']}", nb.metadata.get(RECORD, {}).get(UNREAD)
-        learners, self._stopped, self._known, checks = learners_code(nb), {}, 0, 0
+        learners, self._known, checks = learners_code(nb), 0, 0
+        self._stopped: dict[str, str] = {}
         self._budget = Budget("notebook", self.notebook_seconds)
         self._job = functools.partial(self.job, self._root, where["assignment"])
         self._store = Store(self._root, self.log.warning)

@@ -61,7 +61,7 @@ class Submissions(NotebookExporter):
         self._left_out: dict[str, str] = {}
         self._unread: dict[str, str] = {}  # of the submission at hand: notebook -> why it is not read,
         self._remedy: dict[str, str] = {}  # and the command that mends it
-        self._beside: list[str] = []
+        self._file_notes: list[str] = []
         self.judged = 0  # of its notebooks
         converter = self._converter = self.parent
         self._teachers_hook, converter.pre_convert_hook = converter.pre_convert_hook, self._before
@@ -80,7 +80,7 @@ class Submissions(NotebookExporter):
             notebook.metadata.get(RECORD, {}).pop(BEGUN, None)
             return self.from_notebook_node(notebook, resources=resources, **kwargs)
         released = self.release(where["assignment"], where["notebook"])
-        notes, found = folder.notes(self._left_out) + self._beside, digest(submitted, self.megabytes)
+        notes, found = folder.notes(self._left_out) + self._file_notes, digest(submitted, self.megabytes)
         try:
             if sentence := self._unread.get(where["notebook"]):
                 notebook = without_submission(released, sentence, notes)
@@ -224,7 +224,7 @@ class Submissions(NotebookExporter):
         """Which of the notebooks are graded, and whether others beside them are what the learner meant."""
         place = self._submitted(assignment, student)
         others = sorted({Path(path).stem for path in self._converter.notebooks} - set(names))
-        self._unread, self._remedy, self._beside, self.judged = {}, {}, [], 0
+        self._unread, self._remedy, self._file_notes, self.judged = {}, {}, [], 0
         notebooks = []
         for name in names:
             path = place / f"{name}.ipynb"
@@ -249,7 +249,7 @@ class Submissions(NotebookExporter):
         odd = [f"`{folder.plain(other)}.ipynb` beside it, with other answers, was not read." for other in different]
         broken = [other for other in others if answered[other] is None]
         odd += [f"`{folder.plain(other)}.ipynb` beside it cannot be read." for other in broken]
-        self._beside += odd
+        self._file_notes += odd
 
     def _init(self, assignment: str, student: str) -> None:
         """In place of nbgrader's, which copies what lies beside the notebook: the same, less what must not be read."""

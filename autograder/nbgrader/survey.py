@@ -72,9 +72,9 @@ def elsewhere(submitted: Path, released: Mapping[str, set[str]], assignment: str
         yield f"{_typed(path)}: {moved(path, submitted / student / theirs / f'{name}.ipynb')}"
     for folder in sorted(submitted.glob(f"{students}/{glob.escape(assignment)}/")):
         if not any(_notebooks(submitted, folder)):
-            names = sorted(path.name for path in folder.iterdir())
+            files = sorted(path.name for path in folder.iterdir())
             yield f"{_typed(folder)}: " + (
-                f"holds no notebook, only {_typed(', '.join(names))}" if names else "is empty"
+                f"holds no notebook, only {_typed(', '.join(files))}" if files else "is empty"
             )
 
 

@@ -11,7 +11,7 @@ from html import escape as escape_markup
 from . import phrases, plot
 from .causes import Cause
 from .data import ReportData
-from .results import CaseResult
+from .results import CaseResult, Curve
 
 STYLE = """
 .graded-kernels {
@@ -107,7 +107,7 @@ def failure(report: ReportData) -> str:
         parts.append(f'<div class="print"><p><b>{claim}</b></p><p>{prose(report.fingerprint_story)}</p></div>')
     drawn = plot.chosen(phrases.failing(report.cases))
     if drawn:
-        parts.append(figure(drawn))
+        parts.append(figure(*drawn))
     parts += [also_in(cause) for cause in causes[:1]]
     parts.append(more_causes(f"{phrases.count(len(causes) - 1, 'more cause')} of failure", causes[1:]))
     parts.append(more_causes("Also found, not required", rest))
@@ -164,9 +164,9 @@ def what_happened(case: CaseResult) -> str:
     return f"<dl>{''.join(cells)}</dl>"
 
 
-def figure(case: CaseResult) -> str:
-    caption = f"{escape(case.name)}: the largest error near each {escape(case.curve.parameter)}"
-    return f'<figure>{plot.draw(case.curve)}<figcaption class="quiet">{caption}</figcaption></figure>'
+def figure(case: CaseResult, curve: Curve) -> str:
+    caption = f"{escape(case.name)}: the largest error near each {escape(curve.parameter)}"
+    return f'<figure>{plot.draw(curve)}<figcaption class="quiet">{caption}</figcaption></figure>'
 
 
 def rest(report: ReportData) -> str:
@@ -177,7 +177,7 @@ def rest(report: ReportData) -> str:
         parts.append(folded(escape(phrases.how_many_passed(report)), items(passing)))
     drawn = plot.chosen(report.cases) if report.passed else None
     if drawn:
-        parts.append(folded("The error in ulp, drawn", figure(drawn)))
+        parts.append(folded("The error in ulp, drawn", figure(*drawn)))
     bonus = phrases.distinctions(report.cases)
     if bonus:
         parts.append(folded(escape(phrases.distinctions_earned(bonus)), items(bonus)))

@@ -216,7 +216,7 @@ def distinctions_earned(bonus: list[CaseResult]) -> str:
 
 def not_run(report: ReportData) -> dict[str, list[str]]:
     """What did not run, by reason."""
-    reasons = {}
+    reasons: dict[str, list[str]] = {}
     for case in report.cases:
         if case.status == "not-run":
             reasons.setdefault(case.message, []).append(title(case))
@@ -255,7 +255,7 @@ def size(number_of_bytes: float) -> str:
 
 def targets(rows: Iterable[dict]) -> list[tuple[str, str]]:
     """Status and line of each target; targets with the same line share it."""
-    together = {}
+    together: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         together.setdefault((row["status"], target(row | {"target": ""})), []).append(row["target"])
     return [(status, f"{', '.join(names)} {text}") for (status, text), names in together.items()]
@@ -266,9 +266,9 @@ def target(row: dict) -> str:
     name = " ".join(filter(None, (row["target"], row.get("kernel"))))
     registers, spills, bits = row.get("registers"), row.get("spills"), row.get("load_bits")
     figures = [
-        registers is not None and count(registers, "register"),
-        spills is not None and (f"{size(spills)} spilled" if spills else "no spills"),
-        bits and f"{bits}-bit loads",
+        "" if registers is None else count(registers, "register"),
+        "" if spills is None else f"{size(spills)} spilled" if spills else "no spills",
+        f"{bits}-bit loads" if bits else "",
     ]
     figures = [figure for figure in figures if figure and row["status"] == "pass"]
     message = [row["message"]] if row.get("message") else []

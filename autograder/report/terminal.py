@@ -121,7 +121,8 @@ class Page:
     """Lines of text, wrapped and coloured. Everything that enters is escaped: names and messages come from learners."""
 
     def __init__(self, color: bool, width: int):
-        self.color, self.width, self.lines = color, width, []
+        self.color, self.width = color, width
+        self.lines: list[str] = []
 
     def text(self) -> str:
         return "\n".join(self.lines)
@@ -132,8 +133,10 @@ class Page:
 
     def line(self, text: str, *styles: str, indent: int = 0, hanging: int = 0) -> None:
         for part in phrases.visible(text).splitlines():
-            margins = {"initial_indent": " " * indent, "subsequent_indent": " " * (hanging or indent)}
-            wrapped = textwrap.wrap(part, self.width, break_on_hyphens=False, **margins)
+            first, others = " " * indent, " " * (hanging or indent)
+            wrapped = textwrap.wrap(
+                part, self.width, break_on_hyphens=False, initial_indent=first, subsequent_indent=others
+            )
             self.lines += [self.paint(line, *styles) for line in wrapped]
 
     def field(self, label: str, text: str) -> None:

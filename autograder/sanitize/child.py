@@ -54,9 +54,7 @@ def main() -> int:
         end = {"how": "stopped" if _by_finding(error) else "raised", "message": f"{type(error).__name__}: {error}"}
         if end["how"] == "raised":
             show(error)
-    if status:
-        end = {"how": "exited", "status": status}
-    events.emit({"end": end})
+    events.emit({"end": {"how": "exited", "status": status} if status else end})
     return 0
 
 
@@ -93,7 +91,7 @@ def script(path: Path):
 
     def program() -> None:
         main = types.ModuleType("__main__")
-        main.__file__, main.__builtins__ = str(path), __builtins__
+        vars(main).update(__file__=str(path), __builtins__=__builtins__)
         sys.modules["__main__"] = main
         sys.path.insert(0, str(path.resolve().parent))
         exec(code, vars(main))
@@ -123,10 +121,11 @@ def module(name: str):
 def _by_finding(error: BaseException) -> bool:
     from ..emulator import EmulatorError
 
-    while error is not None:
-        if isinstance(error, EmulatorError):
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, EmulatorError):
             return True
-        error = error.__cause__ or error.__context__
+        cause = cause.__cause__ or cause.__context__
     return False
 
 
