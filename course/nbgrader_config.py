@@ -2,8 +2,12 @@
 
 import os
 
-from graded_kernels.autograder.nbgrader import markdown
-from nbgrader.server_extensions import formgrader
+from graded_kernels.autograder.nbgrader import interrupt
+
+interrupt.install()  # before the imports that take seconds
+
+from graded_kernels.autograder.nbgrader import markdown  # noqa: E402
+from nbgrader.server_extensions import formgrader  # noqa: E402
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  traitlets defines it
 

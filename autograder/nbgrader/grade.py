@@ -23,6 +23,7 @@ from ..verdicts.job import Job
 from ..verdicts.make import make, shared_worker
 from ..verdicts.store import Store
 from ..verdicts.verdict import Verdict
+from . import interrupt
 from .class_seed import class_seed
 from .notebook_code import plain_python, without_course
 from .outputs import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict
@@ -65,6 +66,7 @@ class Grade(NbGraderPreprocessor):
         for index, cell in enumerate(nb.cells):
             if unread or not is_check(cell):
                 continue
+            interrupt.raise_if_asked()
             points = float(cell.metadata.nbgrader["points"])
             possible, checks = possible + points, checks + 1
             try:

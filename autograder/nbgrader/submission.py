@@ -20,7 +20,7 @@ from traitlets import Float, List, Unicode
 from ..doctor.doctor import close_to_others
 from ..instructor.hidden import HiddenCasesError
 from ..sandbox import SandboxError
-from . import folder
+from . import folder, interrupt
 from .class_seed import ClassSecretError
 from .contents import BEGUN, digest, graded_from, mark
 from .grade import Grade
@@ -34,7 +34,6 @@ from .summary import Summary, quiet
 from .survey import answers, renamed, why_unread
 
 MANY = 20  # files to be left out; looking for each among the others takes time
-INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
 
 
 class NotReleased(Exception):
@@ -104,7 +103,7 @@ class Submissions(NotebookExporter):
         """In place of nbgrader's loop over the submissions: the same, alone in the course, and with a summary."""
         root = Path(self._converter.coursedir.root)
         try:
-            with quiet(self.log), Lock(root):
+            with interrupt.grading(), quiet(self.log), Lock(root):
                 self._assert_writable()
                 self._converter.assignments = {f: self._converter.assignments[f] for f in self.chosen()}
                 self.names(self._converter.coursedir.assignment_id)
@@ -121,8 +120,8 @@ class Submissions(NotebookExporter):
             self.log.error("Nothing was graded: %s", error)
             raise NbGraderException(str(error)) from None
         except KeyboardInterrupt:
-            self.log.error("Stopped. What was graded is kept; the same command goes on from here.")
-            sys.exit(INTERRUPTED)
+            self.log.error(interrupt.KEPT)
+            sys.exit(interrupt.EXIT)
 
     def chosen(self) -> dict[str, str]:
         """The submissions that this run is about: folder -> student."""
@@ -178,6 +177,7 @@ class Submissions(NotebookExporter):
         """In place of nbgrader's, which skips what was graded: unless other contents were handed in since, or the run
         was killed.
         """
+        interrupt.raise_if_asked()
         converter = self._converter
         excluded = converter.coursedir.student_id_exclude.split(",")
         courses = converter.coursedir

@@ -1,0 +1,55 @@
+"""Ctrl-C during ``nbgrader autograde``: one sentence and exit status 130, whatever the process was doing.
+
+Python's own handler raises KeyboardInterrupt in whatever code runs at that moment. Where that is a finalizer or a
+callback, Python prints the exception and drops it, and the run goes on. The handler here remembers that it was called,
+and the run asks (`raise_if_asked`) between submissions and between checks.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from types import FrameType
+
+EXIT = 130  # the exit status of a command that Ctrl-C ended
+KEPT = "Stopped. What was graded is kept; the same command goes on from here."
+NOTHING = "Stopped before anything was graded."
+
+_grading = _asked = False
+_sentence = NOTHING
+
+
+def install() -> None:
+    """Replaces Python's own handler, in the command ``nbgrader autograde`` alone: other programs, Jupyter's server
+    among them, read the course's configuration too. A handler that is not Python's own stays, and so does a SIGINT that
+    is ignored.
+    """
+    if sys.argv[1:2] == ["autograde"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupted)
+
+
+@contextlib.contextmanager
+def grading() -> Iterator[None]:
+    """While submissions are graded, an interruption is a KeyboardInterrupt. Before and after, it ends the process."""
+    global _grading, _asked, _sentence
+    _grading, _asked = True, False
+    try:
+        yield
+    finally:
+        _grading, _sentence = False, KEPT
+
+
+def raise_if_asked() -> None:
+    """Raises KeyboardInterrupt where an earlier one was dropped."""
+    if _asked:
+        raise KeyboardInterrupt
+
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    global _asked
+    if not _grading:  # nothing to clean up; an exception would show the frames of whatever is being imported
+        os.write(2, f"{_sentence}\n".encode())
+        os._exit(EXIT)
+    _asked = True
+    raise KeyboardInterrupt
