@@ -6,13 +6,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-# Errors and the address, not a page of extensions; as root (in a container) Jupyter asks to be told that this is meant.
-LAB_FLAGS := --log-level=ERROR $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
+# As root (in a container) Jupyter asks to be told that this is meant.
+LAB_FLAGS := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
 # Every core runs a test process already; threads that wait for each other on top make small tensors slow.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help lab teach attacks test planted matrix test-all lint build test-release grade-demo bench doctor clean
+.PHONY: help lab teach attacks test planted matrix test-all lint build book test-release grade-demo bench doctor clean
 
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -23,13 +23,11 @@ help:           ## what there is to make
 	@touch $@
 
 lab: .venv/.ready    ## JupyterLab on your own copy of the chapters, in my-notebooks/
-	@python -m graded_kernels.course.build
-	@python -m graded_kernels.course.learner
-	@jupyter lab --notebook-dir=my-notebooks $(LAB_FLAGS) $(LAB_ARGS)
+	@python -m graded_kernels.course.desk.lab $(LAB_FLAGS) $(LAB_ARGS)
 
 teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrader
 	@python -m graded_kernels.course.build
-	@cd course && jupyter lab $(LAB_FLAGS) $(LAB_ARGS)
+	@cd course && JUPYTER_CONFIG_PATH=$(CURDIR)/course/lab/quiet jupyter lab $(LAB_FLAGS) $(LAB_ARGS)
 
 LINT := ruff check . && ruff format --check . && mypy
 
@@ -52,6 +50,12 @@ lint: .venv/.ready   ## style and types: what `make test` begins with
 build: .venv/.ready  ## course/source from chapters and answers, and the tests' submissions from it
 	@python -m graded_kernels.course.build
 	@python tests/make_submissions.py
+
+book: .venv/.ready   ## the chapters, run, with outputs and figures, as a site in build/book/
+	@python -c "import furo, myst_nb" 2>/dev/null || { echo "Installing what the book needs ..."; \
+		python -m pip install --disable-pip-version-check --quiet --editable '.[book]'; }
+	@echo "Running the chapters; the first time this takes minutes ..."
+	@$(ONE_THREAD) python -m sphinx -q -W --keep-going book build/book && echo "built build/book/index.html"
 
 grade-demo: .venv/.ready  ## grade three submissions through nbgrader and print who got what, and why
 	@python tests/grade_demo.py

@@ -44,7 +44,7 @@ def check(
     """
     from .exercises import find
     from .judge.judge import judge
-    from .judge.side_by_side import beside, emulated
+    from .judge.side_by_side import combined, emulated
     from .report.progress import Progress
     from .run.outcome import Trouble
     from .run.printing import few_lines
@@ -54,14 +54,16 @@ def check(
     record = find(exercise)
     backend = choose_backend(record, backend, function)
     judged = partial(judge, record, backend, seed=seed, compiler=compiler, require=require, conventions=conventions)
-    said = left_over(function, record.name, backend, record.backends)
-    runner: Runner = Unloadable(Trouble("unloadable", said)) if said else InProcess(function, record.contract, backend)
+    reason = left_over(function, record.name, backend, record.backends)
+    runner: Runner = (
+        Unloadable(Trouble("unloadable", reason)) if reason else InProcess(function, record.contract, backend)
+    )
     try:
         with Progress(record.name) as progress, few_lines():
             report = judged(runner, at=progress.at)
-            if report.environment["mode"] == "device" and backend == "triton" and not said:
+            if report.environment["mode"] == "device" and backend == "triton" and not reason:
                 again = emulated(function, record, partial(judged, at=progress.at))
-                report = beside(report, again)
+                report = combined(report, again)
     except KeyboardInterrupt as error:  # hundreds of frames, of which the learner can use one
         stopped = error if isinstance(error, Interrupted) else interrupted(record.name, error)
         raise stopped.with_traceback(None) from None

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from .commands.usage import NOT_PASSED, PASSED, USAGE, UsageError
 
@@ -35,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
+    from .classroom import command as classroom
     from .commands import check, new
     from .sanitize import command as sanitize
     from .verdicts import command as verdicts
@@ -58,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
     cases.add_argument("file", metavar="FILE.toml", type=Path, help="as graded_kernels.autograder.hidden describes it")
     cases.set_defaults(run=run_cases)
 
+    classroom.add_to(commands)
     verdicts.add_to(commands)
 
     doctor = commands.add_parser("doctor", help="say what will run on this machine and what will not")
@@ -90,7 +93,7 @@ def run_list(options: argparse.Namespace) -> int:
     from .exercises.own import offers
 
     package = {record.name: offer.package for offer in offers() for record in offer.records}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "exercise": record.name,
             "backends": list(record.backends),
@@ -127,7 +130,7 @@ def run_cases(options: argparse.Namespace) -> int:
     try:
         for tried in try_cases(options.file, lambda line: print(line, file=sys.stderr, flush=True)):
             verdict = "pass" if tried.passed else "FAIL"
-            print(f"{verdict}  {tried.exercise} ({tried.backend}), {tried.case}: {tried.said}")
+            print(f"{verdict}  {tried.exercise} ({tried.backend}), {tried.case}: {tried.detail}")
             if not tried.passed:
                 print(f"      {tried.inputs}")
                 status = NOT_PASSED

@@ -1,7 +1,8 @@
 """Build the instructor's notebooks from the chapters: ``python -m graded_kernels.course.build [--check]``.
 
 ``course/chapters/NN_case.md`` and regions of ``solutions/*.py`` and ``kernels/*.py`` become
-``course/source/NN_case/NN_case.ipynb``. The same text gives the same bytes; ``--check`` says which notebook is stale.
+``course/source/NN_case/NN_case.ipynb``, and ``course/start.md`` becomes ``course/start.ipynb``. The same text gives the
+same bytes; ``--check`` says which notebook is stale.
 
 A chapter is MyST Markdown. Its ``{code-cell}`` blocks become code cells, and three things have a meaning of their own:
 
@@ -47,6 +48,21 @@ from graded_kernels.course import progress
 progress.chapter("{name}")
 ```
 """
+# What follows every check.
+STUCK = """<details><summary>Stuck? Or done?</summary>
+
+1. The report above begins with the case to look at first, and a hint about it.
+2. {hint}
+3. After a try of your own, this in a new cell shows the course's answer and what differs in accuracy, bytes moved and
+   registers (in an assignment it is off):
+
+   ```python
+   from graded_kernels.course import answers
+
+   answers.beside("{name}", {name}, backend="{backend}")
+   ```
+
+</details>"""
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -71,7 +87,8 @@ def build(chapter: Path, regions: dict[tuple[str, str], Region], exercises: dict
             notebook.cells.append(cells.question(piece.guide, piece.name, piece.points))
     if not _has_setup(notebook):
         raise ChapterError(f"{chapter}:1: no code cell; the first one is the setup cell")
-    notebook.cells += _text_cells(END.format(name=chapter.stem), chapter, first=False)
+    if chapter.parent.name == "chapters":
+        notebook.cells += _text_cells(END.format(name=chapter.stem), chapter, first=False)
     _number_repeated_ids(notebook)
     body = nbformat.writes(notebook, version=4)
     version = hashlib.sha256(body.encode()).hexdigest()[:12]
@@ -88,8 +105,7 @@ def _text_cells(text: str, chapter: Path, *, first: bool) -> list[NotebookNode]:
     """Prose and demo cells; where ``first``, the first code cell is the setup cell."""
     built = []
     for cell in jupytext.reads(text, fmt={"extension": ".md", "format_name": "myst"}).cells:
-        # An id made of the content stays the same when something else in the chapter moves.
-        id = f"{chapter.stem}-{hashlib.sha256(cell.source.encode()).hexdigest()[:8]}"
+        id = _id(chapter, cell.source)
         if cell.cell_type == "markdown":
             built.append(cells.prose(cell.source, id))
         elif cell.cell_type == "raw" or cell.metadata:
@@ -105,6 +121,11 @@ def _text_cells(text: str, chapter: Path, *, first: bool) -> list[NotebookNode]:
     return built
 
 
+def _id(chapter: Path, source: str) -> str:
+    """An id made of the content stays the same when something else in the chapter moves."""
+    return f"{chapter.stem}-{hashlib.sha256(source.encode()).hexdigest()[:8]}"
+
+
 def _exercise_cells(piece: Exercise, chapter: Path, regions: dict, exercises: dict) -> list[NotebookNode]:
     where, backend = f"{chapter}:{piece.line}", BACKENDS[piece.folder]
     if piece.name not in exercises:
@@ -117,8 +138,13 @@ def _exercise_cells(piece: Exercise, chapter: Path, regions: dict, exercises: di
         source = hide_bodies(regions[piece.key])
     except ValueError as error:
         raise ChapterError(str(error)) from error
-    answer = cells.answer(source, f"{piece.name}-{backend}")
-    return [answer, cells.check(piece.name, backend, exercises[piece.name].points)]
+    record = exercises[piece.name]
+    stuck = STUCK.format(hint=record.hint, name=piece.name, backend=backend)
+    return [
+        cells.answer(source, f"{piece.name}-{backend}"),
+        cells.check(piece.name, backend, record.points),
+        cells.prose(stuck, _id(chapter, stuck)),
+    ]
 
 
 def _where(chapter: Path, passage: str) -> str:
@@ -142,8 +168,11 @@ def build_all(root: Path = ROOT, exercises: dict = EXERCISES) -> dict[Path, str]
     except ValueError as error:
         raise ChapterError(str(error)) from error
     chapters = sorted((root / "course" / "chapters").glob("*.md"))
-    source = root / "course" / "source"
-    return {source / path.stem / f"{path.stem}.ipynb": build(path, regions, exercises) for path in chapters}
+    source, start = root / "course" / "source", root / "course" / "start.md"
+    built = {source / path.stem / f"{path.stem}.ipynb": build(path, regions, exercises) for path in chapters}
+    if start.exists():  # not among the sources: nbgrader takes each for an assignment
+        built[start.with_suffix(".ipynb")] = build(start, regions, exercises)
+    return built
 
 
 def stray_files(source: Path, notebooks: dict[Path, str]) -> list[Path]:

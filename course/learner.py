@@ -13,6 +13,7 @@ from pathlib import Path
 from . import first_cell
 
 ROOT = Path(__file__).resolve().parent.parent
+ANSWERS = "answers"  # in a notebook's metadata: whether it may show the course's
 
 
 def release(source: Path) -> str:
@@ -45,15 +46,26 @@ def sources(root: Path) -> list[Path]:
     return sorted((root / "course" / "source").glob("*/*.ipynb"))
 
 
-def give(sources: list[Path], folder: Path) -> list[str]:
-    """Release what ``folder`` lacks, and say what was done with each chapter."""
+def notebooks(root: Path) -> list[Path]:
+    """All that a learner gets: the start page and the chapters."""
+    start = root / "course" / "start.ipynb"
+    return [start] * start.exists() + sources(root)
+
+
+def give(sources: list[Path], folder: Path, *, answers: bool = True) -> list[str]:
+    """Release what ``folder`` lacks, and say what was done with each chapter.
+
+    answers: whether its notebooks may show the course's answers after a try (`course.answers`).
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    return [_give(source, folder / source.name) for source in sources]
+    return [_give(source, folder / source.name, answers) for source in sources]
 
 
-def _give(source: Path, copy: Path) -> str:
+def _give(source: Path, copy: Path, answers: bool) -> str:
     if not copy.exists():
-        _write_new(copy, release(source))
+        notebook = json.loads(release(source))
+        notebook["metadata"]["graded_kernels"][ANSWERS] = answers
+        _write_new(copy, json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
         return f"new      {copy}"
     if version(copy) == version(source):
         return f"kept     {copy}"
@@ -70,12 +82,12 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         prog="python -m graded_kernels.course.learner", description="Put the chapters into the learner's own folder."
     )
     parser.add_argument("--to", type=Path, default=root / "my-notebooks", metavar="FOLDER", help="my-notebooks")
+    parser.add_argument("--without-answers", action="store_true", help="the notebooks never show the course's answers")
     options = parser.parse_args(arguments)
-    chapters = sources(root)
-    if not chapters:
+    if not sources(root):
         print("course/source holds no notebooks. Run: python -m graded_kernels.course.build", file=sys.stderr)
         return 1
-    for line in give(chapters, options.to):
+    for line in give(notebooks(root), options.to, answers=not options.without_answers):
         print(line)
     try:
         first_cell.configure(Path(sys.prefix))

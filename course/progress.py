@@ -12,6 +12,8 @@ from .desk.shown import Course, End
 from .desk.standing import standing
 from .learner import ROOT, sources
 
+CHECK = 'check("{exercise}", {exercise}, backend="{backend}")'  # a check cell of a chapter, as `cells.check` writes it
+
 
 def course() -> Course:
     """Every chapter: what is passed, and what to do next."""
@@ -29,9 +31,16 @@ def chapter(name: str) -> End:
 
 
 def _of_this_kernel() -> list[dict]:
-    """What checks found since the kernel began, the latest last."""
-    if "IPython" not in sys.modules:
+    """What the check cells of chapters found since the kernel began, the latest last; checks of anything else do not
+    count.
+    """
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:
         return []
-    shell = sys.modules["IPython"].get_ipython()
-    results = shell.user_ns.get("Out", {}) if shell else {}
-    return [results[n].to_dict() for n in sorted(results) if isinstance(results[n], ReportData)]
+    inputs, results = shell.user_ns.get("In", []), shell.user_ns.get("Out", {})
+    reports = ((n, results[n]) for n in sorted(results) if isinstance(results[n], ReportData))
+    return [
+        report.to_dict()
+        for n, report in reports
+        if inputs[n].strip() == CHECK.format(exercise=report.exercise, backend=report.backend)
+    ]

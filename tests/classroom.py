@@ -17,6 +17,7 @@ from graded_kernels.course.regions import find_regions
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
+from tampered import TORCH, find
 from traitlets.config import PyFileConfigLoader
 
 IMPORTS = """\
@@ -149,3 +150,20 @@ def grade(course: Path, student: str, notebook: dict, assignment: str = "tiny") 
     """Hands in, again if need be, and grades."""
     place(course, student, assignment).write_text(json.dumps(notebook))
     assert_success(api(course).autograde(assignment, student))
+
+
+def with_settings(course, **settings):
+    """nbgrader's API with a teacher's own lines in the configuration; the clock is no limit unless they say so."""
+    made = api(course)
+    for name, value in {"wall_factor": 1000.0, **settings}.items():
+        made.config.Grade[name] = value
+    return made
+
+
+def hand_in(course, student: str, line: str = "") -> None:
+    """A right notebook, with ``line`` at the beginning of silu_forward."""
+    notebook = right_answers(course)
+    cell = find(notebook, TORCH)
+    cell["source"] = cell["source"].replace("    v = ", f"    {line}\n    v = ", 1)
+    assert line in cell["source"]
+    place(course, student).write_text(json.dumps(notebook))

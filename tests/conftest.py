@@ -13,7 +13,8 @@ from graded_kernels.autograder import cli
 LONGEST_FIRST = [
     *("test_exercises", "test_attack_notebooks", "test_emulator_random", "test_nbgrader", "test_attacks"),
     *("test_compiler_wall", "test_cli"),
-    *("test_emulator_grid", "test_sandbox", "test_notebooks", "test_nbgrader_class", "test_teaching", "test_quality"),
+    *("test_emulator_grid", "test_sandbox", "test_notebooks", "test_nbgrader_class", "test_teaching"),
+    *("test_teaching_limits", "test_quality"),
     *("test_emulator_grid_answers", "test_layer_norm_kernels", "test_nbgrader_again"),
     *("test_nbgrader_runs", "test_sandbox_limits", "test_compiler", "test_process_memory", "test_hidden", "test_loss"),
 ]

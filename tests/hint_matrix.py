@@ -1,7 +1,7 @@
 """Mistake, first failing case, hint: ``python tests/hint_matrix.py [EXERCISE ...]`` prints what a learner would read.
 
 To be looked at after a change of hints: a hint must hold whatever the mistake, and name no cause that it does not have.
-The mistakes are the mutants (``tests/mutants``) and the common ones of ``tests/mistakes.py``.
+The mistakes are the mutants (``tests/mutants``) and the common ones of ``tests/mistakes``.
 """
 
 import sys

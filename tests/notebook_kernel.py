@@ -1,9 +1,13 @@
-"""A real IPython kernel to run cells in, as JupyterLab would."""
+"""A real IPython kernel to run cells or a whole notebook in, as JupyterLab would."""
 
+import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 
+import nbformat
 from jupyter_client.manager import start_new_kernel
+from nbclient import NotebookClient
 
 SETUP = """
 from graded_kernels.autograder import check
@@ -44,3 +48,21 @@ class Notebook:
 
     def said(self, code: str, **options) -> str:
         return "\n".join(message["text"] for message in self.run(code, **options))
+
+
+def read(path: Path):
+    return nbformat.read(path, as_version=4)
+
+
+def execute(path: Path, tmp_path: Path) -> tuple[list[dict], list[str]]:
+    """Run a notebook as a learner does. Its reports, in order, and whatever it wrote to stderr. An error raises."""
+    notebook = read(path)
+    probe = "[r.to_dict() for r in Out.values() if type(r).__name__ == 'Report']"
+    notebook.cells.append(nbformat.v4.new_code_cell(f"import json\nprint(json.dumps({probe}))"))
+    NotebookClient(notebook, timeout=900, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    noise = [output.text for output in outputs if output.output_type == "stream" and output.name == "stderr"]
+    printed = "".join(
+        output.text for output in notebook.cells[-1].outputs if output.get("name") == "stdout"
+    )  # in parts
+    return json.loads(printed), [text for text in noise if "IPKernelApp" not in text]

@@ -6,6 +6,7 @@ Each function changes a right notebook of the small chapter, given as a dictiona
 import hashlib
 
 import nbformat
+from unreadable import NO_NOTEBOOKS
 
 WITNESS, TORCH, TRITON, WORDS = "silu_witness-torch", "silu_forward-torch", "silu_forward-triton", "tiny_words"
 FULL = {WITNESS: 2, TORCH: 2, WORDS: None}
@@ -222,26 +223,6 @@ def null_byte(nb):
     find(nb, TORCH)["source"] = ZEROS + "\n\0"
 
 
-def not_json(nb):
-    return b"{ not json"
-
-
-def empty_file(nb):
-    return b""
-
-
-def not_text(nb):
-    return b"\x80\x81\xff"
-
-
-def other_json(nb):
-    return b"[1, 2, 3]"
-
-
-def deep_json(nb):
-    return b"[" * 100_000
-
-
 def no_cells(nb):
     nb["cells"] = []
 
@@ -283,11 +264,7 @@ TAMPERED = {
     missing_picture: FULL,
     words_in_a_cell_of_their_own: FULL,
     null_byte: FULL | {TORCH: 0},
-    not_json: UNREAD,
-    empty_file: UNREAD,
-    not_text: UNREAD,
-    other_json: UNREAD,
-    deep_json: UNREAD,
+    **dict.fromkeys(NO_NOTEBOOKS, UNREAD),
     no_cells: UNREAD,
     too_much_code: UNREAD,
 }

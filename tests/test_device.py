@@ -10,7 +10,7 @@ import triton.language as tl
 from answers import PAIRS, answer
 from graded_kernels.autograder import EXERCISES, Emulator, Report, check
 from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.judge.side_by_side import answer_of, beside, emulated
+from graded_kernels.autograder.judge.side_by_side import answer_of, combined, emulated
 from graded_kernels.autograder.run.device import Device
 from graded_kernels.autograder.run.machine import Machine
 from graded_kernels.solutions.silu import silu_forward
@@ -97,11 +97,11 @@ def device_report(passed: bool) -> Report:
 def test_the_emulators_cases_stand_beside_the_devices():
     assert "def plain_silu_kernel" in answer_of(silu_in_triton, "silu_forward").text
     again = check("silu_forward", silu_in_triton, backend="triton", compiler=False)
-    both = beside(device_report(True), again)
+    both = combined(device_report(True), again)
     assert both.passed and [c.name for c in both.cases][2] == "in the emulator: ordinary values"
-    assert not beside(device_report(False), again).passed
-    assert not beside(device_report(True), dataclasses.replace(again, passed=False)).passed
-    alone = beside(device_report(True), "there is no worker")
+    assert not combined(device_report(False), again).passed
+    assert not combined(device_report(True), dataclasses.replace(again, passed=False)).passed
+    alone = combined(device_report(True), "there is no worker")
     assert (alone.cases[-1].status, alone.cases[-1].message) == ("not-run", "there is no worker")
 
 

@@ -124,7 +124,9 @@ def test_the_isolation_of_this_machine():
 
     probe.cache_clear()  # this process may have tried before something was installed
     finding = doctor.isolation()
-    assert finding.said.startswith(f"isolation: {probe().rung}") and (finding.state == "ok") == (probe().rung != "weak")
+    assert finding.message.startswith(f"isolation: {probe().rung}") and (finding.state == "ok") == (
+        probe().rung != "weak"
+    )
 
 
 def test_a_gpu(machine, capsys, monkeypatch):
@@ -151,7 +153,7 @@ def test_the_probe_runs_and_compiles_a_kernel():
 
 def test_the_probe_reports_what_broke():
     finding = doctor.tried("interpreter", "no such way", "it runs", {})
-    assert finding.state == "problem" and "KeyError" in finding.said
+    assert finding.state == "problem" and "KeyError" in finding.message
 
 
 def test_the_doctor_answers_where_pytorch_and_numpy_cannot_be_imported(tmp_path):

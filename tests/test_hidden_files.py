@@ -55,7 +55,7 @@ def test_our_answers_are_tried(tmp_path):
     rows = [(one.exercise, one.backend, one.case, one.passed) for one in tried]
     cases = ("two zeros", "a wide matrix")
     assert rows == [("silu_backward", backend, case, True) for backend in ("torch", "triton") for case in cases]
-    assert "ulp" in tried[0].said and "strides" in tried[1].inputs
+    assert "ulp" in tried[0].detail and "strides" in tried[1].inputs
 
 
 def test_a_case_that_our_answer_fails(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from graded_kernels.autograder.doctor import doctor
 from graded_kernels.autograder.nbgrader.contents import digest
 from graded_kernels.autograder.nbgrader.late import PerDay, lateness
-from graded_kernels.autograder.nbgrader.outputs import said
+from graded_kernels.autograder.nbgrader.outputs import notes_output
 from graded_kernels.autograder.nbgrader.published import is_published
 from graded_kernels.autograder.nbgrader.summary import Summary, quiet
 from graded_kernels.autograder.nbgrader.survey import elsewhere
@@ -182,7 +182,7 @@ def test_nbgraders_own_lines_on_lateness_are_left_to_the_summary():
 
 
 def test_notes_show_code_as_code_and_nothing_as_html():
-    rich = said(["The cell `a<b>` is missing."]).data["text/html"]
+    rich = notes_output(["The cell `a<b>` is missing."]).data["text/html"]
     assert rich == "<ul><li>The cell <code>a&lt;b&gt;</code> is missing.</li></ul>"
 
 
@@ -195,7 +195,7 @@ def test_doctor_sees_a_class_that_others_can_read(tmp_path, monkeypatch):
         (tmp_path / name).chmod(0o644)
     (tmp_path / "submitted").chmod(0o755)
     (finding,) = doctor.course_root()
-    assert finding.state == "problem" and "submitted, gradebook.db, hidden_cases.toml" in finding.said
+    assert finding.state == "problem" and "submitted, gradebook.db, hidden_cases.toml" in finding.message
     assert os.system(finding.fix) == 0
     (finding,) = doctor.course_root()
     assert finding.state == "ok"

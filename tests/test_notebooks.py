@@ -1,6 +1,5 @@
 """The book: notebooks are fresh, run from top to bottom with and without answers, and give no answer away."""
 
-import json
 import re
 import shutil
 import statistics
@@ -11,8 +10,8 @@ import nbformat
 import pytest
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.course import build, chapter, learner, regions
-from nbclient import NotebookClient
 from nbgrader.nbgraderformat import MetadataValidator, ValidationError
+from notebook_kernel import execute, read
 
 COURSE = build.ROOT / "course"
 CHAPTERS = sorted((COURSE / "chapters").glob("*.md"))
@@ -23,10 +22,6 @@ each_chapter_runs = pytest.mark.parametrize("name", classroom.about([path.stem f
 
 def source(name: str) -> Path:
     return COURSE / "source" / name / f"{name}.ipynb"
-
-
-def read(path: Path):
-    return nbformat.read(path, as_version=4)
 
 
 def kind(cell) -> str:
@@ -45,18 +40,6 @@ def released(tmp_path_factory) -> Path:
     shutil.copytree(COURSE / "source", root / "source")
     classroom.release(root, [path.stem for path in CHAPTERS])
     return root / "release"
-
-
-def execute(path: Path, tmp_path: Path) -> tuple[list[dict], list[str]]:
-    """Run a notebook as a learner does. Its reports, in order, and whatever it wrote to stderr. An error raises."""
-    notebook = read(path)
-    probe = "[r.to_dict() for r in Out.values() if type(r).__name__ == 'Report']"
-    notebook.cells.append(nbformat.v4.new_code_cell(f"import json\nprint(json.dumps({probe}))"))
-    NotebookClient(notebook, timeout=900, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    noise = [output.text for output in outputs if output.output_type == "stream" and output.name == "stderr"]
-    said = "".join(output.text for output in notebook.cells[-1].outputs if output.get("name") == "stdout")  # in parts
-    return json.loads(said), [text for text in noise if "IPKernelApp" not in text]
 
 
 # What is committed is what the chapters say.

@@ -96,6 +96,18 @@ def test_a_report_of_this_kernel_is_newer_than_the_file(folder, reports):
     assert step(silu(folder, [reports["right"].to_dict()])).state == "passed"
 
 
+def test_of_this_kernel_the_check_cells_of_chapters_count_and_no_other_check(folder, reports, monkeypatch):
+    """The start page checks a bug that shipped, and a learner may check anything."""
+    shell = InteractiveShell.instance()
+    monkeypatch.chdir(folder)
+    own, other = 'check("silu_forward", silu_forward, backend="torch")', 'check("silu_forward", wild, backend="torch")'
+    monkeypatch.setitem(shell.user_ns, "In", ["", own, other])
+    monkeypatch.setitem(shell.user_ns, "Out", {2: reports["wrong"]})
+    assert step(progress.chapter("01_silu").chapter).state == "open"
+    monkeypatch.setitem(shell.user_ns, "Out", {1: reports["right"], 2: reports["wrong"]})
+    assert step(progress.chapter("01_silu").chapter).state == "passed"
+
+
 def test_a_written_answer_counts_when_it_is_written(folder):
     assert silu(folder).questions == (("silu_epsilon", False),)
     path = folder / "01_silu.ipynb"

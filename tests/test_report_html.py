@@ -117,5 +117,6 @@ def test_picture_draws_extremes(ulp, allowed):
 
 def test_picture_is_of_the_first_failing_case_that_has_a_curve():
     first, second = case("first", "fail"), case("second", "fail", curve=curve())
-    assert picture.chosen((case("passing", curve=curve()), first, second)).name == "second"
+    drawn, its_curve = picture.chosen((case("passing", curve=curve()), first, second))
+    assert drawn.name == "second" and its_curve is drawn.curve
     assert picture.chosen((first, case("passing", curve=curve()))) is None

@@ -11,6 +11,7 @@ import torch
 from graded_kernels.autograder import EXERCISES, sandbox
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.outcome import Decoy
 from graded_kernels.autograder.sandbox import Isolated, Limits, SandboxError, Worker, paths, probe
 from graded_kernels.kernels.wild import silu as wild
 
@@ -167,6 +168,35 @@ def test_a_second_call_is_made_after_another(worker):
     assert second.outputs[0].equal(first.outputs[0] + 1)  # another one came first
 
 
+PROCESS = "import os\n\n\ndef silu_forward(x):\n    print(os.getpid())\n    if x[0] > 0:\n        os._exit(3)\n"
+PROCESS += "    return x * x.sigmoid()\n"
+BELOW = -torch.rand(3) - 1
+
+
+def processes(runner, args: tuple) -> set[str]:
+    assert runner.call(args, decoy=lambda: Decoy((BELOW.clone(),), valid=False)).trouble is None
+    return set(runner.printed.split())
+
+
+def test_an_answer_has_one_process_for_all_cases(worker):
+    with isolated(PROCESS, worker) as runner:
+        assert len(set.union(*(processes(runner, (BELOW.clone(),)) for _ in range(3)))) == 1
+
+
+def test_the_same_arguments_again_are_given_to_a_new_process(worker):
+    """What is recorded in it before cannot depend on them."""
+    with isolated(PROCESS, worker) as runner:
+        args = (BELOW,)
+        assert processes(runner, args).isdisjoint(processes(runner, args))
+
+
+def test_a_process_that_ended_is_replaced(worker):
+    with isolated(PROCESS, worker) as runner:
+        first = processes(runner, (BELOW.clone(),))
+        assert runner.call((-BELOW,)).trouble.kind == "crashed"
+        assert processes(runner, (BELOW.clone(),)).isdisjoint(first)
+
+
 def test_the_next_answer_finds_nothing_of_the_last_one(worker):
     marker = "ask me " + os.urandom(8).hex()
     with isolated(f'SECRET = "{marker}"\n{RIGHT}', worker) as runner:
@@ -251,8 +281,9 @@ def test_no_process_is_left_on_any_rung(rung):
         "import os, time\n\n\ndef silu_forward(x):\n    try:\n        if os.fork() == 0:\n            os.setsid()\n"
     )
     source += "            time.sleep(60)\n    except OSError:\n        pass\n    return x * x.sigmoid()\n"
-    with Worker(rung) as worker, isolated(source, worker) as runner:
-        assert runner.call((X,)).trouble is None
+    with Worker(rung) as worker:
+        with isolated(source, worker) as runner:
+            assert runner.call((X,)).trouble is None
         group = Path("/proc").glob("[0-9]*/stat")
         sleeping = [p for p in group if _parent(p) == worker._process.pid and rung == "weak"]
     assert sleeping == []

@@ -1,6 +1,7 @@
 """What decides about an isolated answer: its outputs' bytes, its inputs' bytes, and what its kernels alone give."""
 
 import dataclasses
+import functools
 import os
 
 import pytest
@@ -11,6 +12,7 @@ from graded_kernels.autograder.judge.judge import arguments, judge
 from graded_kernels.autograder.run.answer import Answer, Cell, load
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, Worker, probe
+from graded_kernels.autograder.sandbox.lasting import Lasting
 from graded_kernels.autograder.sandbox.wire import buffers
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
@@ -96,6 +98,18 @@ def test_the_parent_compares_the_inputs_with_its_own(when, backend, worker):
 # The kernels alone
 
 
+def test_the_kernels_have_one_process_for_all_cases(worker, monkeypatch):
+    """And the answer another one."""
+    begun, begin = [], Worker.begin
+    monkeypatch.setattr(Worker, "begin", lambda self, *how: begun.append(1) or begin(self, *how))
+    with isolated(KERNEL.replace("{then}", "pass"), worker, "triton") as runner:
+        for n in (1000, 300, 7):
+            args = (torch.linspace(-3.0, 3.0, n),)
+            runner.call(args)
+            assert runner.confirm(args, shuffle=1).trouble is None
+    assert len(begun) == 2
+
+
 def test_one_bit_that_no_kernel_computed_is_seen(worker):
     """Far within the tolerance: what was computed elsewhere may be as good as it likes."""
     flip = "bits = ctypes.c_uint8.from_address(y.data_ptr() + 4 * 7)\n    bits.value ^= 1"
@@ -144,6 +158,22 @@ def test_isolated_and_in_process_reports_are_equal(exercise, backend, worker):
         assert here.notes  # what only a GPU shows, of the exponential
 
 
+def test_what_is_right_for_a_case_is_worked_out_once(worker):
+    given = []
+
+    @functools.wraps(SILU.oracle)
+    def oracle(x):
+        given.append(x)
+        return SILU.oracle(x)
+
+    record = dataclasses.replace(SILU, cases=SILU.cases[:1], oracle=oracle)
+    code = answer("silu_forward", "torch")
+    with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
+        assert judge(record, "torch", runner).passed
+    mine = arguments(record.cases[0], 0, 0)[0].double()
+    assert sum(x.equal(mine) for x in given) == 1
+
+
 # What the answer's process does not know
 
 
@@ -151,13 +181,13 @@ def test_isolated_and_in_process_reports_are_equal(exercise, backend, worker):
 def test_the_seed_does_not_enter_the_process_of_an_answer(name, backend, worker, monkeypatch):
     """Nor anything it can be computed from but the numbers themselves."""
     seed, jobs = 1_234_567, []
-    run = Worker.run
+    run = Lasting.run
 
-    def heard(self, files, *rest):
+    def noted(self, kind, files, *rest):
         jobs.append(os.pread(files["job"], 1 << 24, 0).decode())
-        return run(self, files, *rest)
+        return run(self, kind, files, *rest)
 
-    monkeypatch.setattr(Worker, "run", heard)
+    monkeypatch.setattr(Lasting, "run", noted)
     record = EXERCISES[name]
     record = dataclasses.replace(record, cases=record.cases[:2])
     with Isolated(answer(name, backend), record.contract, backend, results=record.results, worker=worker) as runner:

@@ -139,7 +139,7 @@ def test_a_finding_is_told_once_and_counted_by_launch():
     _, events = told(program)
     listener = command.Listener()
     for event in events:
-        listener.hear(event)
+        listener.handle(event)
     (finding,) = listener.findings.values()
     assert finding["kind"] == "uninitialised-read" and finding["times"] == 3 and listener.launches == 3
 

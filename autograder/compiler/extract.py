@@ -204,7 +204,9 @@ class _Extractor:
             raise Refused("fail", message, node.lineno) from None
         if first.name:
             return value
-        return {"floats": {**self.values.get(name, {}).get("floats", {}), attribute: value}}
+        held = self.values.get(name)
+        floats = held.get("floats", {}) if isinstance(held, dict) else {}
+        return {"floats": {**floats, attribute: value}}
 
     def _helper(self, name: str):
         self.helpers.append(name)

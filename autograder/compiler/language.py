@@ -11,7 +11,7 @@ import types
 if __package__:
     from .names import ATTRIBUTES, MODULES
 else:  # beside the worker's script
-    from names import ATTRIBUTES, MODULES
+    from names import ATTRIBUTES, MODULES  # type: ignore[no-redef]
 
 # What has attributes in a kernel. Not among them: text and numbers as they are written.
 _OBJECTS = (ast.Name, ast.Call, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp)

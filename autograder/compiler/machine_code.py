@@ -16,7 +16,8 @@ _AMD_BITS = {"byte": 8, "short": 16, "dwordx2": 64, "dwordx3": 96, "dwordx4": 12
 
 def nvidia(sass: str, ptxas: str) -> dict:
     """From ``cuobjdump -sass`` and from what ``ptxas -v`` says."""
-    loads, stores = Counter(), Counter()
+    loads: Counter[int] = Counter()
+    stores: Counter[int] = Counter()
     for opcode, suffix in _SASS.findall(sass):
         (stores if opcode == "STG" else loads)[_sass_bits(suffix.split("."))] += 1
     registers = re.findall(r"Used (\d+) registers", ptxas)
@@ -30,13 +31,15 @@ def nvidia(sass: str, ptxas: str) -> dict:
 
 def amd(assembly: str) -> dict:
     """From the assembly LLVM writes for AMD: its metadata and its instructions."""
-    loads, stores = Counter(), Counter()
+    loads: Counter[int] = Counter()
+    stores: Counter[int] = Counter()
     for direction, kind in _AMD.findall(assembly):
         bits = next((bits for name, bits in _AMD_BITS.items() if name in kind), None)
         if bits:
             (stores if direction == "store" else loads)[bits] += 1
-    counts = [re.search(rf"^\s*\.{name}:\s+(\d+)", assembly, re.M) for name in _COUNTS]
-    if not all(counts):
+    found = (re.search(rf"^\s*\.{name}:\s+(\d+)", assembly, re.M) for name in _COUNTS)
+    counts = [match for match in found if match]
+    if len(counts) < len(_COUNTS):
         raise Unreadable("this Triton is not known here: no register counts in its AMD assembly")
     vector, scalar, spilled = (int(match[1]) for match in counts)
     return {"registers": vector, "scalar_registers": scalar, "spills": 4 * spilled, **_widths(loads, stores)}

@@ -1,5 +1,6 @@
 """Makes the record of a launch in the process that runs the kernel, from its arguments or the emulator's notes."""
 
+import contextlib
 import functools
 import inspect
 import sys
@@ -55,7 +56,7 @@ def recorded(record, source: str) -> KernelLaunch:
 def _tensor(value) -> _Tensor:
     from triton.runtime.jit import mangle_type
 
-    base = getattr(value, "base", None) if type(value).__name__ == "TensorWrapper" else value
+    base = value.base if type(value).__name__ == "TensorWrapper" else value
     # A device allocator hands out memory aligned to 256 bytes or more, this machine's need not: only the place inside
     # the allocation tells what the address would have been on a GPU.
     offset = base.storage_offset() * base.element_size()
@@ -109,11 +110,10 @@ def _specialise(function, parameter, value) -> tuple[str, bool]:
         return declared or kind, value.aligned and specialise and align
     if declared and (declared == "u1" or declared[:2] in ("fp", "bf")):
         return declared, False
-    try:
+    kind = ""
+    with contextlib.suppress(Exception):
         kind, note = native_specialize_impl(BaseBackend, value, parameter.is_const, specialise, align)
-    except Exception:
-        kind, note = None, None
-    if not isinstance(kind, str) or kind.startswith(("tensordesc", "nvTmaDesc")):
+    if not kind or not isinstance(kind, str) or kind.startswith(("tensordesc", "nvTmaDesc")):
         raise TypeError(_unknown(f"argument {parameter.name}", function, value))
     return (kind if kind == "constexpr" else declared or kind), note == "D"
 
@@ -165,6 +165,7 @@ def surroundings(function) -> dict[str, dict]:
 def _value(value) -> object:
     """A value of a kernel's module in the form of `extract`; None where there is no form for it."""
     kind = type(value).__name__
+    plain: object
     if kind == "constexpr":
         inner = _value(value.value)
         plain = None if inner is None else {"constexpr": inner}

@@ -54,8 +54,8 @@ def compile_report(
     jobs = [_prepare(launch, target, version) for launch in chosen for target in targets]
     try:
         _compile([job for job in jobs if job.extract and not job.result], run_jobs)
-    except CannotCompile as reason:
-        return _not_run(str(reason), version)
+    except CannotCompile as error:
+        return _not_run(str(error), version)
     rows = [_row(job) for job in jobs]
     status, reason = _verdict(rows)
     return {"status": status, "reason": reason, "triton": version, "left_out": left_out, "targets": rows}
@@ -78,7 +78,7 @@ def _choose(launches: Iterable[KernelLaunch], limit: int) -> tuple[list[KernelLa
     by_kernel: dict[tuple, dict[str, KernelLaunch]] = {}
     for launch in launches:
         by_kernel.setdefault((launch.kernel, launch.source), {}).setdefault(launch.key(), launch)
-    ranked = []
+    ranked: list[tuple[int, KernelLaunch]] = []
     for group in by_kernel.values():
         best_first = sorted(group.values(), key=lambda launch: len(launch.unaligned))
         ranked += enumerate(best_first)
@@ -96,10 +96,15 @@ def _prepare(launch: KernelLaunch, target: Target, version: str) -> _Job:
     except RecursionError:
         job.refused = Refused("not-run", "the source is nested too deeply to be read")
         return job
-    job.key = cache.key_of({"triton": version, "code": job.extract.content(), "job": _request(job)})
+    job.key = cache.key_of({"triton": version, "code": _content(job), "job": _request(job)})
     job.result = cache.read(job.key)
     job.cached = job.result is not None
     return job
+
+
+def _content(job: _Job) -> dict:
+    """The kernel's code as the worker takes it; empty for a job that was refused."""
+    return job.extract.content() if job.extract else {}
 
 
 def _request(job: _Job) -> dict:
@@ -135,9 +140,9 @@ def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
 
 
 def _answers(jobs: list[_Job], run_jobs: RunJobs) -> Iterable[tuple[_Job, dict]]:
-    modules = {json.dumps(job.extract.content()): job.extract.content() for job in jobs}
+    modules = {json.dumps(_content(job)): _content(job) for job in jobs}
     index = {text: i for i, text in enumerate(modules)}
-    requests = [_request(job) | {"module": index[json.dumps(job.extract.content())]} for job in jobs]
+    requests = [_request(job) | {"module": index[json.dumps(_content(job))]} for job in jobs]
     return [(jobs[i], answer) for i, answer in run_jobs(list(modules.values()), requests)] if jobs else []
 
 
@@ -162,7 +167,7 @@ def kernel(x_ptr):
 
 
 def _result(answer: dict, target: Target) -> dict:
-    result = dict.fromkeys(NUMBERS) | {"status": "fail", "message": "", "function": None, "line": None}
+    result: dict = dict.fromkeys(NUMBERS) | {"status": "fail", "message": "", "function": None, "line": None}
     result["seconds"] = answer["seconds"]
     if "message" in answer:
         return result | {name: answer[name] for name in ("message", "function", "line")}
@@ -176,7 +181,7 @@ def _result(answer: dict, target: Target) -> dict:
 def _row(job: _Job) -> dict:
     launch, target, refused = job.launch, job.target, job.refused
     result = job.result or dict.fromkeys(NUMBERS) | {"seconds": 0.0}
-    row = {
+    row: dict = {
         "kernel": launch.kernel,
         "target": target.name,
         "device": target.device,
@@ -192,8 +197,8 @@ def _row(job: _Job) -> dict:
     return row | {name: result[name] for name in (*NUMBERS, "seconds")} | {"cached": job.cached}
 
 
-def _line(extract: Extract, result: dict) -> int | None:
-    function = extract.functions.get(result["function"])
+def _line(extract: Extract | None, result: dict) -> int | None:
+    function = extract.functions.get(result["function"]) if extract else None
     return function.line + result["line"] if function and result["line"] is not None else None
 
 

@@ -38,7 +38,7 @@ class Finding:
 
     name: str
     state: str
-    said: str
+    message: str
     fix: str = ""
 
 
@@ -47,7 +47,7 @@ def main() -> int:
     for finding in findings.values():
         if finding.state == "ok" and not any(finding.name in needs for needs in ABILITIES.values()):
             continue  # all of it fits one screen
-        print(f"{finding.state:8} {finding.said}")
+        print(f"{finding.state:8} {finding.message}")
         if finding.fix:
             print(f"{'':8} fix: {finding.fix}")
     print("\nWhat will run here")
@@ -94,11 +94,11 @@ def examine() -> Iterator[Finding]:
 
 
 def python() -> Finding:
-    said = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    message = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     if sys.version_info < PYTHON:
         wanted = ".".join(map(str, PYTHON))
-        return Finding("Python", "problem", said, f"install Python {wanted} or newer, remove .venv, run `make lab`")
-    return Finding("Python", "ok", said)
+        return Finding("Python", "problem", message, f"install Python {wanted} or newer, remove .venv, run `make lab`")
+    return Finding("Python", "ok", message)
 
 
 def requirements() -> list[Requirement]:
@@ -125,13 +125,13 @@ def package(requirement: Requirement) -> Finding:
     return Finding(name, "ok", f"{name} {version}")
 
 
-def tried(name: str, how: str, said: str, environment: dict[str, str]) -> Finding:
+def tried(name: str, how: str, message: str, environment: dict[str, str]) -> Finding:
     """Runs the probe's kernel, as ``how`` says."""
     with tempfile.TemporaryDirectory() as cache:
         error = run([sys.executable, "-P", str(PROBE), how], environment | {"TRITON_CACHE_DIR": cache})[1]
     if error:
-        return Finding(name, "problem", f"{said}: no ({error})", AFRESH)
-    return Finding(name, "ok", said)
+        return Finding(name, "problem", f"{message}: no ({error})", AFRESH)
+    return Finding(name, "ok", message)
 
 
 def open_to_others(course: Path, groupshared: bool = False) -> list[str]:
@@ -211,8 +211,8 @@ def run(command: list[str], environment: dict[str, str]) -> tuple[str, str]:
         return "", str(error)
     if done.returncode == 0:
         return done.stdout.strip(), ""
-    said = done.stderr.strip().splitlines()
-    return "", said[-1] if said else f"exit status {done.returncode}"
+    lines = done.stderr.strip().splitlines()
+    return "", lines[-1] if lines else f"exit status {done.returncode}"
 
 
 if __name__ == "__main__":

@@ -78,8 +78,8 @@ def shorten(text: str) -> str:
 
 def on(error: BaseException, source: str) -> str:
     """A sentence to add to an error raised at the line ``source``; empty where there is nothing to say."""
-    said = f"{type(error).__name__}: {error}"
-    missing = re.search(r"module 'triton\.language[\w.]*' has no attribute '(\w+)'", said)
+    message = f"{type(error).__name__}: {error}"
+    missing = re.search(r"module 'triton\.language[\w.]*' has no attribute '(\w+)'", message)
     if missing:
         name = missing.group(1)
         return (
@@ -87,5 +87,5 @@ def on(error: BaseException, source: str) -> str:
             if hasattr(libdevice, name)
             else ""
         )
-    found = (do for pattern, line, do in _KNOWN if re.search(pattern, said) and re.search(line, source))
+    found = (do for pattern, line, do in _KNOWN if re.search(pattern, message) and re.search(line, source))
     return next(found, "")

@@ -244,8 +244,8 @@ def _unwrap(error: BaseException, kernel: str, access: Access) -> EmulatorError:
             return cause
         error, cause = cause, cause.__cause__
     program = access.index(access.program)
-    said = advice.shorten(f"{type(error).__name__}: {error}").rstrip(": ")
-    text = f"`{kernel}` fails in program {program}, {place}: {said}"
+    message = advice.shorten(f"{type(error).__name__}: {error}").rstrip(": ")
+    text = f"`{kernel}` fails in program {program}, {place}: {message}"
     more = advice.on(error, place.source)
     text = f"{text}{'' if text.endswith('.') else '.'} {more}" if more else text
     return EmulatorError(

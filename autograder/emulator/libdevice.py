@@ -195,15 +195,15 @@ def call(symbol: str, arguments: list[np.ndarray]) -> np.ndarray:
         EmulatorError: the emulator does not know this function.
     """
     name = symbol.removeprefix("__nv_")
-    for known in (name, name.removesuffix("f"), name.removesuffix("d"), name.removesuffix("ll")):
-        if known in ("fma", "fma_rn"):
+    for candidate in (name, name.removesuffix("f"), name.removesuffix("d"), name.removesuffix("ll")):
+        if candidate in ("fma", "fma_rn"):
             return (
                 arithmetic.fma(*arguments) if arguments[2].itemsize < 8 else arguments[0] * arguments[1] + arguments[2]
             )
-        if known in _RAW:
-            return _RAW[known](*arguments)
-        if known in _FLOAT:
-            return _FLOAT[known](*[a.astype(np.float64) for a in arguments])
+        if candidate in _RAW:
+            return _RAW[candidate](*arguments)
+        if candidate in _FLOAT:
+            return _FLOAT[candidate](*[a.astype(np.float64) for a in arguments])
     place = here()
     text = f"The emulator does not know `{symbol}`, called at {place}. Use another function, or write it out with `tl`."
     raise EmulatorError(Finding("not-emulated", text, line=place.line, source=place.source, file=place.file))

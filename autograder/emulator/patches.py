@@ -230,12 +230,12 @@ class Patches:
             return
 
         def run(tuner, *args, **options):
-            known, tuner.cache = tuner.cache, {}
+            cache, tuner.cache = tuner.cache, {}
             emulator.draw_configurations()
             try:
                 return original(tuner, *args, **options)
             finally:
-                tuner.cache = known
+                tuner.cache = cache
 
         self._set(autotuner.Autotuner, "run", run)
         self._set(autotuner.Autotuner, "_bench", lambda tuner, *args, config, **meta: [emulator.next_time()] * 3)

@@ -13,12 +13,12 @@ def block_type(original):
     def init(self, element_ty, shape):
         sizes = [size.value if isinstance(size, tl.constexpr) else size for size in shape]
         key = (element_ty.name, *sizes)
-        known = _blocks.get(key)
-        if known is None:
+        cached = _blocks.get(key)
+        if cached is None:
             original(self, element_ty, shape)
             _blocks[key] = dict(vars(self))
         else:
-            vars(self).update(known)
+            vars(self).update(cached)
             self.element_ty = element_ty
 
     return init
@@ -28,14 +28,14 @@ def tensor(original):
     """A quicker ``tensor.__init__``."""
 
     def init(self, handle, type):
-        known = _shapes.get(type.name)
-        if known is None:
+        cached = _shapes.get(type.name)
+        if cached is None:
             original(self, handle, type)
             if vars(self).keys() == _ATTRIBUTES:
                 _shapes[type.name] = self.shape, self.numel
             return
         self.handle, self.type, self.dtype = handle, type, type.scalar
-        self.shape, self.numel = known
+        self.shape, self.numel = cached
 
     return init
 

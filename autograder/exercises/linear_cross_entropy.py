@@ -250,7 +250,7 @@ SILENT = WildBug(
     thread="linkedin/Liger-Kernel#237",
     function=wild.linear_cross_entropy_silent_ratio,
     seen_by="all rows ignored",
-    story="The same ratio of two tensors. What had been an exception was now a NaN, and nobody was told.",
+    story="The same ratio of two tensors. What had been an exception became a NaN, without a warning.",
 )
 NO_ROWS = WildBug(
     who="Liger-Kernel 0.3.0-0.8.5",

@@ -59,8 +59,8 @@ def _of(record: Exercise, called: bool) -> Iterator[str]:
         if bug.seen_by not in names:
             yield f"the bug of {bug.who} is seen by {bug.seen_by!r}, which is no case's name"
     for case in record.cases:
-        if said := next(_of_case(record, case), ""):
-            yield f"case {case.name!r}: {said}"
+        if message := next(_of_case(record, case), ""):
+            yield f"case {case.name!r}: {message}"
 
 
 def _of_outputs(record: Exercise) -> Iterator[str]:

@@ -79,7 +79,7 @@ def _offer(point: metadata.EntryPoint) -> Offer:
         for record in records:
             prove(record)
     except Exception as error:
-        said = str(error) if isinstance(error, RecordError) else f"{type(error).__name__}: {error}"
-        return Offer(package, (), f"the exercises of {package} ({point.value}) cannot be used: {said}")
+        message = str(error) if isinstance(error, RecordError) else f"{type(error).__name__}: {error}"
+        return Offer(package, (), f"the exercises of {package} ({point.value}) cannot be used: {message}")
     problem = "" if records else f"{point.value} of {package} holds no exercise: name a module with records, or one"
     return Offer(package, records, problem)

@@ -19,20 +19,20 @@ ANSWERS = {"torch": "graded_kernels.solutions", "triton": "graded_kernels.kernel
 
 @dataclass(frozen=True)
 class Tried:
-    """One case and one of our answers. ``said``: in how many ulp it passed, or what is wrong."""
+    """One case and one of our answers. ``detail``: the error in ulp if it passed, or what is wrong."""
 
     exercise: str
     case: str
     backend: str
     passed: bool
-    said: str
+    detail: str
     inputs: str
 
 
-def try_cases(path: Path, tell: Callable[[str], None] = lambda line: None) -> Iterator[Tried]:
+def try_cases(path: Path, progress: Callable[[str], None] = lambda line: None) -> Iterator[Tried]:
     """Every case in the file at ``path`` on our answer in every backend. Raises HiddenCasesError.
 
-    tell: is called with what is tried next, since a case may take long in the emulator.
+    progress: called with a line about what is tried next, since a case may take long in the emulator.
     """
     for name, cases in read_cases(path).items():
         record = find(name)
@@ -41,7 +41,7 @@ def try_cases(path: Path, tell: Callable[[str], None] = lambda line: None) -> It
         open_cases = tuple(replace(case, name=case.name.removeprefix(NAME), hidden=False) for case in cases)
         for backend in record.backends:
             runner = InProcess(our_answer(name, backend), record.contract, backend)
-            tell(f"Trying {len(cases)} of your cases on our answer to {name} ({backend}).")
+            progress(f"Trying {len(cases)} of your cases on our answer to {name} ({backend}).")
             report = judge(replace(record, cases=open_cases), backend, runner, compiler=False)
             for result in report.cases[: len(cases)]:
                 yield Tried(name, result.name, backend, result.status == "pass", result.message, result.inputs)

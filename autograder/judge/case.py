@@ -24,7 +24,7 @@ from .decoy import decoys, unforeseeable
 from .fingerprint import Evidence
 from .steady import Fault, Options, unsteady
 
-# Troubles of the whole answer: of its values nothing is known, and no other case can go better.
+# Troubles of the whole answer: its values are unknown, and no other case can do better.
 UNJUDGED = ("stub", "refused", "unloadable")
 Fields = dict[str, Any]  # of a `CaseResult`, by name
 
@@ -71,12 +71,12 @@ def judge_case(
 def unportable(judged: Judged, hints: tuple[Finding, ...]) -> Judged:
     """A failure that filling the masked-off lanes with 0 cures: today's NVIDIA backends do, and none has to."""
     suspects = [hint for hint in hints if hint.kind == "masked-load"]
-    said = suspects[0].message if suspects else "A load has a mask and no `other`."
+    message = suspects[0].message if suspects else "A load has a mask and no `other`."
     more = "".join(f" Look at this one, too: {hint.cause}" for hint in suspects[1:3])
-    message = f"{said}{more} With 0 in these lanes, as today's NVIDIA backends fill them, the result is right."
+    message = f"{message}{more} With 0 in these lanes, as today's NVIDIA backends fill them, the result is right."
     cause = f"{suspects[0].cause} The result depends on what masked-off lanes hold." if suspects else ""
-    told = replace(judged.result, status="fail", message=message, cause=cause, details="", hint="")
-    return replace(judged, result=replace(told, kind=Quality.PORTABLE), trouble=None, outputs=None)
+    failing = replace(judged.result, status="fail", message=message, cause=cause, details="", hint="")
+    return replace(judged, result=replace(failing, kind=Quality.PORTABLE), trouble=None, outputs=None)
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _of_values(question: _Question, outcome: Outcome, expected: Expected, compar
     if failure is None:
         return None
     finding = outcome.findings[0] if outcome.findings else None
-    hints = [hint for hint in outcome.hints if hint.kind != "masked-load"]  # which is told where it is proven
+    hints = [hint for hint in outcome.hints if hint.kind != "masked-load"]  # reported where it is proven
     message = f"{failure.output} is wrong in {failure.wrong:,} of {failure.total:,} elements."
     return question.judged(
         "fail",
@@ -210,9 +210,9 @@ def _of_conduct(question: _Question, outcome: Outcome, expected: Expected, compa
     )
     worst = _worst(compared)
     if fault:
-        told: Fields = {"worst_ulp": worst, "kind": fault.kind, "cause": fault.cause}
-        told["hint"] = case.hint if case.hidden else ""  # which is about values
-        return question.judged("error" if fault.late else "fail", fault.message, outcome, trouble=fault.late, **told)
+        fields: Fields = {"worst_ulp": worst, "kind": fault.kind, "cause": fault.cause}
+        fields["hint"] = case.hint if case.hidden else ""  # which is about values
+        return question.judged("error" if fault.late else "fail", fault.message, outcome, trouble=fault.late, **fields)
     most = max(compared, key=lambda c: c.used)
     message = used(most.used, most.error_there, most.allowed_there, most.step_there)
     curve = curve_of(exercise, case, args, expected, compared)

@@ -3,8 +3,9 @@
 Memory and traffic are measured in one case each, the largest, on which the bound was set. Where that case gave no
 measurement, there is none: another case has another bound, which a right answer may exceed.
 
-What the tensors of a Triton answer take is known from the replay of its kernels. A PyTorch answer tells it itself, and
-may tell it wrong; an isolated one is called once more, on more than its process has memory for if it holds too much.
+The memory of a Triton answer's tensors is known from the replay of its kernels. A PyTorch answer's own process reports
+it, and may report it wrong; an isolated one is called once more, on more than its process has memory for if it holds
+too much.
 """
 
 import contextlib
@@ -109,8 +110,8 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
     if largest is None or not (largest.outcome and largest.outcome.outputs):
         return None, [_not_measured(TRAFFIC, largest)]
     if not largest.outcome.traffic:
-        said = "The emulator saw no launch."
-        return None, [CaseResult(TRAFFIC, "not-run", False, said, "", kind=Quality.EFFICIENT)]
+        message = "The emulator saw no launch."
+        return None, [CaseResult(TRAFFIC, "not-run", False, message, "", kind=Quality.EFFICIENT)]
     least, tensors = least_bytes(*largest.args), largest.outcome.traffic
     loaded, stored = (sum(t[way] for t in tensors.values()) for way in ("loaded", "stored"))
     ratio = (loaded + stored) / least
@@ -135,19 +136,19 @@ def judge_compile(launches: list[KernelLaunch | str], runner: Runner) -> tuple[F
     isolated answer by the compiler of its runner, which is as isolated.
     """
     unknown = [launch for launch in launches if isinstance(launch, str)]
-    known = [launch for launch in launches if isinstance(launch, KernelLaunch)]
+    described = [launch for launch in launches if isinstance(launch, KernelLaunch)]
     if unknown:
         # What cannot be described switches the compiler off, for every kernel that is launched so. That is the answer's
         # doing, and no tool that is missing.
         reason = f"{unknown[0]}: hand the kernel tensors and numbers one by one."
         return _failed(reason, Quality.PORTABLE)
-    kernels = len({launch.kernel for launch in known})
+    kernels = len({launch.kernel for launch in described})
     if kernels > KERNELS:
         reason = f"The answer launches {kernels} kernels; at most {KERNELS} can be compiled, and all of them must be."
         return _failed(reason, Quality.CORRECT)
     shared = getattr(runner, "compiler", None)
     with contextlib.nullcontext(shared) if shared else Compiler() as compiler:
-        report = compiler.report(known, limit=kernels)
+        report = compiler.report(described, limit=kernels)
     if report["status"] == "not-run":
         return _not_run(report["reason"])
     hint = ""

@@ -17,7 +17,7 @@ DRAWABLE = 500  # elements from which on an error curve shows more than the fail
 def curve_of(
     exercise: Exercise, case: Case, args: Args, expected: Expected, comparisons: list[Comparison]
 ) -> Curve | None:
-    """The first output's error over the swept input, beside that of the first wild bug; None where nothing is swept, or
+    """The first output's error over the swept input, and that of the first wild bug; None where nothing is swept, or
     too little to draw.
     """
     if not case.swept or comparisons[0].error is None or comparisons[0].error.numel() < DRAWABLE:

@@ -1,4 +1,4 @@
-"""Arguments that nobody can foresee, of the same kind as a case's own. A table of known results has none for them."""
+"""Unpredictable arguments of the same kind as a case's own, for which no table of results can be prepared."""
 
 import os
 from collections.abc import Callable, Iterator

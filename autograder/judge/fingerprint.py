@@ -1,4 +1,4 @@
-"""Whose bug is this? An answer that is wrong the way a library was wrong is told so."""
+"""Whose bug is this? The report names the library that was wrong in the same way as the answer."""
 
 import torch
 

@@ -40,7 +40,7 @@ def judge(
 ) -> Report:
     """The report on whatever ``runner`` calls. Nothing the runner hands back is believed before it is compared.
 
-    at: is told what is under way.
+    at: called with a description of what is being checked.
     """
     required = qualities(require)
     if conventions not in CONVENTIONS:

@@ -44,7 +44,7 @@ def answer_of(function: Callable[..., Any], exercise: str) -> Answer:
     return Answer(exercise, tuple(Cell(f"part {number}", text) for number, text in enumerate(texts, 1)), SETUP)
 
 
-def beside(device: Report, emulator: Report | str) -> Report:
+def combined(device: Report, emulator: Report | str) -> Report:
     """The device's report with the emulator's cases behind its own; right only where both are."""
     if isinstance(emulator, str):
         missing = CaseResult(EMULATED, "not-run", False, emulator, "")

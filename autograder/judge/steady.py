@@ -75,9 +75,9 @@ def unsteady(
 def _second_trouble(trouble: Trouble) -> Fault:
     if trouble.kind == "refused":  # an isolated runner proves the method in the second call
         return Fault(trouble.message)
-    said = f"The second call with the same input failed: {trouble.message}"
+    message = f"The second call with the same input failed: {trouble.message}"
     late = trouble if trouble.kind == "timeout" else None
-    return Fault(said, None if late else Quality.CORRECT, trouble.cause, late)
+    return Fault(message, None if late else Quality.CORRECT, trouble.cause, late)
 
 
 def _foreseen_only(exercise: Exercise, case: Case, outcome: Outcome) -> str:

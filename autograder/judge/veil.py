@@ -17,7 +17,7 @@ OURS = ("timeout", "memory", "output")  # troubles whose sentences the answer ha
 
 
 def veiled(exercise: Exercise, judged: Judged) -> Judged:
-    """What may be told of a hidden case: its name, the kind of its input and its hint; whether it passed, not how.
+    """What may be shown of a hidden case: its name, the kind of its input and its hint; whether it passed, not how.
 
     Texts that the answer had a part in, values, errors and traffic go no further: an answer may put into them what it
     was given.
@@ -28,8 +28,8 @@ def veiled(exercise: Exercise, judged: Judged) -> Judged:
         message = trouble.message
     elif trouble:
         trouble = replace(trouble, message=message, details="", error="", cause="")
-    told = replace(result, message=message, inputs=_kinds(exercise, judged.args), details="", cause="")
-    return Judged(replace(told, failure=None, worst_ulp=None, curve=None, hidden=True), trouble=trouble)
+    shown = replace(result, message=message, inputs=_kinds(exercise, judged.args), details="", cause="")
+    return Judged(replace(shown, failure=None, worst_ulp=None, curve=None, hidden=True), trouble=trouble)
 
 
 def _kinds(exercise: Exercise, args: Args) -> str:

@@ -27,8 +27,8 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
     names = ("a valid input", "right code is right on it", f"{record.bug.who} is wrong on it")
     outcome = runner.call(())
     if outcome.trouble:
-        said = outcome.trouble.place + outcome.trouble.message
-        first = _case(names[0], "error", said, record, details=outcome.trouble.details)
+        message = outcome.trouble.place + outcome.trouble.message
+        first = _case(names[0], "error", message, record, details=outcome.trouble.details)
         first = replace(first, kind=None if outcome.trouble.kind in UNJUDGED else first.kind)
         return [
             Judged(first, trouble=outcome.trouble),
@@ -40,8 +40,8 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
         if not complaint:
             return [Judged(_case(names[0], "pass", "", record)), *_judged(record, args, names[1:])]
     except Exception as error:  # raised by the oracle, or by PyTorch's own function: so these are no arguments of it
-        said = " ".join(str(error).split())[:200]
-        complaint = f"{record.exercise.name} cannot take this input ({type(error).__name__}: {said})."
+        message = " ".join(str(error).split())[:200]
+        complaint = f"{record.exercise.name} cannot take this input ({type(error).__name__}: {message})."
     rest = [Judged(_case(n, "not-run", "The input is not valid.", record)) for n in names[1:]]
     invalid = replace(_case(names[0], "fail", complaint, record), hint="")  # which is about valid inputs
     return [Judged(invalid), *rest]
@@ -89,11 +89,11 @@ def _complaint(record: Witness, args: Args) -> str:
             continue
         if parameter.default is not parameter.empty:
             kind = type(parameter.default)
-            said = "" if type(value) is kind else f"should be {kind.__name__}, but is {type(value).__name__}"
+            message = "" if type(value) is kind else f"should be {kind.__name__}, but is {type(value).__name__}"
         else:
-            said = _of_tensor(value, integers=parameter.name in record.integers)
-        if said:
-            return f"{parameter.name} {said}."
+            message = _of_tensor(value, integers=parameter.name in record.integers)
+        if message:
+            return f"{parameter.name} {message}."
     return record.complaint(*args)
 
 

@@ -34,7 +34,7 @@ def digest(folder: Path, megabytes: float) -> str:
 
 
 def graded_from(path: Path) -> str | None:
-    """The digest of what a graded notebook was made from; None where grading did not end, "" where it is not said."""
+    """The digest of what a graded notebook was made from; None if grading did not finish, "" if it is not recorded."""
     try:
         record = json.loads(path.read_bytes())["metadata"][RECORD]
         return None if record.get(BEGUN) else str(record.get(SUBMITTED, ""))

@@ -1,9 +1,12 @@
 """``nbgrader export``: grades as CSV in which a comma does no harm, and no 0 stands for what was not graded."""
 
 import csv
+import math
+from collections.abc import Iterator
 from pathlib import Path
 
 from nbgrader.api import Assignment, Gradebook, MissingEntry, Student, SubmittedAssignment
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExportPlugin
 
 COLUMNS = (
@@ -11,6 +14,9 @@ COLUMNS = (
     "status waiting raw_score late_submission_penalty score max_score"
 ).split()
 NEVER, NOT_YET, WAITS, GRADED = "never handed in", "not graded yet", "waits for a person", "graded"
+MOODLE = {"Username": "student_id", "First name": "first_name", "Last name": "last_name", "Email address": "email"}
+CANVAS = {"Student": "name", "ID": "", "SIS User ID": "student_id", "SIS Login ID": "email", "Section": ""}
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # a spreadsheet runs what begins like this
 
 
 class Grades(ExportPlugin):
@@ -23,27 +29,112 @@ class Grades(ExportPlugin):
 
     def export(self, gradebook: Gradebook) -> None:
         to = self.to or "grades.csv"
+        rows = [
+            row
+            for row in rows_of(gradebook, self.parent.coursedir)
+            if self._wanted(row["assignment"], self.assignment) and self._wanted(row["student_id"], self.student)
+        ]
         with open(to, "w", newline="", encoding="utf-8-sig") as file:
-            table = csv.DictWriter(file, COLUMNS)
-            table.writeheader()
-            for assignment in gradebook.assignments:
-                for student in gradebook.students:
-                    if self._wanted(assignment.name, self.assignment) and self._wanted(student.id, self.student):
-                        row = dict(_row(gradebook, assignment, student))
-                        if not self._has_files("autograded", student.id, assignment.name):
-                            handed_in = self._has_files("submitted", student.id, assignment.name)
-                            row["status"] = NOT_YET if handed_in else row.get("status", NEVER)
-                        table.writerow({name: _safe(value) for name, value in row.items()})
+            table = csv.writer(file)
+            table.writerows([safe(value) for value in line] for line in self.lines(gradebook, rows))
         self.log.info("Grades are in %s", to)
 
-    def _has_files(self, step: str, student: str, assignment: str) -> bool:
-        courses = self.parent.coursedir
-        folder = courses.format_path(getattr(courses, f"{step}_directory"), student, assignment)
-        return any(Path(courses.root, folder).glob("*.ipynb"))
+    def lines(self, gradebook: Gradebook, rows: list[dict]) -> Iterator[list]:
+        yield list(COLUMNS)
+        for row in rows:
+            yield [row.get(name) for name in COLUMNS]
 
     @staticmethod
     def _wanted(name: str, among: list) -> bool:
         return not among or name in map(str, among)
+
+
+class Wide(Grades):
+    """A row for each student, under the names that Moodle's import of grades knows. For each assignment three columns:
+    the score, empty where there is none; the status, as in `Grades`; and the days by which it was late, each begun day
+    counted.
+    """
+
+    def lines(self, gradebook: Gradebook, rows: list[dict]) -> Iterator[list]:
+        assignments = list(dict.fromkeys(row["assignment"] for row in rows))
+        yield [*MOODLE, *(f"{name}{what}" for name in assignments for what in ("", " status", " late days"))]
+        for own in _by_student(rows):
+            first = next(iter(own.values()))
+            found = [own[name] for name in assignments]
+            cells = [cell for row in found for cell in (row.get("score"), row["status"], row.get("late_days"))]
+            yield [*(first[column] for column in MOODLE.values()), *cells]
+
+
+class Canvas(Grades):
+    """A row for each student, as Canvas imports grades: after the heading a row with the points that are possible. An
+    empty cell, which changes nothing there, is a score that there is not; `Wide` tells why.
+    """
+
+    def lines(self, gradebook: Gradebook, rows: list[dict]) -> Iterator[list]:
+        most = {row["assignment"]: row["max_score"] for row in rows}
+        yield [*CANVAS, *most]
+        yield ["    Points Possible", "", "", "", "", *most.values()]
+        for own in _by_student(rows):
+            first = next(iter(own.values()))
+            name = ", ".join(filter(None, (first["last_name"], first["first_name"]))) or first["student_id"]
+            person = first | {"name": name, "": ""}
+            yield [*(person[column] for column in CANVAS.values()), *(own[a].get("score") for a in most)]
+
+
+class ByExercise(Grades):
+    """A row for each assignment, student and graded cell. points is empty where the status is not ``graded``."""
+
+    def lines(self, gradebook: Gradebook, rows: list[dict]) -> Iterator[list]:
+        yield ["assignment", "student_id", "last_name", "first_name", "notebook", "exercise", "status", "points", "of"]
+        for row in rows:
+            person = [row[name] for name in ("assignment", "student_id", "last_name", "first_name")]
+            for notebook in gradebook.find_assignment(row["assignment"]).notebooks:
+                for cell in sorted(notebook.grade_cells, key=lambda cell: cell.name):
+                    status, points = _points(gradebook, row, notebook.name, cell.name)
+                    name = cell.name.removesuffix("-check")
+                    yield [*person, notebook.name, name, status, points, cell.max_score]
+
+
+def rows_of(gradebook: Gradebook, courses: CourseDirectory) -> Iterator[dict]:
+    """A dictionary for each assignment and student, with the names of `COLUMNS` and ``late_days``."""
+    for assignment in gradebook.assignments:
+        for student in gradebook.students:
+            row = dict(_row(gradebook, assignment, student))
+            if not _has_files(courses, "autograded", student.id, assignment.name):
+                handed_in = _has_files(courses, "submitted", student.id, assignment.name)
+                row["status"] = NOT_YET if handed_in else row.get("status", NEVER)
+            yield row
+
+
+def safe(value) -> str:
+    """As a cell that no spreadsheet takes for a formula."""
+    if not isinstance(value, str):
+        return "" if value is None else str(value)
+    return f"'{value}" if value.startswith(FORMULA) else value
+
+
+def _has_files(courses: CourseDirectory, step: str, student: str, assignment: str) -> bool:
+    folder = courses.format_path(getattr(courses, f"{step}_directory"), student, assignment)
+    return any(Path(courses.root, folder).glob("*.ipynb"))
+
+
+def _by_student(rows: list[dict]) -> list[dict[str, dict]]:
+    """For each student the rows by assignment."""
+    found: dict[str, dict[str, dict]] = {}
+    for row in rows:
+        found.setdefault(row["student_id"], {})[row["assignment"]] = row
+    return list(found.values())
+
+
+def _points(gradebook: Gradebook, row: dict, notebook: str, cell: str) -> tuple[str, float | None]:
+    if row["status"] in (NEVER, NOT_YET):
+        return row["status"], None
+    try:
+        grade = gradebook.find_grade(cell, notebook, row["assignment"], row["student_id"])
+    except MissingEntry:
+        return NOT_YET, None
+    waits = grade.auto_score is None and grade.manual_score is None
+    return (WAITS, None) if waits else (GRADED, grade.score)
 
 
 def _row(gradebook: Gradebook, assignment: Assignment, student: Student):
@@ -67,6 +158,7 @@ def _graded(submission: SubmittedAssignment):
     grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
     waiting = [grade for grade in grades if grade.auto_score is None and grade.manual_score is None]
     yield "timestamp", submission.timestamp
+    yield "late_days", math.ceil(submission.total_seconds_late / 86_400)
     yield "status", WAITS if waiting else GRADED
     yield "waiting", sum(grade.max_score for grade in waiting)
     if len(waiting) == len(grades):
@@ -76,10 +168,3 @@ def _graded(submission: SubmittedAssignment):
     yield "late_submission_penalty", penalty
     if not waiting:
         yield "score", max(0.0, submission.score - penalty)
-
-
-def _safe(value) -> str:
-    """A spreadsheet takes for a formula what begins like one, and runs it."""
-    if not isinstance(value, str):
-        return "" if value is None else str(value)
-    return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

@@ -1,4 +1,4 @@
-"""What lies beside a submitted notebook: nbgrader copies all of it, and reads there when it was handed in."""
+"""The other files of a submission: nbgrader copies all of them, and reads the time of submission from one."""
 
 import fnmatch
 import os
@@ -66,14 +66,14 @@ def _is_one(name: str, patterns: Iterable[str]) -> bool:
 
 def notes(files: dict[str, str]) -> list[str]:
     """A sentence for each of the files of `left_out`, to be shown as Markdown."""
-    said = []
+    notes = []
     for name, reason in sorted(files.items()):
         if name == TIME:
-            said.append(f"The file `{TIME}` {reason}, so it is not known when this was handed in.")
+            notes.append(f"The file `{TIME}` {reason}, so it is not known when this was handed in.")
         else:
-            said.append(f"The file `{plain(name)}` lies beside the notebook and {reason}. It was left out.")
-    more = [f"{len(said) - _SHOWN} more files were left out."] if len(said) > _SHOWN else []
-    return said[:_SHOWN] + more
+            notes.append(f"The file `{plain(name)}` lies beside the notebook and {reason}. It was left out.")
+    more = [f"{len(notes) - _SHOWN} more files were left out."] if len(notes) > _SHOWN else []
+    return notes[:_SHOWN] + more
 
 
 def plain(name: str) -> str:
@@ -82,7 +82,7 @@ def plain(name: str) -> str:
 
 
 def submission_time(folder: str | Path) -> datetime | None:
-    """When the submission was handed in; None where that is not said. Raises BadTime."""
+    """When the submission was handed in; None if it is not recorded. Raises BadTime."""
     path = os.path.join(folder, TIME)
     if not os.path.lexists(path):
         return None

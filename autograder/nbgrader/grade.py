@@ -25,7 +25,7 @@ from ..verdicts.store import Store
 from ..verdicts.verdict import Verdict
 from .class_seed import class_seed
 from .notebook_code import plain_python, without_course
-from .outputs import NotGradable, not_graded, remarks, result, said, shown_verdict
+from .outputs import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict
 from .published import is_published, published_answers
 from .reading import MEGABYTE
 from .rebuild import RECORD, UNREAD, exercise_of, grade_id, is_added, is_answer
@@ -57,7 +57,8 @@ class Grade(NbGraderPreprocessor):
         started, earned, possible, failed = time.monotonic(), 0.0, 0.0, []
         where, summary = resources["nbgrader"], self.parent.summary
         name, unread = f"{where['student']}, {where['notebook']}", nb.metadata.get(RECORD, {}).get(UNREAD)
-        learners, self._stopped, self._known, checks = learners_code(nb), {}, 0, 0
+        learners, self._known, checks = learners_code(nb), 0, 0
+        self._stopped: dict[str, str] = {}
         self._budget = Budget("notebook", self.notebook_seconds)
         self._job = functools.partial(self.job, self._root, where["assignment"])
         self._store = Store(self._root, self.log.warning)
@@ -112,7 +113,7 @@ class Grade(NbGraderPreprocessor):
         nb.cells[index].metadata.setdefault(RECORD, {})["verdict"] = verdict.key
         score = min(round(points * verdict.score, 2), points)
         own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
-        return score, [*remarks(own), *notes, *shown_verdict(verdict), result(score, points)]
+        return score, [*notes_of(own), *notes, *shown_verdict(verdict), result(score, points)]
 
     def _settled(self, answer: Answer, backend: str) -> tuple[Verdict, list[NotebookNode]]:
         """The verdict, and which of the learner's other cells were left out because they do not end: they cost what
@@ -128,7 +129,7 @@ class Grade(NbGraderPreprocessor):
                 break
         reasons = [self._stopped[cell.name] for cell in answer.cells if cell not in kept.cells]
         notes = [f"{reason} This answer was checked without that cell." for reason in reasons]
-        return verdict, [said(notes)] if notes else []
+        return verdict, [notes_output(notes)] if notes else []
 
     def _verdict(self, job: Job) -> Verdict:
         """The one in the course's store, or a new one, which is kept there. What depends on the time that the other
@@ -246,7 +247,7 @@ def is_check(cell: NotebookNode) -> bool:
 
 
 def learners_code(nb: NotebookNode) -> dict[int, Cell]:
-    """The code cells that the learner wrote, by index, as Python. What had to be left out is said under the cell."""
+    """The code cells that the learner wrote, by index, as Python. What had to be left out is noted under the cell."""
     found = {}
     for index, cell in enumerate(nb.cells):
         if cell.cell_type != "code" or not (is_answer(cell) or is_added(cell)):
@@ -256,7 +257,7 @@ def learners_code(nb: NotebookNode) -> dict[int, Cell]:
             code, more = without_course(code)
             notes += more
         found[index] = Cell(grade_id(cell) or cell.id, code)
-        cell.outputs = [said(notes)] if notes else []
+        cell.outputs = [notes_output(notes)] if notes else []
     return found
 
 

@@ -4,6 +4,7 @@ import fcntl
 import getpass
 import os
 import socket
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -15,10 +16,14 @@ class Locked(Exception):
 
 
 class Lock:
-    """Held as a context. It goes with its process, however that ends, and is not inherited by processes it starts."""
+    """Held as a context. It goes with its process, however that ends, and is not inherited by processes it starts.
 
-    def __init__(self, root: Path):
-        self.path = root / FILE
+    file: its name in the course root. wait: is told who holds it, before this process waits for them; without it,
+    Locked is raised.
+    """
+
+    def __init__(self, root: Path, file: str = FILE, wait: Callable[[str], None] | None = None):
+        self.path, self._wait = root / file, wait
 
     def __enter__(self) -> "Lock":
         """Raises Locked, and OSError where the file cannot be made."""
@@ -27,8 +32,15 @@ class Lock:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.pread(self._file, 300, 0).decode("utf-8", "replace").strip() or "not yet known which"
+            if self._wait:
+                self._wait(holder)
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+                return self._signed()
             os.close(self._file)
             raise Locked(f"another grading run is at work in this course ({holder}). Wait for it or stop it") from None
+        return self._signed()
+
+    def _signed(self) -> "Lock":
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, f"{_this_process()}\n".encode(), 0)
         return self

@@ -92,15 +92,18 @@ def _without(source: str, written: list[str], unwanted: Callable[[ast.stmt], boo
     nodes = [node for node in ast.walk(_parse(source)) if isinstance(node, ast.stmt) and unwanted(node)]
     text = source.encode()  # the parser counts columns in bytes
     begins = [0, *(match.end() for match in re.finditer(rb"\n", text))]
-    kept, at, owed, rows = [], 0, 0, []
+    kept: list[bytes] = []
+    rows: list[int] = []
+    at = owed = 0
     for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
         begin = begins[node.lineno - 1] + node.col_offset
         if begin < at:  # within one that is left out already
             continue
-        end = begins[node.end_lineno - 1] + node.end_col_offset
+        last, column = node.end_lineno or node.lineno, node.end_col_offset or 0  # what was parsed has both
+        end = begins[last - 1] + column
         between, owed = _with_owed_lines(text[at:begin], owed)
         kept += [between, b"pass"]
-        at, owed = end, owed + node.end_lineno - node.lineno
+        at, owed = end, owed + last - node.lineno
         if not rows or rows[-1] != node.lineno - 1:
             rows.append(node.lineno - 1)
     kept.append(_with_owed_lines(text[at:], owed)[0])

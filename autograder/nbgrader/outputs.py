@@ -1,4 +1,4 @@
-"""What a graded cell shows: the report, remarks on the submitted file, and the score that nbgrader records."""
+"""What a graded cell shows: the report, notes on the submitted file, and the score that nbgrader records."""
 
 import html
 import re
@@ -21,17 +21,17 @@ class NotGradable(Exception):
 
 def shown_verdict(verdict: Verdict) -> list[NotebookNode]:
     """The report, after a note where a limit that a busy machine can break, too, had a say in it."""
-    doubt = [said([f"{DOUBTS[verdict.doubt]} {SECOND}"])] if verdict.doubt else []
+    doubt = [notes_output([f"{DOUBTS[verdict.doubt]} {SECOND}"])] if verdict.doubt else []
     return [*doubt, shown(verdict.text, verdict.html, {REPORT: verdict.report})]
 
 
-def remarks(answer: NotebookNode) -> list[NotebookNode]:
+def notes_of(answer: NotebookNode) -> list[NotebookNode]:
     """What was wrong with the answer's cell in the submitted file."""
     notes = answer.metadata.get(RECORD, {}).get("notes", [])
-    return [said(notes)] if notes else []
+    return [notes_output(notes)] if notes else []
 
 
-def said(sentences: list[str]) -> NotebookNode:
+def notes_output(sentences: list[str]) -> NotebookNode:
     items = [_CODE.sub(r"<code>\1</code>", html.escape(sentence)) for sentence in sentences]
     return shown("\n".join(sentences), "<ul>{}</ul>".format("".join(f"<li>{item}</li>" for item in items)))
 

@@ -1,7 +1,7 @@
 """The notebook to be graded: the released one with the learner's answers and added cells in it, whatever a file claims.
 
 Every cell of the released notebook is there, as it was released. An answer is found by its grade id; if that was lost,
-by its cell id, or by the function it defines. What cannot be told is said in a note, never guessed.
+by its cell id, or by the function it defines. What is ambiguous is reported in a note, never guessed.
 """
 
 import copy
@@ -20,10 +20,10 @@ RECORD = "graded_kernels"  # our key in the metadata of a notebook and of a cell
 NOTES, UNREAD = "notes", "unread"  # under it: what was odd about a submission, and why one was not read
 
 
-def rebuild(released: NotebookNode, pieces: list[Piece], beside: Sequence[str] = ()) -> NotebookNode:
+def rebuild(released: NotebookNode, pieces: list[Piece], file_notes: Sequence[str] = ()) -> NotebookNode:
     """The released notebook with the submitted ``pieces`` in it, and notes on what was wrong with the submission.
 
-    beside: notes on what lay beside the submitted file.
+    file_notes: about other files in the submission.
     """
     pieces, general = _without_other_version(released, pieces)
     places = _places(released.cells, pieces)
@@ -39,14 +39,16 @@ def rebuild(released: NotebookNode, pieces: list[Piece], beside: Sequence[str] =
         notebook.cells += [cell, *_added(between[index])]
     for number, cell in enumerate((c for c in notebook.cells if is_added(c)), start=1):
         cell.id = f"added-{number}"
-    return _tell(notebook, [*beside, *general] + [sentence for index in sorted(notes) for sentence in notes[index]])
+    return _with_notes(
+        notebook, [*file_notes, *general] + [sentence for index in sorted(notes) for sentence in notes[index]]
+    )
 
 
-def without_submission(released: NotebookNode, sentence: str, beside: Sequence[str] = ()) -> NotebookNode:
+def without_submission(released: NotebookNode, sentence: str, file_notes: Sequence[str] = ()) -> NotebookNode:
     """The released notebook, for a submission that was not read; the ``sentence`` says why."""
     notebook = copy.deepcopy(released)
     notebook.metadata.setdefault(RECORD, {})[UNREAD] = sentence
-    return _tell(notebook, [sentence, "Nothing in it is graded yet. A person will look at it.", *beside])
+    return _with_notes(notebook, [sentence, "Nothing in it is graded yet. A person will look at it.", *file_notes])
 
 
 def grade_id(cell: NotebookNode) -> str:
@@ -184,7 +186,7 @@ def _changes(cell: NotebookNode, parts: list[Piece]) -> list[str]:
     return []
 
 
-def _tell(notebook: NotebookNode, sentences: list[str]) -> NotebookNode:
+def _with_notes(notebook: NotebookNode, sentences: list[str]) -> NotebookNode:
     """Puts the notes on a submission, if any, before everything else."""
     if sentences:
         lines = "\n".join(f"- {sentence}" for sentence in sentences)

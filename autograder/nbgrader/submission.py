@@ -11,11 +11,11 @@ from pathlib import Path
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Gradebook
 from nbgrader.converters import base
 from nbgrader.converters.base import NbGraderException
 from sqlalchemy import make_url
-from traitlets import Float
+from traitlets import Float, List, Unicode
 
 from ..doctor.doctor import close_to_others
 from ..instructor.hidden import HiddenCasesError
@@ -27,10 +27,11 @@ from .grade import Grade
 from .late import lateness
 from .lock import Lock, Locked
 from .nothing_matched import install, not_read
+from .old_scores import clear_scores
 from .reading import Unreadable, read
 from .rebuild import NOTES, RECORD, UNREAD, rebuild, without_submission
 from .summary import Summary, quiet
-from .survey import answers, renamed, unread
+from .survey import answers, renamed, why_unread
 
 MANY = 20  # files to be left out; looking for each among the others takes time
 INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
@@ -52,6 +53,7 @@ class Submissions(NotebookExporter):
 
     megabytes = Float(50, help="The size of a submitted notebook, in MB, above which it is not read.").tag(config=True)
     code_megabytes = Float(1, help="The same for its code and text alone, without outputs.").tag(config=True)
+    students = List(Unicode(), help="Only their submissions are graded; left empty, all.").tag(config=True)
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -59,7 +61,7 @@ class Submissions(NotebookExporter):
         self._left_out: dict[str, str] = {}
         self._unread: dict[str, str] = {}  # of the submission at hand: notebook -> why it is not read,
         self._remedy: dict[str, str] = {}  # and the command that mends it
-        self._beside: list[str] = []
+        self._file_notes: list[str] = []
         self.judged = 0  # of its notebooks
         converter = self._converter = self.parent
         self._teachers_hook, converter.pre_convert_hook = converter.pre_convert_hook, self._before
@@ -77,8 +79,8 @@ class Submissions(NotebookExporter):
             notebook = nbformat.read(filename, as_version=4)
             notebook.metadata.get(RECORD, {}).pop(BEGUN, None)
             return self.from_notebook_node(notebook, resources=resources, **kwargs)
-        released = self._release(where["assignment"], where["notebook"])
-        notes, found = folder.notes(self._left_out) + self._beside, digest(submitted, self.megabytes)
+        released = self.release(where["assignment"], where["notebook"])
+        notes, found = folder.notes(self._left_out) + self._file_notes, digest(submitted, self.megabytes)
         try:
             if sentence := self._unread.get(where["notebook"]):
                 notebook = without_submission(released, sentence, notes)
@@ -104,7 +106,8 @@ class Submissions(NotebookExporter):
         try:
             with quiet(self.log), Lock(root):
                 self._assert_writable()
-                self._names(self._converter.coursedir.assignment_id)
+                self._converter.assignments = {f: self._converter.assignments[f] for f in self.chosen()}
+                self.names(self._converter.coursedir.assignment_id)
                 Grade(parent=self).ready()
                 closed = close_to_others(root, self._converter.coursedir.groupshared)
                 if closed:
@@ -120,6 +123,12 @@ class Submissions(NotebookExporter):
         except KeyboardInterrupt:
             self.log.error("Stopped. What was graded is kept; the same command goes on from here.")
             sys.exit(INTERRUPTED)
+
+    def chosen(self) -> dict[str, str]:
+        """The submissions that this run is about: folder -> student."""
+        of = self._converter.init_single_notebook_resources
+        found = {f: of(os.path.join(f, "any.ipynb"))["nbgrader"]["student"] for f in self._converter.assignments}
+        return {folder: student for folder, student in found.items() if not self.students or student in self.students}
 
     def _summarise(self) -> None:
         courses = self._converter.coursedir
@@ -150,12 +159,12 @@ class Submissions(NotebookExporter):
         courses = self._converter.coursedir
         return [Path(path) for path in glob.glob(courses.format_path(courses.release_directory, ".", pattern))]
 
-    def _release(self, assignment: str, notebook: str) -> nbformat.NotebookNode:
+    def release(self, assignment: str, notebook: str) -> nbformat.NotebookNode:
         courses = self._converter.coursedir
         path = Path(courses.format_path(courses.release_directory, ".", assignment), f"{notebook}.ipynb")
         return nbformat.read(path, as_version=4)
 
-    def _names(self, assignment: str) -> list[str]:
+    def names(self, assignment: str) -> list[str]:
         """The notebooks that were released, as far as this run grades them. Raises NotReleased."""
         courses = self._converter.coursedir
         names = sorted(path.stem for folder in self._released(assignment) for path in folder.glob("*.ipynb"))
@@ -204,7 +213,7 @@ class Submissions(NotebookExporter):
         where = self._converter.init_single_notebook_resources(
             os.path.join(os.path.dirname(self._converter.notebooks[0]), "any.ipynb")
         )["nbgrader"]
-        names = self._names(where["assignment"])
+        names = self.names(where["assignment"])
         for name in names:
             clear_scores(where["db_url"], where["assignment"], where["student"], name)
         self._look_around(where["assignment"], where["student"], names)
@@ -215,12 +224,12 @@ class Submissions(NotebookExporter):
         """Which of the notebooks are graded, and whether others beside them are what the learner meant."""
         place = self._submitted(assignment, student)
         others = sorted({Path(path).stem for path in self._converter.notebooks} - set(names))
-        self._unread, self._remedy, self._beside, self.judged = {}, {}, [], 0
+        self._unread, self._remedy, self._file_notes, self.judged = {}, {}, [], 0
         notebooks = []
         for name in names:
             path = place / f"{name}.ipynb"
             if others:
-                self._compare(place, name, others, self._release(assignment, name))
+                self._compare(place, name, others, self.release(assignment, name))
             if os.path.lexists(path) or name in self._unread:
                 notebooks.append(str(path))
             else:
@@ -230,17 +239,17 @@ class Submissions(NotebookExporter):
     def _compare(self, place: Path, name: str, others: list[str], released: nbformat.NotebookNode) -> None:
         limits = self.megabytes, self.code_megabytes
         own = answers(released, place / f"{name}.ipynb", *limits)
-        beside = {other: answers(released, place / f"{other}.ipynb", *limits) for other in others}
-        if sentence := unread(place, name, beside, own):
+        answered = {other: answers(released, place / f"{other}.ipynb", *limits) for other in others}
+        if sentence := why_unread(place, name, answered, own):
             here = Path(os.path.relpath(place, self._converter.coursedir.root))
             commands = [renamed(here / f"{other}.ipynb", here / f"{name}.ipynb") for other in others]
             self._unread[name], self._remedy[name] = sentence, f" To have it read: {' OR '.join(commands)}"
             return
-        different = [other for other in others if beside[other] and beside[other] != own]
+        different = [other for other in others if answered[other] and answered[other] != own]
         odd = [f"`{folder.plain(other)}.ipynb` beside it, with other answers, was not read." for other in different]
-        broken = [other for other in others if beside[other] is None]
+        broken = [other for other in others if answered[other] is None]
         odd += [f"`{folder.plain(other)}.ipynb` beside it cannot be read." for other in broken]
-        self._beside += odd
+        self._file_notes += odd
 
     def _init(self, assignment: str, student: str) -> None:
         """In place of nbgrader's, which copies what lies beside the notebook: the same, less what must not be read."""
@@ -248,8 +257,9 @@ class Submissions(NotebookExporter):
         submitted = self._submitted(assignment, student)
         self._left_out = folder.left_out(submitted, self.megabytes)
         ignored, nbgraders_files = courses.ignore, base.find_all_files
-        many = len(self._left_out) > MANY
-        courses.ignore = ignored + (["*"] if many else [glob.escape(name) for name in self._left_out])
+        courses.ignore = ignored + (
+            ["*"] if len(self._left_out) > MANY else [glob.escape(name) for name in self._left_out]
+        )
         base.find_all_files = folder.files  # nbgrader's own fails a thousand folders down
         try:
             self._nbgraders_init(assignment, student)
@@ -276,19 +286,6 @@ class Submissions(NotebookExporter):
             return folder.submission_time(path)
         except folder.BadTime:
             return None
-
-
-def clear_scores(db_url: str, assignment: str, student: str, notebook: str) -> None:
-    """Takes back the automatic scores of one submitted notebook. What a person gave, scores and comments, stays."""
-    with Gradebook(db_url) as gradebook:
-        try:
-            submitted = gradebook.find_submission_notebook(notebook, assignment, student)
-        except MissingEntry:
-            return
-        for grade in submitted.grades:
-            grade.auto_score = None
-            grade.needs_manual_grade = True
-        gradebook.db.commit()
 
 
 install(Submissions)

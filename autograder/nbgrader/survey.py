@@ -33,14 +33,14 @@ def answers(released: NotebookNode, path: Path, megabytes: float, code_megabytes
     return {number: their for number, (their, our) in enumerate(zip(theirs, ours, strict=True)) if their != our}
 
 
-def unread(folder: Path, name: str, beside: Mapping[str, dict | None], own: dict | None) -> str:
+def why_unread(folder: Path, name: str, others: Mapping[str, dict | None], own: dict | None) -> str:
     """Why the notebook ``name`` of a submission was not what the learner meant to hand in; "" where it was.
 
-    beside: what the other notebooks there answer, and own: what it answers itself, as `answers` has it; own is None
+    others: what the other notebooks there answer, and own: what it answers itself, as `answers` has it; own is None
     where it is missing or cannot be read.
     """
     there = os.path.lexists(folder / f"{name}.ipynb")
-    meant = [other for other, theirs in beside.items() if theirs] if there else list(beside)
+    meant = [other for other, theirs in others.items() if theirs] if there else list(others)
     if own or not meant:
         return ""
     names = " and ".join(f"`{plain(other)}.ipynb`" for other in meant)
@@ -72,9 +72,9 @@ def elsewhere(submitted: Path, released: Mapping[str, set[str]], assignment: str
         yield f"{_typed(path)}: {moved(path, submitted / student / theirs / f'{name}.ipynb')}"
     for folder in sorted(submitted.glob(f"{students}/{glob.escape(assignment)}/")):
         if not any(_notebooks(submitted, folder)):
-            names = sorted(path.name for path in folder.iterdir())
+            files = sorted(path.name for path in folder.iterdir())
             yield f"{_typed(folder)}: " + (
-                f"holds no notebook, only {_typed(', '.join(names))}" if names else "is empty"
+                f"holds no notebook, only {_typed(', '.join(files))}" if files else "is empty"
             )
 
 

@@ -11,7 +11,7 @@ from html import escape as escape_markup
 from . import phrases, plot
 from .causes import Cause
 from .data import ReportData
-from .results import CaseResult
+from .results import CaseResult, Curve
 
 STYLE = """
 .graded-kernels {
@@ -87,7 +87,7 @@ def head(report: ReportData) -> str:
 
 def answers(report: ReportData) -> str:
     colors = {"yes": "right", "no": "wrong"}
-    parts = (f'{name} <b class="{colors.get(said, "quiet")}">{said}</b>' for name, said in phrases.answers(report))
+    parts = (f'{name} <b class="{colors.get(text, "quiet")}">{text}</b>' for name, text in phrases.answers(report))
     line = " ".join(f"<span>{part}</span>" for part in parts)
     return f'<p class="answers">{line}</p>' if line else ""
 
@@ -107,7 +107,7 @@ def failure(report: ReportData) -> str:
         parts.append(f'<div class="print"><p><b>{claim}</b></p><p>{prose(report.fingerprint_story)}</p></div>')
     drawn = plot.chosen(phrases.failing(report.cases))
     if drawn:
-        parts.append(figure(drawn))
+        parts.append(figure(*drawn))
     parts += [also_in(cause) for cause in causes[:1]]
     parts.append(more_causes(f"{phrases.count(len(causes) - 1, 'more cause')} of failure", causes[1:]))
     parts.append(more_causes("Also found, not required", rest))
@@ -137,10 +137,10 @@ def first_failure(report: ReportData, cause: Cause) -> str:
     name = f'<p class="case"><span class="wrong">{escape(phrases.label(cause))}</span> {escape(case.name)}</p>'
     details = "\n".join(phrases.details(case))
     details = f"<pre>{escape(details)}</pre>" if details else ""
-    said = f'{name}<p class="said">{prose(case.message)}</p>{details}'
+    text = f'{name}<p class="said">{prose(case.message)}</p>{details}'
     if phrases.is_stopped(report, case):
-        return said
-    return said + what_happened(case)
+        return text
+    return text + what_happened(case)
 
 
 def also_in(cause: Cause) -> str:
@@ -164,9 +164,9 @@ def what_happened(case: CaseResult) -> str:
     return f"<dl>{''.join(cells)}</dl>"
 
 
-def figure(case: CaseResult) -> str:
-    caption = f"{escape(case.name)}: the largest error near each {escape(case.curve.parameter)}"
-    return f'<figure>{plot.draw(case.curve)}<figcaption class="quiet">{caption}</figcaption></figure>'
+def figure(case: CaseResult, curve: Curve) -> str:
+    caption = f"{escape(case.name)}: the largest error near each {escape(curve.parameter)}"
+    return f'<figure>{plot.draw(curve)}<figcaption class="quiet">{caption}</figcaption></figure>'
 
 
 def rest(report: ReportData) -> str:
@@ -177,7 +177,7 @@ def rest(report: ReportData) -> str:
         parts.append(folded(escape(phrases.how_many_passed(report)), items(passing)))
     drawn = plot.chosen(report.cases) if report.passed else None
     if drawn:
-        parts.append(folded("The error in ulp, drawn", figure(drawn)))
+        parts.append(folded("The error in ulp, drawn", figure(*drawn)))
     bonus = phrases.distinctions(report.cases)
     if bonus:
         parts.append(folded(escape(phrases.distinctions_earned(bonus)), items(bonus)))
@@ -185,8 +185,8 @@ def rest(report: ReportData) -> str:
         parts.append(f'<p class="quiet">Memory traffic: {escape(phrases.traffic(report.traffic))}.</p>')
     if report.compile and report.compile["status"] != "not-run":
         lines = (
-            f'<li class="{escape(status)}">{escape(said)}</li>'
-            for status, said in phrases.targets(report.compile.get("targets", ()))
+            f'<li class="{escape(status)}">{escape(text)}</li>'
+            for status, text in phrases.targets(report.compile.get("targets", ()))
         )
         parts.append(folded(escape(phrases.compiled(report.compile)), f"<ul class='cases'>{''.join(lines)}</ul>"))
     if report.tolerance:
@@ -202,9 +202,9 @@ def rest(report: ReportData) -> str:
 def items(cases: Iterable[CaseResult]) -> str:
     lines = []
     for case in cases:
-        said = f" <span class='quiet'>{prose(phrases.told(case))}</span>" if case.message else ""
+        text = f" <span class='quiet'>{prose(phrases.message_of(case))}</span>" if case.message else ""
         kind = f"{escape(case.status)}{' bonus' if case.bonus else ''}"
-        lines.append(f'<li class="{kind}">{escape(phrases.title(case))}{said}</li>')
+        lines.append(f'<li class="{kind}">{escape(phrases.title(case))}{text}</li>')
     return f"<ul class='cases'>{''.join(lines)}</ul>"
 
 

@@ -32,15 +32,15 @@ def encouragement(report: ReportData) -> str:
 def verdict(report: ReportData) -> str:
     if is_stub(report):
         return STUB
-    said = "passed" if report.passed else f"not passed, {percent(report.score)} of the points"
-    return said if len(report.required) == len(Quality) else f"{said} (required: {' and '.join(report.required)})"
+    text = "passed" if report.passed else f"not passed, {percent(report.score)} of the points"
+    return text if len(report.required) == len(Quality) else f"{text} (required: {' and '.join(report.required)})"
 
 
 def answers(report: ReportData) -> list[tuple[str, str]]:
     """Each quality and ``yes``, ``no`` or ``not judged``; empty where nothing was judged."""
-    said = {True: "yes", False: "no", None: "not judged"}
+    yes_or_no = {True: "yes", False: "no", None: "not judged"}
     judged = [(quality.value, getattr(report, quality)) for quality in Quality]
-    return [(name, said[value]) for name, value in judged] if any(v is not None for _, v in judged) else []
+    return [(name, yes_or_no[value]) for name, value in judged] if any(v is not None for _, v in judged) else []
 
 
 def required(report: ReportData) -> tuple[list[Cause], list[Cause]]:
@@ -68,7 +68,7 @@ def behind(cause: Cause) -> str:
 
 def sentence_of(cause: Cause) -> str:
     """The text for a cause in a list of one line each."""
-    return told(cause.cases[0]) if len(cause.cases) == 1 else cause.message
+    return message_of(cause.cases[0]) if len(cause.cases) == 1 else cause.message
 
 
 def label(cause: Cause) -> str:
@@ -174,7 +174,7 @@ def brief(message: str) -> str:
     return textwrap.shorten(message.split(". ")[0], 100, placeholder=" ...")
 
 
-def told(case: CaseResult) -> str:
+def message_of(case: CaseResult) -> str:
     """The text for a case in a list of one line each; for a hidden case that failed everything that may be shown."""
     if case.hidden and case.status in ("fail", "error"):
         return " ".join(filter(None, (case.message, f"Its kind: {case.inputs}.", case.hint)))
@@ -216,7 +216,7 @@ def distinctions_earned(bonus: list[CaseResult]) -> str:
 
 def not_run(report: ReportData) -> dict[str, list[str]]:
     """What did not run, by reason."""
-    reasons = {}
+    reasons: dict[str, list[str]] = {}
     for case in report.cases:
         if case.status == "not-run":
             reasons.setdefault(case.message, []).append(title(case))
@@ -255,10 +255,10 @@ def size(number_of_bytes: float) -> str:
 
 def targets(rows: Iterable[dict]) -> list[tuple[str, str]]:
     """Status and line of each target; targets with the same line share it."""
-    together = {}
+    together: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         together.setdefault((row["status"], target(row | {"target": ""})), []).append(row["target"])
-    return [(status, f"{', '.join(names)} {said}") for (status, said), names in together.items()]
+    return [(status, f"{', '.join(names)} {text}") for (status, text), names in together.items()]
 
 
 def target(row: dict) -> str:
@@ -266,14 +266,14 @@ def target(row: dict) -> str:
     name = " ".join(filter(None, (row["target"], row.get("kernel"))))
     registers, spills, bits = row.get("registers"), row.get("spills"), row.get("load_bits")
     figures = [
-        registers is not None and count(registers, "register"),
-        spills is not None and (f"{size(spills)} spilled" if spills else "no spills"),
-        bits and f"{bits}-bit loads",
+        "" if registers is None else count(registers, "register"),
+        "" if spills is None else f"{size(spills)} spilled" if spills else "no spills",
+        f"{bits}-bit loads" if bits else "",
     ]
     figures = [figure for figure in figures if figure and row["status"] == "pass"]
-    said = [row["message"]] if row.get("message") else []
+    message = [row["message"]] if row.get("message") else []
     place = [f"line {row['line']}: {row['line_text'].strip()}"] if row.get("line") and row.get("line_text") else []
-    return f"{name}: {', '.join(figures + said + place) or row['status']}"
+    return f"{name}: {', '.join(figures + message + place) or row['status']}"
 
 
 def environment(values: dict) -> str:

@@ -8,6 +8,8 @@ its top edge.
 import html
 import io
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
@@ -26,15 +28,16 @@ INK, MUTED, ANSWER, WILD = VARIABLES
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def chosen(cases: tuple[CaseResult, ...]) -> CaseResult | None:
-    """The case to draw: the first failing one that has a curve, or the first that has one when nothing failed."""
-    drawn = [case for case in phrases.failing(cases) or cases if case.curve is not None and len(case.curve.x)]
+def chosen(cases: Sequence[CaseResult]) -> tuple[CaseResult, Curve] | None:
+    """The case to draw and its curve: the first failing one with a curve, or the first with one if nothing failed."""
+    either = phrases.failing(cases) or cases
+    drawn = [(case, case.curve) for case in either if case.curve is not None and len(case.curve.x)]
     return drawn[0] if drawn else None
 
 
 def draw(curve: Curve) -> str:
     """The curve as an SVG element, the same bytes for the same curve."""
-    style = {"svg.fonttype": "none", "svg.hashsalt": "graded-kernels", "font.size": 9, "text.color": INK}
+    style: Any = {"svg.fonttype": "none", "svg.hashsalt": "graded-kernels", "font.size": 9, "text.color": INK}
     style |= {"axes.edgecolor": MUTED, "axes.labelcolor": INK, "axes.spines.top": False, "axes.spines.right": False}
     style |= {f"{axis}tick.{part}": color for axis in "xy" for part, color in (("color", MUTED), ("labelcolor", INK))}
     with rc_context(style):
@@ -47,7 +50,7 @@ def draw(curve: Curve) -> str:
 
 def plot(axes: Axes, curve: Curve) -> None:
     far = reach(curve)
-    beyond = np.count_nonzero(wrong(curve) & (np.abs(curve.x) > far))
+    beyond = int(np.count_nonzero(wrong(curve) & (np.abs(curve.x) > far)))
     note = f"  ({phrases.count(beyond, 'more wrong value')} beyond this axis)" if beyond else ""
     axes.set_xscale("symlog", linthresh=NEAR, linscale=0.7)
     axes.set_xlim(-far, far)
@@ -142,7 +145,7 @@ def themed(svg: str, title: str) -> str:
     svg = re.sub(r" font-family: [^;]*;", "", svg)
     svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)  # a hundredth of a point is below any pixel
     head, body = svg.split(">", 1)
-    view = re.search(r'viewBox="[^"]*"', head)[0]
+    view = re.findall(r'viewBox="[^"]*"', head)[0]
     svg = f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" {view} role="img" aria-label="{html.escape(title)}">{body}'
     for color, name in VARIABLES.items():
         svg = svg.replace(color, f"var(--gk-{name})")

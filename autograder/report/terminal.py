@@ -99,13 +99,15 @@ def what_else(page: "Page", report: ReportData) -> None:
     if bonus:
         page.line(phrases.distinctions_earned(bonus))
         for case in bonus:
-            page.item(case.status, phrases.title(case), phrases.told(case), GREEN if case.status == "pass" else DIM)
+            page.item(
+                case.status, phrases.title(case), phrases.message_of(case), GREEN if case.status == "pass" else DIM
+            )
     if report.traffic:
         page.line(f"Memory traffic: {phrases.traffic(report.traffic)}.")
     if report.compile and report.compile["status"] != "not-run":
         page.line(phrases.compiled(report.compile))
-        for status, said in phrases.targets(report.compile.get("targets", ())):
-            page.item(status, said, "", {"pass": GREEN, "fail": RED}.get(status, DIM))
+        for status, text in phrases.targets(report.compile.get("targets", ())):
+            page.item(status, text, "", {"pass": GREEN, "fail": RED}.get(status, DIM))
     if report.tolerance:
         page.line(report.tolerance, DIM)
     for note in report.notes:
@@ -121,7 +123,8 @@ class Page:
     """Lines of text, wrapped and coloured. Everything that enters is escaped: names and messages come from learners."""
 
     def __init__(self, color: bool, width: int):
-        self.color, self.width, self.lines = color, width, []
+        self.color, self.width = color, width
+        self.lines: list[str] = []
 
     def text(self) -> str:
         return "\n".join(self.lines)
@@ -132,8 +135,10 @@ class Page:
 
     def line(self, text: str, *styles: str, indent: int = 0, hanging: int = 0) -> None:
         for part in phrases.visible(text).splitlines():
-            margins = {"initial_indent": " " * indent, "subsequent_indent": " " * (hanging or indent)}
-            wrapped = textwrap.wrap(part, self.width, break_on_hyphens=False, **margins)
+            first, others = " " * indent, " " * (hanging or indent)
+            wrapped = textwrap.wrap(
+                part, self.width, break_on_hyphens=False, initial_indent=first, subsequent_indent=others
+            )
             self.lines += [self.paint(line, *styles) for line in wrapped]
 
     def field(self, label: str, text: str) -> None:
@@ -145,7 +150,7 @@ class Page:
     def answers(self, answers: list[tuple[str, str]]) -> None:
         """``correct: yes   portable: no   efficient: not judged``"""
         colors = {"yes": GREEN, "no": RED}
-        parts = [f"{name}: {self.paint(said, colors.get(said, DIM))}" for name, said in answers]
+        parts = [f"{name}: {self.paint(text, colors.get(text, DIM))}" for name, text in answers]
         self.lines += ["   ".join(parts)] if parts else []
 
     def item(self, status: str, name: str, message: str, *styles: str) -> None:

@@ -164,9 +164,9 @@ def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
             exec(compile(code, filename, "exec", flags, dont_inherit=True), module.__dict__)
             break
         except (Exception, SystemExit) as error:
-            said, ours = f"{type(error).__name__}: {error}", isinstance(error, OperatorRefused)
+            message, ours = f"{type(error).__name__}: {error}", isinstance(error, OperatorRefused)
             missing = _import_of(error.name, cell.source) if isinstance(error, ModuleNotFoundError) else ""
-            failed = failed or AnswerError(f"Running the code stopped with {said}", trace(error), ours, missing)
+            failed = failed or AnswerError(f"Running the code stopped with {message}", trace(error), ours, missing)
             at = error.__traceback__ and error.__traceback__.tb_next  # none where the text was not compiled
             if not go_on or not failed.ours or at is None:
                 break

@@ -13,10 +13,10 @@ RECORDS = "graded_kernels.exercises"  # the group of entry points by which packa
 class Contract:
     """parameters: of the answer, in order. outputs: the names of what it returns, of which the first ``fewest`` may not
     be left out.
-    refused: names of operators that are the answer itself. allowed: operators that a Triton answer may call beside
+    refused: names of operators that are the answer itself. allowed: operators that a Triton answer may call besides
     allocation and views.
     gradient_of: the input whose gradient the runner takes and appends to what a PyTorch answer returned; "" for none.
-    counted: whether there is a limit, not told here, on the memory that its tensors take at once.
+    counted: whether the memory that its tensors take at once is limited; the limit itself is not here.
     witness: whether it returns an input rather than a result: it may call any operator, and return Python numbers.
     """
 

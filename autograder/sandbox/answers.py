@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Worker(Host):
-    """Forks a child for every call of an answer; compiles on the same rung.
+    """Forks the processes in which answers are called; compiles on the same rung.
 
     hidden: files and folders that no answer may read, even in a folder of libraries: the records of exercises.
     """

@@ -9,13 +9,13 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Self
 
 from . import launcher
 from .probe import SandboxError, probe, require
 from .roles import Role
-from .watch import Budget, Child, Ended, Limits, Task
+from .watch import Budget, Child, Ended, Ends, Limits, Task
 
 _START = 600.0  # seconds for the worker's imports, on a slow disk or a busy machine
 _GRACE = 2.0  # seconds for a worker to end by itself when its socket is closed
@@ -26,8 +26,7 @@ class WorkerLost(Exception):
 
 
 class Host:
-    """A process that forks a child for every call. One call at a time; it serves any number of answers and keeps no
-    state of them.
+    """A process that forks a child for every task. It serves any number of answers and keeps no state of them.
 
     rung: the level of isolation, by default the best available. role: what its children do. lost: how many times the
     process ended during a call. Raises SandboxError if the rung is not available.
@@ -42,6 +41,7 @@ class Host:
         self._process: subprocess.Popen | None = None
         self._control: socket.socket | None = None
         self._waiting = False
+        self.starts = 0  # of the process so far; its children end with it
         self.lost = 0
 
     def __enter__(self) -> Self:
@@ -64,22 +64,41 @@ class Host:
         """One child, from fork to exit. files: descriptors of ``job``, ``inputs``, ``outputs``. budgets: are charged
         with the time that it takes.
         """
+        with self.begin(files, task, limits, budgets) as child:
+            return self.watched(child)
+
+    def begin(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Child:
+        """A child that has begun a task: see `run`. The caller closes it."""
         with self._lock:
             self.ready()
-            try:
-                return self._run(files, task, limits, budgets)
-            except BaseException as error:  # an interruption, too, leaves a request without a reply
-                self.close()
-                if isinstance(error, OSError | ValueError | LookupError | TypeError):
-                    self.lost += 1
-                    raise WorkerLost(str(error)) from None
-                raise
+            with self._or_lost():
+                return self._begin(files, task, limits, budgets)
+
+    def watched(self, child: Child) -> Ended:
+        """Waits until a child has done its task."""
+        with self._or_lost():
+            return child.watched()
+
+    def runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @contextlib.contextmanager
+    def _or_lost(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:  # an interruption, too, leaves a request without a reply
+            self.close()
+            if isinstance(error, OSError | ValueError | LookupError | TypeError):
+                self.lost += 1
+                raise WorkerLost(str(error)) from None
+            raise
 
     def start(self) -> None:
         """Starts the process if it is not running, without waiting for its imports: the first call waits."""
-        if self._process is not None and self._process.poll() is None:
+        if self.runs():
             return
         self.close()
+        self.starts += 1
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._complaints, self._waiting = tempfile.TemporaryFile(), True
         with theirs:
@@ -112,25 +131,32 @@ class Host:
                 reason = complaints.read().decode(errors="replace").strip()[-1000:]
                 raise SandboxError(f"the worker did not start: {reason or 'no reason given'}")
 
-    def _run(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Ended:
-        wanted = {"seconds": task.calls * limits.seconds, "memory": limits.memory}
-        wanted |= {"shared": task.shared, "addresses": task.addresses, "modules": task.modules}
-        with contextlib.ExitStack() as open_ends:
-            prints, their_prints = _pipe(open_ends)
-            status, their_status = _pipe(open_ends)
-            their_go, go = _pipe(open_ends)
+    def _begin(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Child:
+        seconds = max(task.calls * limits.seconds, limits.total_seconds if task.lasting else 0)
+        wanted = {"seconds": seconds, "memory": limits.memory, "shared": task.room}
+        wanted |= {"addresses": task.addresses, "modules": task.modules}
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            prints, status, end = (_pipe(ours, theirs) for _ in range(3))
+            go, their_go = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            ours.enter_context(go)
+            theirs.enter_context(their_go)
             given = [files["job"], files["inputs"], files["outputs"]]
-            given += [end.fileno() for end in (their_prints, their_status, their_go)]
+            given += [prints.theirs, status.theirs, their_go.fileno(), end.theirs]
             socket.send_fds(self._control, [json.dumps(wanted).encode()], given)
-            for end in (their_prints, their_status, their_go):
-                end.close()
             message, handles, _, _ = socket.recv_fds(self._control, 1 << 16, 1)
             if not handles:
                 raise OSError("no child")
-            with Child(handles[0], task, limits, budgets) as child:
-                return child.watched(self._control, prints, status, go)
+            ends = Ends(prints.ours, status.ours, go, end.ours)
+            return Child(handles[0], ends, ours.pop_all(), task, limits, budgets)
 
 
-def _pipe(stack: contextlib.ExitStack) -> tuple[io.FileIO, io.FileIO]:
-    """(to read from, to write to)."""
-    return tuple(stack.enter_context(io.FileIO(end, mode)) for end, mode in zip(os.pipe(), "rw", strict=True))
+class _Pipe(NamedTuple):
+    """ours: to read from. theirs: the descriptor to write to."""
+
+    ours: io.FileIO
+    theirs: int
+
+
+def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> _Pipe:
+    read, write = os.pipe()
+    return _Pipe(ours.enter_context(io.FileIO(read, "r")), theirs.enter_context(io.FileIO(write, "w")).fileno())

@@ -1,10 +1,10 @@
-"""A runner for answers that are not trusted: every call in a fresh process that knows nothing but its arguments.
+"""A runner for answers that are not trusted: in a process that knows nothing but the arguments of its calls.
 
     with Isolated(answer, record.contract, "triton", results=record.results, limits=Limits(seconds=5)) as runner:
         report = judge(record, "triton", runner)
 
-Expected values stay in this process. An answer gets its arguments as raw memory and returns raw memory, which is read
-after its process has ended.
+Expected values stay in this process. An answer gets its arguments as raw memory and returns raw memory, of which a copy
+is judged. Its process is kept from case to case; a call that repeats arguments starts a new one.
 """
 
 import json
@@ -22,6 +22,7 @@ from . import outcomes
 from .answers import Worker
 from .compiler import Compiler
 from .host import WorkerLost
+from .lasting import Lasting
 from .proof import Call, Called, Proof
 from .sources import Sources
 from .status import Status
@@ -33,7 +34,7 @@ from .worker.confine import SLACK
 
 _ROOM = 1 << 20  # bytes for outputs of an unexpected size, so that a wrong shape can be reported
 # PyTorch's compiler takes longer to import than everything else that a worker does. For answers whose text matches,
-# which may use it directly or through `torch.func`, the worker imports it; any other pays for the import in each call.
+# which may use it directly or through `torch.func`, the worker imports it; any other pays for the import itself.
 _COMPILER = "torch._dynamo"
 _REACHES_IT = re.compile(r"compil|dynamo|functorch|\bfunc\b|jvp|checkpoint|optim|profiler|library|graph|dispatch", re.I)
 _LOST = "The process that runs the answers ended during the call."
@@ -66,6 +67,7 @@ class Isolated:
         self._results = results
         self._own = None if worker else Worker(rung)
         self._worker = worker or self._own
+        self._lasting = Lasting(self._worker)
         self._sources = Sources(answer)
         self._job = {"mode": "answer", "answer": self._code()}
         self._modules = (_COMPILER,) if _REACHES_IT.search(answer.setup + answer.text) else ()
@@ -80,6 +82,7 @@ class Isolated:
         return self
 
     def __exit__(self, *error) -> None:
+        self._lasting.close()
         if self._own:
             self._own.close()
 
@@ -140,12 +143,16 @@ class Isolated:
         """
         self._shapes[_layout_key(args)] = outcomes.laid_out(results)
         limits = replace(self.limits, memory=min(memory, self.limits.memory), grace=SLACK)
-        return self._ask(dict(self._job), [Call(args, 0)], limits)[0][0]
+        return self._ask(dict(self._job), [Call(args, 0)], limits, alone=True)[0][0]
 
     def _called(
         self, args: tuple, shuffle: int | None, decoy: Callable[[], Decoy], fill: float | None = None
     ) -> Called:
-        """Calls the answer in a fresh process: on a decoy, in Triton for the record, then on ``args``."""
+        """Calls the answer on a decoy, in Triton for the record, then on ``args``. What is recorded on the decoy owes
+        nothing to ``args`` only where its process has not seen them before.
+        """
+        if self._last is not None and _share(self._last.args, args):
+            self._lasting.end(self._job["mode"])
         job, triton = dict(self._job), self.backend == "triton"
         alone, self._new = self._new and not triton, False
         if alone or self.contract.witness:
@@ -171,8 +178,10 @@ class Isolated:
         more |= {"name": own.name, "modules": [asdict(one) for one in own.modules]}
         return {"exercise": own.exercise, "cells": cells} | more
 
-    def _ask(self, job: dict, calls: list[Call], limits: Limits | None = None) -> list[tuple[Outcome, Status]]:
-        """One child, and for each call that was started in it the outcome and the child's report.
+    def _ask(
+        self, job: dict, calls: list[Call], limits: Limits | None = None, alone: bool = False
+    ) -> list[tuple[Outcome, Status]]:
+        """For each call that was started the outcome and the child's report. alone: in a process of their own.
 
         A call's arguments are written to memory just before it starts: what was recorded earlier cannot depend on them.
         """
@@ -209,7 +218,7 @@ class Isolated:
             try:
                 shared, addresses = inputs.nbytes + outputs.nbytes, sum(one.addresses for one in layouts)
                 task = Task(job["steps"], len(calls), proceed, shared, addresses, self._modules)
-                ended = self._run(job, inputs, outputs, task, limits)
+                ended = self._run(job, inputs, outputs, task, limits, alone or bool(addresses))
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
             found = outcomes.of(
@@ -237,15 +246,23 @@ class Isolated:
         names = ["setup", *(cell.name for cell in self.answer.cells)]
         return names[ended.loaded] if ended.loaded < job["steps"] else ""
 
-    def _run(self, job: dict, inputs: Shared, outputs: Shared, task: Task, limits: Limits) -> Ended:
+    def _run(self, job: dict, inputs: Shared, outputs: Shared, task: Task, limits: Limits, alone: bool) -> Ended:
         with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as file:
             file.write(json.dumps(job).encode())
             file.seek(0)
             files = {"job": file.fileno(), "inputs": inputs.file, "outputs": outputs.file}
             self._worker.ready()  # its start counts towards no limit
-            ended = self._worker.run(files, task, limits, self._budgets)
+            if alone:
+                ended = self._worker.run(files, task, limits, self._budgets)
+            else:
+                ended = self._lasting.run(job["mode"], files, task, limits, self._budgets)
         self.printed = clean(ended.printed, SHOWN)
         return ended
+
+
+def _share(args: tuple, others: tuple) -> bool:
+    """Whether a tensor is among the arguments of both calls."""
+    return any(a is b for a in _tensors(args) for b in _tensors(others))
 
 
 def _layout_key(args: tuple) -> str:

@@ -8,6 +8,8 @@ check the names).
 
 import ast
 import builtins
+import functools
+import json
 from collections.abc import Container
 from dataclasses import asdict
 
@@ -46,12 +48,16 @@ def cut_out(sources: Sources, plan: dict) -> dict:
     texts: dict[str, list[str]] = {}  # the kernels that each defines
     for name in dict.fromkeys([step["launch"] for step in launched] + passed):
         texts.setdefault(sources.text_with(name), []).append(name)
-    found = [_cut_out(text, names, sources.helpers, plan["globals"]) for text, names in texts.items()]
+    given = json.dumps([sources.helpers, plan["globals"]])
+    found = [_cut_out(text, tuple(names), given) for text, names in texts.items()]
     first, *more = found or [{"functions": {}, "values": {}}]
     return first | {"more": more}
 
 
-def _cut_out(text: str, names: list[str], helpers: dict[str, tuple[str, str]], values: dict) -> dict:
+@functools.lru_cache(maxsize=16)  # an answer launches the same kernels in most cases
+def _cut_out(text: str, names: tuple[str, ...], given: str) -> dict:
+    """given: the helpers of `Sources` and the values of globals, as JSON."""
+    helpers, values = json.loads(given)
     first, *others = names
     constants = {f"function_{i}": {"function": name} for i, name in enumerate(others)}
     try:

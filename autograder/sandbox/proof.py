@@ -55,9 +55,9 @@ class Called:
 class Proof:
     """Proofs about one answer.
 
-    ask: makes calls in a fresh process (see `Isolated`); a job is the first argument. answer: the job that calls the
-    answer itself. sources: its texts, from which kernels are taken. allowed: operators it may call besides allocation
-    and views. memory: bytes a replay may hold.
+    ask: makes the calls of a job, its first argument, in a process for jobs of this mode (see `Isolated`). answer: the
+    job that calls the answer itself. sources: its texts, from which kernels are taken. allowed: operators it may call
+    besides allocation and views. memory: bytes a replay may hold.
     """
 
     def __init__(self, ask: Callable, answer: dict, sources: Sources, allowed: frozenset[str], memory: int):
@@ -95,7 +95,8 @@ class Proof:
         with contextlib.suppress(plan.BadPlan):
             if outcome.trouble is None and self._checked(report.plan, called.args) == steps:
                 return ""
-        found = [one for one, _ in self._ask(dict(self.answer), [Call(called.args, 0), Call(called.args, 1)])]
+        calls = [Call(called.args, 0), Call(called.args, 1)]
+        found = [one for one, _ in self._ask(dict(self.answer), calls, alone=True)]
         if trouble := next((one.trouble for one in found if one.trouble), None):
             return f"Called twice in one process, it fails: {trouble.message}"
         return "" if _same_bits(*found) else _KEPT

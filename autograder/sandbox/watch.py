@@ -9,6 +9,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .wire import checked
 from .worker import linux
@@ -18,6 +19,7 @@ _KILL_WAIT = 60.0  # seconds for a killed process to end, on a busy machine
 _REPORT = 4 << 20  # bytes that are kept of a child's report on one call
 SHOWN = 64 << 10  # bytes that are kept of what it prints in all calls
 _CHUNK = 1 << 16
+LASTING_ROOM = 16 << 20
 
 # Called with the number of calls that a child has made and its reports on them; returns whether to make another.
 Proceed = Callable[[int, bytes], bool]
@@ -78,6 +80,7 @@ class Task:
 
     shared: bytes of inputs and outputs. addresses: bytes of address space that inputs reserve without using memory.
     modules: the worker imports these before it forks, so that its children have them.
+    lasting: whether the child waits for another task when it has done this one.
     """
 
     steps: int
@@ -86,17 +89,33 @@ class Task:
     shared: int
     addresses: int = 0
     modules: tuple[str, ...] = ()
+    lasting: bool = False
+
+    @property
+    def room(self) -> int:
+        """Bytes of memory that the child can share at one time: later tasks may need more than the first."""
+        return max(self.shared, LASTING_ROOM) if self.lasting else self.shared
+
+
+class Ends(NamedTuple):
+    """What this process has of a child's pipes. go: a line to it begins the next call, descriptors another task."""
+
+    prints: io.FileIO
+    status: io.FileIO
+    go: socket.socket
+    end: io.FileIO
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a child ended.
+    """How a child ended, or a task of one that waits for another.
 
-    status: exit status, negative for a signal. killed: the limit it exceeded, if any. loaded: how many steps of loading
-    it finished. begun: how many calls it was asked to make. reports: a line of JSON for each call that it made.
+    status: exit status, negative for a signal; None if the child waits. killed: the limit it exceeded, if any. loaded:
+    how many steps of loading it finished. begun: how many calls it was asked to make. reports: a line of JSON for each
+    call that it made.
     """
 
-    status: int
+    status: int | None
     killed: Broken | None
     loaded: int
     begun: int
@@ -105,74 +124,125 @@ class Ended:
 
 
 class Child:
-    """A running child. Leaving the ``with`` block ends it, and charges the ``budgets`` with what it used."""
+    """A running child. Leaving the ``with`` block ends it. The ``budgets`` are charged with what it uses."""
 
-    def __init__(self, handle: int, task: Task, limits: Limits, budgets: Sequence[Budget]):
-        self.handle, self.task, self.limits, self.budgets = handle, task, limits, budgets
+    def __init__(
+        self,
+        handle: int,
+        ends: Ends,
+        stack: contextlib.ExitStack,
+        task: Task,
+        limits: Limits,
+        budgets: Sequence[Budget],
+    ):
+        """stack: closes the ``ends``."""
+        self.handle, self.ends, self.limits, self.budgets = handle, ends, limits, budgets
+        self.room = task.room
+        self._stack = stack
+        self._stack.callback(os.close, handle)
+        for pipe in (ends.prints, ends.status):
+            os.set_blocking(pipe.fileno(), False)
         self.pid = linux.pid_of(handle)
-        self.most = (linux.resident(self.pid) or 0) + limits.memory + limits.grace + 2 * task.shared
-        self.started, self.used = time.monotonic(), 0.0
+        self.resident, self.used, self.counted = linux.resident(self.pid) or 0, 0.0, 0.0
+        self.code: int | None = None
         self.killed: Broken | None = None
-        self.killed_at, self.begun = 0.0, 0
-        self.reports, self.shown = b"", b""
+        self.killed_at = 0.0
+        self._take(task)
 
     def __enter__(self) -> "Child":
         return self
 
     def __exit__(self, *error) -> None:
-        self._kill(None)
-        os.close(self.handle)
-        for budget in self.budgets:
-            budget.spent += self.used
-            budget.waited += time.monotonic() - self.started
+        self.close()
 
-    def watched(self, control: socket.socket, prints: io.FileIO, status: io.FileIO, go: io.FileIO) -> Ended:
-        """Until the worker reports over ``control`` that the child has ended. A line to ``go`` begins the next call."""
+    def close(self) -> None:
+        """Ends it, and waits for that."""
+        with self._stack:
+            self._kill(None)
+            with contextlib.suppress(OSError):
+                if self.code is None and select.select([self.ends.end], [], [], _KILL_WAIT)[0]:
+                    self._read_end()
+            self._count(0.0)
+
+    def _take(self, task: Task) -> None:
+        self.task, self.begun, self.reports, self.shown = task, 0, b"", b""
+        self.most = self.resident + self.limits.memory + self.limits.grace + 2 * task.shared
+        self.started = time.monotonic()
+
+    def again(self, files: Sequence[int], task: Task) -> None:
+        """Another task, for a child that waits for one. Raises OSError where it no longer does."""
+        self._take(task)
+        socket.send_fds(self.ends.go, [b"task"], files)
+
+    def watched(self) -> Ended:
+        """Until the task is done, by a child that then waits for another, or the worker reports that the child has
+        ended.
+        """
+        try:
+            return self._watched()
+        finally:
+            self._count(time.monotonic() - self.started)
+            del self.task  # it holds the memory of its calls
+
+    def _watched(self) -> Ended:
+        prints, status, go, end = self.ends
         pipes = {prints: self._read_prints, status: self._read_status}
-        for pipe in pipes:
-            os.set_blocking(pipe.fileno(), False)
         self._begin()
-        code = None
-        while code is None:
-            ready = select.select([control, *pipes], [], [], _TICK)[0]
+        while self.code is None:
+            ready = select.select([end, *pipes], [], [], _TICK)[0]
             self._enforce()
             for pipe in pipes.keys() & ready:
                 if not pipes[pipe](pipe.read(_CHUNK)):
                     del pipes[pipe]
-            if not go.closed and self.reports.count(b"\n") >= self.task.steps + self.begun:
-                self._finish(prints)
-                self._next(go)
-            if control in ready:
-                message = control.recv(_CHUNK)
-                if not message:
-                    raise OSError("it ended")
-                end = checked.loads(message)
-                code, self.used = end["ended"], end["seconds"]
-        # What was written before the end can still be read; the writer is gone.
-        self._finish(prints)
-        while self._read_status(status.read(_CHUNK)):
-            pass
+            if go.fileno() >= 0 and self.reports.count(b"\n") >= self.task.steps + self.begun:
+                self._finish()
+                if not self._next():
+                    if self.task.lasting and not self.killed:
+                        break
+                    go.close()
+            if end in ready:
+                self._read_end()
+        if self.code is not None:  # What was written before the end can still be read; the writer is gone.
+            self._finish()
+            while self._read_status(status.read(_CHUNK)):
+                pass
         lines = self.reports.split(b"\n")[:-1]
         loaded, reports = min(len(lines), self.task.steps), tuple(lines[self.task.steps : self.task.steps + self.begun])
-        return Ended(code, self.killed, loaded, self.begun, reports, self.shown.decode(errors="replace"))
+        shown = self.shown.decode(errors="replace")
+        return Ended(self.code, self.killed, loaded, self.begun, reports, shown)
+
+    def _read_end(self) -> None:
+        message = self.ends.end.read(_CHUNK)
+        if not message:
+            raise OSError("the worker ended")
+        ended = checked.loads(message)
+        self.code, self.used = ended["ended"], max(self.used, ended["seconds"])
+
+    def _count(self, waited: float) -> None:
+        """Adds to the budgets what was not added before."""
+        for budget in self.budgets:
+            budget.spent += self.used - self.counted
+            budget.waited += waited
+        self.counted = self.used
 
     def _begin(self) -> None:
         self._measure()
         self.begun, self.printed = self.begun + 1, 0
         self.before, self.at = self.used, time.monotonic()
 
-    def _next(self, go: io.FileIO) -> None:
-        """Begins the next call, or lets the child end."""
+    def _next(self) -> bool:
+        """Begins the next call, if there is one."""
         calls = self.reports.split(b"\n", self.task.steps)[-1]
         if self.killed or self.begun == self.task.calls or not self.task.proceed(self.begun, calls):
-            return go.close()
+            return False
         self._begin()
-        with contextlib.suppress(BrokenPipeError):
-            go.write(b"\n")
+        with contextlib.suppress(OSError):  # it is dead, which the worker reports
+            self.ends.go.send(b"call")
+        return True
 
-    def _finish(self, prints: io.FileIO) -> None:
+    def _finish(self) -> None:
         """Reads all that a call printed; the child waits, or is dead."""
-        while not self.killed and self._read_prints(prints.read(_CHUNK)):
+        while not self.killed and self._read_prints(self.ends.prints.read(_CHUNK)):
             pass
 
     def _read_prints(self, chunk: bytes | None) -> bool:
@@ -200,7 +270,7 @@ class Child:
     def _broken(self) -> Broken | None:
         now, factor = time.monotonic(), self.limits.wall_factor
         for budget in self.budgets:
-            if broken := budget.broken(factor, self.used, now - self.started):
+            if broken := budget.broken(factor, self.used - self.counted, now - self.started):
                 return broken
         seconds = self.limits.seconds
         if self.used - self.before > seconds:

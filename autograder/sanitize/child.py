@@ -27,7 +27,7 @@ class Events:
         os.set_inheritable(descriptor, False)
         self.descriptor = descriptor
 
-    def tell(self, event: dict) -> None:
+    def emit(self, event: dict) -> None:
         line = json.dumps(event).encode() + b"\n"
         try:
             while line:
@@ -37,13 +37,13 @@ class Events:
 
 
 def main() -> int:
-    told = json.loads(sys.argv[1])
-    events = Events(told["events"])
+    settings = json.loads(sys.argv[1])
+    events = Events(settings["events"])
     status, end = 0, {"how": "returned"}
     try:
-        status = run(told, events)
+        status = run(settings, events)
     except Unusable as error:
-        end = {"how": "unusable", "said": str(error)}
+        end = {"how": "unusable", "message": str(error)}
     except KeyboardInterrupt:
         end = {"how": "interrupted"}
     except SystemExit as error:
@@ -51,16 +51,14 @@ def main() -> int:
         if error.code is not None and not isinstance(error.code, int):
             print(error.code, file=sys.stderr)
     except BaseException as error:
-        end = {"how": "stopped" if _by_finding(error) else "raised", "said": f"{type(error).__name__}: {error}"}
+        end = {"how": "stopped" if _by_finding(error) else "raised", "message": f"{type(error).__name__}: {error}"}
         if end["how"] == "raised":
             show(error)
-    if status:
-        end = {"how": "exited", "status": status}
-    events.tell({"end": end})
+    events.emit({"end": {"how": "exited", "status": status} if status else end})
     return 0
 
 
-def run(told: dict, events: Events) -> int:
+def run(settings: dict, events: Events) -> int:
     """Run the program under the sanitizer. Raises what it raises, and Unusable."""
     interpret.choose()
     try:
@@ -70,11 +68,11 @@ def run(told: dict, events: Events) -> int:
         raise Unusable(f"there is no module {error.name} in this environment; `pip install {error.name}`") from None
     from .watch import watched
 
-    program = module(told["program"]) if told["module"] else script(Path(told["program"]))
-    sys.argv = [told["program"], *told["arguments"]]
-    with watched(events.tell, shim=told["shim"]) as watch:
+    program = module(settings["program"]) if settings["module"] else script(Path(settings["program"]))
+    sys.argv = [settings["program"], *settings["arguments"]]
+    with watched(events.emit, shim=settings["shim"]) as watch:
         if watch.shim:
-            events.tell({"shim": watch.shim})
+            events.emit({"shim": watch.shim})
         program()
     return 0
 
@@ -93,7 +91,7 @@ def script(path: Path):
 
     def program() -> None:
         main = types.ModuleType("__main__")
-        main.__file__, main.__builtins__ = str(path), __builtins__
+        vars(main).update(__file__=str(path), __builtins__=__builtins__)
         sys.modules["__main__"] = main
         sys.path.insert(0, str(path.resolve().parent))
         exec(code, vars(main))
@@ -123,10 +121,11 @@ def module(name: str):
 def _by_finding(error: BaseException) -> bool:
     from ..emulator import EmulatorError
 
-    while error is not None:
-        if isinstance(error, EmulatorError):
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, EmulatorError):
             return True
-        error = error.__cause__ or error.__context__
+        cause = cause.__cause__ or cause.__context__
     return False
 
 

@@ -44,7 +44,7 @@ def add_to(commands, qualities: Callable[[str], list[str]]) -> None:
 
 
 class Listener:
-    """What the program's process has told so far."""
+    """What the program's process has reported so far."""
 
     def __init__(self):
         self.findings: dict[tuple, dict] = {}
@@ -52,7 +52,7 @@ class Listener:
         self.shim, self.end = "", None
         self.interrupted = False
 
-    def hear(self, event: dict) -> None:
+    def handle(self, event: dict) -> None:
         if "finding" in event:
             finding = event["finding"]
             key = tuple(finding.pop("key"))
@@ -73,10 +73,10 @@ def sanitize(program: str, arguments: list[str], *, module: bool, shim: bool, as
     if not module and not Path(program).is_file():
         return report.Run(program, unusable=f"there is no file {program}. Name a script, or a module with -m.")
     listener, (read, write) = Listener(), os.pipe()
-    told = {"events": write, "program": program, "module": module, "arguments": arguments, "shim": shim}
+    settings = {"events": write, "program": program, "module": module, "arguments": arguments, "shim": shim}
     environment = os.environ | {"TRITON_INTERPRET": "1", "TORCHDYNAMO_DISABLE": "1"}
     with subprocess.Popen(
-        [sys.executable, "-P", "-m", _MODULE, json.dumps(told)],
+        [sys.executable, "-P", "-m", _MODULE, json.dumps(settings)],
         pass_fds=[write],
         env=environment,
         stdout=sys.stderr if as_json else None,
@@ -92,7 +92,7 @@ def _listen(read: int, listener: Listener) -> None:
     shown = Progress(listener)
     with open(read, "rb") as lines, shown:
         for line in lines:
-            listener.hear(json.loads(line))
+            listener.handle(json.loads(line))
             shown.update()
 
 
@@ -120,17 +120,17 @@ def interruptible(process: subprocess.Popen, listener: Listener):
         signal.signal(signal.SIGINT, before)
 
 
-def _run(program: str, heard: Listener, code: int) -> report.Run:
-    end = heard.end or {"how": "died" if code else "returned", "status": code}
-    run = report.Run(program, shim=heard.shim, launches=heard.launches, kernels=heard.kernels)
-    run.findings = [finding for finding in heard.findings.values() if finding["level"] == "fault"]
-    run.unable = [finding for finding in heard.findings.values() if finding["level"] == "unable"]
-    run.hints = [finding for finding in heard.findings.values() if finding["level"] == "hint"]
-    run.interrupted = heard.interrupted or end["how"] == "interrupted"
+def _run(program: str, listener: Listener, code: int) -> report.Run:
+    end = listener.end or {"how": "died" if code else "returned", "status": code}
+    run = report.Run(program, shim=listener.shim, launches=listener.launches, kernels=listener.kernels)
+    run.findings = [finding for finding in listener.findings.values() if finding["level"] == "fault"]
+    run.unable = [finding for finding in listener.findings.values() if finding["level"] == "unable"]
+    run.hints = [finding for finding in listener.findings.values() if finding["level"] == "hint"]
+    run.interrupted = listener.interrupted or end["how"] == "interrupted"
     if end["how"] == "unusable":
-        run.unusable = end["said"]
+        run.unusable = end["message"]
     elif end["how"] == "raised":
-        run.failed = f"it raised {end['said']}"
+        run.failed = f"it raised {end['message']}"
     elif end["how"] == "exited":
         run.failed = f"it exited with status {end['status']}"
     elif end["how"] == "died":
@@ -164,10 +164,10 @@ class Progress(contextlib.AbstractContextManager):
     def update(self) -> None:
         now = time.monotonic()
         if self.line and now - self.shown >= self.EVERY:
-            heard, self.shown = self.listener, now
-            faults = sum(finding["level"] == "fault" for finding in heard.findings.values())
+            listener, self.shown = self.listener, now
+            faults = sum(finding["level"] == "fault" for finding in listener.findings.values())
             self.line.show(
-                f"{now - self.begun:.0f} s, {heard.launches} launches, {faults} findings, now `{heard.kernel}`"
+                f"{now - self.begun:.0f} s, {listener.launches} launches, {faults} findings, now `{listener.kernel}`"
             )
 
     def __exit__(self, *error) -> None:

@@ -82,18 +82,18 @@ def summary(run: Run) -> str:
     if run.unusable:
         return f"graded-kernels sanitize: {run.unusable}"
     what = count(len(run.findings), "finding") if run.findings else "nothing found"
-    said = f"{run.program}: {what} in {count(run.launches, 'launch')} of {count(len(run.kernels), 'kernel')}"
-    said += f", {count(len(run.hints), 'hint')} (--hints shows them)." if run.hints else "."
+    text = f"{run.program}: {what} in {count(run.launches, 'launch')} of {count(len(run.kernels), 'kernel')}"
+    text += f", {count(len(run.hints), 'hint')} (--hints shows them)." if run.hints else "."
     if run.interrupted:
-        said += " It was interrupted: this is what was found so far."
+        text += " It was interrupted: this is what was found so far."
     elif run.failed:
-        said += f" The program itself failed: {run.failed}."
+        text += f" The program itself failed: {run.failed}."
     if not run.launches and not run.unable and not run.failed and not run.interrupted:
-        said = (
+        text = (
             f"graded-kernels sanitize: {run.program} launched no Triton kernel, so nothing was checked. Pass the "
             "arguments that reach one, or name the script or test that does."
         )
-    return said
+    return text
 
 
 def count(number: int, noun: str) -> str:
@@ -116,8 +116,8 @@ class Page:
         self.color, self.width = color, min(max(shutil.get_terminal_size().columns, 40), 110)
         self.lines: list[str] = []
 
-    def line(self, said: str, *codes: str) -> None:
-        self.lines += [self._colored(line, codes) for line in textwrap.wrap(said, self.width)]
+    def line(self, text: str, *codes: str) -> None:
+        self.lines += [self._colored(line, codes) for line in textwrap.wrap(text, self.width)]
 
     def finding(self, finding: dict, code: str, label: str = "") -> None:
         head = f"{where(finding)}: {label}{finding['kind']}"
@@ -130,5 +130,5 @@ class Page:
         )
         self.lines.append("")
 
-    def _colored(self, said: str, codes: tuple[str, ...]) -> str:
-        return f"\033[{';'.join(codes)}m{said}\033[0m" if self.color and said and codes else said
+    def _colored(self, text: str, codes: tuple[str, ...]) -> str:
+        return f"\033[{';'.join(codes)}m{text}\033[0m" if self.color and text and codes else text

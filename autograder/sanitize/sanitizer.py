@@ -13,7 +13,7 @@ from .rules import RULES
 class Sanitizer(Emulator):
     """Runs a program's launches as today's NVIDIA GPUs would, in every configuration, and tells what it finds.
 
-    tell: called with ``{"finding": {...}}`` when one is seen for the first time, ``{"again": key}`` for each further
+    emit: called with ``{"finding": {...}}`` when one is seen for the first time, ``{"again": key}`` for each further
     launch that has it, and ``{"launch": {...}}`` when a launch begins. A finding has ``key, kind, level, kernel, file,
     line, source, program, tensor, offset, message, cure``; values are JSON's.
 
@@ -24,13 +24,13 @@ class Sanitizer(Emulator):
     every_configuration = True
     reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU could be given the tensor; None: it could
 
-    def __init__(self, tell: Callable[[dict], None] = lambda event: None):
-        self.tell = tell
+    def __init__(self, emit: Callable[[dict], None] = lambda event: None):
+        self.emit = emit
         super().__init__(fill=0.0)
 
     def _clear(self) -> None:
         super()._clear()
-        self.kinds: dict[tuple, str] = {}  # kind by key of what was told
+        self.kinds: dict[tuple, str] = {}  # kind by key of what was reported
         self.moved = 0  # bytes loaded and stored
         self.users: dict[int, tuple[str, str]] = {}  # kernel and parameter that a storage was last given to
         self._noted: dict[tuple, Finding] = {}
@@ -39,7 +39,7 @@ class Sanitizer(Emulator):
         self._dependence = Dependence(self)
 
     def next(self) -> None:
-        """Begin the next part, a test say: what is found from here on is told as if it were new."""
+        """Begin the next part, a test say: what is found from here on is reported as if it were new."""
         for notes in (self.kinds, self._noted, self._seen, self._findings, self._hints, self._launches, self._traffic):
             notes.clear()
         self._dependence.tried.clear()
@@ -68,7 +68,7 @@ class Sanitizer(Emulator):
         raise error
 
     def begin(self, launch: Launch):
-        self.tell({"launch": {"kernel": launch.name, "grid": list(launch.grid), "number": len(self._launches) + 1}})
+        self.emit({"launch": {"kernel": launch.name, "grid": list(launch.grid), "number": len(self._launches) + 1}})
         return super().begin(launch)
 
     def end(self, access) -> None:
@@ -88,7 +88,7 @@ class Sanitizer(Emulator):
         return self._poisoned.keys()
 
     def settled(self, address: int) -> None:
-        """Nothing of the storage at this address is uninitialised any more, or nobody can tell, or it is gone."""
+        """Nothing of the storage at this address is uninitialised any more, or that is unknown, or it is gone."""
         self._poisoned.pop(address, None)
 
     def inherits(self, tensor: torch.Tensor, source: torch.Tensor) -> None:
@@ -119,10 +119,10 @@ class Sanitizer(Emulator):
             return
         self._seen.add(key)
         if key in self.kinds:
-            self.tell({"again": list(key)})
+            self.emit({"again": list(key)})
             return
         self.kinds[key] = kind
-        self.tell({"finding": self._data(finding, kind, key)})
+        self.emit({"finding": self._data(finding, kind, key)})
 
     def _data(self, finding: Finding, kind: str, key: tuple) -> dict:
         file, line = finding.file, finding.line

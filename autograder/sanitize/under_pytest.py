@@ -13,7 +13,7 @@ SUMMARY = "kernels in the emulator"
 class Plugin:
     """Runs the whole session under one `Sanitizer`, and asks after every test what was found in it.
 
-    Under pytest-xdist the workers run the tests, and this process adds up what they tell.
+    Under pytest-xdist the workers run the tests, and this process adds up what they report.
     """
 
     def __init__(self, config):
@@ -34,7 +34,7 @@ class Plugin:
             return
         from .watch import watched
 
-        watch = self._stack.enter_context(watched(self._tell, shim=not self.config.getoption("no_cuda_shim")))
+        watch = self._stack.enter_context(watched(self._record, shim=not self.config.getoption("no_cuda_shim")))
         self.sanitizer, self.shim = watch.sanitizer, watch.shim
 
     @pytest.hookimpl(trylast=True)
@@ -121,7 +121,7 @@ class Plugin:
         marks = [*item.iter_markers("expect_kernel_finding"), *item.iter_markers("allow_kernel_finding")]
         return [one for one in self.found if not any(not mark.args or one["kind"] in mark.args for mark in marks)]
 
-    def _tell(self, event: dict) -> None:
+    def _record(self, event: dict) -> None:
         if "launch" in event:
             self.kernels[event["launch"]["kernel"]] += 1
         elif "finding" in event and event["finding"]["level"] != "hint":

@@ -21,9 +21,9 @@ class Watch:
 
 
 @contextlib.contextmanager
-def watched(tell: Callable[[dict], None], shim: bool = True) -> Iterator[Watch]:
+def watched(emit: Callable[[dict], None], shim: bool = True) -> Iterator[Watch]:
     """Runs what is in the block under a `Sanitizer`. shim: make a program without CUDA believe that there is a GPU."""
-    sanitizer, name = Sanitizer(tell), ""
+    sanitizer, name = Sanitizer(emit), ""
     with sanitizer, np.errstate(all="ignore"), FreshMemory(sanitizer), contextlib.ExitStack() as stack:
         if shim and not torch.cuda.is_available():
             name = stack.enter_context(shimmed(sanitizer.refuse))

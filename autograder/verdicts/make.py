@@ -85,7 +85,7 @@ def _cut(value):
 
 
 def shared_worker(rung: str, isolated: bool) -> Worker:
-    """The process in which all answers are called that this process has checked, each call in a fresh child.
+    """The process in which all answers are called that this process has checked, each in children of its own.
 
     rung: the best there is where it is "". isolated: whether it has to keep answers from files and network. Raises
     SandboxError.

@@ -25,7 +25,7 @@ _LOGGED = ("key", "name", "seconds", "checks", "made", "where", "doubt")
 class Store:
     """Of the course root ``root``. tell: is told in a sentence what could not be used."""
 
-    def __init__(self, root: Path, tell: Callable[[str], None] = lambda said: None):
+    def __init__(self, root: Path, tell: Callable[[str], None] = lambda line: None):
         self.folder, self.tell = Path(root) / FOLDER, tell
 
     def get(self, job: Job) -> Verdict | None:

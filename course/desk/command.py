@@ -46,9 +46,11 @@ def _guarded(run: Callable[[argparse.Namespace, Path], int], options: argparse.N
 
 
 def run_update(options: argparse.Namespace, folder: Path) -> int:
+    from ..learner import notebooks
     from . import update
 
-    return update.update(_sources(), folder, options.chapter, write=not options.dry_run)
+    _sources()  # raises where there are none
+    return update.update(notebooks(ROOT), folder, options.chapter, write=not options.dry_run)
 
 
 def run_reset(options: argparse.Namespace, folder: Path) -> int:

@@ -60,7 +60,8 @@ def merge(mine: NotebookNode, fresh: NotebookNode) -> Merged:
         merged.renewed += key not in pairs
         cells += extra[key]
     merged.notebook.cells = _with_own_ids(cells)
-    merged.notebook.metadata = mine.metadata | {"graded_kernels": fresh.metadata["graded_kernels"]}
+    ours = mine.metadata.get("graded_kernels", {}) | fresh.metadata["graded_kernels"]
+    merged.notebook.metadata = mine.metadata | {"graded_kernels": ours}
     return merged
 
 

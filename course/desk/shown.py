@@ -12,10 +12,13 @@ STYLE = """
   --gk-muted: var(--jp-content-font-color2, color-mix(in srgb, currentColor 70%, transparent));
   max-width: 46rem; color: var(--jp-content-font-color1, currentColor);
   font: 14px/1.5 var(--jp-content-font-family, system-ui, sans-serif); }
-.gk-progress table { border-collapse: collapse; width: 100%; margin: .4rem 0; font-size: 14px; }
-.gk-progress th, .gk-progress td { text-align: left; padding: .25rem .8rem .25rem 0; background: none; }
-.gk-progress th { color: var(--gk-muted); font-weight: 400; }
+.gk-progress.gk-progress table { border-collapse: collapse; table-layout: auto; width: 100%; margin: .4rem 0;
+  font-size: 14px; }
+.gk-progress.gk-progress table :is(th, td) { text-align: left; white-space: nowrap; background: none;
+  padding: .25rem .8rem .25rem 0; }
+.gk-progress table th { color: var(--gk-muted); font-weight: 400; }
 .gk-progress tr { border-bottom: 1px solid var(--gk-rule); background: none; }
+.gk-progress.gk-progress table td:first-child { white-space: normal; }
 .gk-progress progress { width: 8rem; height: .6rem; accent-color: var(--gk-pass); vertical-align: middle; }
 .gk-progress a { color: var(--jp-content-link-color, revert); text-decoration: underline; }
 .gk-progress p { margin: .4rem 0; }

@@ -73,7 +73,7 @@ def standing(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict] = (
         if not begun and name not in built:
             continue  # a notebook of the learner's that is no chapter
         chapters.append(_chapter(name, notebook if begun else _read(built[name]), begun, newer))
-    return chapters
+    return [chapter for chapter in chapters if chapter.steps]  # the start page is no chapter
 
 
 def _read(path: Path) -> dict:

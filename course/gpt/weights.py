@@ -9,7 +9,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from .model import GPT
+from .model import GPT, Attention
 
 SHIPPED = Path(__file__).with_name("diary.safetensors")
 HEAD = 64  # width of an attention head in every GPT-2; another one has to be named in the file's metadata
@@ -50,5 +50,6 @@ def load(path: str | Path) -> GPT:
 
 def save(model: GPT, path: str | Path) -> None:
     """Writes the weights in float16, half the size of float32; `load` makes them float32 again."""
+    heads = next(module.heads for module in model.modules() if isinstance(module, Attention))
     tensors = {name: t.detach().half().contiguous() for name, t in model.state_dict().items()}
-    save_file(tensors, path, metadata={"heads": str(model.h[0].attn.heads)})
+    save_file(tensors, path, metadata={"heads": str(heads)})

@@ -169,7 +169,7 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], Tens
 
     def every(dtype: torch.dtype) -> Case:
         about = f"All values of {dtype_name(dtype)}, NaN and infinity among them; the one shown is the worst."
-        hint = f"{about} Was every step computed in float32, and rounded once at the end?"
+        hint = f"{about} If that is a number: was every step computed in float32, and rounded once at the end?"
         values = case(f"every {dtype_name(dtype)} value", along(lambda generator: every_value(dtype)), hint)
         return replace(values, within=WORKING_RANGE, swept=swept)
 

@@ -102,9 +102,10 @@ class Shared:
         return tensor_in(self.memory, layout)
 
 
-def opened(file: int, nbytes: int) -> mmap.mmap:
-    """The memory behind a descriptor that another process handed over."""
-    return mmap.mmap(file, nbytes)
+def opened(file: int) -> mmap.mmap:
+    """The memory behind a descriptor that another process handed over, which is closed."""
+    with open(file, "r+b", buffering=0) as shared:
+        return mmap.mmap(shared.fileno(), os.fstat(shared.fileno()).st_size)
 
 
 def tensor_in(memory: mmap.mmap, layout: Layout) -> torch.Tensor:

@@ -5,8 +5,9 @@ import functools
 import json
 import mmap
 import os
+import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 
 import torch
@@ -23,67 +24,113 @@ from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, te
 from .blocked import BlockedOperators
 from .no_drawing import leave_out_drawing
 from .recorder import Recorder
-from .replay import Kernels, Player
+from .replay import Kernels, Player, forget
 
 _TEXT = 50_000  # characters
 _LIMIT = 3 << 20  # bytes of a status; the parent reads a little more than this
 
 
 def run(job: dict, inputs: int, outputs: int, status: int, go: int, blocked: BlockedOperators) -> None:
-    """Does what ``job`` says. inputs, outputs, status, go: descriptors of shared memory, of shared memory, and of pipes
-    to write to and to read from.
+    """Does what ``job`` says, and the jobs that follow it. inputs, outputs, status, go: descriptors of shared memory,
+    of shared memory, of a pipe to write to, and of a socket to read from.
 
     job: ``mode`` (``answer | replay``), ``contract``, ``backend``, ``answer`` or, to replay, ``plan`` and
     ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``fill``, ``plan`` (whether to record one) and ``room``
     (where in ``outputs`` its own go, or null). An empty line is written after each of the ``steps`` of loading an
-    answer, the setup and every cell, so that the parent knows which one did not end; then a line after each call, and
-    before the next call a line is waited for.
+    answer, the setup and every cell, so that the parent knows which one did not end; then a line after each call. Over
+    the socket comes a datagram for the next call, or with three descriptors that of another job, whatever is left of
+    this one. The answer is the same for all jobs.
     """
-    write, read = os.write, os.read  # before an answer can put something else in its place
-    dump = json.dumps
-    left = job["steps"]
-
-    def loaded(count: int = 1) -> None:
-        nonlocal left
-        left -= count
-        write(status, b"\n" * count)
-
-    for number, report in enumerate(_calls(job, inputs, outputs, blocked, loaded), 1):
-        if left:  # loading stopped with an error
-            loaded(left)
-        text = dump(report).encode()
-        if len(text) > _LIMIT:
-            much = Trouble("raised", "The call has more to report than can be read.")
-            text = dump(_report(Outcome(trouble=much))).encode()
-        flush()
-        text += b"\n"
-        while text:
-            text = text[write(status, text) :]
-        if number < len(job["calls"]) and not read(go, 1):
-            return
-
-
-def _calls(
-    job: dict, inputs: int, outputs: int, blocked: BlockedOperators, loaded: Callable[[], None]
-) -> Iterator[dict]:
-    contract = Contract.of(job["contract"])
-    memory, room = opened(inputs, os.fstat(inputs).st_size), opened(outputs, os.fstat(outputs).st_size)
+    parent, functions, contract = _Parent(status, go, job["steps"]), _Functions(), Contract.of(job["contract"])
     torch.set_num_threads = lambda count: None  # the sandbox allows no threads
     leave_out_drawing()
     blocked.settle(
         contract.refused, contract.witness, bool(contract.gradient_of)
     )  # before the answer's code can reach anything
-    try:
-        function = Repeated(_function(job, loaded))
-    except BaseException as error:
-        for _ in job["calls"]:
-            yield _report(Outcome(trouble=_trouble(error)))
-        return
-    for call in job["calls"]:
-        yield _one(call, function, contract, job["backend"], memory, room)
+    while True:
+        memory, room = opened(inputs), opened(outputs)
+        function = functions.of(job, parent.loaded)
+        for call in job["calls"]:
+            parent.send(_one(call, function, contract, job["backend"], memory, room))
+            message, files = parent.receive()
+            if files or not message:
+                break
+        if not files:
+            return
+        del memory, room, function
+        _mapped.cache_clear()
+        with open(files[0], "rb") as file:
+            job = json.loads(file.read())
+        inputs, outputs = files[1:]
+
+
+class _Parent:
+    """The other end of ``status`` and ``go``. What it needs is looked up before an answer can put something else in its
+    place.
+    """
+
+    def __init__(self, status: int, go: int, steps: int):
+        self._status, self._left = status, steps
+        self._write, self._dump = os.write, json.dumps
+        self._receive = functools.partial(
+            socket.recv_fds, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, go), 16, 3
+        )
+
+    def loaded(self, count: int = 1) -> None:
+        self._left -= count
+        self._write(self._status, b"\n" * count)
+
+    def send(self, report: dict) -> None:
+        if self._left:  # loading stopped with an error
+            self.loaded(self._left)
+        text = self._dump(report).encode()
+        if len(text) > _LIMIT:
+            much = Trouble("raised", "The call has more to report than can be read.")
+            text = self._dump(_report(Outcome(trouble=much))).encode()
+        flush()
+        text += b"\n"
+        while text:
+            text = text[self._write(self._status, text) :]
+
+    def receive(self) -> tuple[bytes, list[int]]:
+        """A datagram and its descriptors; nothing where the parent has closed its end."""
+        message, files, *_ = self._receive()
+        return message, files
+
+
+class _Functions:
+    """What a job calls."""
+
+    def __init__(self):
+        self._answer: Callable | BaseException | None = None
+        self._kernels: Kernels | None = None
+        self._cut_out: dict | None = None
+
+    def of(self, job: dict, loaded: Callable[[], None]) -> "Repeated | BaseException":
+        """The answer, which is loaded once, or the player of a plan; the error where there is none."""
+        try:
+            if job["mode"] == "replay":
+                return Repeated(Player(job["plan"], self._live(job["kernels"])))
+        except BaseException as error:
+            return error
+        if self._answer is None:
+            try:
+                self._answer = _answer(job["answer"], loaded)
+            except BaseException as error:
+                self._answer = error
+        return self._answer if isinstance(self._answer, BaseException) else Repeated(self._answer)
+
+    def _live(self, cut_out: dict) -> Kernels:
+        """Those of the last job where this one has the same."""
+        if self._kernels is None or cut_out != self._cut_out:
+            forget()
+            self._kernels, self._cut_out = Kernels(cut_out), cut_out
+        return self._kernels
 
 
 def _one(call: dict, function, contract: Contract, backend: str, inputs: mmap.mmap, outputs: mmap.mmap) -> dict:
+    if isinstance(function, BaseException):
+        return _report(Outcome(trouble=_trouble(function)))
     recorder = Recorder(function) if call["plan"] else None
     try:
         args = _arguments(call["args"], inputs)
@@ -108,10 +155,7 @@ def _trouble(error: BaseException) -> Trouble:
     return Trouble("raised", f"{name}: {error}", trace(error), name)
 
 
-def _function(job: dict, loaded: Callable[[], None]):
-    if job["mode"] == "replay":
-        return Player(job["plan"], Kernels(job["kernels"]))
-    given = job["answer"]
+def _answer(given: dict, loaded: Callable[[], None]) -> Callable:
     cells = tuple(Cell(name, source) for name, source in given["cells"])
     modules = tuple(Module(**one) for one in given["modules"])
     answer = Answer(given["exercise"], cells, given["setup"], given["after"], given["module"], given["name"], modules)

@@ -1,4 +1,4 @@
-"""The worker: a process that has made its imports and forks a child for every call. Run as a script, isolated.
+"""The worker: a process that has made its imports and forks children for calls. Run as a script, isolated.
 
 The worker never reads a child's job, so it cannot keep anything of an answer: it receives descriptors and forks a
 process that has them.
@@ -6,8 +6,9 @@ process that has them.
     python -I -S -B inside.py SETTINGS      SETTINGS: JSON, see `main`
 
 Over the socket, one datagram each: to the worker ``{"seconds", "memory", "shared", "addresses", "modules"}`` with the
-descriptors `zygote.FILES`; back ``{"started": pid}`` with a pidfd; then ``{"ended": exit status, "seconds": processor
-time}``, the status negative for a signal.
+descriptors `zygote.FILES` and that of a pipe; back ``{"started": pid}`` with a pidfd. When the child has ended, over
+the pipe ``{"ended": exit status, "seconds": processor time}``, the status negative for a signal. Any number of children
+run at a time.
 """
 
 import importlib

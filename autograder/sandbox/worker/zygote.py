@@ -14,10 +14,12 @@ import sys
 import time
 import traceback
 import types
+from dataclasses import dataclass
 
 from . import confine, landlock, linux
 
 FILES = ("job", "inputs", "outputs", "prints", "status", "go")
+_END = 1  # one more, which the child does not get: where its end is reported
 _FIRST = 3  # a child's descriptors, in the order of FILES
 _FAR = 100  # above any that the worker has open
 
@@ -40,15 +42,19 @@ def serve(settings: dict, role: types.ModuleType) -> None:
     gc.freeze()  # a child's garbage collector does not touch the pages of existing objects, so they are not copied
     control.send(json.dumps({"ready": os.getpid()}).encode())
     linux.use_huge_pages()
+    running: dict[int, _Running] = {}  # by pidfd
     while True:
-        message, files, _, _ = socket.recv_fds(control, 1 << 16, len(FILES))
-        if not message:
-            os._exit(0)
-        wanted = json.loads(message)
-        _import(wanted["modules"], role)
-        ended = _one_call(control, wanted, files, layers, role)
-        _empty(settings["folder"])
-        control.send(json.dumps(ended).encode())
+        ready, _, _ = select.select([control, *running], [], [])
+        for handle in running.keys() & ready:
+            _report(handle, running, settings["folder"])
+        if control in ready:
+            message, files, _, _ = socket.recv_fds(control, 1 << 16, len(FILES) + _END)
+            if not message:  # the parent has ended: the results are not needed
+                _kill(running)
+                os._exit(0)
+            wanted = json.loads(message)
+            _import(wanted["modules"], role)
+            _begin(control, wanted, files, layers, role, running)
 
 
 def _import(modules: list[str], role: types.ModuleType) -> None:
@@ -68,50 +74,79 @@ def _empty(folder: str) -> None:
         shutil.rmtree(entry.path) if entry.is_dir(follow_symlinks=False) else os.unlink(entry.path)
 
 
-def _one_call(
-    control: socket.socket, limits: dict, files: list[int], layers: confine.Layers, role: types.ModuleType
-) -> dict:
-    """A child from fork to exit, and the message about its end (see `inside`)."""
+@dataclass(frozen=True)
+class _Running:
+    """A child. end: where its end is reported."""
+
+    pid: int
+    end: int
+
+
+def _begin(
+    control: socket.socket,
+    limits: dict,
+    files: list[int],
+    layers: confine.Layers,
+    role: types.ModuleType,
+    running: dict[int, _Running],
+) -> None:
+    """Forks a child, and tells the parent."""
+    *files, end = files
     pid = os.fork()
     if pid == 0:
         control.close()
+        os.close(end)
         _become(limits, files, layers, role)
     for file in files:
         os.close(file)
     handle = os.pidfd_open(pid)
+    running[handle] = _Running(pid, end)
     socket.send_fds(control, [json.dumps({"started": pid}).encode()], [handle])
-    ready, _, _ = select.select([handle, control], [], [])
-    if control in ready:  # the parent has ended, or broke the protocol: the result is not needed
-        signal.pidfd_send_signal(handle, signal.SIGKILL)
-    _, status, used = os.wait4(pid, 0)
+
+
+def _report(handle: int, running: dict[int, _Running], folder: str) -> None:
+    """Of a child that has ended, how it did (see `inside`), when nothing is left of it."""
+    child = running.pop(handle)
+    _, status, used = os.wait4(child.pid, 0)
     os.close(handle)
-    sweep()
-    if control in ready:
-        os._exit(0)
-    return {"ended": os.waitstatus_to_exitcode(status), "seconds": used.ru_utime + used.ru_stime}
+    _sweep({one.pid for one in running.values()})
+    _empty(folder)
+    with contextlib.suppress(BrokenPipeError):  # the parent no longer waits for it
+        how = {"ended": os.waitstatus_to_exitcode(status), "seconds": used.ru_utime + used.ru_stime}
+        os.write(child.end, json.dumps(how).encode())
+    os.close(child.end)
 
 
-def sweep() -> None:
-    """Kills what a child left behind: orphans become this process's children. With `seccomp` there are none."""
+def _kill(running: dict[int, _Running]) -> None:
+    for handle, child in running.items():
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        os.waitpid(child.pid, 0)
+    _sweep(set())
+
+
+def _sweep(running: set[int]) -> None:
+    """Kills what children left behind, except those that are ``running``: orphans become this process's children. With
+    `seccomp` there are none.
+    """
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        left = _children()
+        left = _children() - running
         if not left:
             return
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
 
 
-def _children() -> list[int]:
+def _children() -> set[int]:
     try:
         with open(f"/proc/self/task/{os.getpid()}/children") as file:
-            return [int(word) for word in file.read().split()]
+            return {int(word) for word in file.read().split()}
     except OSError:
-        return []
+        return set()
 
 
 def _become(limits: dict, files: list[int], layers: confine.Layers, role: types.ModuleType) -> None:

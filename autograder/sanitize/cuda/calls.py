@@ -71,13 +71,14 @@ def _move(tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
 
 
 def _to(func, tensor: torch.Tensor, *args, **kwargs):
-    args, kwargs, gpu = list(args), dict(kwargs), None
-    if args and isinstance(args[0], torch.Tensor):
-        gpu = on_gpu(args[0])
-    elif args and isinstance(args[0], str | torch.device | int) and not isinstance(args[0], bool):
-        device = f"cuda:{args[0]}" if isinstance(args[0], int) else args[0]
+    first = args[0] if args else None
+    gpu: bool | None = None
+    if isinstance(first, torch.Tensor):
+        gpu = on_gpu(first)
+    elif isinstance(first, str | torch.device | int) and not isinstance(first, bool):
+        device = f"cuda:{first}" if isinstance(first, int) else first
         if not str(device).startswith("meta"):
-            gpu, args[0] = is_cuda(device), CPU
+            gpu, args = is_cuda(device), (CPU, *args[1:])
     elif kwargs.get("device") is not None and not str(kwargs["device"]).startswith("meta"):
         gpu, kwargs["device"] = _wanted(kwargs), CPU
     moved = tensor if gpu is None else _move(tensor, gpu)
@@ -98,8 +99,8 @@ def _cpu(func, tensor: torch.Tensor, memory_format=None):
 
 def _on_host(func, tensor: torch.Tensor, *args, **kwargs):
     if on_gpu(tensor):
-        said = "can't convert cuda:0 device type tensor to numpy."
-        raise TypeError(f"{said} Use Tensor.cpu() to copy the tensor to host memory first.")
+        message = "can't convert cuda:0 device type tensor to numpy."
+        raise TypeError(f"{message} Use Tensor.cpu() to copy the tensor to host memory first.")
     return func(tensor, *args, **kwargs)
 
 
@@ -113,7 +114,7 @@ def _type(func, tensor: torch.Tensor, dtype=None, *args, **kwargs):
 
 
 def _pinned(func, tensor: torch.Tensor, *args, **kwargs):
-    tensor.untyped_storage()._pinned = True
+    tensor.untyped_storage()._pinned = True  # type: ignore[attr-defined]
     return tensor
 
 

@@ -15,7 +15,7 @@ def on_gpu(tensor: torch.Tensor) -> bool:
 
 def place(tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
     if has_storage(tensor):
-        tensor.untyped_storage()._on_gpu = gpu
+        tensor.untyped_storage()._on_gpu = gpu  # type: ignore[attr-defined]
     return tensor
 
 

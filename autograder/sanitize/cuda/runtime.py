@@ -2,6 +2,7 @@
 
 import contextlib
 from types import SimpleNamespace
+from typing import Any
 
 import torch
 
@@ -92,13 +93,15 @@ class Device(contextlib.AbstractContextManager):
 class Generator(torch.Generator):
     """A generator on the CPU that says it is where it was asked to be."""
 
+    gpu: bool
+
     def __new__(cls, device="cpu"):
         self = super().__new__(cls, "cpu" if is_cuda(device) else device)
         self.gpu = is_cuda(device)
         return self
 
     @property
-    def device(self) -> torch.device:
+    def device(self) -> torch.device:  # type: ignore[override]
         return GPU if self.gpu else torch.device("cpu")
 
 
@@ -122,7 +125,7 @@ def answers() -> dict:
         **{"current_stream": stream, "default_stream": stream, "get_arch_list": ["sm_80"]},
         **{"is_current_stream_capturing": False, "_is_in_bad_fork": False, "memory_stats": {}, "utilization": 0},
     }
-    made = {name: lambda *args, _value=value, **kwargs: _value for name, value in same.items()}
+    made: dict[str, Any] = {name: lambda *args, _value=value, **kwargs: _value for name, value in same.items()}
     idle = (
         "init _lazy_init synchronize empty_cache ipc_collect reset_peak_memory_stats reset_max_memory_allocated "
         "set_stream manual_seed manual_seed_all reset_accumulated_memory_stats set_per_process_memory_fraction"

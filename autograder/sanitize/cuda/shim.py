@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 import triton
@@ -42,7 +43,7 @@ def _replaced(owner, name: str, value) -> Iterator[None]:
 
 
 def _torch(calls: Calls, refuse: Callable) -> list[tuple]:
-    found = [(torch.cuda, name, value) for name, value in runtime.answers().items()]
+    found: list[tuple[Any, str, Any]] = [(torch.cuda, name, value) for name, value in runtime.answers().items()]
     for name in ("CUDAGraph", "graph", "make_graphed_callables"):
         found.append((torch.cuda, name, lambda *a, **k: refuse("CUDA graphs need a GPU; call the function itself.")))
     for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):

@@ -1,0 +1,104 @@
+"""Dask (`distributed`) makes verdicts: on this machine's cores, or on whatever cluster an address leads to.
+
+Whoever reaches a scheduler can run code in its workers. The local cluster speaks TLS with a key of its own that exists
+in its memory alone, and listens on the loopback interface: other accounts of the machine cannot join it.
+"""
+
+import logging
+import os
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import dask
+from distributed import Client, Future, LocalCluster, as_completed
+from distributed.scheduler import KilledWorker
+from distributed.security import Security
+
+from ..verdicts.job import Job
+from .task import check
+
+DEATHS = 3  # workers that a check may end before it is left to a person
+_AHEAD = 4  # checks that are handed to a cluster which has no worker yet
+_PATIENCE = 60  # seconds to reach a scheduler
+
+
+class NoCluster(Exception):
+    """No worker can be had; the message says why."""
+
+
+class Cluster:
+    """A client of a scheduler. Never more checks are under way than there are threads: a worker that dies then counts
+    against the check that it was at, and no other.
+    """
+
+    def __init__(self, client: Client, rung: str):
+        self._client, self._rung = client, rung
+        self.dashboard = client.dashboard_link
+
+    @property
+    def threads(self) -> int:
+        return sum(self._client.nthreads().values())
+
+    def run(self, queue: deque[Job]) -> Iterator[tuple[Job, str | None]]:
+        """Each job of the queue with what came of it (`task.check`), or None where it ended `DEATHS` workers. Jobs may
+        be added to the queue between two results.
+        """
+        running: dict[Future, Job] = {}
+        done = as_completed()
+        while queue or running:
+            while queue and len(running) < (self.threads or _AHEAD):
+                job = queue.popleft()
+                key = f"{job.name}-{job.key}"
+                future = self._client.submit(check, job.to_json(), self._rung, key=key, pure=True)
+                running[future] = job
+                done.add(future)
+            future = next(done)
+            job = running.pop(future)
+            if future.status == "finished":
+                yield job, future.result()
+            elif isinstance(future.exception(), KilledWorker):
+                yield job, None
+            else:
+                raise NoCluster(f"the cluster gave up a check: {future.exception()}")
+            future.release()
+
+
+@contextmanager
+def local(workers: int | None, rung: str) -> Iterator[Cluster]:
+    """One of this machine: a process for each core, or as many as ``workers`` says."""
+    with (
+        _configured(),
+        LocalCluster(
+            n_workers=workers or os.cpu_count(),
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=None,  # what answers may hold is limited by the sandbox
+            protocol="tls://",
+            security=Security.temporary(),
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield Cluster(client, rung)
+
+
+@contextmanager
+def remote(address: str, rung: str) -> Iterator[Cluster]:
+    """The one at ``address``; certificates for ``tls://`` come from Dask's own configuration. Raises NoCluster."""
+    with _configured():
+        try:
+            client = Client(address, timeout=_PATIENCE)
+        except (OSError, ValueError, TypeError) as error:
+            raise NoCluster(f"no scheduler answers at {address}: {error}") from None
+        with client:
+            yield Cluster(client, rung)
+
+
+@contextmanager
+def _configured() -> Iterator[None]:
+    settings = {"distributed.scheduler.allowed-failures": DEATHS - 1, "distributed.admin.log-format": "%(message)s"}
+    with dask.config.set(settings):
+        yield

@@ -1,0 +1,34 @@
+"""``graded-kernels grade``: its options. What carries it out is imported when it is called."""
+
+import argparse
+from pathlib import Path
+
+
+def add_to(commands) -> None:
+    """Adds the command to the parser."""
+    about = "check a class's answers on all cores or on a cluster, then run nbgrader autograde"
+    grade = commands.add_parser("grade", help=about, description=about)
+    grade.add_argument("assignment", metavar="ASSIGNMENT", help="01_silu, say")
+    grade.add_argument("--course", type=Path, default=Path(), metavar="FOLDER", help="the course root (.)")
+    grade.add_argument("--students", type=names, default=[], metavar="A,B", help="only theirs")
+    grade.add_argument("--workers", type=number, metavar="N", help="processes on this machine (as many as cores)")
+    grade.add_argument("--scheduler", metavar="ADDRESS", help="a running Dask cluster, tls://host:8786")
+    grade.add_argument("--force", action="store_true", help="grade again what was graded and has not changed")
+    grade.set_defaults(run=run_grade)
+
+
+def names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def number(text: str) -> int:
+    """Raises argparse.ArgumentTypeError for what is no number of processes."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
+    return int(text)
+
+
+def run_grade(options: argparse.Namespace) -> int:
+    from .grade import main
+
+    return main(options)

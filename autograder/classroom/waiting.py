@@ -1,0 +1,62 @@
+"""Which verdicts the notebooks of a class need. A notebook is rebuilt here as nbgrader's autograde will have it."""
+
+import functools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ..nbgrader.contents import digest, graded_from
+from ..nbgrader.grade import answer_to, is_check, learners_code
+from ..nbgrader.outputs import NotGradable
+from ..nbgrader.reading import Unreadable, read
+from ..nbgrader.rebuild import rebuild
+from ..verdicts.job import Job
+from .course import Course
+
+
+class Notebook:
+    """A learner's notebook, rebuilt from the released one, and the checks in it. name: ``ada, 01_silu``."""
+
+    def __init__(self, course: Course, name: str, path: Path):
+        exporter, self.name = course.submissions, name
+        pieces = read(path, exporter.megabytes, exporter.code_megabytes)
+        self._notebook = rebuild(exporter.release(course.assignment, path.stem), pieces)
+        self._learners = learners_code(self._notebook)
+        self._checks = [index for index, cell in enumerate(self._notebook.cells) if is_check(cell)]
+        self._job = functools.partial(course.grader.job, course.root, course.assignment)
+        self._jobs: dict[tuple, Job] = {}
+
+    def jobs(self, known: Mapping[str, dict | None]) -> Iterator[Job]:
+        """The jobs whose verdicts it takes, as far as can be told. known: for every verdict that was made, by its key,
+        the cell that stopped it (`Verdict.stopped_in`): later answers are checked without that cell.
+        """
+        stopped: dict[str, str] = {}
+        for index in self._checks:
+            try:
+                answer, backend = answer_to(self._notebook, self._learners, index)
+            except NotGradable:
+                continue
+            while True:
+                kept = answer.without(stopped)
+                place = (index, kept.cells)
+                job = self._jobs.get(place) or self._jobs.setdefault(place, self._job(kept, backend))
+                yield job
+                stop = known.get(job.key)
+                if stop:
+                    stopped[stop["cell"]] = stop["reason"]
+                if not stop or answer.without(stopped) == kept:
+                    break
+
+
+def notebooks(course: Course, force: bool) -> Iterator[Notebook]:
+    """Those that nbgrader's autograde would grade now. What cannot be read is its affair."""
+    for student, folder in course.folders:
+        submitted = digest(folder, course.submissions.megabytes)
+        for name in course.submissions.names(course.assignment):
+            path = folder / f"{name}.ipynb"
+            graded = course.graded(student, name)
+            if not force and graded.is_file() and graded_from(graded) == submitted:
+                continue
+            try:
+                yield Notebook(course, f"{student}, {name}", path)
+            except Unreadable:
+                continue

@@ -1,0 +1,104 @@
+"""The book: the chapters as a site. ``make book`` builds it into build/book/, without a network.
+
+The chapters are released without their answers, as for a learner, and executed by MyST-NB, which keeps the outputs in
+its cache. No page loads anything from elsewhere: mathematics is MathML, made here, and not a script.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import nbformat
+from docutils import nodes
+from graded_kernels.autograder.nbgrader.mathml import mathml
+from graded_kernels.course import learner
+from graded_kernels.course.learner import ROOT
+
+HERE = Path(__file__).parent
+REPOSITORY = os.environ.get("GITHUB_REPOSITORY")  # owner/name, where a code host builds the book
+
+project = "Graded Kernels"
+author = "the authors of Graded Kernels"
+copyright = "the authors of Graded Kernels; text and figures CC BY 4.0, code MIT"
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
+html_theme = "furo"
+html_title = "Graded Kernels"
+html_static_path = ["static"]
+html_css_files = ["book.css"]
+html_copy_source = html_show_sourcelink = False
+html_math_renderer = "mathml"
+pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
+
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(ROOT / "build" / "book-cache")
+nb_execution_timeout = 1200
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+suppress_warnings = ["mystnb.unknown_mime_type"]  # the data of a report, which nobody is to read
+autodoc_typehints = "description"
+default_role = "code"
+
+
+def chapters() -> None:
+    """The chapters as a learner gets them, less the cells about one's own progress."""
+    folder = HERE / "chapters"
+    folder.mkdir(exist_ok=True)
+    for source in learner.sources(ROOT):
+        notebook = nbformat.reads(learner.release(source), as_version=4)
+        notebook.cells = notebook.cells[:-2]  # which `course.build` puts at the end of each
+        if REPOSITORY:
+            notebook.cells.insert(1, nbformat.v4.new_markdown_cell(binder(source.stem), id="binder"))
+        text, page = nbformat.writes(notebook) + "\n", folder / source.name
+        if not page.exists() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
+
+
+def binder(name: str) -> str:
+    path = f"lab%2Ftree%2Fmy-notebooks%2F{name}.ipynb"
+    return f"[Run this chapter on Binder](https://mybinder.org/v2/gh/{REPOSITORY}/HEAD?urlpath={path})"
+
+
+def section(app, page: str, source: list[str]) -> None:
+    """Puts the README's section into the page of the same name. What it links to in the project is no page here."""
+    if page == "ci":
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        text = readme.split("## In your project's CI\n")[1].split("\n## ")[0]
+        source[0] += re.sub(r"\[([^]]+)\]\((?!https?:)[^)]+\)", r"`\1`", text)
+
+
+NAMED = re.compile(r"([\w, ]{1,60}): (\S.*)")  # how our docstrings explain a parameter or an attribute
+
+
+def docstring(app, what, name, obj, options, lines: list[str]) -> None:
+    """``name: text`` and the lines that continue it, as a list."""
+    made: list[str] = []
+    inside = False
+    for line in lines:
+        if match := NAMED.fullmatch(line):
+            made += [""] * (not inside) + [f"- **{match[1]}**: {match[2]}"]
+            inside = True
+        elif inside and line.startswith(" "):
+            made.append(f"  {line.strip()}")
+        else:
+            made += [""] * inside + [line]
+            inside = False
+    lines[:] = made
+
+
+def inline_math(translator, node: nodes.math) -> None:
+    translator.body.append(mathml(node.astext(), block=False))
+    raise nodes.SkipNode
+
+
+def block_math(translator, node: nodes.math_block) -> None:
+    translator.body.append(f'<div class="math">{mathml(node.astext(), block=True)}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app) -> None:
+    app.connect("source-read", section)
+    app.connect("autodoc-process-docstring", docstring)
+    app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
+    chapters()

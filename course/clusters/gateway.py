@@ -1,0 +1,29 @@
+"""Grades through Dask Gateway, from a notebook server of a JupyterHub: `python gateway.py 01_silu`, in the course root.
+
+NOT RUN by this project.
+
+    pip install dask-gateway
+
+The gateway's image holds this package in the same version as the notebook server, and `graded-kernels doctor` says
+"good" or "strong" in it. The gateway encrypts, and asks who you are.
+"""
+
+import sys
+from contextlib import contextmanager
+
+from dask_gateway import Gateway
+from graded_kernels.autograder.classroom.cluster import Cluster
+from graded_kernels.autograder.classroom.grade import grade
+
+
+@contextmanager
+def gateway(rung: str):
+    with Gateway() as hub, hub.new_cluster(worker_cores=1, worker_memory=4, shutdown_on_close=True) as cluster:
+        cluster.scale(16)
+        with cluster.get_client() as client:
+            client.wait_for_workers(1)
+            yield Cluster(client, rung)
+
+
+if __name__ == "__main__":
+    sys.exit(grade(sys.argv[1], gateway))

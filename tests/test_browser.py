@@ -1,0 +1,189 @@
+"""A learner's path in a real browser: the start page, a wrong answer, then a right one, progress, and the way back.
+
+Needs Playwright (`pip install -e .[browser]`) and Debian's Chromium; says so where one is missing. Pictures of what the
+browser showed are left in the folder that GRADED_KERNELS_SCREENSHOTS names, for a person to look at.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from graded_kernels.autograder import cli
+from graded_kernels.course import build
+from graded_kernels.course.desk import lab
+
+pytestmark = pytest.mark.release
+playwright = pytest.importorskip("playwright.sync_api", reason="not run: needs Playwright (pip install -e .[browser])")
+CHROMIUM = shutil.which("chromium")
+SECONDS = 180  # a bound for what hangs; nothing is measured
+WRONG = "def silu_forward(x):\n    return x * torch.sigmoid(x) * 1.01"
+RIGHT = "def silu_forward(x):\n    v = x.double()\n    return (v * torch.sigmoid(v)).to(x.dtype)"
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory) -> Path:
+    """The learner's folder, as `make lab` fills it."""
+    root = tmp_path_factory.mktemp("desk")
+    (root / "state").mkdir()
+    (root / "state" / "built").write_text(lab.fingerprint(build.ROOT))  # a test must not build what is committed
+    assert lab.prepare(build.ROOT, root / "my-notebooks", root / "state") == 0
+    return root
+
+
+@pytest.fixture(scope="module")
+def address(desk) -> str:
+    """Of a JupyterLab with the settings of the project; its home is an empty folder."""
+    home = desk / "home"
+    home.mkdir()
+    environment = lab.settings(build.ROOT, desk / "state", {**os.environ, "HOME": str(home)})
+    options = [f"--notebook-dir={desk / 'my-notebooks'}", "--no-browser", "--port=0", "--allow-root"]
+    log = (desk / "log").open("w+")
+    command = [sys.executable, "-m", "jupyterlab", *options]
+    server = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+    try:
+        yield found_address(server, desk / "log")
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(30)
+        log.close()
+
+
+def found_address(server: subprocess.Popen, log: Path) -> str:
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end and server.poll() is None:
+        if match := re.search(r"http://127\.0\.0\.1:\S+", log.read_text()):
+            return match[0]
+        time.sleep(0.2)
+    raise AssertionError(log.read_text())
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("not run: needs chromium (apt install chromium)")
+    with playwright.sync_playwright() as play:
+        flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+        chromium = play.chromium.launch(executable_path=CHROMIUM, args=[*flags, "--disable-dev-shm-usage"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(request) -> str:
+    return request.param
+
+
+@pytest.fixture
+def page(browser, scheme):
+    context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(SECONDS * 1000)
+    yield context.new_page()
+    context.close()
+
+
+def picture(page, name: str) -> None:
+    if folder := os.environ.get("GRADED_KERNELS_SCREENSHOTS"):
+        page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+def opened(page, address: str, title: str) -> None:
+    """Opens an address in an empty workspace and waits for the notebook of that title."""
+    page.goto(f"{address}&reset")
+    shown(page, title)
+
+
+def shown(page, title: str) -> None:
+    page.wait_for_selector("#jupyterlab-splash", state="detached")
+    page.locator(".jp-NotebookPanel:visible h1", has_text=title).wait_for()
+
+
+def run(cell) -> None:
+    """Runs one cell, as Shift+Enter does, and waits for its end."""
+    cell.scroll_into_view_if_needed()
+    cell.locator(".cm-content").click()
+    cell.page.keyboard.press("Control+Enter")
+    cell.locator(".jp-InputPrompt", has_text=re.compile(r"\[\d+\]")).wait_for()
+
+
+def write(cell, source: str) -> None:
+    cell.scroll_into_view_if_needed()
+    cell.locator(".cm-content").click()
+    cell.page.keyboard.press("Control+A")
+    cell.page.keyboard.insert_text(source)
+
+
+def code(page, text: str):
+    return page.locator(".jp-NotebookPanel:visible .jp-CodeCell").filter(has_text=text).first
+
+
+def test_the_lab_opens_on_a_start_page_and_is_quiet(page, address, desk, scheme):
+    opened(page, address, "Graded Kernels")
+    notebook = page.locator(".jp-NotebookPanel:visible")
+    assert page.evaluate("document.body.dataset.jpThemeLight") == str(scheme == "light").lower()
+    table = notebook.locator("table").first
+    table.locator("tr").nth(6).wait_for()
+    assert table.locator("tr").count() == 7 and "0 of 7" in table.inner_text()
+    assert page.locator(".jp-Notification-Toast, .jp-Dialog").count() == 0
+    names = page.locator(".lm-MenuBar").inner_text() + page.locator(".jp-SideBar").first.inner_html()
+    names += page.locator(".jp-SideBar").last.inner_html()
+    assert "File" in names and not re.search("assignment|formgrader|nbgrader", names, re.IGNORECASE)
+    assert notebook.locator(".cm-lineNumbers").count() > 0
+    picture(page, f"start-{scheme}")
+    run(code(page, "from graded_kernels.autograder import check"))
+    run(code(page, "divide_back, backend"))
+    report = notebook.locator(".graded-kernels").first
+    report.wait_for()
+    assert "candle" in report.inner_text() and "nan" in report.inner_text()
+    run(code(page, "progress.course()"))
+    table = notebook.locator(".gk-progress")
+    table.wait_for()
+    assert table.locator("progress").count() == 6 and "0 of 2" not in table.inner_text()
+    picture(page, f"report-{scheme}")
+    table.locator("a", has_text="SiLU").click()
+    shown(page, "SiLU")
+    assert not {".jupyter", ".ipython", ".local"} & {path.name for path in (desk / "home").iterdir()}
+
+
+@pytest.mark.parametrize("scheme", ["dark"], indirect=True)
+def test_a_wrong_answer_then_a_right_one_then_progress_then_reset(page, address, desk):
+    opened(page, address.replace("start.ipynb", "01_silu.ipynb"), "SiLU")
+    run(code(page, "DEVICE ="))
+    answer = code(page, "def silu_forward(x)")
+    check = code(page, 'check("silu_forward", silu_forward, backend="torch")')
+    write(answer, WRONG)
+    run(answer)
+    run(check)
+    check.locator(".graded-kernels.fail").wait_for()
+    picture(page, "wrong")
+    write(answer, RIGHT)
+    run(answer)
+    run(check)
+    check.locator(".graded-kernels.pass").wait_for()
+    picture(page, "right")
+    end = code(page, "progress.chapter")
+    run(end)
+    table = end.locator(".gk-progress")
+    table.wait_for()
+    assert "1 of 7 passed" in table.inner_text() and table.locator("a", has_text="GELU").count() == 1
+    picture(page, "end")
+    page.keyboard.press("Control+S")
+    page.locator(".jp-mod-current.jp-mod-dirty").wait_for(state="detached")
+    folder = str(desk / "my-notebooks")
+    assert "1/7" in output_of("progress", "--notebooks", folder)
+    assert cli.main(["reset", "silu_forward", "--backend", "torch", "--notebooks", folder]) == 0
+    assert "0/7" in output_of("progress", "--notebooks", folder).split("SiLU")[1].splitlines()[0]
+    opened(page, address.replace("start.ipynb", "01_silu.ipynb"), "SiLU")
+    code(page, "def silu_forward(x)").filter(has_text="YOUR CODE HERE").wait_for(state="attached")
+    assert "torch.sigmoid" in next((desk / "my-notebooks" / "kept").iterdir()).read_text()
+    picture(page, "reset")
+
+
+def output_of(*arguments: str) -> str:
+    command = [sys.executable, "-m", "graded_kernels.autograder", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout

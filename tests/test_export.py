@@ -1,0 +1,99 @@
+"""Tables of grades: what was not handed in, what waits for a person and 0 points are three things; no cell is run."""
+
+import csv
+import json
+
+import pytest
+from classroom import copied, place, right_answers
+from graded_kernels.autograder.nbgrader.export import ByExercise, Canvas, Grades, Wide, safe
+from nbgrader.api import Gradebook
+from nbgrader.apps import ExportApp
+from nbgrader.coursedir import CourseDirectory
+from tampered import TORCH, WITNESS, WORDS
+
+HOSTILE = '=HYPERLINK("http://evil","x")'
+NAMES = {"zero": ("Ada, Countess", "of Lovelace"), "waits": (HOSTILE, "Émilie"), "never": ('O"Neil', "")}
+NAMES |= {"half": ("+1", "-2"), "begun": ("\t@x", "")}
+
+
+@pytest.fixture(scope="module")
+def course(made_course, tmp_path_factory):
+    """A class of which one got 0, one waits for a person, one handed in nothing, one is half graded by hand and late,
+    and one was handed in and not graded.
+    """
+    made = copied(made_course, tmp_path_factory.mktemp("export"))
+    for student in ("zero", "waits", "half", "begun"):
+        place(made, student).write_text(json.dumps(right_answers(made)))
+    for student in ("zero", "waits", "half"):
+        graded = made / "autograded" / student / "tiny"
+        graded.mkdir(parents=True)
+        (graded / "tiny.ipynb").write_text("{}")
+    scores = {"zero": (0.0, 0.0, 0.0), "waits": (2.0, None, None), "half": (2.0, 1.5, 3.0)}
+    with Gradebook(f"sqlite:///{made}/gradebook.db") as gradebook:
+        for student, (last, first) in NAMES.items():
+            gradebook.add_student(student, last_name=last, first_name=first, email=f"{student}@example.org")
+        gradebook.update_or_create_assignment("tiny", duedate="2026-11-20 12:00:00 UTC")
+        for student, given in scores.items():
+            when = "2026-11-22 13:00:00 UTC" if student == "half" else "2026-11-19 13:00:00 UTC"
+            gradebook.update_or_create_submission("tiny", student, timestamp=when)
+            for cell, points in zip((f"{WITNESS}-check", f"{TORCH}-check", WORDS), given, strict=True):
+                grade = gradebook.find_grade(cell, "tiny", "tiny", student)
+                grade.auto_score, grade.needs_manual_grade = points, points is None
+        gradebook.db.commit()
+    return made
+
+
+def table(course, plugin: type[Grades]) -> list[dict]:
+    to = course / f"{plugin.__name__}.csv"
+    app = ExportApp()
+    app.coursedir = CourseDirectory(root=str(course))
+    exporter = plugin(parent=app, to=str(to), assignment=["tiny"])
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        exporter.export(gradebook)
+    return list(csv.DictReader(to.read_text(encoding="utf-8-sig").splitlines()))
+
+
+def test_a_wide_table_has_a_row_for_each_student(course):
+    rows = {row["Username"]: row for row in table(course, Wide)}
+    assert {name: (row["tiny"], row["tiny status"], row["tiny late days"]) for name, row in rows.items()} == {
+        "zero": ("0.0", "graded", "0"),
+        "waits": ("", "waits for a person", "0"),
+        "never": ("", "never handed in", ""),
+        "half": ("6.5", "graded", "3"),
+        "begun": ("", "not graded yet", ""),
+    }
+    assert rows["zero"]["Last name"] == "Ada, Countess" and rows["never"]["Last name"] == 'O"Neil'
+    assert rows["zero"]["Email address"] == "zero@example.org"
+
+
+def test_canvas_gets_its_heading_and_no_score_that_is_none(course):
+    possible, *rows = table(course, Canvas)
+    assert possible["Student"] == "    Points Possible" and possible["tiny"] == "7.0"
+    assert {row["SIS User ID"]: row["tiny"] for row in rows} == {
+        "zero": "0.0",
+        "waits": "",
+        "never": "",
+        "half": "6.5",
+        "begun": "",
+    }
+    assert list(possible) == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "tiny"]
+
+
+def test_by_exercise_the_three_differ_as_well(course):
+    found = {(row["student_id"], row["exercise"]): (row["status"], row["points"]) for row in table(course, ByExercise)}
+    assert found["zero", TORCH] == ("graded", "0.0") and found["half", TORCH] == ("graded", "1.5")
+    assert found["waits", TORCH] == ("waits for a person", "") and found["waits", WITNESS] == ("graded", "2.0")
+    assert found["never", TORCH] == ("never handed in", "") and found["begun", TORCH] == ("not graded yet", "")
+    assert len(found) == 3 * len(NAMES)
+
+
+@pytest.mark.parametrize("plugin", [Grades, Wide, Canvas, ByExercise])
+def test_no_cell_is_a_formula(course, plugin):
+    cells = [cell for row in table(course, plugin) for cell in row.values()]
+    assert f"'{HOSTILE}" in cells or any(cell.startswith(f"'{HOSTILE}") for cell in cells)
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t"))]
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1"])
+def test_what_begins_like_a_formula_is_text(text):
+    assert safe(text) == f"'{text}" and safe(-1.5) == "-1.5" and safe(None) == "" and safe("a=1") == "a=1"

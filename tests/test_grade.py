@@ -1,0 +1,202 @@
+"""``graded-kernels grade``: which verdicts a class needs, who is told what, and that a run can end anywhere."""
+
+import json
+from contextlib import contextmanager
+
+import pytest
+from classroom import copied, place, right_answers, scores
+from graded_kernels.autograder import cli
+from graded_kernels.autograder.classroom import grade as grading
+from graded_kernels.autograder.classroom.cluster import NoCluster
+from graded_kernels.autograder.classroom.task import FAILED, UNFIT, check
+from graded_kernels.autograder.verdicts.job import Job
+from graded_kernels.autograder.verdicts.store import Store
+from graded_kernels.autograder.verdicts.verdict import LATE, Verdict
+from tampered import FULL, NOTHING, TORCH, WITNESS, add, find
+
+
+class Answers:
+    """A cluster of no process: what it makes is said by ``found``."""
+
+    threads, dashboard = 1, None
+
+    def __init__(self, found):
+        self.found, self.asked = found, []
+
+    def run(self, queue):
+        while queue:
+            job = queue.popleft()
+            self.asked.append(job)
+            yield job, self.found(job)
+
+    @contextmanager
+    def connect(self, rung):
+        yield self
+
+
+def right(job: Job, **more) -> str:
+    return Verdict(job.key, job.name, **({"score": 1.0, "report": {"stopped_in": None}} | more)).to_json()
+
+
+@pytest.fixture
+def course(made_course, tmp_path):
+    return copied(made_course, tmp_path)
+
+
+@pytest.fixture
+def graded(monkeypatch) -> list:
+    """What nbgrader's autograde would have been asked for; it does not run."""
+    asked: list = []
+
+    def autograde(course, students, force):
+        asked.append((list(students), force))
+        return 0
+
+    monkeypatch.setattr(grading, "autograde", autograde)
+    return asked
+
+
+def hand_in(course, student: str, change=None) -> None:
+    notebook = right_answers(course)
+    if change:
+        change(notebook)
+    place(course, student).write_text(json.dumps(notebook))
+
+
+def comment(text: str):
+    def change(notebook):
+        find(notebook, TORCH)["source"] += f"\n# {text}"
+
+    return change
+
+
+def endless(notebook) -> None:
+    add(notebook, TORCH, "while True: pass")
+
+
+def test_what_a_class_shares_is_asked_for_once(course, graded, capsys):
+    for student in ("a", "b"):
+        hand_in(course, student)
+    hand_in(course, "c", comment("mine"))
+    place(course, "d").write_text("{")
+    cluster = Answers(right)
+    assert grading.grade("tiny", cluster.connect, course) == 0
+    assert [job.name for job in cluster.asked] == [WITNESS, TORCH, TORCH] and graded == [([], False)]
+    said = capsys.readouterr().out
+    assert "3 verdicts to make, on 1 processes" in said and "[3/3] c, tiny" in said and "3 verdicts made." in said
+    assert "about" in said and "[1/3" in said
+    again = Answers(pytest.fail)
+    assert grading.grade("tiny", again.connect, course) == 0 and len(graded) == 2
+
+
+def test_students_are_chosen_by_name(course, graded, capsys):
+    for student in ("a", "b", "c*"):
+        hand_in(course, student, comment(student))
+    cluster = Answers(right)
+    assert grading.grade("tiny", cluster.connect, course, ["b", "c*"], force=True) == 0
+    assert len(cluster.asked) == 3 and graded == [(["b", "c*"], True)]
+    assert grading.grade("tiny", cluster.connect, course, ["b", "z"]) == 2
+    assert "there is no submission of z to tiny" in capsys.readouterr().err
+
+
+def test_where_there_is_nothing_to_grade_it_says_so(course, tmp_path, capsys):
+    assert cli.main(["grade", "tiny", "--course", str(course)]) == 2
+    assert "No notebooks were matched" in capsys.readouterr().err
+    assert cli.main(["grade", "tiny", "--course", str(tmp_path)]) == 2
+    assert "is no course root" in capsys.readouterr().err
+    hand_in(course, "a")
+    (course / "hidden_cases.toml").write_text("[[")
+    assert cli.main(["grade", "tiny", "--course", str(course)]) == 2
+    assert "hidden_cases.toml" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["grade", "tiny", "--workers", "0"])
+
+
+def test_an_answer_behind_a_cell_that_does_not_end_is_asked_for_without_it(course, graded):
+    def found(job):
+        loops = any("while True" in cell.source for cell in job.answer.cells)
+        stop = {"cell": job.answer.cells[1].name, "reason": "It does not end."} if loops else None
+        return right(job, score=float(not loops), report={"stopped_in": stop}, doubt=LATE if loops else "")
+
+    hand_in(course, "a", endless)
+    cluster = Answers(found)
+    assert grading.grade("tiny", cluster.connect, course) == 0
+    assert [(job.name, len(job.answer.cells)) for job in cluster.asked] == [(WITNESS, 1), (TORCH, 3), (TORCH, 2)]
+
+
+def test_what_ended_three_workers_is_left_to_a_person(course, graded, capsys):
+    hand_in(course, "a")
+    cluster = Answers(lambda job: None if job.name == TORCH else right(job))
+    assert grading.grade("tiny", cluster.connect, course) == 0
+    assert "1 left to a person" in capsys.readouterr().out
+    verdict = Store(course).get(cluster.asked[1])
+    assert verdict.left == "its check ended 3 of the processes that check answers" and not verdict.score
+
+
+def test_a_crash_of_the_check_is_left_to_autograde(course, graded, capsys):
+    hand_in(course, "a")
+    cluster = Answers(
+        lambda job: json.dumps({FAILED: "ZeroDivisionError: planted"}) if job.name == TORCH else right(job)
+    )
+    assert grading.grade("tiny", cluster.connect, course) == 0 and len(graded) == 1
+    assert "crashed (ZeroDivisionError: planted)" in capsys.readouterr().out
+    assert Store(course).get(cluster.asked[1]) is None
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "sentence"),
+    [
+        (lambda job: json.dumps({UNFIT: "it has torch 2.0"}), 1, "a worker cannot be used: it has torch 2.0"),
+        (NoCluster("no scheduler answers"), 1, "no scheduler answers"),
+        (KeyboardInterrupt(), 130, "Stopped. Every verdict"),
+        (OSError(28, "No space left on device"), 1, "No space left on device"),
+    ],
+)
+def test_a_run_that_ends_early_keeps_what_it_has(course, graded, capsys, monkeypatch, end, status, sentence):
+    def found(job):
+        if job.name == WITNESS:
+            return right(job)
+        if callable(end):
+            return end(job)
+        if isinstance(end, OSError):
+            monkeypatch.setattr(Store, "put", lambda *args: (_ for _ in ()).throw(end))
+            return right(job)
+        raise end
+
+    hand_in(course, "a")
+    with monkeypatch.context():
+        assert grading.grade("tiny", Answers(found).connect, course) == status
+        monkeypatch.undo()
+    said = capsys.readouterr().out
+    assert sentence in said and "the same command goes on from here" in said and graded == []
+    again = Answers(right)
+    monkeypatch.setattr(grading, "autograde", lambda *args: 0)
+    assert grading.grade("tiny", again.connect, course) == 0 and [job.name for job in again.asked] == [TORCH]
+
+
+@pytest.mark.exhaustive
+def test_a_worker_takes_text_and_gives_text(course, graded):
+    hand_in(course, "a")
+    cluster = Answers(right)
+    grading.grade("tiny", cluster.connect, course)
+    witness, torch = cluster.asked
+    verdict = Verdict.from_json(check(torch.to_json(), ""))
+    assert (verdict.key, verdict.score, verdict.report["passed"]) == (torch.key, 1.0, True)
+    other = torch.to_json().replace(torch.key, witness.key)
+    assert "other versions" in json.loads(check(other, ""))[UNFIT]
+
+
+@pytest.mark.exhaustive
+def test_on_a_cluster_of_this_machine(course, capfd):
+    """Two processes; nbgrader finds what they made."""
+    for student in ("a b", "b", "other"):
+        hand_in(course, student, comment(student))
+    place(course, "stub").write_text((course / "release" / "tiny" / "tiny.ipynb").read_text())
+    students = ["--students", "a b,b,stub"]
+    assert cli.main(["grade", "tiny", "--course", str(course), "--workers", "2", *students]) == 0
+    said = "".join(capfd.readouterr())
+    assert "5 verdicts to make, on 2 processes" in said and "dashboard: http://127.0.0.1:" in said
+    assert "[3/3] stub, tiny: 0 of 4 points" in said and "2 of 2 verdicts were there" in said
+    assert scores(course, "a b") == scores(course, "b") == FULL and scores(course, "stub") == NOTHING
+    assert not (course / "autograded" / "other").exists()
+    assert len({entry["where"] for entry in Store(course).made()}) == 2

@@ -1,0 +1,102 @@
+"""The limits that a teacher sets, and cells that do not end. Through nbgrader, with real notebooks."""
+
+import json
+
+import classroom
+import pytest
+from classroom import assert_success, hand_in, place, right_answers, scores, shown, with_settings
+from tampered import FULL, TORCH, WITNESS, add, find
+
+CHECK = f"{TORCH}-check"
+COMPUTES = "until = time.process_time() + 0.7\n    while time.process_time() < until: pass"
+EXHAUSTIVE = pytest.mark.exhaustive
+
+
+@pytest.fixture(scope="module")
+def course(made_course, tmp_path_factory):
+    return classroom.copied(made_course, tmp_path_factory.mktemp("limits"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "line", "said"),
+    [
+        ({"seconds": 2.0}, "while True: pass", "The call took more than 2 s of processor time"),
+        ({"total_seconds": 1.0}, f"import time; {COMPUTES}", "All calls of this answer together took more than 1 s"),
+        ({"wall_factor": 0.4}, "__import__('time').sleep(600)", "The call did not end within 8 s by the clock"),
+        ({"memory_megabytes": 300.0}, "a = torch.ones(400 << 20, dtype=torch.uint8)", "286 MiB of memory"),
+        ({"printed_megabytes": 0.05}, "print('x' * 100_000, flush=True)", "printed more than"),
+    ],
+)
+def test_a_limit_ends_its_exercise_and_no_other(course, settings, line, said):
+    (name,) = settings
+    hand_in(course, f"limit_{name}", line)
+    assert_success(with_settings(course, **settings).autograde("tiny", f"limit_{name}"))
+    assert scores(course, f"limit_{name}") == FULL | {TORCH: 0}
+    assert said in " ".join(shown(course, f"limit_{name}", CHECK).split())
+
+
+ENDLESS = "while True:\n    pass"
+EXITS, FILLS = "import os\n\nos._exit(1)", "held = []\nwhile True:\n    held.append(bytearray(1 << 24))"
+LOOPS = "Loading `added-1` took more than 1 s of processor time, which is the most allowed."
+WITHOUT = f"{LOOPS} This answer was checked without that cell."
+
+
+def cell_rows() -> list:
+    """Every kind of cell in every place; in `make test`, each kind once and each place once."""
+    kinds = {"loop": ENDLESS, "exit": EXITS, "memory": FILLS}
+    quick = {("loop", WITNESS), ("exit", TORCH), ("memory", CHECK)}
+    return [
+        pytest.param(before, source, id=f"{kind}-{before}", marks=() if (kind, before) in quick else EXHAUSTIVE)
+        for kind, source in kinds.items()
+        for before in (WITNESS, TORCH, CHECK)
+    ]
+
+
+@pytest.mark.parametrize(("before", "source"), cell_rows())
+def test_a_cell_that_does_not_end_costs_nothing_but_itself(course, before, source):
+    """It is run once; after that the answers are checked without it."""
+    student = f"cell_{[ENDLESS, EXITS, FILLS].index(source)}_{before}"
+    hand_in(course, student)
+    notebook = json.loads(place(course, student).read_text())
+    add(notebook, before, source)
+    place(course, student).write_text(json.dumps(notebook))
+    assert_success(with_settings(course, seconds=1.0, memory_megabytes=300.0).autograde("tiny", student))
+    assert scores(course, student) == FULL
+    text = " ".join(shown(course, student, CHECK).split())
+    assert "This answer was checked without that cell." in text and (source != ENDLESS or WITHOUT in text)
+    assert ("without that cell" in shown(course, student, f"{WITNESS}-check")) == (before == WITNESS)
+
+
+def test_an_answer_that_needs_the_cell_is_told_which(course):
+    hand_in(course, "cell_needed", "halved(1.0)")
+    notebook = json.loads(place(course, "cell_needed").read_text())
+    add(notebook, TORCH, f"def halved(number):\n    return number / 2\n\n\n{ENDLESS}")
+    place(course, "cell_needed").write_text(json.dumps(notebook))
+    assert_success(with_settings(course, seconds=1.0).autograde("tiny", "cell_needed"))
+    assert scores(course, "cell_needed") == FULL | {TORCH: 0}
+    text = " ".join(shown(course, "cell_needed", CHECK).split())
+    assert WITHOUT in text and "name 'halved' is not defined" in text
+
+
+def test_an_answer_whose_own_cell_does_not_end_costs_its_own_points(course):
+    notebook = right_answers(course)
+    find(notebook, WITNESS)["source"] += f"\n\n{ENDLESS}"
+    place(course, "cell_own").write_text(json.dumps(notebook))
+    assert_success(with_settings(course, seconds=1.0).autograde("tiny", "cell_own"))
+    assert scores(course, "cell_own") == FULL | {WITNESS: 0}
+    assert f"`{WITNESS}` took more than 1 s" in " ".join(shown(course, "cell_own", CHECK).split())
+
+
+def test_a_notebook_has_a_budget(course):
+    hand_in(course, "budget", "while True: pass")
+    assert_success(with_settings(course, notebook_seconds=3.0).autograde("tiny", "budget"))
+    assert scores(course, "budget") == FULL | {TORCH: 0}  # what came before it is graded
+    said = "All answers of this notebook together took more than 3 s of processor time"
+    assert said in " ".join(shown(course, "budget", CHECK).split())
+
+
+@pytest.mark.exhaustive
+def test_without_the_limit_the_same_answers_are_right(course):
+    hand_in(course, "limit_none", "a = torch.ones(400 << 20, dtype=torch.uint8); print('x' * 100_000, flush=True)")
+    assert_success(with_settings(course, memory_megabytes=4000.0).autograde("tiny", "limit_none"))
+    assert scores(course, "limit_none") == FULL
