@@ -12,7 +12,7 @@ LAB_FLAGS := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Every core runs a test process already; threads that wait for each other on top make small tensors slow.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help lab teach attacks test planted matrix test-all lint build book test-release grade-demo bench doctor clean
+.PHONY: help lab teach attacks chaos test planted matrix test-all lint build book test-release grade-demo bench doctor clean
 
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -67,6 +67,9 @@ doctor: .venv/.ready ## what this machine can run
 attacks: .venv/.ready ## files and notebooks that cheat, on every rung of isolation this machine has
 	@python tests/attacks $(ATTACKS_ARGS)
 	@$(ONE_THREAD) python tests/attack_notebooks $(ATTACKS_ARGS)
+
+chaos: .venv/.ready  ## a class graded while workers and runs are killed: the same grades, nothing made twice
+	@$(ONE_THREAD) python tests/chaos.py $(CHAOS_ARGS)
 
 planted: .venv/.ready ## planted bugs: what the plain interpreter says of each, and what the emulator says
 	@cd tests && TRITON_INTERPRET=1 python -m planted

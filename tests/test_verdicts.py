@@ -7,6 +7,7 @@ import os
 import pytest
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.package import Module
 from graded_kernels.autograder.sandbox import Limits
 from graded_kernels.autograder.verdicts import job as jobs
 from graded_kernels.autograder.verdicts.job import Job, OtherVersions
@@ -35,6 +36,8 @@ CHANGES = {
     "setup": other_answer(setup="import torch, math"),
     "cells after it": other_answer(after=1),
     "module": other_answer(module=True),
+    "name of the module": other_answer(name="another"),
+    "modules": other_answer(modules=(Module("helper", "helper.py", "c = 3"),)),
     "exercise": other_answer(exercise="silu_backward"),
     "backend": dataclasses.replace(JOB, backend="triton"),
     "seed": dataclasses.replace(JOB, seed=8),
@@ -79,9 +82,10 @@ def test_the_graders_version_is_its_source(monkeypatch, tmp_path):
         jobs.versions.cache_clear()
 
 
-def test_a_job_travels_as_json():
-    there = Job.from_json(JOB.to_json())
-    assert there.key == JOB.key and there.answer == ANSWER and there.limits == JOB.limits
+@pytest.mark.parametrize("job", [JOB, *CHANGES.values()], ids=["job", *CHANGES])
+def test_a_job_travels_as_json(job):
+    there = Job.from_json(job.to_json())
+    assert there.key == job.key and there.answer == job.answer and there.limits == job.limits
 
 
 def test_a_machine_with_other_versions_refuses_a_job(monkeypatch):

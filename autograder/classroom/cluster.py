@@ -66,7 +66,9 @@ class Cluster:
 
 @contextmanager
 def local(workers: int | None, rung: str) -> Iterator[Cluster]:
-    """One of this machine: a process for each core, or as many as ``workers`` says."""
+    """One of this machine: a process for each core, or as many as ``workers`` says. Raises RuntimeError where its
+    processes do not start.
+    """
     with (
         _configured(),
         LocalCluster(

@@ -1,4 +1,4 @@
-"""``graded-kernels grade``: its options. What carries it out is imported when it is called."""
+"""``graded-kernels grade`` and ``report``: their options. What carries it out is imported when it is called."""
 
 import argparse
 from pathlib import Path
@@ -16,6 +16,12 @@ def add_to(commands) -> None:
     grade.add_argument("--force", action="store_true", help="grade again what was graded and has not changed")
     grade.set_defaults(run=run_grade)
 
+    about = "write a page on what a class did in an assignment, and one on the course, into reports/"
+    report = commands.add_parser("report", help=about, description=about)
+    report.add_argument("assignment", metavar="ASSIGNMENT", help="01_silu, say")
+    report.add_argument("--course", type=Path, default=Path(), metavar="FOLDER", help="the course root (.)")
+    report.set_defaults(run=run_report)
+
 
 def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
@@ -26,6 +32,12 @@ def number(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
     return int(text)
+
+
+def run_report(options: argparse.Namespace) -> int:
+    from .report import main
+
+    return main(options)
 
 
 def run_grade(options: argparse.Namespace) -> int:

@@ -23,11 +23,8 @@ class Course:
     """
 
     def __init__(self, root: Path, assignment: str, students: list[str]):
-        if not (root / "nbgrader_config.py").is_file():
-            raise NoCourse(f"{root.absolute()} is no course root. Go there, or name it: --course FOLDER")
+        app = configured(root)
         with contextlib.chdir(root):
-            app = AutogradeApp()
-            app.initialize([assignment])
             app.coursedir.assignment_id = assignment
             self.root, self.assignment, self.directory = Path(app.coursedir.root), assignment, app.coursedir
             self._converter = Autograde(coursedir=self.directory, parent=app)
@@ -52,6 +49,16 @@ class Course:
         """Where nbgrader writes the graded notebook."""
         folder = self.directory.format_path(self.directory.autograded_directory, student, self.assignment)
         return Path(self.root, folder, f"{notebook}.ipynb")
+
+
+def configured(root: Path) -> AutogradeApp:
+    """nbgrader with the configuration that its commands have in this course. Raises NoCourse."""
+    if not (root / "nbgrader_config.py").is_file():
+        raise NoCourse(f"{root.absolute()} is no course root. Go there, or name it: --course FOLDER")
+    with contextlib.chdir(root):
+        app = AutogradeApp()
+        app.initialize([])
+    return app
 
 
 def environment() -> dict[str, str]:

@@ -63,7 +63,7 @@ def grade(
     except REFUSALS as error:
         print(f"graded-kernels: {error}", file=sys.stderr)
         return USAGE
-    except (NoCluster, OSError) as error:
+    except (NoCluster, OSError, RuntimeError) as error:
         tell(f"Stopped: {error}. {KEPT}")
         return FAILURE
     except KeyboardInterrupt:

@@ -27,7 +27,7 @@ AFRESH = "install PyTorch and Triton afresh: remove .venv, then run `make lab`"
 STRONGER = "install bubblewrap (apt install bubblewrap), use Linux 5.13 or later, or grade in a virtual machine"
 PRIVATE = (
     *("submitted", "autograded", "feedback", "source", "gradebook.db"),
-    *("hidden_cases.toml", "class_secret", "verdicts"),
+    *("hidden_cases.toml", "class_secret", "verdicts", "reports"),
 )
 ELSEWHERE = "Triton is made for Linux alone: use Linux, WSL2 or a Linux container. The PyTorch half works here."
 

@@ -8,7 +8,7 @@ its top edge.
 import html
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,15 +37,20 @@ def chosen(cases: Sequence[CaseResult]) -> tuple[CaseResult, Curve] | None:
 
 def draw(curve: Curve) -> str:
     """The curve as an SVG element, the same bytes for the same curve."""
+    return drawn(lambda axes: plot(axes, curve), f"Error in ulp of {curve.dtype} over {curve.parameter}", (7.2, 3))
+
+
+def drawn(plot: Callable[[Axes], None], title: str, size: tuple[float, float]) -> str:
+    """What ``plot`` puts on axes, as an SVG element in the colours of the page. size: in inches."""
     style: Any = {"svg.fonttype": "none", "svg.hashsalt": "graded-kernels", "font.size": 9, "text.color": INK}
     style |= {"axes.edgecolor": MUTED, "axes.labelcolor": INK, "axes.spines.top": False, "axes.spines.right": False}
     style |= {f"{axis}tick.{part}": color for axis in "xy" for part, color in (("color", MUTED), ("labelcolor", INK))}
     with rc_context(style):
-        figure = Figure(figsize=(7.2, 3), layout="constrained")
-        plot(figure.add_subplot(), curve)
+        figure = Figure(figsize=size, layout="constrained")
+        plot(figure.add_subplot())
         file = io.StringIO()
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return themed(file.getvalue(), f"Error in ulp of {curve.dtype} over {curve.parameter}")
+    return themed(file.getvalue(), title)
 
 
 def plot(axes: Axes, curve: Curve) -> None:

@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ..run.answer import Answer, Cell
+from ..run.package import Module
 from ..sandbox import Limits
 
 HOUSE = Path(__file__).parents[1]
@@ -56,9 +57,10 @@ class Job:
         """Raises OtherVersions where the verdict would not be the one that was asked for."""
         data = json.loads(text)
         key, answer = data.pop("key"), data.pop("answer")
-        answer = Answer(**(answer | {"cells": tuple(Cell(**cell) for cell in answer["cells"])}))
+        answer["cells"] = tuple(Cell(**cell) for cell in answer["cells"])
+        answer["modules"] = tuple(Module(**module) for module in answer["modules"])
         limits, cases = Limits(**data.pop("limits")), tuple(data.pop("cases"))
-        job = cls(answer, limits=limits, cases=cases, **data)
+        job = cls(Answer(**answer), limits=limits, cases=cases, **data)
         if job.key != key:
             found = ", ".join(f"{name} {version[:12]}" for name, version in versions().items())
             raise OtherVersions(f"{platform.node()} has other versions than the machine that asks: {found}")

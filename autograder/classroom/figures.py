@@ -1,0 +1,47 @@
+"""The pictures of a class's page, as SVG in the colours of the page around them."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from ..report.plot import ANSWER, MUTED, WILD, drawn
+from .findings import Answer, Findings
+
+BINS = 20
+
+
+def scores(found: Findings) -> str:
+    """How many learners have how many points so far; "" where nobody has any."""
+    given = [learner.so_far for learner in found.learners if learner.so_far is not None]
+    if not given:
+        return ""
+    most = max(learner.most for learner in found.learners)
+
+    def plot(axes: Axes) -> None:
+        axes.hist(given, bins=[most * step / BINS for step in range(BINS + 1)], color=ANSWER, rwidth=0.9)
+        axes.set(xlabel=f"points so far, of {most:g}", ylabel="learners", xlim=(0, most))
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+
+    return drawn(plot, f"Distribution of {len(given)} scores", (7.2, 2.4))
+
+
+def outcomes(answers: tuple[Answer, ...]) -> str:
+    """For each answer how many passed, did not pass, and are as they were released."""
+
+    def plot(axes: Axes) -> None:
+        names = [answer.name for answer in answers]
+        parts = {
+            "passed": ([answer.passed for answer in answers], ANSWER),
+            "did not pass": ([len(a.checks) - a.passed - a.untouched for a in answers], WILD),
+            "untouched": ([answer.untouched for answer in answers], MUTED),
+        }
+        left = np.zeros(len(names))
+        for label, (counts, color) in parts.items():
+            axes.barh(names, counts, left=left, color=color, label=label, height=0.7)
+            left += counts
+        axes.invert_yaxis()
+        axes.set(xlabel="learners")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, borderaxespad=0.2)
+
+    return drawn(plot, "What came of each exercise", (7.2, 0.8 + 0.32 * len(answers)))

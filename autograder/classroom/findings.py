@@ -1,0 +1,155 @@
+"""What a class did in an assignment, as data: from its graded notebooks, their verdicts and the gradebook."""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import nbformat
+from nbgrader.api import Gradebook
+from nbgrader.coursedir import CourseDirectory
+
+from ..nbgrader.export import rows_of
+from ..nbgrader.outputs import REPORT
+from ..nbgrader.rebuild import RECORD, grade_id
+from ..report.phrases import STUB
+from ..verdicts.store import Store
+
+PASSED, FAILED, UNREACHED = "pass", "fail", "not-run"
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One student. status: as `nbgrader.export` has it; so_far: the points given, None where nothing is graded; score:
+    the same less a penalty, None unless all is graded; late: begun days; feedback: the pages, by notebook.
+    """
+
+    id: str
+    name: str
+    status: str
+    so_far: float | None
+    score: float | None
+    most: float
+    late: int = 0
+    feedback: dict[str, Path] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of a learner's. answer: ``silu_backward-torch``; report: `Report.to_dict`."""
+
+    student: str
+    answer: str
+    report: dict
+    seconds: float
+
+
+@dataclass
+class Case:
+    """One case of an exercise over a class, by how many it was passed, failed and not reached."""
+
+    name: str
+    inputs: str
+    counts: Counter = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An exercise and backend over a class."""
+
+    name: str
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> int:
+        return sum(check.report["passed"] for check in self.checks)
+
+    @property
+    def untouched(self) -> int:
+        """How many handed in the stub."""
+        return sum(check.report["summary"].startswith(STUB) for check in self.checks)
+
+    @property
+    def mean(self) -> float:
+        """Of the scores, 0 to 1."""
+        return sum(check.report["score"] for check in self.checks) / len(self.checks)
+
+    @property
+    def seconds(self) -> float:
+        return sum(check.seconds for check in self.checks)
+
+    @cached_property
+    def bugs(self) -> list[tuple[str, list[str]]]:
+        """The bugs that shipped and that answers repeat, each with who wrote it, the most frequent first."""
+        found = defaultdict(list)
+        for check in self.checks:
+            if check.report["fingerprint"]:
+                found[check.report["fingerprint"]].append(check.student)
+        return sorted(found.items(), key=lambda item: -len(item[1]))
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """In the exercise's order, of the answers that were begun: an untouched stub says nothing about a case."""
+        found: dict[str, Case] = {}
+        for check in self.checks:
+            if check.report["summary"].startswith(STUB):
+                continue
+            for one in check.report["cases"]:
+                case = found.setdefault(one["name"], Case(one["name"], one["inputs"]))
+                case.inputs = case.inputs or one["inputs"]
+                case.counts[FAILED if one["status"] == "error" else one["status"]] += 1
+        return list(found.values())
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Of a class in one assignment. unchecked: (student, answer) of what waits for a person."""
+
+    assignment: str
+    learners: tuple[Learner, ...]
+    answers: tuple[Answer, ...]
+    unchecked: tuple[tuple[str, str], ...]
+
+
+def findings(courses: CourseDirectory, assignment: str, rows: list[dict]) -> Findings:
+    """rows: `rows_of` the course."""
+    store = Store(Path(courses.root))
+    order: dict[str, list[Check]] = {}
+    seconds: dict[str, float] = defaultdict(float)
+    for entry in store.made():
+        seconds[entry["key"]] += entry["seconds"]
+    unchecked, counted = [], set()
+    rows = [row for row in rows if row["assignment"] == assignment]
+    for row in rows:
+        for path in _files(courses, "autograded", row["student_id"], assignment, "*.ipynb"):
+            for cell in nbformat.read(path, as_version=4).cells:
+                record, answer = cell.metadata.get(RECORD, {}), grade_id(cell).removesuffix("-check")
+                report = next((o.data[REPORT] for o in cell.get("outputs", ()) if REPORT in o.get("data", {})), None)
+                if record.get("not_graded"):
+                    unchecked.append((row["student_id"], answer))
+                if report is not None:
+                    key = record.get("verdict", "")
+                    took = 0.0 if key in counted else seconds[key]  # a verdict that many share was made once
+                    counted.add(key)
+                    order.setdefault(answer, []).append(Check(row["student_id"], answer, report, took))
+    answers = tuple(Answer(name, tuple(checks)) for name, checks in order.items())
+    learners = tuple(_learner(courses, row) for row in rows)
+    return Findings(assignment, learners, answers, tuple(unchecked))
+
+
+def _learner(courses: CourseDirectory, row: dict) -> Learner:
+    pages = _files(courses, "feedback", row["student_id"], row["assignment"], "*.html")
+    name = " ".join(filter(None, (row["first_name"], row["last_name"])))
+    feedback = {path.stem: path for path in pages}
+    points = row.get("raw_score"), row.get("score"), row["max_score"]
+    return Learner(row["student_id"], name, row["status"], *points, row.get("late_days") or 0, feedback)
+
+
+def _files(courses: CourseDirectory, step: str, student: str, assignment: str, pattern: str) -> list[Path]:
+    folder = courses.format_path(getattr(courses, f"{step}_directory"), student, assignment)
+    return sorted(Path(courses.root, folder).glob(pattern))
+
+
+def rows(courses: CourseDirectory) -> list[dict]:
+    with Gradebook(courses.db_url) as gradebook:
+        return list(rows_of(gradebook, courses))

@@ -1,0 +1,171 @@
+"""The pages that a teacher looks at: a class in one assignment, and a course. Nothing a learner wrote is on them but
+their name, and no script.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
+
+from ..nbgrader.export import GRADED
+from ..nbgrader.grade import duration
+from . import figures
+from .findings import FAILED, PASSED, UNREACHED, Answer, Findings
+
+MOST = 12  # rows of the inputs that failed most
+STYLE = """
+:root { color-scheme: light dark; --gk-ink: light-dark(#1d2430, #e4e7ec); --gk-muted: light-dark(#667080, #98a2b3);
+  --gk-answer: light-dark(#2f8f4e, #57b97a); --gk-wild: light-dark(#d9731a, #f0a050);
+  --paper: light-dark(#fff, #14181f); --rule: light-dark(#dfe3e8, #323945); }
+body { margin: 2.5rem auto; max-width: 60rem; padding: 0 1.2rem; background: var(--paper); color: var(--gk-ink);
+  font: 15px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .5rem; }
+h3 { font: 600 1rem ui-monospace, monospace; margin: 1.4rem 0 .3rem; }
+p { margin: .3rem 0; } .quiet { color: var(--gk-muted); } a { color: inherit; }
+svg { display: block; width: 100%; height: auto; font-family: system-ui, sans-serif; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th { text-align: left; font-weight: 500; color: var(--gk-muted); }
+th, td { padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
+.number { text-align: right; } td.code { font: 13px/1.6 ui-monospace, monospace; overflow-wrap: anywhere; }
+.bar { display: block; height: .55rem; margin: .45rem 0 0 1rem; min-width: 6rem; background: var(--rule); }
+.bar i { display: block; float: left; height: 100%; background: var(--gk-answer); }
+.bar i + i { background: var(--gk-wild); }
+@media print { :root { color-scheme: light; } body { margin: 0; max-width: none; font-size: 11px; }
+  h2, h3, tr, svg { break-inside: avoid; } h2, h3 { break-after: avoid; } }
+"""
+
+
+def class_page(found: Findings, folder: Path) -> str:
+    """The page of one assignment, which will lie in ``folder``."""
+    parts = [
+        f"<h1>{escape(found.assignment)}</h1>{_overview(found)}",
+        _section("Scores", figures.scores(found)),
+        _section("Exercises", figures.outcomes(found.answers) + _answers(found) if found.answers else ""),
+        _section("Bugs that shipped, written again", _bugs(found.answers)),
+        _section("Inputs that failed most", _inputs(found.answers)),
+        _section("Cases", "".join(map(_cases, found.answers))),
+        _section("Learners", _learners(found, folder)),
+    ]
+    return _page(found.assignment, parts)
+
+
+def course_page(assignments: Sequence[str], rows: list[dict]) -> str:
+    """Students by assignments. rows: `export.rows_of` the course."""
+    by_student: dict[str, dict[str, dict]] = {}
+    for row in rows:
+        by_student.setdefault(row["student_id"], {})[row["assignment"]] = row
+    lines = []
+    for student, own in by_student.items():
+        cells = [_score(own[name].get("score"), own[name]["max_score"], own[name]["status"]) for name in assignments]
+        total = sum(row.get("score") or 0.0 for row in own.values())
+        lines.append([escape(student), *cells, _right(f"{total:g}")])
+    links = [f'<a href="{quote(name)}.html">{escape(name)}</a>' for name in assignments]
+    return _page("course", ["<h1>Course</h1>", _table(["student", *links, _right("together")], lines)])
+
+
+def _page(title: str, parts: Iterable[str]) -> str:
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
+    allowed = "default-src 'none'; style-src 'unsafe-inline'"
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
+    head = f"<head>{head}{policy}<style>{STYLE}</style></head>"
+    return f'<!doctype html><html lang="en">{head}<body>{"".join(parts)}</body></html>\n'
+
+
+def _section(title: str, content: str) -> str:
+    return f"<h2>{title}</h2>{content}" if content else ""
+
+
+def _overview(found: Findings) -> str:
+    counts: dict[str, int] = {}
+    for learner in found.learners:
+        counts[learner.status] = counts.get(learner.status, 0) + 1
+    said = ", ".join(f"{count} {status}" for status, count in counts.items())
+    seconds = sum(answer.seconds for answer in found.answers)
+    lines = [f"{len(found.learners)} learners: {said}.", f"Checking took {duration(seconds)} of processor time."]
+    if found.unchecked:
+        who = ", ".join(f"{student} ({answer})" for student, answer in found.unchecked)
+        lines.append(f"For a person, because the check ended without a verdict: {who}.")
+    return "".join(f'<p class="quiet">{escape(line)}</p>' for line in lines)
+
+
+def _answers(found: Findings) -> str:
+    head = ["answer", *map(_right, ("learners", "passed", "untouched", "mean score", "processor time"))]
+    rows = [
+        [
+            f'<a href="#{quote(answer.name)}">{escape(answer.name)}</a>',
+            *map(_right, map(str, (len(answer.checks), answer.passed, answer.untouched))),
+            _right(f"{answer.mean:.0%}"),
+            _right(duration(answer.seconds)),
+        ]
+        for answer in found.answers
+    ]
+    return _table(head, rows)
+
+
+def _bugs(answers: tuple[Answer, ...]) -> str:
+    rows = [
+        [escape(answer.name), _right(f"{len(who)} of {len(answer.checks)}"), escape(bug), escape(", ".join(who))]
+        for answer in answers
+        for bug, who in answer.bugs
+    ]
+    return _table(["answer", _right("learners"), "bug", "who"], rows)
+
+
+def _inputs(answers: tuple[Answer, ...]) -> str:
+    failed = [(case.counts[FAILED], answer, case) for answer in answers for case in answer.cases if case.counts[FAILED]]
+    failed.sort(key=lambda one: -one[0])
+    rows = [
+        [_right(f"{count} of {case.counts[FAILED] + case.counts[PASSED]}"), escape(answer.name), escape(case.name)]
+        + [f'<span class="code">{escape(case.inputs)}</span>']
+        for count, answer, case in failed[:MOST]
+    ]
+    return _table([_right("failed"), "answer", "case", "input"], rows)
+
+
+def _cases(answer: Answer) -> str:
+    rows = []
+    for case in answer.cases:
+        passed, failed, unreached = (case.counts[kind] for kind in (PASSED, FAILED, UNREACHED))
+        every = max(passed + failed + unreached, 1)
+        bar = f'<i style="width:{100 * passed / every:.1f}%"></i><i style="width:{100 * failed / every:.1f}%"></i>'
+        counts = map(_right, map(str, (passed, failed, unreached)))
+        rows.append([escape(case.name), *counts, f'<span class="bar">{bar}</span>'])
+    head = ["case", *map(_right, ("passed", "failed", "not reached")), ""]
+    table = _table(head, rows) or '<p class="quiet">Nobody began it.</p>'
+    return f'<h3 id="{escape(answer.name)}">{escape(answer.name)}</h3>{table}'
+
+
+def _learners(found: Findings, folder: Path) -> str:
+    rows = []
+    for learner in sorted(found.learners, key=lambda one: (one.status == GRADED, one.status, one.id)):
+        pages = [
+            f'<a href="{quote(os.path.relpath(path, folder))}">{escape(name)}</a>'
+            for name, path in learner.feedback.items()
+        ]
+        so_far = "" if learner.so_far is None else f", {learner.so_far:g} so far"
+        score = _score(learner.score, learner.most, learner.status + so_far)
+        late = f"{learner.late} d" if learner.late else ""
+        rows.append([escape(learner.id), escape(learner.name), score, _right(late), ", ".join(pages)])
+    return _table(["student", "name", _right("score"), _right("late"), "feedback"], rows)
+
+
+def _score(score: float | None, most: float, status: str) -> str:
+    return _right(f'<span class="quiet">{escape(status)}</span>' if score is None else f"{score:g} / {most:g}")
+
+
+def _right(content: str) -> str:
+    """A cell whose content stands at the right."""
+    return f"\0{content}"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    """Of cells that are HTML; "" without rows."""
+    if not rows:
+        return ""
+
+    def line(cells: list[str], tag: str) -> str:
+        kind = [(' class="number"' if cell.startswith("\0") else "", cell.removeprefix("\0")) for cell in cells]
+        return "<tr>" + "".join(f"<{tag}{css}>{cell}</{tag}>" for css, cell in kind) + "</tr>"
+
+    return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"

@@ -1,0 +1,59 @@
+"""``graded-kernels report``: the page of a class in one assignment, the page of a course, and their numbers as CSV."""
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+
+from nbgrader.api import MissingEntry
+from nbgrader.coursedir import CourseDirectory
+
+from ..nbgrader.export import safe
+from .course import NoCourse, configured
+from .findings import FAILED, PASSED, UNREACHED, Findings, findings, rows
+from .page import class_page, course_page
+
+DONE, USAGE = 0, 2
+FOLDER = "reports"
+
+
+def main(options: argparse.Namespace) -> int:
+    try:
+        for path in write(configured(options.course).coursedir, options.assignment):
+            print(path)
+    except NoCourse as error:
+        print(f"graded-kernels: {error}", file=sys.stderr)
+        return USAGE
+    return DONE
+
+
+def write(courses: CourseDirectory, assignment: str) -> list[Path]:
+    """Writes the pages and the table, which only their owner can read, and returns their paths. Raises NoCourse."""
+    try:
+        every = rows(courses)
+    except MissingEntry as error:
+        raise NoCourse(str(error)) from None
+    assignments = list(dict.fromkeys(row["assignment"] for row in every))
+    if assignment not in assignments:
+        known = f"there are {', '.join(assignments)}" if assignments else "the gradebook has none with students"
+        raise NoCourse(f"no assignment {assignment}; {known}")
+    folder = Path(courses.root) / FOLDER
+    folder.mkdir(mode=0o700, exist_ok=True)
+    folder.chmod(0o700)
+    found = findings(courses, assignment, every)
+    page, table, course = (folder / name for name in (f"{assignment}.html", f"{assignment}.csv", "course.html"))
+    page.write_text(class_page(found, folder), encoding="utf-8")
+    _write_table(found, table)
+    course.write_text(course_page(assignments, every), encoding="utf-8")
+    return [page, table, course]
+
+
+def _write_table(found: Findings, path: Path) -> None:
+    """A row for each case of each answer."""
+    with open(path, "w", newline="", encoding="utf-8-sig") as file:
+        table = csv.writer(file)
+        table.writerow(["answer", "case", "input", "passed", "failed", "not reached"])
+        for answer in found.answers:
+            for case in answer.cases:
+                counts = [case.counts[kind] for kind in (PASSED, FAILED, UNREACHED)]
+                table.writerow([safe(value) for value in (answer.name, case.name, case.inputs, *counts)])

@@ -1,0 +1,82 @@
+"""What `graded-kernels grade` costs, as ratios in one run.
+
+    python benchmarks/grade.py [--learners 12] [--chapter tiny]
+
+A class whose notebooks all differ is graded three times from an empty store, each time in a fresh copy of its course:
+
+- "2 workers": the time by the clock with one worker, over that with two (2 is ideal; the start of Dask, of the workers
+  and of nbgrader is in both);
+- "overhead": processor time of the whole command, over that of the checks in it, by the verdicts' own account;
+- "half unchanged": after half of the learners handed in something else, the time by the clock over the full run's.
+
+Clocks of a machine that is busy with something else say little; run it on a quiet one.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+import classroom  # noqa: E402
+from graded_kernels.autograder.verdicts.store import Store  # noqa: E402
+from graded_kernels.autograder.verdicts.verdict import Verdict  # noqa: E402
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--learners", type=int, default=12)
+    parser.add_argument("--chapter", default="tiny", help="tiny (2 answers), memory (4) or 01_silu")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+        made = classroom.make(Path(folder) / "course")
+        for number in range(options.learners):
+            hand_in(made, options.chapter, number, "first")
+        seconds, busy = {}, {}
+        for workers in (1, 2):
+            course = Path(shutil.copytree(made, Path(folder) / f"workers-{workers}", symlinks=True))
+            seconds[workers], busy[workers] = graded(course, options.chapter, workers)
+        checks = sum(verdict.seconds + verdict.grader_seconds for verdict in verdicts(course))
+        for number in range(options.learners // 2):
+            hand_in(course, options.chapter, number, "second")
+        again, _ = graded(course, options.chapter, 2)
+    load = os.getloadavg()[0]
+    print(f"{options.learners} notebooks of {options.chapter}, {os.cpu_count()} cores, load {load:.1f} at the end")
+    print(f"2 workers       {seconds[1] / seconds[2]:.2f} times as fast as 1")
+    print(f"overhead        {busy[2] / checks:.2f} of the processor time of the checks")
+    print(f"half unchanged  {again / seconds[2]:.2f} of the full run")
+
+
+def hand_in(course: Path, chapter: str, number: int, version: str) -> None:
+    """Right answers that no other learner has: a comment in each first line makes other verdicts of all of them."""
+    notebook = classroom.right_answers(course, chapter)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code" and cell["metadata"].get("nbgrader", {}).get("solution"):
+            cell["source"] = f"# {version} of {number}\n{cell['source']}"
+    classroom.place(course, f"learner{number:03}", chapter).write_text(json.dumps(notebook))
+
+
+def graded(course: Path, chapter: str, workers: int) -> tuple[float, float]:
+    """(seconds by the clock, seconds of processor time) of one command with all its processes."""
+    command = [sys.executable, "-m", "graded_kernels.autograder", "grade", chapter, "--workers", str(workers)]
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    ran = subprocess.run(command, cwd=course, capture_output=True, text=True)
+    took, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if ran.returncode:
+        raise SystemExit(ran.stdout + ran.stderr)
+    return took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def verdicts(course: Path) -> list[Verdict]:
+    return [Verdict.from_json(path.read_bytes().partition(b"\n")[2]) for path in Store(course)]
+
+
+if __name__ == "__main__":
+    main()
