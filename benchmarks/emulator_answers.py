@@ -2,22 +2,28 @@
 
     python benchmarks/emulator_answers.py             the answers, shapes as in their cases
     python benchmarks/emulator_answers.py --checks    processor time of a check: one program at a time, and together
+    python benchmarks/emulator_answers.py --isolated  processor time of a check: in this process, and in a sandbox
 
-Compiling is left out of the checks: it is the same both ways.
+Compiling is left out of the checks: it is the same both ways. So is the start of the sandbox's worker.
 """
 
 import argparse
 import math
 import os
+import sys
 import time
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 os.environ["TRITON_INTERPRET"] = "1"
 
 import torch  # noqa: E402
+from answers import answer  # noqa: E402
 from graded_kernels.autograder import EXERCISES  # noqa: E402
-from graded_kernels.autograder.check import check  # noqa: E402
+from graded_kernels.autograder.check import check, check_answer  # noqa: E402
 from graded_kernels.autograder.emulator import Emulator  # noqa: E402
 from graded_kernels.autograder.instructor.try_cases import our_answer  # noqa: E402
+from graded_kernels.autograder.sandbox import Budget, Worker  # noqa: E402
 
 REPEAT = 5
 
@@ -101,10 +107,37 @@ def checks_table(wanted: list[str]) -> None:
     print(f"| geometric mean | | {mean(ratios):.3f} |")
 
 
+def isolated_table(wanted: list[str]) -> None:
+    print("| exercise | in process, s | isolated / in process |\n|---|---|---|")
+    ratios = []
+    with Worker() as worker:
+        worker.ready()
+        for name in [n for n, one in EXERCISES.items() if "triton" in one.backends and (n in wanted or not wanted)]:
+            function, spent, children = our_answer(name, "triton"), {}, Budget("notebook", math.inf)
+            for turn in range(2):  # the first does not count
+                for isolated in (True, False):
+                    before = time.process_time() + children.spent
+                    if isolated:
+                        text = answer(name, "triton")
+                        check_answer(text, "triton", compiler=False, worker=worker, notebook=children)
+                    else:
+                        check(name, function, "triton", compiler=False)
+                    spent[turn, isolated] = time.process_time() + children.spent - before
+            ratios.append(spent[1, True] / spent[1, False])
+            print(f"| {name} | {spent[1, False]:.2f} | {ratios[-1]:.2f} |", flush=True)
+    print(f"| geometric mean | | {mean(ratios):.2f} |")
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checks", action="store_true", help="whole checks instead of single calls")
+    parser.add_argument("--isolated", action="store_true", help="whole checks, in this process and in a sandbox")
     parser.add_argument("names", nargs="*", help="exercises to check; all if none is named")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    checks_table(options.names) if options.checks else answers_table()
+    if options.isolated:
+        isolated_table(options.names)
+    elif options.checks:
+        checks_table(options.names)
+    else:
+        answers_table()

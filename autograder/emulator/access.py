@@ -44,10 +44,11 @@ class Access:
 
     def index(self, number: int) -> tuple[int, int, int] | None:
         """Grid index of a program number; None for "several programs"."""
-        flat = number - self.first - 1
-        if flat < 0:
-            return None
-        flat, z = divmod(flat, self.grid[2])
+        return None if number <= self.first else self.grid_index(number)
+
+    def grid_index(self, number: int) -> tuple[int, int, int]:
+        """The same, of a number that one program has."""
+        flat, z = divmod(number - self.first - 1, self.grid[2])
         return (*divmod(flat, self.grid[1]), z)
 
     def load(
@@ -143,7 +144,7 @@ class Access:
                     region,
                     int(offsets[lane]),
                     (values[lane], after[lane]),
-                    self.index(self.program),
+                    self.grid_index(self.program),
                     place,
                 ),
             )
@@ -155,7 +156,7 @@ class Access:
 
     def _accuse(self) -> None:
         for region, place in self._suspects:
-            make = functools.partial(messages.masked_load, self.kernel, region, self.index(self.program))
+            make = functools.partial(messages.masked_load, self.kernel, region, self.grid_index(self.program))
             self._hint("masked-load", region.name, make, place)
         self._suspects.clear()
 

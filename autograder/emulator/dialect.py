@@ -140,8 +140,8 @@ def refuse(why: str) -> None:
 
 
 def asserted(test: object, message: str) -> None:
-    tensor = isinstance(test, tl.tensor)
-    if not (interpreter.interpreter_builder.holds(test.handle.data) if tensor else test):
+    builder = interpreter.interpreter_builder
+    if not (builder.holds(test.handle.data) if isinstance(test, tl.tensor) else test):
         raise AssertionError(message)
 
 

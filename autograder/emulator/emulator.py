@@ -79,7 +79,8 @@ class Emulator:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         global _active
         _active = None
-        self._patches.undo()
+        if self._patches:
+            self._patches.undo()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -133,7 +134,7 @@ class Emulator:
         storage = tensor.untyped_storage()
         if self._poisoned.get(storage.data_ptr(), (0, None))[0] != storage.nbytes() or not tensor.numel():
             return None
-        start = tensor.storage_offset() + np.zeros((1,) * tensor.dim(), dtype=np.int64)
+        start = np.full((1,) * tensor.dim(), int(tensor.storage_offset()), dtype=np.int64)
         for dim, (n, stride) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
             start = start + (np.arange(n) * stride).reshape([-1 if d == dim else 1 for d in range(tensor.dim())])
         pattern = poison.of_torch(tensor.dtype)
@@ -201,6 +202,8 @@ class Emulator:
 
     @property
     def access(self) -> Access:
+        if self._access is None:
+            raise RuntimeError("no launch is under way")
         return self._access
 
     def order(self, programs: int) -> np.ndarray:

@@ -4,13 +4,14 @@ import linecache
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Literal, get_args
 
 import numpy as np
 import torch
 import triton
 
-_LIBRARIES = tuple(str(Path(module.__file__).parent) for module in (triton, np, torch))
+_LIBRARIES = tuple(str(Path(str(module.__file__)).parent) for module in (triton, np, torch))
 _NOT_THE_LEARNERS = (*_LIBRARIES, str(Path(__file__).parents[1]))
 
 
@@ -103,7 +104,7 @@ class Place:
 
 def here() -> Place:
     """The innermost frame that is neither Triton's nor ours."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith(_NOT_THE_LEARNERS):
@@ -114,7 +115,7 @@ def here() -> Place:
 
 def way() -> str:
     """How the access under way reached memory: ``descriptor``, ``block pointer``, or ``""`` for plain pointers."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_name
         if name.startswith(("create_descriptor", "create_tensor_pointer")):
@@ -126,14 +127,15 @@ def way() -> str:
 def place_of(error: BaseException) -> Place:
     """The innermost line of the learner's code on an exception's way out, through Triton's re-raised wrappers."""
     place = Place()
-    while error is not None:
-        trace = error.__traceback__
+    cause: BaseException | None = error
+    while cause is not None:
+        trace = cause.__traceback__
         while trace is not None:
             name = trace.tb_frame.f_code.co_filename
             if not name.startswith(_NOT_THE_LEARNERS):
                 place = Place(name, trace.tb_lineno)
             trace = trace.tb_next
-        error = error.__cause__
+        cause = cause.__cause__
     return place
 
 

@@ -4,7 +4,7 @@ import functools
 import inspect
 import operator
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
@@ -73,8 +73,8 @@ def describe(name: str, value: Any, constexpr: bool, annotation: str) -> Argumen
             base.storage_offset() * base.element_size() % 16 == 0,
         )
     if isinstance(value, bool | int | float | np.number):
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return Argument(name, "scalar", _scalar_type(value, annotation), value, divisible=whole and value % 16 == 0)
+        divisible = isinstance(value, int) and not isinstance(value, bool) and value % 16 == 0
+        return Argument(name, "scalar", _scalar_type(value, annotation), value, divisible=divisible)
     return Argument(name, "other", "", value)
 
 
@@ -130,7 +130,7 @@ class Arguments:
 def normal_grid(grid: Any, arguments: dict[str, Any], kernel: str) -> tuple[int, int, int]:
     """The grid as three integers, or a finding that says why a GPU refuses it."""
 
-    def refuse(text: str):
+    def refuse(text: str) -> NoReturn:
         raise EmulatorError(Finding("grid", f"The grid of `{kernel}` {text}", kernel))
 
     if callable(grid):
@@ -141,10 +141,11 @@ def normal_grid(grid: Any, arguments: dict[str, Any], kernel: str) -> tuple[int,
         refuse(f"is {grid!r}; it must be a tuple of integers, as in `(triton.cdiv(n, BLOCK),)`.")
     if not 1 <= len(sizes) <= 3:
         refuse(f"has {len(sizes)} dimensions; a GPU has one to three.")
-    sizes += (1,) * (3 - len(sizes))
-    if min(sizes) < 0 or sizes[0] >= 2**31 or max(sizes[1:]) >= 2**16:
+    x, y, z = (*sizes, 1, 1)[:3]
+    sizes = (x, y, z)
+    if min(sizes) < 0 or x >= 2**31 or max(y, z) >= 2**16:
         refuse(f"is {sizes}; a GPU allows up to 2^31 - 1 programs in the first dimension and 65,535 in the others.")
-    return sizes
+    return x, y, z
 
 
 def check_options(options: set[str], kernel: str) -> None:
@@ -231,7 +232,7 @@ def _programs(fn, arguments: dict[str, Any], grid: tuple[int, int, int], access:
     with np.errstate(all="ignore"):
         for number in order.tolist():
             access.start(number)
-            builder.set_grid_idx(*access.index(access.program))
+            builder.set_grid_idx(*access.grid_index(access.program))
             fn(**arguments)
 
 

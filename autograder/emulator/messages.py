@@ -2,7 +2,7 @@
 
 import math
 
-from .findings import Finding, Place, count, way
+from .findings import Finding, Kind, Place, count, way
 from .memory import Outside, Region
 from .shadow import Clash
 
@@ -31,11 +31,13 @@ def out_of_bounds(kernel: str, verb: str, miss: Outside, masked: bool, program: 
             f"{start} {region.name} at an address that is not a multiple of the element size {where}; a GPU faults on "
             "it."
         )
-    return finding(f"{start} {region.name} out of bounds {where}: {_extent(miss)} {_advice(verb, miss, masked)}")
+    return finding(
+        f"{start} {region.name} out of bounds {where}: {_extent(region, miss)} {_advice(verb, region, miss, masked)}"
+    )
 
 
-def _extent(miss: Outside) -> str:
-    region, layout = miss.region, miss.region.layout
+def _extent(region: Region, miss: Outside) -> str:
+    layout = region.layout
     lanes = f" {count(miss.lanes, 'lane')} of this block are outside." if miss.lanes > 1 else ""
     if layout.span == 0:
         return f"the tensor is empty, shape {region.shape}.{lanes}"
@@ -54,8 +56,7 @@ def _extent(miss: Outside) -> str:
     return f"element offset {miss.offset:,}, {by} ({valid}{strided}).{lanes}"
 
 
-def _advice(verb: str, miss: Outside, masked: bool) -> str:
-    region = miss.region
+def _advice(verb: str, region: Region, miss: Outside, masked: bool) -> str:
     if miss.offset < 0 and miss.offset + 2**32 < region.layout.span:
         return (
             f"The offset wrapped around at 2^31: {miss.offset + 2**32:,} does not fit in 32 bits. Make one factor "
@@ -84,6 +85,7 @@ def conflict(
     before, now = values
     element = f"element offset {offset:,} of {region.name}"
     end = f"Line {place.line}, `{place.source}`." if place.line else ""
+    kind: Kind
     if clash.kind == "store":
         kind, what = "store-conflict", "an atomic of" if clash.atomic else ""
         text = (

@@ -14,6 +14,7 @@ What is changed, for the length of an `Emulator` block:
 - the autotuner picks a configuration without timing any, or runs each of them once (`Emulator.every_configuration`).
 """
 
+import functools
 import types
 from typing import Any
 
@@ -174,7 +175,8 @@ class Patches:
         made = language.changes()
         for owner, name, _, value in made:
             setattr(owner, name, value)
-        self._undo.append(lambda: [language.put(owner, name, old) for owner, name, old, _ in made])
+        for owner, name, old, _ in made:
+            self._undo.append(functools.partial(language.put, owner, name, old))
         self._set(interpreter, "_patch_lang", lambda fn: interpreter._LangPatchScope())
 
     def _kernels(self) -> None:

@@ -1,6 +1,7 @@
 """Bit patterns for memory that a GPU promises nothing about: NaN for floats, a large odd number for integers."""
 
 import ctypes
+from typing import Any
 
 import numpy as np
 import torch
@@ -8,7 +9,7 @@ import triton.language as tl
 
 from . import arithmetic, float8
 
-# The NaNs are quiet and carry a payload no arithmetic produces, so that they are told from a computed NaN.
+# The NaNs are quiet and carry a payload no arithmetic produces, so that they differ from any computed NaN.
 _BITS = {"f2": 0x7EA5, "f4": 0x7FE5A5A5, "f8": 0x7FFCA5A5A5A5A5A5, "b2": 0x7FE5}
 
 
@@ -42,13 +43,12 @@ def constant(value: float, dtype: tl.dtype, storage: np.dtype) -> np.ndarray:
     return np.array([value]).astype(storage)
 
 
-def of_torch(dtype: torch.dtype) -> np.ndarray | None:
+def of_torch(dtype: torch.dtype) -> np.ndarray:
     """The pattern for one element of a torch type, as unsigned words."""
     if dtype == torch.bfloat16:
         return _word(_BITS["b2"], 2)
     if dtype.is_complex:
-        part = of_torch(dtype.to_real())
-        return None if part is None else np.repeat(part, 2)
+        return np.repeat(of_torch(dtype.to_real()), 2)
     if dtype == torch.bool:
         return _word(1, 1)
     size = dtype.itemsize
@@ -59,7 +59,8 @@ def of_torch(dtype: torch.dtype) -> np.ndarray | None:
 
 def memory(address: int, nbytes: int) -> np.ndarray:
     """The bytes at an address, as a writable array. The caller keeps the memory alive."""
-    return np.frombuffer((ctypes.c_char * nbytes).from_address(address), dtype=np.uint8)
+    raw: Any = (ctypes.c_char * nbytes).from_address(address)
+    return np.frombuffer(raw, dtype=np.uint8)
 
 
 def fill(tensor: torch.Tensor) -> None:

@@ -1,5 +1,8 @@
 """Reductions and scans as a tree, vectorised, each step rounded to the type it is done in."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
@@ -9,6 +12,7 @@ class _Blocks:
     """Blocks as arrays. ``programs``: the axes in front of a block's own (a pass of many programs has one)."""
 
     programs = 0
+    combine_fn: Callable[..., Any]  # of Triton's own class, which a subclass has beside this one
 
     def to_tensor(self, data: np.ndarray, dtype: tl.dtype) -> tl.tensor:
         block = list(data.shape[self.programs :])

@@ -10,6 +10,7 @@ import ast
 import inspect
 import textwrap
 import types
+from typing import cast
 
 import triton.language as tl
 from triton.runtime import interpreter
@@ -34,11 +35,12 @@ def _function(fn: types.FunctionType, tree: ast.Module) -> types.FunctionType:
     added = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - _names(fn.__code__)
     ours |= {name: vars(interpreter)[name] for name in sorted(added & vars(interpreter).keys())}
     names = [*free, *ours]
-    (definition,) = tree.body
+    (only,) = tree.body
+    definition = cast(ast.FunctionDef, only)
     _strip(definition.args)
     definition.returns = None
     module = ast.parse(f"def enclosing({', '.join(names)}): pass")
-    module.body[0].body = [definition, ast.Return(ast.Name(fn.__name__, ast.Load()))]
+    cast(ast.FunctionDef, module.body[0]).body = [definition, ast.Return(ast.Name(fn.__name__, ast.Load()))]
     space: dict = {}
     exec(compile(ast.fix_missing_locations(module), fn.__code__.co_filename, "exec"), fn.__globals__, space)
     inner = space["enclosing"](*[None] * len(free), *ours.values())

@@ -84,7 +84,8 @@ class Shadow:
         """A program stores. Clashes where another stored another value, or read the value that is now replaced."""
         stamps = self.writer.take(at)
         flag = changed.astype(np.int32)
-        clash, number = None, program
+        clash = None
+        number: int | np.ndarray = program
         if stamps.max(initial=0) >= 4 * first:
             here = stamps >= 4 * first
             foreign = here & (stamps >> 2 != program)

@@ -7,6 +7,9 @@ from .mistake import on
 
 SILU = "RESULTS = {{}}\n\n\ndef silu_forward(x):\n    y = (x.float() * torch.sigmoid(x.float())).to(x.dtype)\n    {}\n"
 NORM = """
+KEPT = {{{{}}}}
+
+
 def {signature}:
     v = x.float()
     {before}
@@ -115,6 +118,7 @@ CALLS = (
         "torch",
         RMS,
         ("squeezes rstd", "a row longer than a block", "", "rstd.squeeze()"),
+        ("keeps rstd for a shape", "the same shape again", "", "KEPT.setdefault(x.shape, rstd)[:, 0]"),
     ),
     *on(
         "cross_entropy_forward",

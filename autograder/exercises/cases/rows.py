@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 from ...run.apart import far_apart
 from ...run.contract import Args
 from ..record import Case, Floors
-from .common import View
+from .common import AGAIN, KEEP_NOTHING, View
 from .elementwise import BEYOND, BEYOND_HINT, normal
 
 # (generator, x, eps or None for its default, dtype of the weights or None for that of x) -> the exercise's arguments
@@ -125,6 +125,7 @@ ROWS = (
         shaped(7, 128),
         "Begin here: 7 rows of 128 random float32 values. Compare with the formula, row by row.",
     ),
+    Row(AGAIN, shaped(7, 128), KEEP_NOTHING),
     # Padded rows come before the cases in which what padding lanes do would pass for something else.
     Row(
         "3 columns",

@@ -1,0 +1,73 @@
+"""The book: it builds without a warning, loads nothing from elsewhere, leads nowhere that is not there, and holds no
+answer. Needs Sphinx, MyST-NB and Furo (`pip install -e .[book]`).
+"""
+
+import re
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from graded_kernels.course import build, learner, regions
+
+pytestmark = pytest.mark.release
+REASON = "not run: needs what `make book` installs (pip install -e .[book])"
+pytest.importorskip("myst_nb", reason=REASON)
+pytest.importorskip("furo", reason=REASON)
+LINK = re.compile(r'<(\w+)\b[^>]*?\s(?:href|src)="([^"]+)"')
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory) -> Path:
+    site = tmp_path_factory.mktemp("book")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(build.ROOT / "book"), str(site)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return site
+
+
+def pages(book: Path) -> dict[Path, str]:
+    return {path: path.read_text(encoding="utf-8") for path in sorted(book.rglob("*.html"))}
+
+
+def test_there_is_a_page_for_each_chapter_with_what_it_printed(book):
+    for source in learner.sources(build.ROOT):
+        page = (book / "chapters" / f"{source.stem}.html").read_text(encoding="utf-8")
+        assert "cell_output" in page and "graded-kernels stub" in page and "<math" in page
+        assert "progress.chapter" not in page
+
+
+def test_no_page_loads_anything_from_elsewhere(book):
+    for path, text in pages(book).items():
+        loaded = [target for tag, target in LINK.findall(text) if tag in ("script", "link", "img", "iframe")]
+        assert [t for t in loaded if urlsplit(t).scheme not in ("", "data")] == [], path
+
+
+def test_every_link_leads_somewhere(book):
+    made = pages(book)
+    ids = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in made.items()}
+    missing = []
+    for path, text in made.items():
+        for _, target in LINK.findall(text):
+            parts = urlsplit(unescape(target))
+            if parts.scheme or parts.netloc:
+                continue
+            file = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            fragment = unquote(parts.fragment)
+            if not file.exists() or (fragment and file in ids and fragment not in ids[file]):
+                missing.append(f"{path.name}: {target}")
+    assert missing == []
+
+
+def test_no_answer_is_in_the_book(book):
+    """No line of a hidden body that is long enough to be one's own and stands nowhere in the released chapters."""
+    given = " ".join(learner.release(source) for source in learner.sources(build.ROOT)).replace('\\"', '"')
+    shown = " ".join(unescape(re.sub(r"<[^>]+>", "", text)) for text in pages(book).values())
+    hidden = set()
+    for region in regions.find_regions(build.ROOT).values():
+        body = re.findall(rf"{regions.BEGIN}\n(.*?){regions.END}", regions.hide_bodies(region), re.DOTALL)
+        hidden |= {line.strip() for text in body for line in text.splitlines() if len(line.strip()) > 40}
+    hidden = {line for line in hidden if line not in given}
+    assert len(hidden) > 100 and [line for line in hidden if line in shown] == []
