@@ -1,6 +1,7 @@
 """Makes ``.venv`` with the pins of requirements.txt. Standard library only; every failure is one line that helps."""
 
 import platform
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +47,8 @@ def main():
         f"  Has Python {platform.python_version()} no packages yet? Then: make clean, make PYTHON=python3.12 ..."
     )
     run([*pip, "-r", str(ROOT / "requirements.txt")], "pip could not install the pins (its message is above).", fix)
+    # Older builds left metadata here, which hides the entry points of newer ones from `python -m`, run in this folder.
+    shutil.rmtree(ROOT / "graded_kernels.egg-info", ignore_errors=True)
     run([*pip, "--no-deps", "--editable", str(ROOT)], "pip could not install this package (its message is above).", fix)
     first_cell = [str(python), "-m", "graded_kernels.course.first_cell"]
     run(first_cell, "the kernels of .venv could not be configured (the reason is above).", "Is the disk full?")

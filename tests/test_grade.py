@@ -1,6 +1,11 @@
 """``graded-kernels grade``: which verdicts a class needs, who is told what, and that a run can end anywhere."""
 
+import contextlib
 import json
+import os
+import signal
+import subprocess
+import sys
 from contextlib import contextmanager
 
 import pytest
@@ -184,6 +189,32 @@ def test_a_worker_takes_text_and_gives_text(course, graded):
     assert (verdict.key, verdict.score, verdict.report["passed"]) == (torch.key, 1.0, True)
     other = torch.to_json().replace(torch.key, witness.key)
     assert "other versions" in json.loads(check(other, ""))[UNFIT]
+
+
+@pytest.mark.exhaustive
+def test_ctrl_c_ends_a_run_in_one_sentence(course):
+    """Pressed twice, in a terminal, where all processes of the run get it."""
+    for number in range(5):
+        hand_in(course, str(number), comment(str(number)))
+    command = [sys.executable, "-m", "graded_kernels.autograder", "grade", "tiny", "--course", str(course)]
+    with subprocess.Popen(
+        [*command, "--workers", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as run:
+        said = ""
+        for line in run.stdout:
+            said += line
+            if line.startswith("["):
+                os.killpg(run.pid, signal.SIGINT)
+                break
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGINT)
+        said += run.stdout.read()
+    assert run.returncode == 130 and said.endswith("the same command goes on from here.\n")
+    assert "Traceback" not in said and list(Store(course))
 
 
 @pytest.mark.exhaustive

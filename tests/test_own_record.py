@@ -143,6 +143,7 @@ BUG = WildBug("somebody", "a thread", lambda x: x, "a case that is not there", "
         ({"name": "my op"}, "'my op' is no name of a Python function"),
         ({"backends": ("cuda",)}, "backends are some of ('torch', 'triton'), not ('cuda',)"),
         ({"oracle": lambda *args: args[0]}, "name each of them, without * and **"),
+        ({"oracle": torch.sinh}, "cannot be seen: wrap it, as in lambda x: torch.sinh(x)"),
         ({"cases": ()}, "it has no cases: give a Case, or a family"),
         ({"cases": one() * 2}, "two cases are named 'some numbers'"),
         ({"outputs": ()}, 'it names no output: write outputs=(Output("y"),)'),

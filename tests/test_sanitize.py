@@ -287,3 +287,10 @@ def test_what_is_not_there_gets_a_sentence(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     with pytest.raises(child.Unusable, match="there is no module no.such.module to run"):
         child.module("no.such.module")
+
+
+@pytest.mark.parametrize("shim, told", [("an A100", True), ("", False)])
+def test_a_program_of_cpu_tensors_is_told_of_the_option(shim, told):
+    said = "it raised ValueError: Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)"
+    run = report.Run("demo.py", shim=shim, failed=said)
+    assert ("--no-cuda-shim" in report.text(run, command.FAILED, False, False)) == told

@@ -19,6 +19,10 @@ from ..verdicts.job import Job
 from .task import check
 
 DEATHS = 3  # workers that a check may end before it is left to a person
+# In every worker: Ctrl-C reaches all processes of a terminal, and the run ends its workers itself.
+_PRELOAD = """import signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+"""
 _AHEAD = 4  # checks that are handed to a cluster which has no worker yet
 _PATIENCE = 60  # seconds to reach a scheduler
 
@@ -81,6 +85,7 @@ def local(workers: int | None, rung: str) -> Iterator[Cluster]:
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
+            preload=[_PRELOAD],
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -41,7 +41,11 @@ def _of_names(name: str, backends: tuple[str, ...]) -> Iterator[str]:
 
 def _of(record: Exercise, called: bool) -> Iterator[str]:
     """What is wrong, what can be seen without a call first. called: whether there have to be cases to call it on."""
-    kinds = {p.kind for p in inspect.signature(record.oracle).parameters.values()}
+    try:
+        kinds = {p.kind for p in inspect.signature(record.oracle).parameters.values()}
+    except ValueError:  # of a function that is written in C
+        yield "the oracle's parameters cannot be seen: wrap it, as in lambda x: torch.sinh(x)"
+        return
     if kinds & set(_FREE) or not kinds:
         yield "the oracle's parameters are the signature: name each of them, without * and **"
     yield from _of_outputs(record)

@@ -26,6 +26,7 @@ class Tolerance:
         Called with the inputs in float64; returns one tensor (or number) an output, in order.
     distinction: the part of the floor that is left in a distinction case: what no float32 code avoids.
     reason: why these numbers, in one sentence a teacher can read.
+    estimated: whether the floor is an estimate (`derived`), which a report says.
     """
 
     half: float
@@ -33,6 +34,7 @@ class Tolerance:
     reason: str
     floor: Callable[..., Floors] | None = None
     distinction: Callable[..., Floors] | None = None
+    estimated: bool = False
 
     def ulp(self, dtype: torch.dtype) -> float:
         return self.single if dtype == torch.float32 else self.half

@@ -70,6 +70,7 @@ def judge(
         compile=found.compiled,
         environment=where,
         notes=_notes(found.judged) if backend == "triton" else (),
+        tolerance=_derived(record),
         **_answers(found.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator"),
         required=required,
         conventions=conventions,
@@ -183,6 +184,11 @@ def _counts_as_right(case: CaseResult, required: tuple[Quality, ...]) -> bool:
 
 def _launches(judged: list[Judged]) -> list[KernelLaunch | str]:
     return [launch for j in judged if j.outcome for launch in j.outcome.launches]
+
+
+def _derived(record: Exercise | Witness) -> str:
+    """Where the tolerance comes from, if it is an estimate."""
+    return record.tolerance.reason if isinstance(record, Exercise) and record.tolerance.estimated else ""
 
 
 def _notes(judged: list[Judged]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ class ReportData:
     compile: ``{"status", "reason", "targets": [{target, status, registers, spills, shared, load_bits, message}]}``.
     environment: ``{"python", "torch", "triton", "device", "mode"}``, and ``"seed"`` of the random inputs.
     notes: sentences on what the emulator cannot show for the operations this answer used.
+    tolerance: where it comes from, in a sentence, if it is an estimate.
     timed_out: whether a time limit ended a call; a second check of the same answer may find something else.
     stopped_in: ``{"cell", "reason"}`` where a cell's own statements broke a limit or ended the process while the answer
     was loaded.
@@ -48,6 +49,7 @@ class ReportData:
     conventions: str = "course"
     timed_out: bool = False
     stopped_in: dict | None = None
+    tolerance: str = ""
 
     def __bool__(self) -> bool:
         return self.passed

@@ -108,6 +108,8 @@ def what_else(page: "Page", report: ReportData) -> None:
         page.line(phrases.compiled(report.compile))
         for status, text in phrases.targets(report.compile.get("targets", ())):
             page.item(status, text, "", {"pass": GREEN, "fail": RED}.get(status, DIM))
+    if report.tolerance:
+        page.line(report.tolerance, DIM)
     for note in report.notes:
         page.line(f"On a GPU: {note}", DIM)
     for reason, names in phrases.not_run(report).items():

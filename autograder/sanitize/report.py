@@ -88,6 +88,8 @@ def summary(run: Run) -> str:
         text += " It was interrupted: this is what was found so far."
     elif run.failed:
         text += f" The program itself failed: {run.failed}."
+        if run.shim and "(cpu tensor?)" in run.failed:
+            text += " For a program that keeps its tensors on the CPU, run it with --no-cuda-shim."
     if not run.launches and not run.unable and not run.failed and not run.interrupted:
         text = (
             f"graded-kernels sanitize: {run.program} launched no Triton kernel, so nothing was checked. Pass the "
@@ -117,7 +119,7 @@ class Page:
         self.lines: list[str] = []
 
     def line(self, text: str, *codes: str) -> None:
-        self.lines += [self._colored(line, codes) for line in textwrap.wrap(text, self.width)]
+        self.lines += [self._colored(line, codes) for line in textwrap.wrap(text, self.width, break_on_hyphens=False)]
 
     def finding(self, finding: dict, code: str, label: str = "") -> None:
         head = f"{where(finding)}: {label}{finding['kind']}"

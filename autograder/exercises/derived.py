@@ -1,0 +1,150 @@
+"""A tolerance without a theory: what float32 arithmetic may lose, estimated by running the oracle's own formula.
+
+The formula runs in float64, and the result of every operation is brought to float32 as some honest code could have it
+(Monte Carlo arithmetic, Parker 1997). Over several seeds the errors have a root mean square, element by element; `WIDE`
+times that is the floor of the tolerance. The model:
+
+- an operation's result is rounded up or down, at random; what float32 has exactly stays;
+- a sum of n terms is added up in random order, in blocks of about √n, each partial sum rounded;
+- a product of matrices has the error of such sums without blocks, in the mean;
+- a function such as exp gets its argument an ulp off (exp2(x · log2 e) does), and underflow may give 0;
+- erfc, expm1 and log1p are computed as 1 - erf, exp - 1 and log(1 + x): their digits are not asked for.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ..run.contract import Args, as_tuple
+from .record import Floors, Tolerance
+
+SEEDS = 16
+WIDE = 6.0
+ULP = 2.0**-23
+TINY = 2.0**-126  # the smallest normal number of float32
+
+SENSITIVE = frozenset(
+    "exp exp2 expm1 log log2 log10 log1p sigmoid tanh erf erfc sin cos pow softplus _softmax _log_softmax logsumexp "
+    "log_sigmoid_forward logaddexp silu gelu mish elu".split()
+)
+# Operators that compute nothing: what they hand on was rounded where it was made.
+COPIES = frozenset(
+    "masked_fill where index gather index_select cat stack clone _to_copy nan_to_num constant_pad_nd".split()
+)
+PLAIN: dict[str, Callable[[Tensor], Tensor]] = {  # the size of what the plain form of a careful function subtracts from
+    "erfc": torch.ones_like,
+    "expm1": lambda x: x.exp().clamp(min=1),
+    "log1p": torch.ones_like,
+}
+REASON = (
+    f"The tolerance is derived: the formula was run {SEEDS} times in float32 with random rounding and order of sums. "
+    f"{WIDE:g} times the root mean square of its error is allowed, and {{half:g}} ulp of a 16-bit result or "
+    "{single:g} of a float32 one."
+)
+
+
+def derived(oracle: Callable[..., Any], half: float = 1, single: float = 8) -> Tolerance:
+    """A tolerance whose floor is estimated from ``oracle``: the formula with PyTorch's functions (what is computed
+    elsewhere counts as exact), written as careful float32 code would have it. half, single: as `Tolerance` has them.
+    """
+    floor = floor_of(oracle)
+    return Tolerance(half, single, REASON.format(half=half, single=single), floor, floor, estimated=True)
+
+
+def floor_of(oracle: Callable[..., Any]) -> Callable[..., Floors]:
+    def floor(*args: Any) -> Floors:
+        exact = as_tuple(oracle(*args))
+        squares = [torch.zeros(one.shape, dtype=torch.float64) for one in exact]
+        for seed in range(SEEDS):
+            for total, one, other in zip(squares, exact, _in_float32(oracle, args, seed), strict=True):
+                error = (other.double() - one.double()).square()
+                total += error.nan_to_num(0, 0, 0)  # what is not finite says nothing of rounding
+        return tuple(WIDE * (total / SEEDS).sqrt() for total in squares)
+
+    return floor
+
+
+def _in_float32(oracle: Callable[..., Any], args: Args, seed: int) -> tuple[Tensor, ...]:
+    with _RandomRounding(seed):
+        return as_tuple(oracle(*args))
+
+
+class _RandomRounding(TorchDispatchMode):
+    """Every float64 result of an operator becomes one that float32 code could have had."""
+
+    def __init__(self, seed: int):
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func._schema.name.partition("::")[2]
+        if name in SENSITIVE and name not in ("_softmax", "_log_softmax", "logsumexp"):
+            args = tuple(self._moved(a) if _is_float64(a) else a for a in args)
+        result = func(*args, **(kwargs or {}))
+        if func._schema.is_mutable or func.is_view or name in COPIES or not _is_float64(result):
+            return result
+        if name in ("sum", "mean"):
+            result = result + self._error_of_sum(result, args, kwargs or {}, name)
+        elif name in ("mm", "bmm", "addmm", "baddbmm", "matmul", "mv", "dot"):
+            result = result + self._error_of_product(result, *args[-2:])
+        elif name in SENSITIVE:
+            result = self._of_function(name, result, args)
+        return self._rounded(result)
+
+    def _uniform(self, like: Tensor) -> Tensor:
+        """From -1 to 1."""
+        return 2 * torch.rand(like.shape, generator=self.generator, dtype=torch.float64) - 1
+
+    def _moved(self, x: Tensor) -> Tensor:
+        """By up to an ulp."""
+        return x * (1 + ULP * self._uniform(x))
+
+    def _of_function(self, name: str, result: Tensor, args: Args) -> Tensor:
+        if name in PLAIN:
+            result = result + ULP / 2 * PLAIN[name](args[0]) * self._uniform(result)
+        lost = (result.abs() < TINY) & (self._uniform(result) < 0)
+        return self._moved(result).masked_fill(lost, 0)
+
+    def _error_of_sum(self, result: Tensor, args: Args, kwargs: dict[str, Any], name: str) -> Tensor:
+        """Of terms added in random order, within blocks and then block by block, each partial sum rounded."""
+        x: Tensor = args[0]
+        dims = args[1] if len(args) > 1 else kwargs.get("dim")
+        chosen = range(x.dim()) if dims is None or dims == [] else [d % x.dim() for d in dims]
+        kept = [d for d in range(x.dim()) if d not in chosen]
+        count = math.prod(x.shape[d] for d in chosen)
+        if not x.numel():
+            return torch.zeros_like(result)
+        terms = x.permute(*kept, *chosen).reshape(*(x.shape[d] for d in kept), count)
+        terms = terms[..., torch.randperm(count, generator=self.generator)]
+        width = math.isqrt(count)
+        blocks = torch.nn.functional.pad(terms, (0, -count % width)).unflatten(-1, (width, -1)).cumsum(-1)
+        wholes = blocks[..., -1].cumsum(-1)
+        error = self._error(blocks).sum((-2, -1)) + self._error(wholes).sum(-1)
+        return (error / (count if name == "mean" else 1)).reshape(result.shape)
+
+    def _error_of_product(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """As of a sum of random signs and one of equal signs together; its partial sums would take too much memory."""
+        count = a.shape[-1]
+        variance = count / 3 * result.square() + count / 2 * torch.matmul(a.square(), b.square())
+        noise = torch.randn(result.shape, generator=self.generator, dtype=torch.float64)
+        return (noise * (variance / 3).sqrt() * ULP / 2).nan_to_num(0, 0, 0)
+
+    def _error(self, x: Tensor) -> Tensor:
+        """Of rounding to a float32; 0 where there is none to have."""
+        return (self._rounded(x) - x).nan_to_num(0, 0, 0)
+
+    def _rounded(self, x: Tensor) -> Tensor:
+        """Up or down to a float32; unchanged where it is one, or where float32 ends."""
+        near = x.float()
+        away = torch.where(x > near.double(), math.inf, -math.inf).float()
+        other = torch.nextafter(near, away).double()
+        take = (self._uniform(x) < 0) & (near.double() != x) & near.isfinite()
+        return torch.where(take, other, torch.where(near.isfinite(), near.double(), x))
+
+
+def _is_float64(value: object) -> bool:
+    return isinstance(value, Tensor) and value.dtype == torch.float64

@@ -1,0 +1,84 @@
+"""Tolerances that are derived from the formula, beside those that were thought out: benchmarks/tolerances.md.
+
+python benchmarks/tolerances.py [EXERCISE ...] > benchmarks/tolerances.md
+"""
+
+import importlib
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.exercises.derived import SEEDS, WIDE, derived
+from graded_kernels.autograder.exercises.record import Exercise
+from graded_kernels.autograder.judge.compare import expect
+from graded_kernels.autograder.judge.judge import arguments
+from graded_kernels.course.regions import BACKENDS, find_regions
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = {backend: folder for folder, backend in BACKENDS.items()}
+ABOUT = f"""# Derived tolerances
+
+`derived(oracle)` estimates the floor of a tolerance from the formula alone: {SEEDS} runs in float32 with random
+rounding and order of sums, {WIDE:g} times the root mean square of the error (autograder/exercises/derived.py has the
+model). Here it takes the place of the floor of every exercise that compares numbers with a tolerance, which was thought
+out by hand.
+
+*Ratio*: the derived tolerance over the one by hand, whole (ulp and floor), over all elements of all cases but the
+distinctions: the largest, with its case, and the middle one. *Passes*: whether our own answer, PyTorch's arithmetic or
+Triton's, is within the derived one in every case.
+
+| exercise | largest ratio | in case | middle | passes |
+|---|---|---|---|---|"""
+
+
+def softmax_under(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """With the largest subtracted first. The oracle, in float64, subtracts the logarithm of the sum."""
+    scores = x.masked_fill(~mask, -torch.inf)
+    top = scores.amax(1, keepdim=True) if x.shape[1] else scores.sum(1, keepdim=True)
+    e = (scores - top.masked_fill(top == -torch.inf, 0)).exp()
+    total = e.sum(1, keepdim=True)
+    return (e / total.masked_fill(total == 0, 1)).masked_fill(~mask, 0)
+
+
+FORMULAS = {"masked_softmax_forward": softmax_under}  # where the oracle's own is none for float32
+
+
+def compared(record: Exercise, other: Exercise) -> tuple[float, str, float]:
+    largest, where, middles = 0.0, "", []
+    for number, case in enumerate(record.cases):
+        if case.raises or case.bonus:
+            continue
+        args = arguments(case, number, 0)
+        pairs = zip(expect(record, case, args).allowed, expect(other, case, args).allowed, strict=True)
+        for hand, estimated in pairs:
+            ratio = (estimated / hand)[hand.isfinite()]
+            if ratio.numel():
+                middles.append(float(ratio.median()))
+                if ratio.max() > largest:
+                    largest, where = float(ratio.max()), case.name
+    return largest, where, sorted(middles)[len(middles) // 2]
+
+
+def passes(record: Exercise) -> str:
+    backend = record.backends[0]
+    path = find_regions(ROOT)[FOLDERS[backend], record.name].path
+    module = importlib.import_module(f"graded_kernels.{FOLDERS[backend]}.{path.stem}")
+    report = check(record, getattr(module, record.name), backend, compiler=False, require=("correct",))
+    return "yes" if report.passed else f"no: {report.summary}"
+
+
+def main(names: list[str]) -> None:
+    print(ABOUT)
+    for record in EXERCISES.values():
+        if not isinstance(record, Exercise) or record.tolerance.single == 0 or (names and record.name not in names):
+            continue
+        given = record.tolerance
+        other = replace(record, tolerance=derived(FORMULAS.get(record.name, record.oracle), given.half, given.single))
+        largest, where, middle = compared(record, other)
+        print(f"| `{record.name}` | {largest:.1f} | {where} | {middle:.2f} | {passes(other)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,105 @@
+"""Tolerances derived from the formula: wide enough for honest float32 code, too narrow for the bugs that shipped."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from answers import Unwatched
+from graded_kernels.autograder import Case, Exercise, Output, check, derived
+from graded_kernels.autograder.exercises import EXERCISES
+from graded_kernels.autograder.exercises.derived import floor_of
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.kernels.wild import layer_norm as wild_norm
+from graded_kernels.kernels.wild import silu as wild_silu
+from graded_kernels.solutions import layer_norm, silu
+
+
+def estimated(name: str) -> Exercise:
+    record = EXERCISES[name]
+    return replace(record, tolerance=derived(record.oracle))
+
+
+def of(oracle, *args: torch.Tensor) -> torch.Tensor:
+    (floor,) = floor_of(oracle)(*(one.double() for one in args))
+    return floor
+
+
+def ulp(x: float) -> float:
+    return 2.0**-23 * x
+
+
+def test_what_float32_has_exactly_costs_nothing():
+    x = torch.tensor([1.0, 0.5, -3.0, 0.0, 1024.0])
+    assert of(lambda x: x * 2 + x, x).abs().max() == 0
+    assert of(lambda x: x.sum(), x) == 0
+
+
+def test_one_rounding_costs_an_ulp_and_cancellation_many():
+    x = torch.linspace(1.0, 2.0, 100)[1:-1]
+    product = of(lambda x: x * x * x, x) / (x.double() ** 3)
+    assert ulp(0.5) < product.median() < ulp(8)
+    assert of(lambda x: (x * x + 1e4) - 1e4, x).median() > ulp(1e4) / 4  # of numbers up to 4
+
+
+def test_a_long_sum_costs_more_than_a_short_one():
+    generator = torch.Generator().manual_seed(0)
+    short, long = (of(lambda x: x.sum(), torch.rand(n, generator=generator)) / n for n in (16, 65_536))
+    assert 0 < short < long < ulp(64)
+
+
+def test_the_digits_of_careful_functions_are_not_asked_for():
+    x = torch.tensor([5.0])
+    assert of(lambda x: torch.special.erfc(x), x) > ulp(0.25)  # of 1 - erf, where erfc is 1.5e-12
+    assert of(lambda x: torch.exp(-x), x) < ulp(0.1)
+
+
+def test_the_same_call_has_the_same_tolerance():
+    x = torch.rand(50, generator=torch.Generator().manual_seed(1)).double()
+    floor = floor_of(lambda x: torch.exp(x).sum(-1))
+    assert floor(x)[0].equal(floor(x)[0])
+
+
+def test_the_report_says_that_it_is_an_estimate():
+    plain = Case("some numbers", lambda generator: (torch.randn(50, generator=generator),), "")
+
+    def formula(x):
+        return torch.sinh(x)
+
+    record = Exercise("f", "", formula, (Output("y"),), (plain,), derived(formula), "")
+    report = check(record, lambda x: (x.exp() - (-x).exp()) / 2, backend="torch")
+    assert report.passed, str(report)
+    assert "The tolerance is derived: the formula was run 16 times in float32" in " ".join(str(report).split())
+    assert not check(record, lambda x: ((x.half().exp() - (-x).half().exp()) / 2).float(), backend="torch")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    "name, function",
+    [
+        ("silu_forward", silu.silu_forward),
+        ("silu_forward", torch.nn.functional.silu),
+        ("silu_backward", torch.ops.aten.silu_backward),
+        ("gelu_forward", torch.nn.functional.gelu),
+        ("layer_norm_backward", layer_norm.layer_norm_backward),
+    ],
+)
+def test_honest_answers_are_within_it(name, function):
+    """Our own and PyTorch's, whose arithmetic is float32 and nothing better."""
+    cases = judge(estimated(name), "torch", Unwatched(function)).cases
+    assert [case.name for case in cases if case.status != "pass" and not case.bonus] == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    "name, bug",
+    [
+        ("silu_backward", wild_silu.silu_backward_divide_back),
+        ("silu_backward", wild_silu.silu_backward_candle_now),
+        ("layer_norm_forward", wild_norm.layer_norm_forward_epsilon_outside),
+    ],
+)
+def test_bugs_that_shipped_are_not(name, bug):
+    record = estimated(name)
+    (wild,) = (one for one in record.wild if one.function is bug)
+    report = check(record, bug, backend="torch")
+    assert {case.name: case.status for case in report.cases}[wild.seen_by] == "fail"
