@@ -32,7 +32,7 @@ class Store:
         """The verdict on ``job``, final or not, or None. A damaged one is removed, and the caller makes it again."""
         path = self._place(job.name, job.key)
         try:
-            verdict = _read(path)
+            verdict = stored(path)
             if verdict.key != job.key or verdict.name != job.name:
                 raise Damaged("it is another's")
         except FileNotFoundError:
@@ -122,8 +122,8 @@ class Store:
         return self.folder / name / f"{key}.json"
 
 
-def _read(path: Path) -> Verdict:
-    """Raises FileNotFoundError and Damaged."""
+def stored(path: Path) -> Verdict:
+    """The verdict in a file. Raises FileNotFoundError and Damaged."""
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW)) as file:
             content = file.read()

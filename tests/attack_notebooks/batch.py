@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -20,6 +21,8 @@ from classroom import place, right_answers
 from graded_kernels.autograder.doctor.doctor import close_to_others
 from graded_kernels.autograder.nbgrader.class_seed import class_seed
 from graded_kernels.autograder.nbgrader.lock import FILE as LOCK
+from graded_kernels.autograder.verdicts.store import FOLDER, LOG, Store, stored
+from graded_kernels.autograder.verdicts.verdict import Damaged
 from tampered import BOTH
 
 from .attack import RIGHT, Attack
@@ -120,11 +123,32 @@ class Batch:
             for student in honest
             if self.scores.get(student) != RIGHT[self.chapter]
         ]
-        if len({self.graded(student).read_bytes() for student in honest if self.graded(student).exists()}) != 1:
+        if len({self._unsigned(student) for student in honest if self.graded(student).exists()}) != 1:
             found.append("honest notebooks were graded in different ways")
         if strangers := set(self.scores) - set(honest) - set(self.students.values()):
             found.append(f"there are grades of {sorted(strangers)}")
-        return found + [f"{student} has points that nobody gave" for student in self.set_by_hand]
+        found += [f"{student} has points that nobody gave" for student in self.set_by_hand]
+        return found + self._strange_verdicts()
+
+    def _strange_verdicts(self) -> list[str]:
+        """What lies in the store and was not put there by the grader, or not as it is now."""
+        said: list[str] = []
+        store = Store(self.course, said.append)
+        made = {entry["key"] for entry in store.made()}
+        files = {path for path in store.folder.rglob("*") if path.is_file() or path.is_symlink()}
+        strange = files - {store.folder / LOG} - {path for path in store if path.stem in made and not path.is_symlink()}
+        said += [f"{path.relative_to(self.course)} is no verdict of the grader's" for path in sorted(strange)]
+        for path in store:
+            try:
+                stored(path)
+            except Damaged as error:
+                said.append(f"{path.relative_to(self.course)} is damaged: {error}")
+        return said
+
+    def _unsigned(self, student: str) -> str:
+        """The graded notebook without what tells honest students apart (`_signed`)."""
+        text = self.graded(student).read_text(encoding="utf-8").replace(student, "")
+        return re.sub(r"\b[0-9a-f]{64}\b", "", text)  # the keys of verdicts
 
     def graded(self, student: str) -> Path:
         return self.course / "autograded" / student / self.chapter / f"{self.chapter}.ipynb"
@@ -144,7 +168,7 @@ class Batch:
         right, students = right_answers(self.course, self.chapter), {}
         honest = [f"{number:03}_honest" for number in range(0, len(self.attacks), EVERY)] + ["999_honest"]
         for student in honest:
-            place(self.course, student, self.chapter).write_text(json.dumps(right))
+            place(self.course, student, self.chapter).write_text(json.dumps(_signed(right, student)))
         for number, attack in enumerate(self.attacks):
             student = students[attack.name] = f"{number:03}_{attack.name}"
             notebook, nb = place(self.course, student, self.chapter), json.loads(json.dumps(right))
@@ -159,11 +183,11 @@ class Batch:
         return students
 
     def _files(self) -> set[tuple]:
-        """Every file outside of what nbgrader writes."""
+        """Every file outside of what nbgrader and the grader write."""
         found = set()
         for folder, folders, files in os.walk(self.course):
             if Path(folder) == self.course:
-                folders.remove("autograded") if "autograded" in folders else None
+                folders[:] = [name for name in folders if name not in ("autograded", FOLDER)]
             for path in (Path(folder, name) for name in folders + files if name not in WRITTEN):
                 facts = path.lstat()
                 small = path.is_file() and not path.is_symlink() and facts.st_size < 1_000_000
@@ -187,6 +211,15 @@ class Batch:
             if manual is not None or extra is not None:
                 by_hand.append(student)
         return scores, by_hand
+
+
+def _signed(notebook: dict, student: str) -> dict:
+    """With a comment in every cell of code that a learner writes: the verdicts on another's answers are not used."""
+    nb = json.loads(json.dumps(notebook))
+    for cell in nb["cells"]:
+        if cell["cell_type"] == "code" and cell["metadata"].get("nbgrader", {}).get("solution"):
+            cell["source"] = f"{''.join(cell['source'])}\n# {student}"
+    return nb
 
 
 def as_user() -> list[str]:
