@@ -21,7 +21,7 @@ def pytest_addoption(parser):
     group.addoption(
         "--no-cuda-shim",
         action="store_true",
-        help="with --sanitize-kernels: no CUDA is made believe where there is none",
+        help="with --sanitize-kernels: do not simulate CUDA where there is none",
     )
 
 

@@ -60,7 +60,7 @@ def test_conflict():
 def test_right_kernels_pass_and_are_counted(run):
     result = run(RIGHT, "--sanitize-kernels")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*was made believe*", "1 kernel, 1 launch, 800 bytes moved: nothing found"])
+    result.stdout.fnmatch_lines(["*was simulated*", "1 kernel, 1 launch, 800 bytes moved: nothing found"])
 
 
 def test_a_finding_fails_a_test_whose_own_assertion_holds(run):

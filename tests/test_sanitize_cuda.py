@@ -169,7 +169,7 @@ def test_a_kernel_refuses_a_tensor_of_the_host(events):
 
 
 @pytest.mark.parametrize("ask", [lambda: torch.cuda.CUDAGraph(), lambda: double[(1,)](launch_cooperative_grid=True)])
-def test_what_cannot_be_made_believe_is_not_judged(events, ask):
+def test_what_cannot_be_simulated_is_not_judged(events, ask):
     with pytest.raises(EmulatorError, match="need a GPU|cooperative launch"):
         ask()
     (finding,) = [event["finding"] for event in events if "finding" in event]

@@ -100,7 +100,7 @@ class Access:
         return values
 
     def _virgin(self, verb, region, shadow, at, offsets, values):
-        """Hint at elements that still hold the poison `torch.empty` got, when nobody has stored them."""
+        """Hint at elements that still hold the poison `torch.empty` got, when no program has stored them."""
         pattern = self._poisoned(region)
         if pattern is not None and pattern.dtype.itemsize == values.itemsize == shadow.unit:
             virgin = (values.view(pattern.dtype) == pattern[0]) & ~shadow.written(at)

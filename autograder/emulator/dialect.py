@@ -233,7 +233,7 @@ def static_print(*values, **options) -> None:
 
 
 def unused(function, *args, **named) -> object:
-    """An atomic as a statement: nobody asks for the old values."""
+    """An atomic as a statement: the old values are not used."""
     if isinstance(function, interpreter.InterpretedFunction):
         return function(*args, **named)
     builder = interpreter.interpreter_builder

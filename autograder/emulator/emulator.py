@@ -29,8 +29,8 @@ class Emulator:
     refuses, operation the emulator does not know, or exception in the kernel. Races, and stores of different values to
     one element, are recorded, once for each kernel, tensor and line, and the launch goes on. `findings` holds both
     kinds, in order. `hints` holds what is suspicious but may be right: masked loads without ``other`` before a NaN was
-    stored, reads of memory nobody wrote, integers that wrapped, indices outside a block. They explain a wrong result;
-    alone they are no fault.
+    stored, reads of memory that was never written, integers that wrapped, indices outside a block. They explain a wrong
+    result; alone they are no fault.
 
     together (a class attribute, True): run as many programs of a launch at one time as ``memory`` allows (`grid`); one
         program at a time finds the same. A launch that cannot run together, because something is to be reported or an
@@ -113,7 +113,7 @@ class Emulator:
         return self._undefined
 
     def poison_(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Fill a fresh uninitialised tensor with its dtype's poison and remember that nobody has written it.
+        """Fill a fresh uninitialised tensor with its dtype's poison and remember that it has not been written.
 
         Storages over 256 MiB are left as they are: their pages may never be touched.
         """
@@ -127,7 +127,7 @@ class Emulator:
     def unwritten(
         self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None
     ) -> Finding | None:
-        """Name the elements of a poisoned tensor that nobody wrote; None if there are none.
+        """Name the elements of a poisoned tensor that were never written; None if there are none.
 
         written: a flag for each element, where somebody else knows that it was written.
         """

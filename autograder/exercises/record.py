@@ -242,7 +242,7 @@ class Witness:
         return Contract(self.name, (), self.parameters, fewest, witness=True)
 
     def results(self, args: Args) -> list[tuple[torch.dtype, torch.Size]]:
-        """None: which tensors will be found nobody knows."""
+        """None: which tensors a learner will find is not known."""
         return []
 
     @property

@@ -38,7 +38,7 @@ def judge(
     conventions: str = "course",
     at: Callable[[str], None] = lambda where: None,
 ) -> Report:
-    """The report on whatever ``runner`` calls. Nothing the runner hands back is believed before it is compared.
+    """The report on whatever ``runner`` calls. Nothing that the runner returns is trusted before it is compared.
 
     at: called with a description of what is being checked.
     """

@@ -1,5 +1,5 @@
 """Whether a right result is one by right: the same for the same input, in any order of the programs, and right for
-numbers that nobody could foresee.
+unforeseeable numbers.
 """
 
 import zlib

@@ -68,7 +68,7 @@ class Device:
         return self.put("a tensor from torch.empty", typed)
 
     def unwritten(self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None) -> None:
-        """Nothing: an element nobody wrote still holds a canary, which the comparison finds."""
+        """Nothing: an element that was not written still holds a canary, which the comparison finds."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:

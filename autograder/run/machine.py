@@ -52,4 +52,4 @@ class Machine(Protocol):
     def unwritten(
         self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None
     ) -> Finding | None:
-        """The finding on elements of an output that nobody wrote, if there are any."""
+        """The finding on elements of an output that were never written, if there are any."""

@@ -1,6 +1,6 @@
 """The ATen operators that an answer may call, by name and in place alike: arithmetic, reductions, indexing, memory.
 
-A list of what is permitted, because nobody can list what is not: one activation is also ``glu``, a fused ``addmm``,
+A list of what is permitted, because what is not cannot be listed: one activation is also ``glu``, a fused ``addmm``,
 ``mkldnn``'s pointwise linear and a kernel for nested tensors. What is missing here has an answer inside: activations,
 losses, normalisations, fused attention, convolutions, and everything about other kinds of tensors. An exercise refuses
 more, by name (``Exercise.refused``). Composite operators are not listed: they take themselves apart into these.

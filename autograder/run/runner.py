@@ -133,7 +133,7 @@ class InProcess:
         return outcome
 
     def _findings(self, outputs: Args, machine: Machine, written: Written | None) -> tuple[Finding, ...]:
-        """What the emulator saw go wrong, then the outputs' elements that nobody wrote."""
+        """What the emulator saw go wrong, then the outputs' elements that were never written."""
         named = zip(outputs, self.contract.outputs, strict=False)  # a witness may leave out what has a default
         flags = written.elements if written else lambda output: None
         unwritten = [machine.unwritten(o, name, flags(o)) for o, name in named if isinstance(o, torch.Tensor)]

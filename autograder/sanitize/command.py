@@ -36,7 +36,7 @@ def add_to(commands, qualities: Callable[[str], list[str]]) -> None:
         "--only", type=qualities, default=["correct", "portable"], help="correct: what is not portable is a hint"
     )
     command.add_argument(
-        "--no-cuda-shim", dest="cuda_shim", action="store_false", help="no CUDA is made believe where there is none"
+        "--no-cuda-shim", dest="cuda_shim", action="store_false", help="do not simulate CUDA where there is none"
     )
     command.add_argument("program", metavar="PROGRAM", help="a Python script")
     command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")

@@ -17,7 +17,7 @@ _ONE_BYTE = 1  # a value of so few bits may well be the poison's
 @lazily
 class FreshMemory(TorchDispatchMode):
     """Has ``sanitizer`` poison what `torch.empty` and its kin return. An operator that computes with elements of a
-    kernel's result that nobody wrote is a finding. To copy them is none; the copy is watched in turn.
+    kernel's result that was never written is a finding. To copy them is none; the copy is watched in turn.
     """
 
     def __init__(self, sanitizer):

@@ -13,7 +13,7 @@ BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 class Run:
     """A run of a program. findings, unable, hints: as `Sanitizer` tells them, with ``times``, the launches that had it.
 
-    shim: the GPU that was made believe, "" for none. failed: how the program itself failed. unusable: why there was
+    shim: the GPU that was simulated, "" for none. failed: how the program itself failed. unusable: why there was
     nothing to run. interrupted: whether somebody stopped it. kernels: launches by kernel.
     """
 
@@ -66,8 +66,8 @@ def text(run: Run, status: int, hints: bool, color: bool) -> str:
 
 
 def honest(shim: str) -> str:
-    """What a program that was made to believe in a GPU cannot show."""
-    return f"No CUDA here: {shim} was made believe. Times mean nothing; arithmetic outside of Triton was the CPU's."
+    """What a program on a simulated GPU cannot show."""
+    return f"No CUDA here: {shim} was simulated. Times mean nothing; arithmetic outside of Triton ran on the CPU."
 
 
 def plain(finding: dict) -> str:

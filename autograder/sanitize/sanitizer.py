@@ -1,4 +1,4 @@
-"""The emulator for programs that nobody prepared: findings as they come, one event each."""
+"""The emulator for any program: findings as they come, one event each."""
 
 from collections.abc import Callable, Container
 

@@ -14,7 +14,7 @@ from .sanitizer import Sanitizer
 
 @dataclass(frozen=True)
 class Watch:
-    """shim: the GPU that the program is made to believe in, "" for none."""
+    """shim: the GPU that is simulated for the program, "" for none."""
 
     sanitizer: Sanitizer
     shim: str = ""
@@ -22,7 +22,7 @@ class Watch:
 
 @contextlib.contextmanager
 def watched(emit: Callable[[dict], None], shim: bool = True) -> Iterator[Watch]:
-    """Runs what is in the block under a `Sanitizer`. shim: make a program without CUDA believe that there is a GPU."""
+    """Runs what is in the block under a `Sanitizer`. shim: simulate a GPU where there is no CUDA."""
     sanitizer, name = Sanitizer(emit), ""
     with sanitizer, np.errstate(all="ignore"), FreshMemory(sanitizer), contextlib.ExitStack() as stack:
         if shim and not torch.cuda.is_available():

@@ -125,7 +125,7 @@ class Memory:
         self._stored = True
 
     def atomic(self, pointer: Pointer, values: np.ndarray, mask: np.ndarray, kind: str, operation: np.ufunc) -> None:
-        """An atomic whose result nobody uses; ``kind`` of `Storage.update`."""
+        """An atomic whose result is not used; ``kind`` of `Storage.update`."""
         region = pointer.region
         rows = len(self._numbers)
         if self.programs.live.size < rows:

@@ -56,7 +56,7 @@ class Storage:
     ) -> np.ndarray:
         """The words at ``at``, whose least and greatest are ``low`` and ``high``.
 
-        owners: the program of each lane, or of all. pattern: the poison in memory that nobody wrote.
+        owners: the program of each lane, or of all. pattern: the poison in memory that was never written.
         """
         self._loaded = True
         if self._atomics:
@@ -80,7 +80,7 @@ class Storage:
         if pattern is not None and pattern.itemsize == values.itemsize:
             poisoned = values.view(pattern.dtype) == pattern[0]
             if poisoned.any() and (self.writer.take(at[poisoned]) == 0).any():
-                raise Fallback("memory that nobody wrote")
+                raise Fallback("memory that was never written")
 
     def _stamp_reads(self) -> None:
         if self._readers is None:

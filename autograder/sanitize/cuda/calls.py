@@ -10,7 +10,7 @@ CPU = torch.device("cpu")
 
 
 class Calls(TorchFunctionMode):
-    """Carries out on the CPU what is asked of a GPU, and remembers which tensors are believed to be there.
+    """Carries out on the CPU what is asked of a GPU, and remembers which tensors are on the simulated one.
 
     default: whether tensors are made on the GPU where a call names no device.
     """

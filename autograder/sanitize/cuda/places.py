@@ -1,4 +1,4 @@
-"""Which tensors a program believes to be on the GPU: a mark on the storage, handed on from inputs to results."""
+"""Which tensors are on the simulated GPU: a mark on the storage, passed on from inputs to results."""
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -33,7 +33,7 @@ def is_cuda(device) -> bool:
     if not isinstance(device, str | torch.device) or not str(device).startswith("cuda"):
         return False
     if torch.device(device).index not in (None, 0):
-        raise RuntimeError(f"CUDA error: invalid device ordinal: {device}; the CUDA made believe has one GPU, cuda:0")
+        raise RuntimeError(f"CUDA error: invalid device ordinal: {device}; the simulated CUDA has one GPU, cuda:0")
     return True
 
 

@@ -19,7 +19,7 @@ from .places import Places, is_cuda, on_gpu, place, tensors
 
 @contextlib.contextmanager
 def shimmed(refuse: Callable[[str], None]) -> Iterator[str]:
-    """Makes a program believe that there is a GPU; yields its name. refuse: raises, for what cannot be made believe."""
+    """Simulates a GPU for a program; yields its name. refuse: raises, for what cannot be simulated."""
     calls = Calls()
     with contextlib.ExitStack() as stack:
         for owner, name, value in [*_torch(calls, refuse), *_triton(refuse)]:
