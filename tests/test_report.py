@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from graded_kernels.autograder.report import notebook as notebook
-from graded_kernels.autograder.report import phrases as words
+from graded_kernels.autograder.report import phrases
 from graded_kernels.autograder.report import terminal as text
 from graded_kernels.autograder.report.quality import Quality
 from graded_kernels.autograder.report.results import CaseResult
@@ -64,14 +64,28 @@ def test_a_report_is_true_when_it_passed():
     ],
 )
 def test_numbers_read_well(value, shown):
-    assert words.number(value) == shown
+    assert phrases.number(value) == shown
 
 
 def test_numbers_read_back_as_what_they_were():
     bits = np.arange(0, 1 << 32, 99_991, dtype=np.uint64).astype(np.uint32)  # all signs, exponents and subnormals
     values = bits.view(np.float32)
     for value in values[~np.isnan(values)].tolist():
-        assert np.float32(words.number(value)).tobytes() == np.float32(value).tobytes()
+        assert np.float32(phrases.number(value)).tobytes() == np.float32(value).tobytes()
+
+
+@pytest.mark.parametrize(
+    "error, allowed, step, shown",
+    [
+        (3.2, 1.0, 2.0**-24, "3.2 ulp, where 1 is allowed"),
+        (9e6, 8.0, 2.0**-24, "9,000,000 ulp, where 8 are allowed"),
+        # 0.75 where 0 is right: 5e44 ulp, of which nobody has an idea.
+        (0.75 / 2.0**-149, 8.0, 2.0**-149, "0.75, where 1.1e-44 (8 ulp) is allowed"),
+        (5e44, 8.0, math.nan, "5.0e+44 ulp, where 8 are allowed"),
+    ],
+)
+def test_a_distance_is_a_number_that_a_reader_can_use(error, allowed, step, shown):
+    assert phrases.distance(error, allowed, step) == shown
 
 
 # In a terminal
@@ -259,12 +273,12 @@ def test_a_compiler_report_that_was_not_made_says_why():
     "size, shown", [(0, "0 B"), (1000, "1,000 B"), (1023, "1,023 B"), (393216, "384 KiB"), (3 << 40, "3,072 GiB")]
 )
 def test_sizes(size, shown):
-    assert words.size(size) == shown
+    assert phrases.size(size) == shown
 
 
 @pytest.mark.parametrize("score, shown", [(0.999999, "99 %"), (1.0, "100 %"), (0.29, "29 %"), (0.0, "0 %")])
 def test_percent_is_full_only_for_every_point(score, shown):
-    assert words.percent(score) == shown
+    assert phrases.percent(score) == shown
 
 
 def test_what_the_emulator_cannot_show_is_one_line_each():

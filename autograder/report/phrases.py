@@ -12,6 +12,7 @@ from .quality import Quality
 from .results import CaseResult, Failure
 
 STUB = "not implemented yet"
+WHOLE = 1e7  # ulp: an error as large as the result itself, of which a count of ulp says nothing
 MOSTLY_ULP = 64.0  # ulp: a larger tolerance has an absolute part that is most of it
 SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 
@@ -110,7 +111,7 @@ def ulp(distance: float) -> str:
         return "NaN or infinity"
     if distance < 1000:
         return f"{distance:.3g} ulp"
-    return f"{distance:,.0f} ulp" if distance < 1e7 else f"{distance:.1e} ulp"
+    return f"{distance:,.0f} ulp" if distance < WHOLE else f"{distance:.1e} ulp"
 
 
 def count(how_many: int, noun: str) -> str:
@@ -134,11 +135,13 @@ def off_by(failure: Failure) -> str:
 
 
 def distance(error: float, allowed: float, step: float) -> str:
-    """How far off, and how far is allowed: in ulp, or in plain numbers where the absolute part of the tolerance is most
-    of it. error, allowed: in ulp. step: one ulp.
+    """How far off, and how far is allowed: in ulp, or in plain numbers where the error is as large as the result or the
+    absolute part of the tolerance is most of it. error, allowed: in ulp. step: one ulp.
     """
     if not math.isfinite(error) or not math.isfinite(allowed):
         return ulp(error)
+    if allowed <= MOSTLY_ULP and error >= WHOLE and not math.isnan(step):
+        return f"{error * step:.2g}, where {allowed * step:.2g} ({allowed:.3g} ulp) is allowed"
     if allowed <= MOSTLY_ULP:
         return f"{ulp(error)}, where {allowed:.3g} {'is' if allowed == 1 else 'are'} allowed"
     return (
