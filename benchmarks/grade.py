@@ -13,6 +13,7 @@ Clocks of a machine that is busy with something else say little; run it on a qui
 """
 
 import argparse
+import contextlib
 import json
 import os
 import resource
@@ -26,6 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import classroom  # noqa: E402
+from graded_kernels.autograder.sandbox.worker import linux  # noqa: E402
 from graded_kernels.autograder.verdicts.store import Store  # noqa: E402
 from graded_kernels.autograder.verdicts.verdict import Verdict  # noqa: E402
 
@@ -35,6 +37,7 @@ def main() -> None:
     parser.add_argument("--learners", type=int, default=12)
     parser.add_argument("--chapter", default="tiny", help="tiny (2 answers), memory (4) or 01_silu")
     options = parser.parse_args()
+    linux.prctl(linux.SET_CHILD_SUBREAPER, 1)  # the time of a process whose parent was killed is counted, too
     with tempfile.TemporaryDirectory(prefix="grade-") as folder:
         made = classroom.make(Path(folder) / "course")
         for number in range(options.learners):
@@ -68,7 +71,11 @@ def graded(course: Path, chapter: str, workers: int) -> tuple[float, float]:
     command = [sys.executable, "-m", "graded_kernels.autograder", "grade", chapter, "--workers", str(workers)]
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     ran = subprocess.run(command, cwd=course, capture_output=True, text=True)
-    took, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = time.perf_counter() - began
+    with contextlib.suppress(ChildProcessError):  # what a killed worker left is a child of this process
+        while os.wait():
+            pass
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if ran.returncode:
         raise SystemExit(ran.stdout + ran.stderr)
     return took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
