@@ -11,7 +11,7 @@ from graded_kernels.autograder.exercises.derived import floor_of
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.kernels.wild import layer_norm as wild_norm
 from graded_kernels.kernels.wild import silu as wild_silu
-from graded_kernels.solutions import layer_norm, silu
+from graded_kernels.solutions import gelu, layer_norm, silu
 
 
 def estimated(name: str) -> Exercise:
@@ -79,12 +79,14 @@ def test_the_report_says_that_it_is_an_estimate():
         ("silu_forward", silu.silu_forward),
         ("silu_forward", torch.nn.functional.silu),
         ("silu_backward", torch.ops.aten.silu_backward),
-        ("gelu_forward", torch.nn.functional.gelu),
+        ("gelu_forward", gelu.gelu_forward),
         ("layer_norm_backward", layer_norm.layer_norm_backward),
     ],
 )
 def test_honest_answers_are_within_it(name, function):
-    """Our own and PyTorch's, whose arithmetic is float32 and nothing better."""
+    """Our own and PyTorch's, whose arithmetic is float32 and nothing better. PyTorch's GELU is not among them:
+    benchmarks/tolerances.md says why.
+    """
     cases = judge(estimated(name), "torch", Unwatched(function)).cases
     assert [case.name for case in cases if case.status != "pass" and not case.bonus] == []
 
