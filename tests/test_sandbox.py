@@ -1,38 +1,22 @@
-"""The worker and its layers: what holds, how one finds out that something does not, and that nothing is left behind."""
+"""The worker and its layers: what holds, and how one finds out that something does not."""
 
 import inspect
 import os
-import signal
 import sys
-from pathlib import Path
 
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES, sandbox
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import Answer, Cell
-from graded_kernels.autograder.run.outcome import Decoy
-from graded_kernels.autograder.sandbox import Isolated, Limits, SandboxError, Worker, paths, probe
+from graded_kernels.autograder.sandbox import Isolated, SandboxError, Worker, paths, probe
 from graded_kernels.kernels.wild import silu as wild
+from isolation import RIGHT, X, isolated
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
 
 EXHAUSTIVE = pytest.mark.exhaustive
 PROBE = sys.modules[probe.__module__]  # the package shows the function under the module's name
-X = torch.tensor([0.0, -0.5, 3.0])
-RIGHT = "import torch\n\n\ndef silu_forward(x):\n    return x * torch.sigmoid(x)\n"
-
-
-def isolated(source: str, worker, exercise="silu_forward", backend="torch", **limits) -> Isolated:
-    code = Answer(exercise, (Cell("cell", source),))
-    return Isolated(
-        code,
-        EXERCISES[exercise].contract,
-        backend,
-        results=EXERCISES[exercise].results,
-        limits=Limits(**{"wall_factor": 1000.0} | limits),  # processor time is the limit, however busy the machine is
-        worker=worker,
-    )
 
 
 # Layers
@@ -168,35 +152,6 @@ def test_a_second_call_is_made_after_another(worker):
     assert second.outputs[0].equal(first.outputs[0] + 1)  # another one came first
 
 
-PROCESS = "import os\n\n\ndef silu_forward(x):\n    print(os.getpid())\n    if x[0] > 0:\n        os._exit(3)\n"
-PROCESS += "    return x * x.sigmoid()\n"
-BELOW = -torch.rand(3) - 1
-
-
-def processes(runner, args: tuple) -> set[str]:
-    assert runner.call(args, decoy=lambda: Decoy((BELOW.clone(),), valid=False)).trouble is None
-    return set(runner.printed.split())
-
-
-def test_an_answer_has_one_process_for_all_cases(worker):
-    with isolated(PROCESS, worker) as runner:
-        assert len(set.union(*(processes(runner, (BELOW.clone(),)) for _ in range(3)))) == 1
-
-
-def test_the_same_arguments_again_are_given_to_a_new_process(worker):
-    """What is recorded in it before cannot depend on them."""
-    with isolated(PROCESS, worker) as runner:
-        args = (BELOW,)
-        assert processes(runner, args).isdisjoint(processes(runner, args))
-
-
-def test_a_process_that_ended_is_replaced(worker):
-    with isolated(PROCESS, worker) as runner:
-        first = processes(runner, (BELOW.clone(),))
-        assert runner.call((-BELOW,)).trouble.kind == "crashed"
-        assert processes(runner, (BELOW.clone(),)).isdisjoint(first)
-
-
 def test_the_next_answer_finds_nothing_of_the_last_one(worker):
     marker = "ask me " + os.urandom(8).hex()
     with isolated(f'SECRET = "{marker}"\n{RIGHT}', worker) as runner:
@@ -245,60 +200,6 @@ def test_an_operator_that_a_late_import_registers_is_closed(name, worker):
     with isolated(hidden, worker) as runner:
         said = runner.call((X,)).trouble.message
     assert "called:" not in said and ("is not among the operators" in said or "_dispatch_library" in said)
-
-
-def test_a_worker_that_is_killed_costs_one_call():
-    with Worker() as worker, isolated(RIGHT, worker) as runner:
-        assert runner.call((X,)).trouble is None
-        worker._process.send_signal(signal.SIGKILL)
-        worker._process.wait()
-        assert runner.call((X.clone(),)).trouble is None  # started again
-        assert worker._process.poll() is None
-
-
-def test_nothing_is_left_open_or_running(worker):
-    with isolated(RIGHT, worker) as runner:
-        runner.call((X,))
-        before = sorted(os.listdir("/proc/self/fd"))
-        for _ in range(5):
-            runner.call((X.clone(),))
-        assert sorted(os.listdir("/proc/self/fd")) == before
-    with Worker() as own:
-        with isolated(RIGHT, own) as runner:
-            runner.call((X,))
-        pid = own._process.pid
-    assert not os.path.exists(f"/proc/{pid}")
-
-
-@pytest.mark.parametrize(
-    "rung",
-    [pytest.param(rung, marks=() if rung == probe().rung else EXHAUSTIVE) for rung in ("weak", "good", "strong")],
-)
-def test_no_process_is_left_on_any_rung(rung):
-    if _above(rung):
-        pytest.skip(f"not run: this machine reaches {probe().rung}")
-    source = (
-        "import os, time\n\n\ndef silu_forward(x):\n    try:\n        if os.fork() == 0:\n            os.setsid()\n"
-    )
-    source += "            time.sleep(60)\n    except OSError:\n        pass\n    return x * x.sigmoid()\n"
-    with Worker(rung) as worker:
-        with isolated(source, worker) as runner:
-            assert runner.call((X,)).trouble is None
-        group = Path("/proc").glob("[0-9]*/stat")
-        sleeping = [p for p in group if _parent(p) == worker._process.pid and rung == "weak"]
-    assert sleeping == []
-
-
-def _above(rung: str) -> bool:
-    order = ("weak", "good", "strong")
-    return order.index(rung) > order.index(probe().rung)
-
-
-def _parent(stat: Path) -> int:
-    try:
-        return int(stat.read_text().rsplit(")", 1)[1].split()[1])
-    except (OSError, ValueError):
-        return -1
 
 
 def test_a_weak_sandbox_is_used_only_when_asked_for(monkeypatch):
