@@ -102,12 +102,14 @@ def python() -> Finding:
 
 
 def requirements() -> list[Requirement]:
-    """What pyproject.toml asks for, the course's own packages among it, whatever the platform."""
+    """What grader and course need, as if on Linux; what only tests and the book need is no learner's concern."""
     try:
         lines = metadata.requires("graded-kernels") or []
     except metadata.PackageNotFoundError:
         return []
-    return [Requirement(line) for line in lines]
+    needed = {"extra": "course", "platform_system": "Linux"}
+    listed = [Requirement(line) for line in lines]
+    return [requirement for requirement in listed if not requirement.marker or requirement.marker.evaluate(needed)]
 
 
 def package(requirement: Requirement) -> Finding:
