@@ -60,7 +60,8 @@ class Epochs:
     """The epoch of each unit's stamp; takes no memory before there is one other than 0."""
 
     def __init__(self, units: int):
-        self._units, self._array = units, None
+        self._units = units
+        self._array: Pages | np.ndarray | None = None
 
     def take(self, at: np.ndarray) -> np.ndarray:
         return np.zeros(at.size, dtype=np.int32) if self._array is None else self._array.take(at)
