@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from typing import TextIO
 
 import numpy as np
 import torch
@@ -31,7 +32,7 @@ class Access:
         self._shadow, self._report, self._hint, self._poisoned = shadow, report, hint, poisoned
         self._undefined = undefined
         self._locks: dict[int, set[int]] = {}
-        self.printed = None  # a stream for what the kernel prints when it compiles; None is the standard output
+        self.printed: TextIO | None = None  # for what it prints when it compiles; None is the standard output
         self.started = -1
         self.start(0)
 
