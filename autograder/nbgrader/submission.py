@@ -199,8 +199,15 @@ class Submissions(NotebookExporter):
         courses = converter.coursedir
         graded = Path(courses.format_path(courses.autograded_directory, student, assignment))
         if student not in excluded:
-            submitted = digest(self._submitted(assignment, student), self.megabytes)
-            remove_outdated(self, courses.notebook_id, graded, assignment, submitted)
+            submitted, names = digest(self._submitted(assignment, student), self.megabytes), self.names(assignment)
+            remove_outdated(
+                graded,
+                courses.notebook_id,
+                submitted,
+                lambda name: self.standard(assignment, name) if name in names else None,
+                self.summary,
+                self.log,
+            )
         if self._nbgraders_destination(assignment, student):
             self.summary.failed.append(self._named(student, assignment))  # until it has come to its end
             return True
