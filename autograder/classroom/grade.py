@@ -80,6 +80,8 @@ def autograde(course: Course, students: Sequence[str], force: bool) -> int:
     command = [sys.executable, "-m", "nbgrader", "autograde", course.assignment]
     command += [f"--Submissions.students={student}" for student in students]
     command += ["--force"] if force else []
+    made_for = {name: course.standard(name) for name in course.submissions.names(course.assignment)}
+    command += [f"--Submissions.made_for={json.dumps(made_for)}"]
     return subprocess.run(command, cwd=course.root, env=environment()).returncode
 
 
