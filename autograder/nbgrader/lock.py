@@ -18,8 +18,8 @@ class Locked(Exception):
 class Lock:
     """Held as a context. It goes with its process, however that ends, and is not inherited by processes it starts.
 
-    file: its name in the course root. wait: is called with the holder before this process waits for it; without it, Locked
-    is raised.
+    file: its name in the course root. wait: is called with the holder before this process waits for it. Without it,
+    Locked is raised.
     """
 
     def __init__(self, root: Path, file: str = FILE, wait: Callable[[str], None] | None = None):
