@@ -8,7 +8,9 @@ A chapter is MyST Markdown. Its ``{code-cell}`` blocks become code cells, and th
 
 - The first code cell is the *setup* cell. It is locked, and holds every import that an answer needs.
 - A line ``{exercise}`solutions/silu_backward` `` (or ``kernels/...``) becomes two cells: the answer, taken from the
-  region of that name with what a learner has to write marked as solution, and a locked check with the record's points.
+  region of that name with what a learner has to write marked as solution, and a locked check with the record's points;
+  below them a ladder of hints. A line ``:step: ...`` right after it, which may go on until the next empty line, is the
+  second hint of that ladder: it names the step of this answer, in PyTorch or in Triton, without giving it away.
 - A question answered in words and graded by hand. The question itself is the prose above; this block is the teacher's::
 
       ```{question} silu_epsilon
@@ -30,6 +32,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from ..autograder.exercises import EXERCISES
+from ..autograder.exercises.record import Witness
 from . import cells
 from .chapter import ChapterError, Exercise, Question, parse
 from .regions import BACKENDS, Region, find_regions, hide_bodies
@@ -48,12 +51,12 @@ from graded_kernels.course import progress
 progress.chapter("{name}")
 ```
 """
+REPORTED = "The report above begins with the case to look at first, and a hint about it."
 # What follows every check.
 STUCK = """<details><summary>Stuck? Or done?</summary>
 
-1. The report above begins with the case to look at first, and a hint about it.
-2. {hint}
-3. After a try of your own, this in a new cell shows the course's answer and what differs in accuracy, bytes moved and
+{hints}
+1. After a try of your own, this in a new cell shows the course's answer and what differs in accuracy, bytes moved and
    registers (in an assignment it is off):
 
    ```python
@@ -139,7 +142,9 @@ def _exercise_cells(piece: Exercise, chapter: Path, regions: dict, exercises: di
     except ValueError as error:
         raise ChapterError(str(error)) from error
     record = exercises[piece.name]
-    stuck = STUCK.format(hint=record.hint, name=piece.name, backend=backend)
+    hints = [REPORTED, "" if isinstance(record, Witness) else record.hint, piece.step]  # a report shows a witness's
+    ladder = "\n".join(f"1. {hint}" for hint in hints if hint)  # Markdown counts on
+    stuck = STUCK.format(hints=ladder, name=piece.name, backend=backend)
     return [
         cells.answer(source, f"{piece.name}-{backend}"),
         cells.check(piece.name, backend, record.points),

@@ -1,12 +1,13 @@
 """What a chapter's text asks for: its directives, found, checked, and located by line."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 EXERCISE = re.compile(r"^\{exercise\}`(solutions|kernels)/(\w+)`\s*$")
 QUESTION = re.compile(r"^```\{question\} ([A-Za-z0-9_]+)\s*$")
 POINTS = re.compile(r"^:points: ([1-9]\d*)\s*$")
+STEP = ":step:"
 FENCE = re.compile(r"^(`{3,}|~{3,})")
 
 
@@ -16,11 +17,12 @@ class ChapterError(Exception):
 
 @dataclass(frozen=True)
 class Exercise:
-    """The line ``{exercise}`solutions/silu_backward` ``."""
+    """The line ``{exercise}`solutions/silu_backward` ``, and the hint that follows it as ``:step: ...``."""
 
     folder: str
     name: str
     line: int
+    step: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -54,6 +56,12 @@ def parse(path: Path, text: str) -> list[str | Exercise | Question]:
             directive = _exercise(where, line, number)
         elif line.startswith("```{question}"):
             directive = _question(where, line, number, lines)
+        elif line.startswith(STEP):
+            last = pieces[-1] if pieces and not plain else None
+            if not isinstance(last, Exercise) or last.step:
+                raise ChapterError(f"{where}: {STEP} follows an {{exercise}} line, once")
+            pieces[-1] = replace(last, step=_paragraph(line.removeprefix(STEP), lines))
+            continue
         else:
             plain.append(line)
             if fence := FENCE.match(line):
@@ -82,6 +90,16 @@ def _question(where: str, line: str, number: int, lines) -> Question:
     if name is None or points is None or not guide:
         raise ChapterError(f"{where}: a question is ```{{question}} NAME, :points: N, the marking guide, and ```")
     return Question(name[1], int(points[1]), guide, number)
+
+
+def _paragraph(first: str, lines) -> str:
+    """``first`` and the lines up to the next empty one, as one line of text."""
+    taken = [first.strip()]
+    for _, line in lines:
+        if not line.strip():
+            break
+        taken.append(line.strip())
+    return " ".join(taken)
 
 
 def _until(fence: str, where: str, lines) -> list[str]:

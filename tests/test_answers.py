@@ -7,9 +7,11 @@ import nbformat
 import pytest
 import torch
 from graded_kernels.autograder.exercises import EXERCISES
-from graded_kernels.course import answers, build, learner
+from graded_kernels.autograder.exercises.record import Exercise
+from graded_kernels.course import answers, build, chapter, learner
 from graded_kernels.course.desk.merge import merge
 
+CHAPTERS = build.ROOT / "course/chapters"
 SILU = build.ROOT / "course/source/01_silu/01_silu.ipynb"
 
 
@@ -86,5 +88,30 @@ def test_every_check_is_followed_by_the_ladder_and_no_answer():
             id = check.metadata.get("nbgrader", {}).get("grade_id", "")
             if id.endswith("-check"):
                 exercise = id.removesuffix("-check").rpartition("-")[0]
-                assert below.cell_type == "markdown" and EXERCISES[exercise].hint in below.source
-                assert f'answers.beside("{exercise}", {exercise}' in below.source
+                assert below.cell_type == "markdown" and f'answers.beside("{exercise}", {exercise}' in below.source
+
+
+def steps() -> dict[tuple[str, str], str]:
+    """The second hint of each answer, as the chapters give it."""
+    pieces = [piece for path in sorted(CHAPTERS.glob("*.md")) for piece in chapter.parse(path, path.read_text())]
+    return {piece.key: piece.step for piece in pieces if isinstance(piece, chapter.Exercise)}
+
+
+def test_every_answer_has_a_second_hint_of_its_own():
+    """Not one that the record or a case of it gives already, nor that of another answer; one to three sentences."""
+    found = steps()
+    assert len(found) > 40 and len(set(found.values())) == len(found)
+    for (folder, name), step in found.items():
+        record = EXERCISES[name]
+        given = {record.hint, *(case.hint for case in getattr(record, "cases", ()))}
+        assert 40 < len(step) < 300 and step.endswith((".", "?")), (folder, name, step)
+        assert not any(step in hint or (hint and hint in step) for hint in given), (folder, name)
+
+
+def test_the_second_hint_is_on_the_ladder_and_a_hint_that_the_report_gives_is_not():
+    built = {path.stem: path.read_text(encoding="utf-8") for path in learner.sources(build.ROOT)}
+    text = "\n".join(cell["source"] for page in built.values() for cell in nbformat.reads(page, as_version=4).cells)
+    for (folder, name), step in steps().items():
+        assert text.count(f"1. {step}\n") == 1, (folder, name)
+        shown = f"1. {EXERCISES[name].hint}\n" in text
+        assert shown is isinstance(EXERCISES[name], Exercise), name

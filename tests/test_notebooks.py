@@ -103,6 +103,15 @@ def test_cells_are_short(name, released):
     assert not [line for line in demos if len(line) > 100], "a reader would have to scroll sideways"
 
 
+def test_a_chapter_has_one_title_and_skips_no_level_of_heading():
+    """The book lists each heading of the first level as a chapter, and a screen reader walks from level to level."""
+    for path in CHAPTERS:
+        prose = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+        levels = [len(marks) for marks in re.findall(r"^(#+) ", prose, flags=re.M)]
+        assert levels[0] == 1 and levels.count(1) == 1, path
+        assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False)), path
+
+
 def test_links_resolve_and_drawings_are_shown():
     for path in CHAPTERS:
         prose = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)

@@ -181,3 +181,20 @@ def test_without_the_stand_in_there_is_no_gpu():
         assert not torch.cuda.is_available()
         with pytest.raises((AssertionError, RuntimeError)):
             torch.ones(1, device="cuda")
+
+
+def test_a_program_seeds_the_random_numbers_of_both_devices():
+    def drawn(sow):
+        sow()
+        return torch.rand(3)
+
+    with watched(lambda event: None):
+        sowing = [
+            lambda: torch.manual_seed(3),
+            lambda: torch.cuda.manual_seed(3),
+            lambda: torch.cuda.manual_seed_all(3),
+        ]
+        first, *others = map(drawn, sowing)
+        assert torch.initial_seed() == 3
+        assert torch.seed() == torch.initial_seed()
+    assert first.equal(others[0]) and first.equal(others[1])

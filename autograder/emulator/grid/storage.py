@@ -5,6 +5,8 @@ finding raises `Fallback`. Nothing is raised only where no program reads or stor
 programs may run in any order.
 """
 
+from typing import cast
+
 import numpy as np
 
 from .. import poison
@@ -25,7 +27,8 @@ class Storage:
     def __init__(self, shadow: Shadow, first: int, remembered: int):
         raw = poison.memory(shadow.address, shadow.nbytes)
         self.words = raw[: raw.size // shadow.unit * shadow.unit].view(f"u{shadow.unit}")
-        self.address, self.unit, self.writer = shadow.address, shadow.unit, shadow.writer
+        self.address, self.unit = shadow.address, shadow.unit
+        self.writer = cast(np.ndarray, shadow.writer)  # or `Pages`, which are read with `take` alone
         self._first, self._remembered = first, remembered
         self._huge = isinstance(shadow.writer, Pages)
         self._before: tuple[np.ndarray, np.ndarray] | None = None  # words before the first store, and which had stamps
@@ -95,21 +98,21 @@ class Storage:
             if poisoned.any() and (self.writer.take(at[poisoned]) == 0).any():
                 raise Fallback("memory that was never written")
 
-    def _stamp_reads(self) -> None:
-        if self._readers is None:
-            self._readers = np.zeros(self.words.size, np.int32)
+    def _stamp_reads(self) -> np.ndarray:
+        readers = self._readers if self._readers is not None else np.zeros(self.words.size, np.int32)
         for where, owners in self._reads:
             shape = np.shape(owners) if isinstance(where, slice) else where.shape
-            seen = _look(self._readers, where, shape or -1)
+            seen = _look(readers, where, shape or -1)
             stamps = np.where((seen == 0) | (seen == owners), owners, SEVERAL)
             if isinstance(where, slice):
-                self._readers[where] = stamps.ravel()
+                readers[where] = stamps.ravel()
                 continue
-            self._readers[where] = stamps
-            met = self._readers.take(where) != stamps  # two programs of this very load
+            readers[where] = stamps
+            met = readers.take(where) != stamps  # two programs of this very load
             if met.any():
-                self._readers[where[met]] = SEVERAL
-        self._reads, self._read_lanes = [], 0
+                readers[where[met]] = SEVERAL
+        self._readers, self._reads, self._read_lanes = readers, [], 0
+        return readers
 
     def write(self, at: np.ndarray, low: int, high: int, values: np.ndarray, owners: np.ndarray) -> None:
         """Programs store ``values`` (words) at ``at``, whose least and greatest are ``low`` and ``high``."""
@@ -120,8 +123,7 @@ class Storage:
         run = is_run(at, low, high)
         where = slice(low, high + 1) if run else at
         if self._reads or self._readers is not None:
-            self._stamp_reads()
-            seen = _look(self._readers, where, at.shape)
+            seen = _look(self._stamp_reads(), where, at.shape)
             if ((seen != 0) & (seen != owners)).any():
                 raise Fallback("a program stores what another read")
         stamps = owners * 4 + 1

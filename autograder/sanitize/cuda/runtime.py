@@ -133,7 +133,8 @@ def answers() -> dict:
     made |= {name: nothing for name in idle.split()}
     made |= {"Stream": Stream, "Event": Event, "ExternalStream": Stream, "device": Device, "device_of": Device}
     made |= {"set_device": set_device, "stream": lambda stream: stream or contextlib.nullcontext()}
-    made |= {"manual_seed": torch.manual_seed, "manual_seed_all": torch.manual_seed, "seed": torch.seed}
+    sow = torch.default_generator.manual_seed  # not torch.manual_seed, which calls torch.cuda.manual_seed_all
+    made |= {"manual_seed": sow, "manual_seed_all": sow, "seed": torch.seed}
     made |= {"get_rng_state": lambda device=None: torch.get_rng_state(), "initial_seed": torch.initial_seed}
     made |= {"set_rng_state": lambda state, device=None: torch.set_rng_state(state), "seed_all": torch.seed}
     return made | {"max_memory_cached": zero, "memory_cached": zero}
