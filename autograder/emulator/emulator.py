@@ -263,8 +263,9 @@ class Emulator:
             yield poison.memory(storage.data_ptr(), storage.nbytes())
         pattern, shadow = self.pattern(region), self._shadows.get(storage.data_ptr())
         yield repr(pattern).encode()
-        if pattern is not None and shadow is not None and (written := shadow.writer != 0).any():
-            yield written
+        if pattern is not None and shadow is not None and isinstance(shadow.writer, np.ndarray):
+            written = shadow.writer != 0
+            yield written if written.any() else b""
 
     def _report(self, kind: str, tensor: str, make) -> None:
         self._note(self._findings, kind, tensor, make)

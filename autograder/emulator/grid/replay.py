@@ -49,7 +49,7 @@ class Effect:
     """
 
     names: Hashable
-    stored: tuple[tuple[int, np.ndarray, np.ndarray], ...]
+    stored: tuple[tuple[int, slice | np.ndarray, np.ndarray], ...]
     traffic: tuple[tuple[int, int], ...]
     looser: frozenset[str]
     undefined: bool
@@ -59,7 +59,7 @@ class Effect:
 class Replay:
     """The launches of an answer's first call, for its second. replayed: how many were."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._effects: dict[Hashable, Effect] = {}
         self.replayed = 0
 
