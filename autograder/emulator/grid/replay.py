@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import triton
@@ -56,28 +56,38 @@ class Effect:
     printed: str
 
 
+class Key(NamedTuple):
+    """All that a launch depends on, but the names that its kernel looks up."""
+
+    kernel: FunctionType
+    grid: tuple[int, int, int]
+    fill: str
+    arguments: Hashable
+    memory: Hashable
+
+
 class Replay:
     """The launches of an answer's first call, for its second. replayed: how many were."""
 
     def __init__(self) -> None:
-        self._effects: dict[Hashable, Effect] = {}
+        self._effects: dict[Key, Effect] = {}
         self.replayed = 0
 
-    def key(self, emulator, fn: FunctionType, arguments: dict[str, Any], grid: tuple, access: Access) -> Hashable:
-        """All that a launch depends on but the names it looks up; None where that is not certain."""
+    def key(self, emulator, fn: FunctionType, arguments: dict[str, Any], grid: tuple, access: Access) -> Key | None:
+        """None where it is not certain that the key is all."""
         try:
             values = tuple(_argument(name, value, access) for name, value in arguments.items())
-            return fn, grid, repr(emulator.fill), values, _memory(emulator, access.space.regions)
+            return Key(fn, grid, repr(emulator.fill), values, _memory(emulator, access.space.regions))
         except Impure:
             return None
 
-    def find(self, key: Hashable) -> Effect | None:
-        effect = self._effects.get(key)
-        return effect if effect is not None and effect.names == names(key[0]) else None
+    def find(self, key: Key | None) -> Effect | None:
+        effect = self._effects.get(key) if key else None
+        return effect if key and effect and effect.names == names(key.kernel) else None
 
-    def keep(self, key: Hashable, memory: Memory, looser: set[str], undefined: bool, printed: str) -> None:
+    def keep(self, key: Key, memory: Memory, looser: set[str], undefined: bool, printed: str) -> None:
         """After a launch that ran in passes: ``memory`` is its own."""
-        found = names(key[0])
+        found = names(key.kernel)
         if found is not None and not memory.atomics:
             regions = memory.access.space.regions
             traffic = tuple((region.loaded, region.stored) for region in regions)
