@@ -59,7 +59,7 @@ class Effect:
 class Key(NamedTuple):
     """All that a launch depends on, but the names that its kernel looks up."""
 
-    kernel: FunctionType
+    kernel: Any  # its rewritten function
     grid: tuple[int, int, int]
     fill: str
     arguments: Hashable
