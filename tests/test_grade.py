@@ -8,12 +8,16 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+import nbformat
 import pytest
 from classroom import copied, place, right_answers, scores
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.classroom import grade as grading
 from graded_kernels.autograder.classroom.cluster import NoCluster
+from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.classroom.task import FAILED, UNFIT, check
+from graded_kernels.autograder.classroom.waiting import notebooks
+from graded_kernels.autograder.nbgrader.contents import Origin, digest, mark
 from graded_kernels.autograder.verdicts.job import Job
 from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.autograder.verdicts.verdict import LATE, Verdict
@@ -177,6 +181,25 @@ def test_a_run_that_ends_early_keeps_what_it_has(course, graded, capsys, monkeyp
     again = Answers(right)
     monkeypatch.setattr(grading, "autograde", lambda *args: 0)
     assert grading.grade("tiny", again.connect, course) == 0 and [job.name for job in again.asked] == [TORCH]
+
+
+def test_a_new_case_asks_for_the_verdicts_that_it_changes(course, graded, monkeypatch):
+    """Of a notebook that was graded and did not change; those of its other exercises are there."""
+    hand_in(course, "a")
+    grading.grade("tiny", Answers(right).connect, course)
+    nb = nbformat.read(place(course, "a"), as_version=4)
+    known = Course(course, "tiny", [])
+    mark(nb, Origin(digest(place(course, "a").parent, 50), known.standard("tiny")))
+    del nb.metadata["graded_kernels"]["begun"]
+    path = known.graded("a", "tiny")
+    path.parent.mkdir(parents=True)
+    nbformat.write(nb, path)
+    assert list(notebooks(known, force=False)) == []
+    (course / "hidden_cases.toml").write_text(
+        '[[silu_forward]]\nname = "new"\nx = { values = [0.0], dtype = "float32" }\n'
+    )
+    cluster = Answers(right)
+    assert grading.grade("tiny", cluster.connect, course) == 0 and [job.name for job in cluster.asked] == [TORCH]
 
 
 @pytest.mark.exhaustive

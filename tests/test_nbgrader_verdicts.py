@@ -2,9 +2,12 @@
 
 import json
 
+import nbformat
 import pytest
 from classroom import api, assert_success, autograded, copied, grade, place, right_answers, scores, shown
+from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.nbgrader.grade import Grade
+from graded_kernels.autograder.nbgrader.standard import FIELDS, NAMES, changes, standard
 from graded_kernels.autograder.verdicts import make as making
 from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.autograder.verdicts.verdict import LATE
@@ -64,6 +67,59 @@ def test_after_a_new_case_only_its_exercise_is_checked_again(course, checked):
     autograde(course, force=True)
     assert checked == [TORCH] and "hidden: a secret" in json.dumps(autograded(course, "b"))
     assert [scores(course, student) for student in "ab"] == [FULL] * 2
+
+
+@pytest.mark.exhaustive
+def test_a_new_case_grades_again_what_did_not_change(course, checked):
+    """Without --force, in one line, and only where the assignment has that exercise."""
+    hand_in(course, "a", "b", notebook=right_answers(course))
+    autograde(course)
+    checked.clear()
+    (course / "hidden_cases.toml").write_text(HIDDEN)
+    said = autograde(course)
+    assert checked == [TORCH] and scores(course, "b") == FULL
+    assert "graded again: 2, since these changed: your cases for silu_forward\n" in f"{said}\n"
+    (course / "hidden_cases.toml").write_text(HIDDEN + HIDDEN.replace("silu", "gelu"))
+    said = autograde(course)
+    assert checked == [TORCH] and "graded again" not in said and "2 skipped, unchanged" in said
+
+
+@pytest.mark.exhaustive
+def test_a_notebook_graded_by_a_grader_that_kept_no_standard_is_graded_again(course):
+    grade(course, "a", right_answers(course))
+    path = course / "autograded" / "a" / "tiny" / "tiny.ipynb"
+    notebook = json.loads(path.read_text())
+    del notebook["metadata"]["graded_kernels"]["standard"]
+    path.chmod(0o600)
+    path.write_text(json.dumps(notebook))
+    assert "since these changed: the version of the grader" in autograde(course)
+
+
+def test_every_part_of_a_job_has_a_name_in_a_sentence(course):
+    grader = Grade(parent=None)
+    grader.seed = 1
+    released = nbformat.read(course / "release" / "both" / "both.ipynb", as_version=4)
+    found = standard(grader, course, "both", released)
+    assert {"your cases for silu_forward", "the limits", "the version of PyTorch"} <= set(found)
+    grader.seconds, grader.seed = 3.0, 2
+    changed = changes(found, standard(grader, course, "both", released))
+    assert changed == ["the limits", "the seed of the class"]
+    assert set(FIELDS) == set(NAMES)
+
+
+@pytest.mark.exhaustive
+def test_a_run_that_cannot_use_the_verdicts_made_for_it_says_why(course, checked):
+    """As where the teacher's cases change between the cluster's work and nbgrader's."""
+    hand_in(course, "a", notebook=right_answers(course))
+    made_for = {"tiny": Course(course, "tiny", []).standard("tiny")}
+    (course / "hidden_cases.toml").write_text(HIDDEN)
+    run = api(course)
+    run.config.Submissions.made_for = json.dumps(made_for)
+    result = run.autograde("tiny", "a")
+    assert_success(result)
+    assert "cannot be used, because your cases for silu_forward changed meanwhile" in result["log"]
+    run.config.Submissions.made_for = json.dumps({"tiny": Course(course, "tiny", []).standard("tiny")})
+    assert "cannot be used" not in run.autograde("tiny", "a", force=True)["log"]
 
 
 @pytest.mark.exhaustive

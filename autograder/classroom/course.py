@@ -45,6 +45,10 @@ class Course:
             raise NoCourse(f"there is no submission of {', '.join(sorted(unknown))} to {assignment}")
         self.folders = sorted((student, self.root / folder) for folder, student in found.items())
 
+    def standard(self, notebook: str) -> dict[str, str]:
+        """What decides the verdicts on a notebook besides its answers, as it was when the run first asked."""
+        return self.submissions.standard(self.assignment, notebook)
+
     def graded(self, student: str, notebook: str) -> Path:
         """Where nbgrader writes the graded notebook."""
         folder = self.directory.format_path(self.directory.autograded_directory, student, self.assignment)

@@ -9,6 +9,7 @@ from ..nbgrader.grade import answer_to, is_check, learners_code
 from ..nbgrader.outputs import NotGradable
 from ..nbgrader.reading import Unreadable, read
 from ..nbgrader.rebuild import rebuild
+from ..nbgrader.standard import changes
 from ..verdicts.job import Job
 from .course import Course
 
@@ -26,7 +27,7 @@ class Notebook:
         self._jobs: dict[tuple, Job] = {}
 
     def jobs(self, known: Mapping[str, dict | None]) -> Iterator[Job]:
-        """The jobs whose verdicts it takes, as far as can be told. known: for every verdict that was made, by its key,
+        """The jobs whose verdicts it takes, as far as is known. known: for every verdict that was made, by its key,
         the cell that stopped it (`Verdict.stopped_in`): later answers are checked without that cell.
         """
         stopped: dict[str, str] = {}
@@ -54,8 +55,10 @@ def notebooks(course: Course, force: bool) -> Iterator[Notebook]:
         for name in course.submissions.names(course.assignment):
             path = folder / f"{name}.ipynb"
             graded = course.graded(student, name)
-            if not force and graded.is_file() and graded_from(graded) == submitted:
-                continue
+            before = graded_from(graded) if graded.is_file() and not force else None
+            if before and before.submitted == submitted:
+                if not changes(before.standard, course.standard(name)):
+                    continue
             try:
                 yield Notebook(course, f"{student}, {name}", path)
             except Unreadable:

@@ -4,6 +4,8 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
@@ -12,7 +14,16 @@ from .folder import TIME
 from .rebuild import RECORD
 
 SUBMITTED = "submitted"  # under our key in the metadata of a graded notebook: the digest of what it was made from
-BEGUN = "begun"  # the same of a notebook that was rebuilt and is not graded yet
+STANDARD = "standard"  # what decided its verdicts besides the answers (`standard.standard`)
+BEGUN = "begun"  # of a notebook that was rebuilt and is not graded yet
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a graded notebook was made from: the digest of the submission, "" where none was kept, and the standard."""
+
+    submitted: str
+    standard: Mapping[str, str]
 
 
 def digest(folder: Path, megabytes: float) -> str:
@@ -33,17 +44,21 @@ def digest(folder: Path, megabytes: float) -> str:
     return found.hexdigest()
 
 
-def graded_from(path: Path) -> str | None:
-    """The digest of what a graded notebook was made from; None if grading did not finish, "" if it is not recorded."""
+def graded_from(path: Path) -> Origin | None:
+    """What the graded notebook at ``path`` was made from; None if grading did not finish."""
     try:
         record = json.loads(path.read_bytes())["metadata"][RECORD]
-        return None if record.get(BEGUN) else str(record.get(SUBMITTED, ""))
+        if record.get(BEGUN):
+            return None
+        return Origin(str(record.get(SUBMITTED, "")), dict(record.get(STANDARD, {})))
     except ValueError:
         return None  # half written
     except (LookupError, TypeError, AttributeError):
-        return ""
+        return Origin("", {})
 
 
-def mark(notebook: nbformat.NotebookNode, submitted: str) -> None:
-    """As made from what has this digest, and not graded yet."""
-    notebook.metadata.setdefault(RECORD, {}).update({BEGUN: True, SUBMITTED: submitted})
+def mark(notebook: nbformat.NotebookNode, origin: Origin) -> None:
+    """As made from ``origin``, and not graded yet."""
+    notebook.metadata.setdefault(RECORD, {}).update(
+        {BEGUN: True, SUBMITTED: origin.submitted, STANDARD: dict(origin.standard)}
+    )

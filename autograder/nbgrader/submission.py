@@ -3,10 +3,10 @@
 import fnmatch
 import glob
 import os
-import shutil
 import sys
 import time
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -21,8 +21,9 @@ from ..doctor.doctor import close_to_others
 from ..instructor.hidden import HiddenCasesError
 from ..sandbox import SandboxError
 from . import folder, interrupt
+from .again import remove_outdated
 from .class_seed import ClassSecretError
-from .contents import BEGUN, digest, graded_from, mark
+from .contents import BEGUN, Origin, digest, mark
 from .grade import Grade
 from .late import lateness
 from .lock import Lock, Locked
@@ -30,6 +31,7 @@ from .nothing_matched import install, not_read
 from .old_scores import clear_scores
 from .reading import Unreadable, read
 from .rebuild import NOTES, RECORD, UNREAD, rebuild, without_submission
+from .standard import standard, unusable
 from .summary import Summary, quiet
 from .survey import answers, renamed, why_unread
 
@@ -53,10 +55,14 @@ class Submissions(NotebookExporter):
     megabytes = Float(50, help="The size of a submitted notebook, in MB, above which it is not read.").tag(config=True)
     code_megabytes = Float(1, help="The same for its code and text alone, without outputs.").tag(config=True)
     students = List(Unicode(), help="Only their submissions are graded; left empty, all.").tag(config=True)
+    made_for = Unicode(help="Set by `graded-kernels grade`: for each notebook, what its verdicts were made for.").tag(
+        config=True
+    )
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self.begun, self.graded, self.summary = time.monotonic(), 0, Summary()
+        self._standards: dict[str, dict[str, str]] = {}
         self._left_out: dict[str, str] = {}
         self._unread: dict[str, str] = {}  # of the submission at hand: notebook -> why it is not read,
         self._remedy: dict[str, str] = {}  # and the command that mends it
@@ -88,7 +94,7 @@ class Submissions(NotebookExporter):
         except Unreadable as error:
             notebook = without_submission(released, f"The submitted file {error}", notes)
         self._list(notebook, where)
-        mark(notebook, found)
+        mark(notebook, Origin(found, self.standard(where["assignment"], where["notebook"])))
         return self.from_notebook_node(notebook, resources=resources, **kwargs)
 
     def _list(self, notebook: nbformat.NotebookNode, where: dict) -> None:
@@ -101,20 +107,23 @@ class Submissions(NotebookExporter):
 
     def _run(self) -> None:
         """In place of nbgrader's loop over the submissions: the same, alone in the course, and with a summary."""
-        root = Path(self._converter.coursedir.root)
+        courses = self._converter.coursedir
+        root = Path(courses.root)
         try:
             with interrupt.grading(), quiet(self.log), Lock(root):
                 self._assert_writable()
                 self._converter.assignments = {f: self._converter.assignments[f] for f in self.chosen()}
-                self.names(self._converter.coursedir.assignment_id)
+                self.names(courses.assignment_id)
                 Grade(parent=self).ready()
-                closed = close_to_others(root, self._converter.coursedir.groupshared)
+                for sentence in unusable(self.made_for, partial(self.standard, courses.assignment_id)):
+                    self.log.warning("%s", sentence)
+                closed = close_to_others(root, courses.groupshared)
                 if closed:
                     self.log.warning("Other accounts could read %s. Now they cannot.", ", ".join(closed))
                 try:
                     self._nbgraders_run()
                 finally:
-                    close_to_others(root, self._converter.coursedir.groupshared)
+                    close_to_others(root, courses.groupshared)
                     self._summarise()
         except REFUSALS as error:
             self.log.error("Nothing was graded: %s", error)
@@ -122,6 +131,13 @@ class Submissions(NotebookExporter):
         except KeyboardInterrupt:
             self.log.error(interrupt.KEPT)
             sys.exit(interrupt.EXIT)
+
+    def standard(self, assignment: str, notebook: str) -> dict[str, str]:
+        """What decides the verdicts on a notebook besides its answers, as it was when the run first asked."""
+        if notebook not in self._standards:
+            root, released = Path(self._converter.coursedir.root), self.release(assignment, notebook)
+            self._standards[notebook] = standard(Grade(parent=self), root, assignment, released)
+        return self._standards[notebook]
 
     def chosen(self) -> dict[str, str]:
         """The submissions that this run is about: folder -> student."""
@@ -183,7 +199,15 @@ class Submissions(NotebookExporter):
         courses = converter.coursedir
         graded = Path(courses.format_path(courses.autograded_directory, student, assignment))
         if student not in excluded:
-            self._remove_outdated(graded, digest(self._submitted(assignment, student), self.megabytes))
+            submitted, names = digest(self._submitted(assignment, student), self.megabytes), self.names(assignment)
+            remove_outdated(
+                graded,
+                courses.notebook_id,
+                submitted,
+                lambda name: self.standard(assignment, name) if name in names else None,
+                self.summary,
+                self.log,
+            )
         if self._nbgraders_destination(assignment, student):
             self.summary.failed.append(self._named(student, assignment))  # until it has come to its end
             return True
@@ -192,21 +216,6 @@ class Submissions(NotebookExporter):
         else:
             self.summary.unchanged.append(student)
         return False
-
-    def _remove_outdated(self, graded: Path, submitted: str) -> None:
-        found = {path: graded_from(path) for path in graded.glob("*.ipynb")}
-        mine = {
-            path: of for path, of in found.items() if fnmatch.fnmatch(path.stem, self._converter.coursedir.notebook_id)
-        }
-        if None in found.values():
-            self.log.warning("%s is from a run that did not end. It is graded again.", graded)
-            shutil.rmtree(graded)
-        elif any(of != submitted for of in mine.values()):
-            self.log.info("%s: something else was handed in since. It is graded again.", graded)
-            for path in mine:
-                path.unlink()
-            if len(mine) == len(found):
-                shutil.rmtree(graded)
 
     def _before(self, **which) -> None:
         """Runs before a submission is touched: its old scores must not outlive a run that fails."""
@@ -221,7 +230,7 @@ class Submissions(NotebookExporter):
             self._teachers_hook(**which)
 
     def _look_around(self, assignment: str, student: str, names: list[str]) -> None:
-        """Which of the notebooks are graded, and whether others beside them are what the learner meant."""
+        """Which of the notebooks are graded, and whether others in the same folder are what the learner meant."""
         place = self._submitted(assignment, student)
         others = sorted({Path(path).stem for path in self._converter.notebooks} - set(names))
         self._unread, self._remedy, self._file_notes, self.judged = {}, {}, [], 0
@@ -252,7 +261,7 @@ class Submissions(NotebookExporter):
         self._file_notes += odd
 
     def _init(self, assignment: str, student: str) -> None:
-        """In place of nbgrader's, which copies what lies beside the notebook: the same, less what must not be read."""
+        """In place of nbgrader's, which copies the other files in the folder: the same, less what must not be read."""
         courses = self._converter.coursedir
         submitted = self._submitted(assignment, student)
         self._left_out = folder.left_out(submitted, self.megabytes)

@@ -35,6 +35,8 @@ class Summary:
     published: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)  # students
     waiting: int = 0  # of the unchanged, for a person
+    regraded: int = 0  # submissions that did not change
+    changes: set[str] = field(default_factory=set)  # that they are graded again for
     excluded: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -54,6 +56,9 @@ class Summary:
             counts.append(f"{len(self.unchanged)} skipped, unchanged since they were graded{waiting}")
         counts += [f"{self.written} written answers to grade by hand"] if self.written else []
         lines = ["Summary: " + ", ".join(counts) + "."]
+        if self.regraded:
+            what = ", ".join(sorted(self.changes))
+            lines.append(f"Unchanged submissions graded again: {self.regraded}, since these changed: {what}")
         for title, entries in lists:
             lines += [f"{title}: {len(entries)}"] if entries else []
             lines += [f"  {entry}" for entry in entries]

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import tempfile
+import types
 from collections.abc import Iterable
 
 from ..compiler import LIMIT, TARGETS, CannotCompile, KernelLaunch, Target, compile_report
@@ -40,8 +41,9 @@ class Compiler:
     def close(self) -> None:
         if self._worker:
             self._worker.close()
+        if self._folder:
             self._folder.cleanup()
-            self._worker = self._folder = None
+        self._worker = self._folder = None
 
     def report(self, launches: Iterable[KernelLaunch], targets: Iterable[Target] = TARGETS, limit: int = LIMIT) -> dict:
         """See `compiler.compile_report`."""
@@ -51,7 +53,8 @@ class Compiler:
         """For each job its number and its result (see `compiler.worker`). A job during which the process ended has the
         result ``lost``, which says how. Raises CannotCompile where no process can be started.
         """
-        worker, answers, budget = self._ready(), {}, Budget("answer", self.limits.total_seconds)
+        worker, budget = self._ready(), Budget("answer", self.limits.total_seconds)
+        answers: dict[int, dict] = {}
         while waiting := [i for i in range(len(jobs)) if i not in answers]:
             request = {"modules": modules, "jobs": [jobs[i] for i in waiting]}
             try:
@@ -88,7 +91,8 @@ def _run(worker: Host, request: dict, limits: Limits, budget: Budget) -> Ended:
 
 def _replies(ended: Ended, limits: Limits, count: int) -> dict[int, dict]:
     """A child's results for ``count`` jobs, and for the job that it was working on when it ended the reason."""
-    answers, pending = {}, set()
+    answers: dict[int, dict] = {}
+    pending = set()
     try:
         for number, line in enumerate(ended.reports):
             reply = checked.loads(line)
@@ -119,12 +123,20 @@ def _end_of(ended: Ended, limits: Limits) -> str:
         return f"the compiler took more than {limits.seconds:g} s for it"
     if kind:
         return "the compiler printed more than it may"
-    how = signal.Signals(-ended.status).name if ended.status < 0 else f"exit status {ended.status}"
+    status = ended.status or 0
+    how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
     return f"the compiler crashed on it ({how})"
 
 
-_KINDS = {"seconds": float | int, "message": str, "unsuited": str, "lost": str, "function": str | None}
-_KINDS |= {"line": int | None, "result": dict}
+_KINDS: dict[str, type | types.UnionType] = {
+    "seconds": float | int,
+    "message": str,
+    "unsuited": str,
+    "lost": str,
+    "function": str | None,
+    "line": int | None,
+    "result": dict,
+}
 
 
 def _answer(reply: dict) -> dict:

@@ -33,10 +33,11 @@ class Host:
     """
 
     def __init__(self, rung: str | None, role: Role):
-        self.rung, self.role = rung or probe().rung, role
-        if self.rung is None:
+        best = rung or probe().rung
+        if best is None:
             raise SandboxError(f"{probe()}. Check without isolation instead.")
-        require(self.rung)
+        require(best)
+        self.rung, self.role = best, role
         self._lock = threading.RLock()
         self._process: subprocess.Popen | None = None
         self._control: socket.socket | None = None
@@ -52,13 +53,18 @@ class Host:
 
     def close(self) -> None:
         """Ends the process, and its child if one is running."""
-        if self._process is None:
+        if self._process is None or self._control is None:
             return
         self._control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_GRACE)
         launcher.kill(self._process)
         self._process = self._control = None
+
+    def _started(self) -> tuple[subprocess.Popen, socket.socket]:
+        if self._process is None or self._control is None:
+            raise OSError("the worker ended")
+        return self._process, self._control
 
     def run(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Ended:
         """One child, from fork to exit. files: descriptors of ``job``, ``inputs``, ``outputs``. budgets: are charged
@@ -123,9 +129,10 @@ class Host:
             self._wait()
 
     def _wait(self) -> None:
+        process, control = self._started()
         with self._complaints as complaints:
-            if not select.select([self._control], [], [], _START)[0] or not self._control.recv(1 << 16):
-                launcher.kill(self._process)
+            if not select.select([control], [], [], _START)[0] or not control.recv(1 << 16):
+                launcher.kill(process)
                 self.close()
                 complaints.seek(0)
                 reason = complaints.read().decode(errors="replace").strip()[-1000:]
@@ -133,17 +140,21 @@ class Host:
 
     def _begin(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Child:
         seconds = max(task.calls * limits.seconds, limits.total_seconds if task.lasting else 0)
-        wanted = {"seconds": seconds, "memory": limits.memory, "shared": task.room}
-        wanted |= {"addresses": task.addresses, "modules": task.modules}
+        wanted = {"seconds": seconds, "memory": limits.memory, "shared": task.room} | {
+            "addresses": task.addresses,
+            "modules": task.modules,
+        }
+        _, control = self._started()
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             prints, status, end = (_pipe(ours, theirs) for _ in range(3))
             go, their_go = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            their_go.shutdown(socket.SHUT_WR)  # what an answer wrote there would never be read
             ours.enter_context(go)
             theirs.enter_context(their_go)
             given = [files["job"], files["inputs"], files["outputs"]]
             given += [prints.theirs, status.theirs, their_go.fileno(), end.theirs]
-            socket.send_fds(self._control, [json.dumps(wanted).encode()], given)
-            message, handles, _, _ = socket.recv_fds(self._control, 1 << 16, 1)
+            socket.send_fds(control, [json.dumps(wanted).encode()], given)
+            message, handles, _, _ = socket.recv_fds(control, 1 << 16, 1)
             if not handles:
                 raise OSError("no child")
             ends = Ends(prints.ours, status.ours, go, end.ours)

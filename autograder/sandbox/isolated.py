@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from typing import Any
 
 import torch
 
@@ -65,11 +66,11 @@ class Isolated:
     ):
         self.answer, self.contract, self.backend, self.limits = answer, contract, backend, limits
         self._results = results
-        self._own = None if worker else Worker(rung)
-        self._worker = worker or self._own
+        self._worker = worker or Worker(rung)
+        self._own = worker is None
         self._lasting = Lasting(self._worker)
         self._sources = Sources(answer)
-        self._job = {"mode": "answer", "answer": self._code()}
+        self._job: dict[str, Any] = {"mode": "answer", "answer": self._code()}
         self._modules = (_COMPILER,) if _REACHES_IT.search(answer.setup + answer.text) else ()
         self._proof = Proof(self._ask, self._job, self._sources, contract.allowed, limits.memory)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
@@ -84,7 +85,7 @@ class Isolated:
     def __exit__(self, *error) -> None:
         self._lasting.close()
         if self._own:
-            self._own.close()
+            self._worker.close()
 
     @property
     def compiler(self) -> Compiler:
@@ -166,7 +167,8 @@ class Isolated:
         if triton:
             after = (*rest, None, None)[1]
             return Called(args, (rest or [before])[0][0], before=before, after=after, fill=fill)
-        called = Called(args, *(outcome for outcome, _ in rest or [before]), before=before, fill=fill)
+        first, *second = [outcome for outcome, _ in rest or [before]]
+        called = Called(args, first, second[0] if second else None, before=before, fill=fill)
         if rest:
             called.first.decoy = other, before[0]
         return called

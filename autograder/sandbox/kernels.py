@@ -91,6 +91,7 @@ def _is_function(value) -> bool:
 def _check(name: str, text: str, line: int, bound: Container[str]) -> None:
     """Raises BadPlan where a kernel contains Python that is not Triton. bound: the module's names."""
     function = ast.parse(text).body[0]
+    assert isinstance(function, ast.FunctionDef)  # that is what was cut out
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
     own |= {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}

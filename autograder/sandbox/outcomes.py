@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import torch
 
 from ..run.contract import Contract
-from ..run.outcome import Outcome, Trouble
+from ..run.outcome import Kind, Outcome, Trouble
 from . import status
 from .status import Described, MalformedReport, Status
 from .watch import Broken, Ended, Limits
@@ -89,7 +89,7 @@ def _one(
         outcome.trouble = _wrong_number(report.outputs, contract)
         if outcome.trouble is None:
             try:
-                outcome.outputs = tuple(_taken(report.outputs, outputs, *room))
+                outcome.outputs = tuple(_taken(report.outputs or (), outputs, *room))
             except ValueError as error:
                 outcome.trouble = Trouble("raised", str(error))
     return outcome, report
@@ -100,12 +100,12 @@ def _end_of(ended: Ended, limits: Limits, loading: str) -> Trouble:
     return Trouble(kind, message, clean(ended.printed, status.DETAILS), cell=loading)
 
 
-def _reason(ended: Ended, limits: Limits, what: str) -> tuple[str, str]:
+def _reason(ended: Ended, limits: Limits, what: str) -> tuple[Kind, str]:
     """The kind of trouble and the message; ``what`` was being done at the time."""
     killed = ended.killed
     if killed is None and ended.status == -signal.SIGXCPU:
         killed = Broken("processor", seconds=limits.seconds)
-    if killed is None and ended.status < 0:
+    if killed is None and ended.status is not None and ended.status < 0:
         return "crashed", f"{what} crashed: {signal.Signals(-ended.status).name}."
     if killed is None:
         return "crashed", f"{what} ended its process with status {ended.status}."

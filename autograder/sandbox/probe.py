@@ -125,9 +125,16 @@ def _tried(settings: dict, layers: tuple[str, ...], walled: bool) -> dict[str, s
 
 def _run(command: list[str]) -> tuple[int, str, str]:
     """(exit status, stdout, stderr). An interruption leaves no process behind."""
-    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    environment = launcher.environment()
-    with subprocess.Popen(command, **pipes, text=True, env=environment, cwd="/", start_new_session=True) as process:
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=launcher.environment(),
+        cwd="/",
+        start_new_session=True,
+    ) as process:
         try:
             printed, errors = process.communicate(timeout=_PATIENCE)
         finally:

@@ -103,6 +103,7 @@ class Proof:
 
     def recorded(self, called: Called) -> tuple[dict, dict] | Outcome:
         """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
+        assert called.before is not None  # what calls the answer for a proof has called it on a decoy
         outcome, report = called.before
         if outcome.trouble:
             return outcome

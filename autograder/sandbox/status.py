@@ -98,15 +98,12 @@ def _findings(given) -> tuple[Finding, ...]:
 def _finding(given) -> Finding:
     if given["kind"] not in FINDINGS:
         raise TypeError("unknown finding")
-    names, line = (
-        (checked.text(given[name], _VALUE_LENGTH) for name in ("kernel", "tensor")),
-        checked.count(given["line"]),
-    )
     return Finding(
         given["kind"],
         checked.text(given["message"], checked.SENTENCE),
-        *names,
-        line=line,
+        kernel=checked.text(given["kernel"], _VALUE_LENGTH),
+        tensor=checked.text(given["tensor"], _VALUE_LENGTH),
+        line=checked.count(given["line"]),
         source=checked.text(given["source"], 200),
     )
 

@@ -35,6 +35,8 @@ _OF_FLOATS = {"umin": "max", "umax": "min"}
 class GridBuilder(StrictBuilder):
     """``programs`` and ``memory`` are the pass's; ``lanes`` is the most elements that one array may have."""
 
+    widest: int
+
     def widen(self, elements: int) -> None:
         """A block of ``elements`` is about to be made for every program."""
         if elements > self.widest:

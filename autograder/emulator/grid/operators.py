@@ -92,7 +92,7 @@ class _Plan:
     type: tl.dtype
     elements: int
     wider: tuple[tl.dtype | None, tl.dtype | None]
-    axes: tuple[int, int]
+    axes: tuple[int, ...]
 
     def operands(self, *handles: TensorHandle) -> tuple[TensorHandle, ...]:
         return tuple(map(_operand, handles, self.wider, self.axes))

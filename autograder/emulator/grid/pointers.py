@@ -1,6 +1,7 @@
 """Pointers of many programs: an argument and element offsets, so that bounds are the least and the greatest offset."""
 
 import copy
+from typing import Any
 
 import numpy as np
 import triton.language as tl
@@ -19,7 +20,8 @@ class Pointer(TensorHandle):
     """
 
     def __init__(self, region: Region, offsets: np.ndarray, dtype: tl.dtype, bare: bool = False):
-        self.region, self.offsets, self.dtype, self.bare, self.attr = region, offsets, dtype, bare, {}
+        self.region, self.offsets, self.dtype, self.bare = region, offsets, dtype, bare
+        self.attr: dict[str, Any] = {}
 
     @property
     def data(self) -> np.ndarray:
@@ -100,6 +102,8 @@ def pointers(value, space: AddressSpace):
 
 def _argument(handle: TensorHandle, space: AddressSpace) -> Pointer:
     region = space.find(int(handle.data[0]))
+    if region is None:
+        raise Fallback("a pointer into none of the arguments")
     if region.itemsize != numpy_type(handle.get_element_ty()).itemsize:
         raise Fallback("a pointer to elements of another size")
     return Pointer(region, np.zeros(1, np.int32), handle.dtype, bare=True)

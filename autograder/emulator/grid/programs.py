@@ -1,6 +1,7 @@
 """The programs of one pass, and how they part where Python needs one value and they hold several."""
 
 from collections.abc import Callable
+from typing import overload
 
 import numpy as np
 
@@ -26,8 +27,8 @@ class Programs:
     def decide(self, data: np.ndarray, put_off: Callable[[np.ndarray], None]) -> int | float | bool:
         """The value on which the programs agree, after those that do not agree have been put off.
 
-        put_off: told of the rows that wait. A program that begins anew decides the same: nobody else stores what it
-        reads, which is checked.
+        put_off: is called with the rows that wait. A program that begins anew decides the same: no other program stores
+        what it reads, which is checked.
         """
         data = data.reshape(data.shape[0])
         if data.size == 1:
@@ -45,9 +46,23 @@ class Programs:
         self._stand_in = np.full(len(self.numbers), self.live[0])
         self._stand_in[self.live] = self.live
 
+    @overload
+    def sound(self, rows: np.ndarray) -> np.ndarray: ...
+    @overload
+    def sound(self, rows: None) -> None: ...
+    @overload
+    def sound(self, rows: np.ndarray | None) -> np.ndarray | None: ...
+
     def sound(self, rows: np.ndarray | None) -> np.ndarray | None:
         """Rows that were put off repeat a row that goes on: their own offsets may be garbage by now."""
         return rows if self._stand_in is None or rows is None or rows.shape[0] == 1 else rows[self._stand_in]
+
+    @overload
+    def only_live(self, rows: np.ndarray) -> np.ndarray: ...
+    @overload
+    def only_live(self, rows: None) -> None: ...
+    @overload
+    def only_live(self, rows: np.ndarray | None) -> np.ndarray | None: ...
 
     def only_live(self, rows: np.ndarray | None) -> np.ndarray | None:
         return rows if self._stand_in is None or rows is None or rows.shape[0] == 1 else rows[self.live]

@@ -5,6 +5,8 @@ finding raises `Fallback`. Nothing is raised only where no program reads or stor
 programs may run in any order.
 """
 
+from typing import cast
+
 import numpy as np
 
 from .. import poison
@@ -25,7 +27,8 @@ class Storage:
     def __init__(self, shadow: Shadow, first: int, remembered: int):
         raw = poison.memory(shadow.address, shadow.nbytes)
         self.words = raw[: raw.size // shadow.unit * shadow.unit].view(f"u{shadow.unit}")
-        self.address, self.unit, self.writer = shadow.address, shadow.unit, shadow.writer
+        self.address, self.unit = shadow.address, shadow.unit
+        self.writer = cast(np.ndarray, shadow.writer)  # or `Pages`, which are read with `take` alone
         self._first, self._remembered = first, remembered
         self._huge = isinstance(shadow.writer, Pages)
         self._before: tuple[np.ndarray, np.ndarray] | None = None  # words before the first store, and which had stamps
@@ -33,7 +36,7 @@ class Storage:
         self._read_lanes = 0
         self._readers: np.ndarray | None = None
         self._loaded = False
-        self._atomics: list[tuple[str, int, int]] = []  # kind, least and greatest element
+        self.atomics: list[tuple[str, int, int]] = []  # kind, least and greatest element
 
     def _keep(self) -> None:
         if self._before is None:
@@ -51,6 +54,19 @@ class Storage:
         if self._before is not None:
             self.put_back(np.flatnonzero(np.isin(self.writer >> 2, numbers)))
 
+    def stored(self) -> "tuple[slice | np.ndarray, np.ndarray] | None":
+        """Units that the launch stored, and their words."""
+        if self._before is None:
+            return None
+        units = np.flatnonzero(self.writer >= 4 * self._first)
+        run = units.size and units[-1] - units[0] + 1 == units.size
+        where = slice(int(units[0]), int(units[-1]) + 1) if run else units
+        return where, self.words[where].copy()
+
+    def put(self, units: "slice | np.ndarray", words: np.ndarray) -> None:
+        """What `stored` returned of an earlier launch on the same bits. The stamp is that of the first program."""
+        self.words[units], self.writer[units] = words, 4 * (self._first + 1) + 1
+
     def read(
         self, at: np.ndarray, low: int, high: int, owners: np.ndarray | int, pattern: np.ndarray | None
     ) -> np.ndarray:
@@ -59,7 +75,7 @@ class Storage:
         owners: the program of each lane, or of all. pattern: the poison in memory that was never written.
         """
         self._loaded = True
-        if self._atomics:
+        if self.atomics:
             raise Fallback("an atomic and a plain access to one storage")
         run = is_run(at, low, high)
         where = slice(low, high + 1) if run else at
@@ -82,33 +98,32 @@ class Storage:
             if poisoned.any() and (self.writer.take(at[poisoned]) == 0).any():
                 raise Fallback("memory that was never written")
 
-    def _stamp_reads(self) -> None:
-        if self._readers is None:
-            self._readers = np.zeros(self.words.size, np.int32)
+    def _stamp_reads(self) -> np.ndarray:
+        readers = self._readers if self._readers is not None else np.zeros(self.words.size, np.int32)
         for where, owners in self._reads:
             shape = np.shape(owners) if isinstance(where, slice) else where.shape
-            seen = _look(self._readers, where, shape or -1)
+            seen = _look(readers, where, shape or -1)
             stamps = np.where((seen == 0) | (seen == owners), owners, SEVERAL)
             if isinstance(where, slice):
-                self._readers[where] = stamps.ravel()
+                readers[where] = stamps.ravel()
                 continue
-            self._readers[where] = stamps
-            met = self._readers.take(where) != stamps  # two programs of this very load
+            readers[where] = stamps
+            met = readers.take(where) != stamps  # two programs of this very load
             if met.any():
-                self._readers[where[met]] = SEVERAL
-        self._reads, self._read_lanes = [], 0
+                readers[where[met]] = SEVERAL
+        self._readers, self._reads, self._read_lanes = readers, [], 0
+        return readers
 
     def write(self, at: np.ndarray, low: int, high: int, values: np.ndarray, owners: np.ndarray) -> None:
         """Programs store ``values`` (words) at ``at``, whose least and greatest are ``low`` and ``high``."""
-        if self._atomics:
+        if self.atomics:
             raise Fallback("an atomic and a plain access to one storage")
         again = self._before is not None
         self._keep()
         run = is_run(at, low, high)
         where = slice(low, high + 1) if run else at
         if self._reads or self._readers is not None:
-            self._stamp_reads()
-            seen = _look(self._readers, where, at.shape)
+            seen = _look(self._stamp_reads(), where, at.shape)
             if ((seen != 0) & (seen != owners)).any():
                 raise Fallback("a program stores what another read")
         stamps = owners * 4 + 1
@@ -130,12 +145,12 @@ class Storage:
 
         kind: operations of one kind may change places. Here all programs do the first before any does the second.
         """
-        if self._loaded or (self._before is not None and not self._atomics):
+        if self._loaded or (self._before is not None and not self.atomics):
             raise Fallback("an atomic and a plain access to one storage")
         low, high = int(at.min()), int(at.max())
-        if any(other != kind and first <= high and low <= last for other, first, last in self._atomics):
+        if any(other != kind and first <= high and low <= last for other, first, last in self.atomics):
             raise Fallback("atomics of several kinds on one element: an order of the programs")
-        self._atomics.append((kind, low, high))
+        self.atomics.append((kind, low, high))
         self._keep()
         self._unwritten(at, self.words.take(at), pattern)
         operation.at(self.words.view(values.dtype), at, values)

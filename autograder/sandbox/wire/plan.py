@@ -18,6 +18,7 @@ It is written in a process that runs a learner's code, so it is checked here, in
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from ...compiler.launch import is_value
 from . import checked
@@ -76,7 +77,7 @@ class _Check:
         return {"dtype": dtype, "elements": checked.count(given["elements"])}
 
     def ref(self, given: dict) -> dict:
-        ref = {"dtype": _dtype(given["dtype"])}
+        ref: dict[str, Any] = {"dtype": _dtype(given["dtype"])}
         ref |= {key: [checked.count(n) for n in checked.items(given[key])] for key in ("shape", "stride")}
         if len(ref["shape"]) != len(ref["stride"]) or len(ref["shape"]) > 16:
             raise ValueError("a view of another rank than its strides")

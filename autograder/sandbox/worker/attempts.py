@@ -96,7 +96,8 @@ def _fork() -> None:
 
 def _watch(folder: str) -> None:
     """Asks for notifications about the files of a folder, which Landlock does not restrict."""
-    notices = linux.syscall(syscalls.of(syscalls.NUMBERS["inotify_init1"]), ctypes.c_int(0))
-    every = ctypes.c_uint(0xFFF)
-    linux.syscall(syscalls.of(syscalls.NUMBERS["inotify_add_watch"]), ctypes.c_int(notices), os.fsencode(folder), every)
+    begin, add = syscalls.of(syscalls.NUMBERS["inotify_init1"]), syscalls.of(syscalls.NUMBERS["inotify_add_watch"])
+    assert begin is not None and add is not None  # every architecture has them
+    notices = linux.syscall(begin, ctypes.c_int(0))
+    linux.syscall(add, ctypes.c_int(notices), os.fsencode(folder), ctypes.c_uint(0xFFF))
     os.close(notices)

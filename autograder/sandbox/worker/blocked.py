@@ -8,6 +8,7 @@ import ctypes
 import gc
 import warnings
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 
@@ -16,8 +17,10 @@ from ...run.operators import base, is_permitted
 
 # Where an operator can have kernels that compute on the CPU: any of them can be asked for by name.
 _LEAVES = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
-_OTHER_TENSORS = ("MkldnnCPU", "NestedTensorCPU", "QuantizedCPU", "SparseCPU", "SparseCsrCPU")
-_OTHER_TENSORS += ("CompositeImplicitAutogradNestedTensor",)
+_OTHER_TENSORS = (
+    *("MkldnnCPU", "NestedTensorCPU", "QuantizedCPU", "SparseCPU", "SparseCsrCPU"),
+    "CompositeImplicitAutogradNestedTensor",
+)
 # Compilers and interpreters of PyTorch that do not go through the dispatcher, or differentiate by themselves.
 _ELSEWHERE = frozenset(
     "StaticModule _jit_to_static_module _fuse_to_static_module _te _nativert _jit_differentiate "
@@ -30,7 +33,7 @@ class Overrides:
     """Kernels replaced in the dispatcher, until `open` restores them, or for good after `keep`."""
 
     def __init__(self):
-        self._libraries: dict[str, object] = {}
+        self._libraries: dict[str, Any] = {}  # PyTorch has no public name for their type
 
     def refuse(self, key: str, name: str, why: str) -> None:
         """The kernel of operator ``name`` (``aten::add.Tensor``) under this dispatch key raises OperatorRefused."""

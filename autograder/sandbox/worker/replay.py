@@ -5,6 +5,7 @@ import __future__
 import ast
 import linecache
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 import triton
@@ -24,7 +25,10 @@ class Kernels:
     """
 
     def __init__(self, cut_out: dict):
-        self.names = {"__builtins__": {f.__name__: f for f in (*BUILTINS, AssertionError)}, "__name__": "kernels"}
+        self.names: dict[str, Any] = {
+            "__builtins__": {f.__name__: f for f in (*BUILTINS, AssertionError)},
+            "__name__": "kernels",
+        }
         functions = cut_out["functions"]
         for name, value in cut_out["values"].items():
             self.names[name] = _helper(value) if _is_helper(value) else decode(value, self.names, None)

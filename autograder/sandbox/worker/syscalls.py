@@ -5,6 +5,7 @@ the like.
 """
 
 import platform
+from typing import overload
 
 AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
@@ -164,6 +165,12 @@ def known() -> bool:
     return platform.machine() in AUDIT_ARCH
 
 
-def of(pair: tuple[int, int | None]) -> int | None:
+@overload
+def of(pair: tuple[int, int]) -> int: ...
+@overload
+def of(pair: tuple[int | None, int | None]) -> int | None: ...
+
+
+def of(pair: tuple[int | None, int | None]) -> int | None:
     """The number on this machine; None where the call does not exist here."""
     return pair[list(AUDIT_ARCH).index(platform.machine())]

@@ -44,7 +44,8 @@ def serve(settings: dict, role: types.ModuleType) -> None:
     linux.use_huge_pages()
     running: dict[int, _Running] = {}  # by pidfd
     while True:
-        ready, _, _ = select.select([control, *running], [], [])
+        waited: list[socket.socket | int] = [control, *running]
+        ready, _, _ = select.select(waited, [], [])
         for handle in running.keys() & ready:
             _report(handle, running, settings["folder"])
         if control in ready:
@@ -168,8 +169,8 @@ def _become(limits: dict, files: list[int], layers: confine.Layers, role: types.
         more = limits["addresses"]
         confine.limit(limits["seconds"], limits["memory"], limits["shared"], more, layers.programs)
         confine.give_up_rights(confine.Layers(rules, layers.seccomp, layers.programs))
-        with open(job, "rb") as file:
-            request = json.loads(file.read())
+        with open(job, "rb") as task:
+            request = json.load(task)
         role.run(request, inputs, outputs, status, go)
         code = 0
     except BaseException:

@@ -1,6 +1,7 @@
 # exercise: silu_backward
 # backend: torch
 # expect: nothing
+# trouble: output
 """Writes a hundred megabytes into every descriptor."""
 
 import os
