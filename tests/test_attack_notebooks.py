@@ -20,7 +20,7 @@ REPRESENTATIVES = {  # of each kind of attack; `test_every_attack` grades all of
 }
 
 OF_EACH_KIND = [attack for attack in table.OWN if attack.name in REPRESENTATIVES]
-PAGES = [attack for attack in on_the_page.ATTACKS if attack.name != "wordy_error"]  # slow: `test_every_attack` grades it
+PAGES = [attack for attack in on_the_page.ATTACKS if attack.name != "wordy_error"]  # slow
 
 pytestmark = pytest.mark.skipif(BEST in (None, "weak"), reason=f"not run: this machine isolates nothing. {probe()}")
 
