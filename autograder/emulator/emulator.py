@@ -181,6 +181,11 @@ class Emulator:
         """Run one launch of the interpreter's `GridExecutor`."""
         execute(self, executor, args, options)
 
+    def prepare(self) -> None:
+        """A kernel is about to run."""
+        if self._patches:
+            self._patches.language()
+
     def begin(self, launch: Launch) -> Access:
         x, y, z = launch.grid
         self._launches.append(launch)
@@ -246,8 +251,7 @@ class Emulator:
         self._hint("gathered-outside", "", lambda place: messages.gathered(index, size, place))
 
     def shadow(self, region: Region) -> Shadow:
-        storage = region.tensor.untyped_storage()
-        address, nbytes = storage.data_ptr(), storage.nbytes()
+        address, nbytes = region.address, region.held
         shadow = self._shadows.get(address)
         if shadow is None or shadow.nbytes != nbytes or shadow.unit > region.itemsize:
             shadow = self._shadows[address] = Shadow(address, nbytes, region.itemsize)
@@ -266,16 +270,14 @@ class Emulator:
         self._shadows.pop(address, None)
 
     def pattern(self, region: Region) -> np.ndarray | None:
-        storage = region.tensor.untyped_storage()
-        nbytes, dtype = self._poisoned.get(storage.data_ptr(), (0, None))
-        return poison.of_torch(dtype) if dtype is not None and nbytes == storage.nbytes() else None
+        nbytes, dtype = self._poisoned.get(region.address, (0, None))
+        return poison.of_torch(dtype) if dtype is not None and nbytes == region.held else None
 
     def contents(self, region: Region) -> Iterator[bytes | np.ndarray]:
         """All that a launch can learn of a region's storage: its bytes, and which of them were written if it shows."""
-        storage = region.tensor.untyped_storage()
-        if storage.nbytes():
-            yield poison.memory(storage.data_ptr(), storage.nbytes())
-        pattern, shadow = self.pattern(region), self._shadows.get(storage.data_ptr())
+        if region.held:
+            yield poison.memory(region.address, region.held)
+        pattern, shadow = self.pattern(region), self._shadows.get(region.address)
         yield repr(pattern).encode()
         if pattern is not None and shadow is not None and isinstance(shadow.writer, np.ndarray):
             written = shadow.writer != 0
