@@ -255,7 +255,7 @@ class Emulator:
         shadow = self._shadows.get(address)
         if shadow is None or shadow.nbytes != nbytes or shadow.unit > region.itemsize:
             shadow = self._shadows[address] = Shadow(address, nbytes, region.itemsize)
-            self._forget_with(storage, address)
+            self._forget_with(region.tensor.untyped_storage(), address)
         return shadow
 
     def _forget_with(self, storage: torch.UntypedStorage, address: int) -> None:
