@@ -31,7 +31,7 @@ teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrade
 
 LINT := ruff check . && ruff format --check . && mypy
 
-# One process per core; a module stays in one process, which makes its fixtures once; conftest.py puts the longest first.
+# Three processes for two cores (conftest.py); a module stays in one, which makes its fixtures once, the longest first.
 PYTEST := $(ONE_THREAD) python -m pytest -n auto --dist loadfile --no-loadscope-reorder --durations=10
 
 test: .venv/.ready   ## tests of everything, in minutes: each bug once, one of each kind of attack

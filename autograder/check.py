@@ -41,7 +41,7 @@ def check(
     for which a class is asked for the exercise in another kind (`exercises.variants`).
     The function is called in this process, on copies of its inputs. The report is true if every case but the
     distinctions passed, as far as it is required. Raises ValueError for an unknown exercise, quality or convention, or
-    a backend the exercise does not have, and RuntimeError where Triton kernels can run in no way. Where nbgrader itself
+    a backend the exercise does not have, and RuntimeError where Triton kernels cannot run. Where nbgrader itself
     runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for success.
     """
     from .exercises import find

@@ -60,7 +60,8 @@ class Beside:
             for label, yours, ours in self.rows()
         )
         head = "<tr><td></td><th scope='col'>yours</th><th scope='col'>ours</th></tr>"
-        return f"<table>{head}{rows}</table><pre>{escape(self.source)}</pre>"
+        code = f"<pre tabindex='0' style='white-space: pre; overflow-x: auto'>{escape(self.source)}</pre>"
+        return f"<div class='gk-beside'><table>{head}{rows}</table>{code}</div>"
 
 
 def beside(exercise: str, function: Callable[..., Any], backend: str) -> Beside | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
-from graded_kernels.autograder.emulator import Emulator, EmulatorError
+from graded_kernels.autograder.emulator import Emulator, EmulatorError, Replay
 from planted import Uninitialised
 
 SMALL = 2048 * 200  # bytes for 200 lanes: many passes, which meet
@@ -26,9 +26,11 @@ class Seen:
     launches: int = 0
 
 
-def observe(program: Callable, way: str, shuffle: int | None = None) -> tuple[Seen, list[tuple[str, str]]]:
+def observe(
+    program: Callable, way: str, shuffle: int | None = None, replay: Replay | None = None
+) -> tuple[Seen, list[tuple[str, str]]]:
     """Run a program in one of the `WAYS`; also which launches fell back, and why."""
-    emulator, seen = Emulator(shuffle=shuffle), Seen()
+    emulator, seen = Emulator(shuffle=shuffle, replay=replay), Seen()
     emulator.together, emulator.memory = WAYS[way]
     with emulator, Uninitialised(emulator):
         try:
@@ -49,10 +51,15 @@ def bits(tensor: torch.Tensor) -> bytes:
 
 
 def assert_same(program: Callable, shuffle: int | None = None) -> list[tuple[str, str]]:
-    """All ways see the same. Returns what fell back when everything ran together."""
+    """All ways see the same, and so does a run that replays the launches of an earlier one. Returns what fell back when
+    everything ran together.
+    """
     alone, _ = observe(program, "one at a time", shuffle)
     small, _ = observe(program, "in small passes", shuffle)
     assert small == alone
     together, fallbacks = observe(program, "together", shuffle)
     assert together == alone
+    replay = Replay()
+    observe(program, "together", None, replay)
+    assert observe(program, "together", shuffle, replay)[0] == alone
     return fallbacks

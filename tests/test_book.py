@@ -1,8 +1,11 @@
 """The book: it builds without a warning, loads nothing from elsewhere, leads nowhere that is not there, and holds no
-answer. Needs Sphinx, MyST-NB and Furo (`pip install -e .[book]`).
+answer. Needs Sphinx, MyST-NB and Furo (`pip install -e .[book]`). Its accessibility is checked where Playwright,
+Chromium and axe-core are there: `npm install axe-core`, and GRADED_KERNELS_AXE names its axe.min.js.
 """
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from html import unescape
@@ -71,3 +74,29 @@ def test_no_answer_is_in_the_book(book):
         hidden |= {line.strip() for text in body for line in text.splitlines() if len(line.strip()) > 40}
     hidden = {line for line in hidden if line not in given}
     assert len(hidden) > 100 and [line for line in hidden if line in shown] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(book, scheme):
+    """At the width of a phone and of a desktop, with every folded part open."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="not run: needs Playwright (pip install -e .[browser])"
+    )
+    axe, chromium = os.environ.get("GRADED_KERNELS_AXE"), shutil.which("chromium")
+    if not axe or not chromium:
+        pytest.skip("not run: needs chromium, and axe-core's axe.min.js in GRADED_KERNELS_AXE")
+    found = []
+    with playwright.sync_playwright() as play:
+        flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = play.chromium.launch(executable_path=chromium, args=[*flags, "--disable-dev-shm-usage"])
+        for width in (390, 1280):
+            page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 900})
+            for path in pages(book):
+                page.goto(path.as_uri())
+                page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true")
+                page.add_script_tag(path=axe)
+                violations = page.evaluate("axe.run({resultTypes: ['violations']}).then(r => r.violations)")
+                serious = [v for v in violations if v["impact"] in ("serious", "critical")]
+                found += [f"{path.name} at {width}: {v['id']}, {v['nodes'][0]['target']}" for v in serious]
+        browser.close()
+    assert found == []

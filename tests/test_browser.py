@@ -21,6 +21,8 @@ from graded_kernels.course.desk import lab
 pytestmark = pytest.mark.release
 playwright = pytest.importorskip("playwright.sync_api", reason="not run: needs Playwright (pip install -e .[browser])")
 CHROMIUM = shutil.which("chromium")
+CHECK = 'check("silu_forward", silu_forward, backend="torch")'
+BESIDE = f"answers.beside({CHECK.removeprefix('check(')}"
 SECONDS = 180  # a bound for what hangs; nothing is measured
 WRONG = "def silu_forward(x):\n    return x * torch.sigmoid(x) * 1.01"
 RIGHT = "def silu_forward(x):\n    v = x.double()\n    return (v * torch.sigmoid(v)).to(x.dtype)"
@@ -103,11 +105,21 @@ def shown(page, title: str) -> None:
     page.locator(".jp-NotebookPanel:visible h1", has_text=title).wait_for()
 
 
+def seen(page, cell, name: str) -> None:
+    """A picture in which the cell stands at the top."""
+    cell.evaluate("cell => cell.scrollIntoView({block: 'start'})")
+    picture(page, name)
+
+
 def run(cell) -> None:
     """Runs one cell, as Shift+Enter does, and waits for its end."""
     cell.scroll_into_view_if_needed()
     cell.locator(".cm-content").click()
     cell.page.keyboard.press("Control+Enter")
+    ended(cell)
+
+
+def ended(cell) -> None:
     cell.locator(".jp-InputPrompt", has_text=re.compile(r"\[\d+\]")).wait_for()
 
 
@@ -150,38 +162,63 @@ def test_the_lab_opens_on_a_start_page_and_is_quiet(page, address, desk, scheme)
     assert not {".jupyter", ".ipython", ".local"} & {path.name for path in (desk / "home").iterdir()}
 
 
-@pytest.mark.parametrize("scheme", ["dark"], indirect=True)
-def test_a_wrong_answer_then_a_right_one_then_progress_then_reset(page, address, desk):
-    opened(page, address.replace("start.ipynb", "01_silu.ipynb"), "SiLU")
-    run(code(page, "DEVICE ="))
-    answer = code(page, "def silu_forward(x)")
-    check = code(page, 'check("silu_forward", silu_forward, backend="torch")')
+def test_a_chapter_from_top_to_bottom_wrong_at_first_then_right(page, address, desk, scheme):
+    chapter, folder = address.replace("start.ipynb", "01_silu.ipynb"), str(desk / "my-notebooks")
+    opened(page, chapter, "SiLU")
+    page.locator(".lm-MenuBar-item", has_text="Run").click()
+    page.locator(".lm-Menu-item", has_text=re.compile("^Run All Cells$")).click()
+    end = code(page, "progress.chapter")
+    ended(end)
+    noise = page.locator(
+        ".jp-NotebookPanel:visible [data-mime-type$='stderr'], .jp-NotebookPanel:visible .jp-RenderedError"
+    )
+    assert noise.count() == 0, noise.first.inner_text()
+    answer, check = code(page, "def silu_forward(x)"), code(page, CHECK)
+    check.scroll_into_view_if_needed()
+    check.locator(".graded-kernels.stub", has_text="not implemented yet").wait_for()
     write(answer, WRONG)
     run(answer)
     run(check)
-    check.locator(".graded-kernels.fail").wait_for()
-    picture(page, "wrong")
+    report = check.locator(".graded-kernels.fail")
+    report.wait_for()
+    read = report.inner_text()
+    assert "ordinary values" in read and "ulp" in read and "Compare with the formula" in read
+    seen(page, check, f"wrong-{scheme}")
+    ladder = page.locator(".jp-NotebookPanel:visible .jp-MarkdownCell", has_text=BESIDE)
+    hint = ladder.locator("li", has_text="nothing rounded in between")
+    assert not hint.is_visible()
+    ladder.locator("summary").click()
+    hint.wait_for()
+    seen(page, ladder, f"ladder-{scheme}")
+    ladder.click(position={"x": 200, "y": 5})
+    page.keyboard.press("b")
+    beside = ladder.locator("xpath=following-sibling::*[1]")
+    write(beside, f"from graded_kernels.course import answers\n\n{BESIDE}")
+    run(beside)
+    beside.locator(".gk-beside").wait_for()
+    assert beside.locator(".gk-beside pre").evaluate("pre => getComputedStyle(pre).whiteSpace") == "pre", "lines break"
+    rows = beside.locator(".gk-beside").inner_text()
+    assert "not passed" in rows and "error, " in rows and "torch.exp" in rows
+    seen(page, beside, f"beside-{scheme}")
     write(answer, RIGHT)
     run(answer)
     run(check)
     check.locator(".graded-kernels.pass").wait_for()
-    picture(page, "right")
-    end = code(page, "progress.chapter")
+    seen(page, check, f"right-{scheme}")
     run(end)
     table = end.locator(".gk-progress")
-    table.wait_for()
-    assert "1 of 7 passed" in table.inner_text() and table.locator("a", has_text="GELU").count() == 1
-    picture(page, "end")
+    table.locator("text=1 of 7 passed").wait_for()
+    assert table.locator("a", has_text="GELU").count() == 1
+    seen(page, end, f"end-{scheme}")
     page.keyboard.press("Control+S")
     page.locator(".jp-mod-current.jp-mod-dirty").wait_for(state="detached")
-    folder = str(desk / "my-notebooks")
     assert "1/7" in output_of("progress", "--notebooks", folder)
     assert cli.main(["reset", "silu_forward", "--backend", "torch", "--notebooks", folder]) == 0
     assert "0/7" in output_of("progress", "--notebooks", folder).split("SiLU")[1].splitlines()[0]
-    opened(page, address.replace("start.ipynb", "01_silu.ipynb"), "SiLU")
+    opened(page, chapter, "SiLU")
     code(page, "def silu_forward(x)").filter(has_text="YOUR CODE HERE").wait_for(state="attached")
-    assert "torch.sigmoid" in next((desk / "my-notebooks" / "kept").iterdir()).read_text()
-    picture(page, "reset")
+    assert any("v = x.double()" in kept.read_text() for kept in (desk / "my-notebooks" / "kept").iterdir())
+    seen(page, code(page, "def silu_forward(x)"), f"reset-{scheme}")
 
 
 def output_of(*arguments: str) -> str:

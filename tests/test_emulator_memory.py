@@ -6,6 +6,7 @@ import triton
 import triton.language as tl
 from graded_kernels.autograder.emulator import Emulator, EmulatorError
 from graded_kernels.autograder.emulator.memory import Layout
+from graded_kernels.autograder.emulator.order import Order
 from graded_kernels.autograder.emulator.shadow import Pages, Shadow
 
 
@@ -91,6 +92,6 @@ def test_a_shadow_of_a_huge_storage_costs_what_is_touched():
     shadow = Shadow(0, 2**40, 1)
     far = torch.tensor([5, 2**39, 2**39 + 2**16]).numpy()
     assert isinstance(shadow.writer, Pages)
-    shadow.store(far, far > 0, 7, 1, atomic=False)
+    shadow.store(far, far > 0, 7, 1, Order(), atomic=False)
     assert shadow.written(far).all() and not shadow.written(far + 1).any()
-    assert shadow.read(far, 8, 1).other == 7
+    assert shadow.read(far, 8, 1, Order()).other == 7

@@ -155,5 +155,5 @@ class Making:
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         rows = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in lines]
         odd = [f"{count} {what}" for what, count in self._odd.items() if count]
-        said = f"{self._all} notebooks to grade, {sum(self._made.values())} verdicts made"
-        return "\n".join([f"{', '.join([said, *odd])}.", *(rows if len(rows) > 1 else [])])
+        summary = f"{self._all} notebooks to grade, {sum(self._made.values())} verdicts made"
+        return "\n".join([f"{', '.join([summary, *odd])}.", *(rows if len(rows) > 1 else [])])

@@ -80,9 +80,9 @@ def _overview(found: Findings) -> str:
     counts: dict[str, int] = {}
     for learner in found.learners:
         counts[learner.status] = counts.get(learner.status, 0) + 1
-    said = ", ".join(f"{count} {status}" for status, count in counts.items())
+    listed = ", ".join(f"{count} {status}" for status, count in counts.items())
     seconds = sum(answer.seconds for answer in found.answers)
-    lines = [f"{len(found.learners)} learners: {said}.", f"Checking took {duration(seconds)} of processor time."]
+    lines = [f"{len(found.learners)} learners: {listed}.", f"Checking took {duration(seconds)} of processor time."]
     if found.unchecked:
         who = ", ".join(f"{student} ({answer})" for student, answer in found.unchecked)
         lines.append(f"For a person, because the check ended without a verdict: {who}.")

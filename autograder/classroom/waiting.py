@@ -28,7 +28,7 @@ class Notebook:
         self._jobs: dict[tuple, Job] = {}
 
     def jobs(self, known: Mapping[str, dict | None]) -> Iterator[Job]:
-        """The jobs whose verdicts it takes, as far as can be told. known: for every verdict that was made, by its key,
+        """The jobs whose verdicts it takes, as far as is known. known: for every verdict that was made, by its key,
         the cell that stopped it (`Verdict.stopped_in`): later answers are checked without that cell.
         """
         stopped: dict[str, str] = {}

@@ -1,6 +1,6 @@
 """One small kernel, run as ``python -P probe.py interpret | compile | device`` says. Fails with a traceback.
 
-`doctor` starts it by its path, in a process of its own: a broken Triton takes nobody down, and whether Triton
+`doctor` starts it by its path, in a process of its own: a broken Triton cannot take the doctor down, and whether Triton
 interprets is settled by the environment in which it is first imported.
 """
 

@@ -10,6 +10,7 @@ import torch
 from . import messages
 from .findings import EmulatorError, Place, here
 from .memory import AddressSpace, Outside, Region, distinct
+from .order import Order
 from .shadow import Clash, Shadow
 
 
@@ -31,7 +32,7 @@ class Access:
         self.space = AddressSpace()
         self._shadow, self._report, self._hint, self._poisoned = shadow, report, hint, poisoned
         self._undefined = undefined
-        self._locks: dict[int, set[int]] = {}
+        self._order = Order()
         self.printed: TextIO | None = None  # for what it prints when it compiles; None is the standard output
         self.started = -1
         self.start(0)
@@ -40,7 +41,7 @@ class Access:
         """Begin a program, by its number in row-major order of the grid."""
         self.program = self.first + 1 + program
         self.started += 1  # how many programs have begun
-        self._acquired: list[set[int]] = []
+        self._order.begin(self.program)
         self._suspects: list[tuple[Region, Place]] = []  # masked loads without `other` that have shown nowhere so far
 
     def index(self, number: int) -> tuple[int, int, int] | None:
@@ -75,7 +76,7 @@ class Access:
             region = self.space.find(int(active[0]))
             if other is None and region is not None:
                 self._suspects.append((region, here()))
-                if not region.tensor.dtype.is_floating_point:
+                if not region.dtype.is_floating_point:
                     self._accuse()
         return result.reshape(shape)
 
@@ -93,7 +94,7 @@ class Access:
         region.loaded += distinct(offsets) * values.itemsize
         shadow = self._shadow(region)
         at = shadow.positions(region.real, offsets, dtype.itemsize)
-        clash = None if ordered else shadow.read(at, self.program, self.first)
+        clash = None if ordered else shadow.read(at, self.program, self.first, self._order)
         if clash is not None:
             lane = clash.lane * shadow.unit // dtype.itemsize
             self._clash("load", region, int(offsets[lane]), clash, ("", values[lane]))
@@ -161,9 +162,9 @@ class Access:
             self._hint("masked-load", region.name, make, place)
         self._suspects.clear()
 
-    def atomic(self, addresses: np.ndarray, mask, itemsize: int, orders: bool, perform: Callable) -> np.ndarray:
+    def atomic(self, addresses: np.ndarray, mask, itemsize: int, semantics, perform: Callable) -> np.ndarray:
         """An atomic on a block: ``perform(real addresses, mask)`` does it and returns the old values.
-        ``orders``: its memory semantics order other accesses, as a lock does."""
+        ``semantics``: whether it acquires, as taking a lock does, and whether it releases."""
         shape = addresses.shape
         active, mask = _active(addresses, mask)
         word = np.dtype(f"u{itemsize}")
@@ -181,15 +182,9 @@ class Access:
             new = region.words(word).take(offsets)
             self._suspect(region, new)
             self._remember("atomic", region, offsets, old, new)
-        if orders and active.size == 1:
-            self._synchronise(int(real[lanes_on[0]]))
+        if any(semantics) and active.size == 1:
+            self._order.synchronise(int(real[lanes_on[0]]), *semantics)
         return result
-
-    def _synchronise(self, address: int) -> None:
-        """An acquire-release on one word: what its earlier users stored comes before what this program does next."""
-        users = self._locks.setdefault(address, set())
-        self._acquired.append(users)
-        users.add(self.program)
 
     def _resolve(self, verb, addresses, itemsize, masked):
         parts = self.space.resolve(addresses, itemsize)
@@ -207,15 +202,12 @@ class Access:
             self._virgin(verb, region, shadow, at, offsets, before)
         if after.itemsize != shadow.unit:
             changed = np.repeat(changed, after.itemsize // shadow.unit)
-        clash = shadow.store(at, changed, self.program, self.first, atomic=verb == "atomic")
+        clash = shadow.store(at, changed, self.program, self.first, self._order, atomic=verb == "atomic")
         if clash is not None:
             lane = clash.lane * shadow.unit // after.itemsize
             self._clash(verb, region, int(offsets[lane]), clash, (before[lane], after[lane]))
 
     def _clash(self, verb: str, region: Region, offset: int, clash: Clash, values) -> None:
-        several = clash.other == self.first
-        if any(clash.other in users or (several and len(users) > 1) for users in self._acquired):
-            return
         programs = self.index(self.program), self.index(clash.other)
         shown = tuple(region.show(v) for v in values)
         self._report(
@@ -238,7 +230,7 @@ def may_be_poison(region: Region, values: np.ndarray) -> bool:
     """Some value is NaN, or not of a floating-point type that numpy knows."""
     if values.dtype.kind == "f":
         return bool(np.isnan(values).any())
-    if region.tensor.dtype == torch.bfloat16 and values.itemsize == 2:
+    if region.dtype == torch.bfloat16 and values.itemsize == 2:
         return bool((values.view(np.uint16) & 0x7FFF > 0x7F80).any())
     return True
 

@@ -91,8 +91,7 @@ class StrictBuilder(interpreter.InterpreterBuilder):
             )
 
         self.emulator.loose("atomic")
-        orders = sem != _SEMANTICS.RELAXED
-        old = self.access.atomic(ptr.data, _mask(mask), val.data.itemsize, orders, perform)
+        old = self.access.atomic(ptr.data, _mask(mask), val.data.itemsize, _orders(sem), perform)
         return TensorHandle(old, val.dtype.scalar)
 
     def create_atomic_cas(self, ptr, cmp, val, sem, scope):
@@ -100,8 +99,7 @@ class StrictBuilder(interpreter.InterpreterBuilder):
             return interpreter._interpreter.atomic_cas(real, cmp.data, val.data, self.ir_sem_to_interpreter_sem[sem])
 
         self.emulator.loose("atomic")
-        orders = sem != _SEMANTICS.RELAXED
-        old = self.access.atomic(ptr.data, None, val.data.itemsize, orders, perform)
+        old = self.access.atomic(ptr.data, None, val.data.itemsize, _orders(sem), perform)
         return TensorHandle(old, cmp.dtype.scalar)
 
     # conversions
@@ -243,6 +241,14 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         self.emulator.loose("fast")
         op = assembly.function(inlineAsm)
         return assembly.Call(self._function(values[0], op))
+
+
+def _orders(sem) -> tuple[bool, bool]:
+    """Whether an atomic of these semantics acquires, and whether it releases."""
+    return (
+        sem in (_SEMANTICS.ACQUIRE, _SEMANTICS.ACQUIRE_RELEASE),
+        sem in (_SEMANTICS.RELEASE, _SEMANTICS.ACQUIRE_RELEASE),
+    )
 
 
 def _mask(mask) -> np.ndarray | None:

@@ -1,5 +1,6 @@
 """The strict emulator: Triton's own interpreter, made honest for the length of a ``with`` block."""
 
+from collections.abc import Iterator
 from types import TracebackType
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 from . import messages, poison
 from .access import Access
 from .findings import EmulatorError, Finding, Place, count, here
+from .grid import Replay
 from .launch import Launch, execute
 from .limits import CANNOT_SHOW
 from .memory import Region
@@ -24,6 +26,8 @@ class Emulator:
     shuffle: None runs the programs of a grid in order; a seed runs them in another order, and picks another autotune
     configuration.
     fill: what masked-off lanes of a load without ``other`` hold; None is poison. Today's NVIDIA backends fill in 0.
+    replay: keeps launches for a later block, and those it has from an earlier one are not run where they would be the
+        same bit for bit (`grid.replay`). None runs every launch.
 
     A launch stops with `EmulatorError`, before the access is performed, at the first access out of bounds, grid a GPU
     refuses, operation the emulator does not know, or exception in the kernel. Races, and stores of different values to
@@ -44,8 +48,8 @@ class Emulator:
     together, memory = True, 256 << 20
     every_configuration, configuration = False, ""
 
-    def __init__(self, shuffle: int | None = None, fill: float | None = None):
-        self.shuffle, self.fill = shuffle, fill
+    def __init__(self, shuffle: int | None = None, fill: float | None = None, replay: Replay | None = None):
+        self.shuffle, self.fill, self.replay = shuffle, fill, replay
         self._clear()
 
     def _clear(self) -> None:
@@ -175,6 +179,11 @@ class Emulator:
         """Run one launch of the interpreter's `GridExecutor`."""
         execute(self, executor, args, options)
 
+    def prepare(self) -> None:
+        """A kernel is about to run."""
+        if self._patches:
+            self._patches.language()
+
     def begin(self, launch: Launch) -> Access:
         x, y, z = launch.grid
         self._launches.append(launch)
@@ -240,17 +249,25 @@ class Emulator:
         self._hint("gathered-outside", "", lambda place: messages.gathered(index, size, place))
 
     def shadow(self, region: Region) -> Shadow:
-        storage = region.tensor.untyped_storage()
-        address, nbytes = storage.data_ptr(), storage.nbytes()
+        address, nbytes = region.address, region.held
         shadow = self._shadows.get(address)
         if shadow is None or shadow.nbytes != nbytes or shadow.unit > region.itemsize:
             shadow = self._shadows[address] = Shadow(address, nbytes, region.itemsize)
         return shadow
 
     def pattern(self, region: Region) -> np.ndarray | None:
-        storage = region.tensor.untyped_storage()
-        nbytes, dtype = self._poisoned.get(storage.data_ptr(), (0, None))
-        return poison.of_torch(dtype) if dtype is not None and nbytes == storage.nbytes() else None
+        nbytes, dtype = self._poisoned.get(region.address, (0, None))
+        return poison.of_torch(dtype) if dtype is not None and nbytes == region.held else None
+
+    def contents(self, region: Region) -> Iterator[bytes | np.ndarray]:
+        """All that a launch can learn of a region's storage: its bytes, and which of them were written if it shows."""
+        if region.held:
+            yield poison.memory(region.address, region.held)
+        pattern, shadow = self.pattern(region), self._shadows.get(region.address)
+        yield repr(pattern).encode()
+        if pattern is not None and shadow is not None and isinstance(shadow.writer, np.ndarray):
+            written = shadow.writer != 0
+            yield written if written.any() else b""
 
     def _report(self, kind: str, tensor: str, make) -> None:
         self._note(self._findings, kind, tensor, make)

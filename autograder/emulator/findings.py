@@ -44,7 +44,7 @@ _CAUSES = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something a GPU would have done wrong, said in full sentences.
+    """Something a GPU would have done wrong, described in full sentences.
 
     kind: one of `Kind`, the last four of them in `Emulator.hints`.
     kernel: name of the kernel, "" where no kernel ran.
@@ -67,8 +67,8 @@ class Finding:
 
     @property
     def cause(self) -> str:
-        """The same in every launch that has this fault at this line: no program, no offset. "" where that is nothing
-        to be told from the message.
+        """The same in every launch that has this fault at this line: no program, no offset. "" where the message does
+        not tell.
         """
         if self.kind not in _CAUSES or not self.tensor:
             return ""

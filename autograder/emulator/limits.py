@@ -1,6 +1,6 @@
 """Where a GPU may differ from the emulator and still be right: shown with the result, never held against an answer.
 
-The sentences follow the words "On a GPU:".
+The sentences follow "On a GPU:".
 """
 
 CANNOT_SHOW: tuple[tuple[str, str], ...] = (

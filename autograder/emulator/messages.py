@@ -85,6 +85,8 @@ def conflict(
     before, now = values
     element = f"element offset {offset:,} of {region.name}"
     end = f"Line {place.line}, `{place.source}`." if place.line else ""
+    if clash.late:
+        end += f" {who[0].upper()}{who[1:]} had released the lock that orders the two before that: release it last."
     kind: Kind
     if clash.kind == "store":
         kind, what = "store-conflict", "an atomic of" if clash.atomic else ""

@@ -12,7 +12,7 @@ class _Blocks:
     """Blocks as arrays. ``programs``: the axes in front of a block's own (a pass of many programs has one)."""
 
     programs = 0
-    combine_fn: Callable[..., Any]  # of Triton's own class, which a subclass has beside this one
+    combine_fn: Callable[..., Any]  # of Triton's own class, which a subclass has as well
 
     def to_tensor(self, data: np.ndarray, dtype: tl.dtype) -> tl.tensor:
         block = list(data.shape[self.programs :])

@@ -97,4 +97,5 @@ def _print(*values, **options):
     interpreter.interpreter_builder.print(*values, **options)
 
 
-_OURS = {"min": _extreme(min, "minimum"), "max": _extreme(max, "maximum"), "print": _print}
+MINIMUM, MAXIMUM = _extreme(min, "minimum"), _extreme(max, "maximum")
+_OURS = {"min": MINIMUM, "max": MAXIMUM, "print": _print}

@@ -5,12 +5,15 @@ one program and read by another only if atomics put them in order. The interpret
 the shadow remembers.
 
 A stamp is ``4 * program + 2 * atomic + changed``. Program numbers grow from launch to launch: a stamp below the
-launch's first is history. The launch's first number stands for "several programs", the programs follow.
+launch's first is history. The launch's first number stands for "several programs", the programs follow. Where a program
+has released a lock, its stamps have an epoch beside them: how often it had.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+
+from .order import LATE, Order
 
 _PAGE = 1 << 16
 _LARGE = 1 << 24
@@ -18,12 +21,15 @@ _LARGE = 1 << 24
 
 @dataclass(frozen=True)
 class Clash:
-    """An access that is not ordered with another program's: the first such lane, and the other program's number."""
+    """An access that is not ordered with another program's: the first such lane, and the other program's number.
+    late: the other program had given back a lock before, which the present one took.
+    """
 
     kind: str  # "read" | "store" | "read-then-store"
     lane: int
     other: int
     atomic: bool
+    late: bool
 
 
 class Pages:
@@ -50,14 +56,35 @@ class Pages:
         return [(int(page), np.flatnonzero(pages == page)) for page in np.unique(pages)]
 
 
+class Epochs:
+    """The epoch of each unit's stamp; takes no memory before there is one other than 0."""
+
+    def __init__(self, units: int):
+        self._units = units
+        self._array: Pages | np.ndarray | None = None
+
+    def take(self, at: np.ndarray) -> np.ndarray:
+        return np.zeros(at.size, dtype=np.int32) if self._array is None else self._array.take(at)
+
+    def __setitem__(self, at: np.ndarray, epoch: int | np.ndarray) -> None:
+        if self._array is None and np.any(epoch):
+            self._array = _zeros(self._units)
+        if self._array is not None:
+            self._array[at] = epoch
+
+
+def _zeros(units: int) -> Pages | np.ndarray:
+    return Pages() if units > _LARGE else np.zeros(units, dtype=np.int32)
+
+
 class Shadow:
     """Stamps for one storage, in units of its smallest access."""
 
     def __init__(self, address: int, nbytes: int, unit: int):
         self.address, self.nbytes, self.unit = address, nbytes, unit
         units = -(-nbytes // unit)
-        self.writer = Pages() if units > _LARGE else np.zeros(units, dtype=np.int32)
-        self.reader = Pages() if units > _LARGE else np.zeros(units, dtype=np.int32)
+        self.writer, self.reader = _zeros(units), _zeros(units)
+        self._written_in, self._read_in = Epochs(units), Epochs(units)
 
     def positions(self, start: int, offsets: np.ndarray, itemsize: int) -> np.ndarray:
         """Units of elements at ``offsets`` (in elements) of a view that starts at byte address ``start``."""
@@ -66,21 +93,39 @@ class Shadow:
             return offsets + first if first else offsets
         return (offsets[:, None] * ratio + first + np.arange(ratio)).ravel()
 
-    def read(self, at: np.ndarray, program: int, first: int) -> Clash | None:
+    def read(self, at: np.ndarray, program: int, first: int, order: Order) -> Clash | None:
         """A program loads. Clashes with another program's store that changed the value."""
         stamps = self.writer.take(at)
         clash = None
         if stamps.max(initial=0) >= 4 * first:
             foreign = (stamps >= 4 * first) & (stamps >> 2 != program) & (stamps & 1 == 1)
-            clash = _clash("read", foreign, stamps)
+            clash = _clash("read", foreign, stamps, self._written_in.take(at), first, order)
         seen = self.reader.take(at)
         if seen.max(initial=0) >= first:
-            self.reader[at] = np.where((seen >= first) & (seen != program), first, program)
+            foreign = (seen >= first) & (seen != program)
+            self._read_in[at] = self._epochs_of_readers(at, seen, foreign, first, order)
+            self.reader[at] = np.where(foreign, first, program)
         else:
             self.reader[at] = program
+            self._read_in[at] = order.epoch
         return clash
 
-    def store(self, at: np.ndarray, changed: np.ndarray, program: int, first: int, atomic: bool) -> Clash | None:
+    def _epochs_of_readers(self, at, seen, foreign, first: int, order: Order) -> int | np.ndarray:
+        """The epoch of the present reader, or LATE where an earlier one had given back the lock that this one holds:
+        of several readers no more is known.
+        """
+        if not order.locked:
+            return order.epoch
+        before = self._read_in.take(at)
+        epochs = np.where(foreign & (before == LATE), LATE, order.epoch)
+        for program, epoch, lanes in _deeds(seen, before, foreign):
+            if order.released(program) and not order.ordered(program, epoch, first):
+                epochs[lanes] = LATE
+        return epochs
+
+    def store(
+        self, at: np.ndarray, changed: np.ndarray, program: int, first: int, order: Order, atomic: bool
+    ) -> Clash | None:
         """A program stores. Clashes where another stored another value, or read the value that is now replaced."""
         stamps = self.writer.take(at)
         flag = changed.astype(np.int32)
@@ -90,23 +135,39 @@ class Shadow:
             here = stamps >= 4 * first
             foreign = here & (stamps >> 2 != program)
             unordered = foreign & (stamps & 2 == 0) if atomic else foreign
-            clash = _clash("store", unordered & changed, stamps)
+            clash = _clash("store", unordered & changed, stamps, self._written_in.take(at), first, order)
             flag |= np.where(here, stamps & 1, 0)
             if atomic:
                 number = np.where(foreign, first, program)
         if clash is None:
             seen = self.reader.take(at)
             if seen.max(initial=0) >= first:
-                clash = _clash("read-then-store", (seen >= first) & (seen != program) & changed, seen << 2)
+                where = (seen >= first) & (seen != program) & changed
+                clash = _clash("read-then-store", where, seen << 2, self._read_in.take(at), first, order)
         self.writer[at] = number * 4 + 2 * atomic + flag
+        self._written_in[at] = order.epoch
         return clash
 
     def written(self, at: np.ndarray) -> np.ndarray:
         return self.writer.take(at) != 0
 
 
-def _clash(kind: str, where: np.ndarray, stamps: np.ndarray) -> Clash | None:
+def _deeds(programs: np.ndarray, epochs: np.ndarray, where: np.ndarray):
+    """Each program and epoch among the lanes ``where``, with the lanes that it has of all of them."""
+    for pair in np.unique(programs[where].astype(np.int64) << 32 | epochs[where]).tolist():
+        program, epoch = divmod(pair, 1 << 32)
+        yield program, epoch, (programs == program) & (epochs == epoch)
+
+
+def _clash(kind: str, where: np.ndarray, stamps: np.ndarray, epochs: np.ndarray, first: int, order: Order):
+    """The first of the lanes ``where`` that no lock puts in order; None where there is none."""
+    programs = stamps >> 2
+    if order.locked:
+        for program, epoch, lanes in _deeds(programs, epochs, where):
+            if order.ordered(program, epoch, first):
+                where = where & ~lanes
     if not where.any():
         return None
     lane = int(where.argmax())
-    return Clash(kind, lane, int(stamps[lane]) >> 2, bool(stamps[lane] & 2))
+    other = int(programs[lane])
+    return Clash(kind, lane, other, bool(stamps[lane] & 2), order.released(other))

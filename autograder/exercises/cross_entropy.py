@@ -90,7 +90,7 @@ def _largest(logits: Tensor) -> Tensor:
 
 
 def _ignored(lost: Tensor, keep: Tensor) -> Tensor:
-    """lse is not judged where the row is ignored: some compute it, and nobody needs it."""
+    """lse is not judged where the row is ignored: some compute it, and it is not needed."""
     return lost.nan_to_num().masked_fill(~keep, torch.inf)
 
 

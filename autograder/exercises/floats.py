@@ -48,7 +48,7 @@ axpy = Exercise(
     tolerance=Tolerance(
         1,
         8,
-        "One rounding at the end; in float32 one more of a · x, which may be large beside the sum.",
+        "One rounding at the end; in float32 one more of a · x, which may be large compared with the sum.",
         lambda a, x, y: (EPS * ((a * x).nan_to_num(posinf=0, neginf=0).abs() + y.abs()),),
     ),
     hint="Each program loads a block of x and a block of y, and stores a block.",

@@ -40,7 +40,7 @@ def read(path: Path, name: str) -> Record:
 
 
 def _module(path: Path) -> types.ModuleType:
-    """The file as a module; what lies beside it can be imported."""
+    """The file as a module; files in its folder can be imported."""
     spec = importlib.util.spec_from_file_location(f"graded_kernels_record_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise RecordError(f"there is no Python file {path} to read a record from")
@@ -68,7 +68,7 @@ def _records_of(found: object) -> tuple[Record, ...]:
 
 @functools.cache
 def offers() -> tuple[Offer, ...]:
-    """What installed packages offer, in the order of their names. One that cannot be used is told, not raised."""
+    """What installed packages offer, in the order of their names. One that cannot be used is reported, not raised."""
     return tuple(_offer(point) for point in sorted(metadata.entry_points(group=RECORDS), key=lambda p: p.name))
 
 

@@ -96,7 +96,7 @@ def submission_time(folder: str | Path) -> datetime | None:
 
 
 def _unfit(path: str, megabytes: float) -> str:
-    """Why nobody should read the file; "" where there is no reason."""
+    """Why the file should not be read; "" where there is no reason."""
     try:
         facts = os.lstat(path)
     except OSError:

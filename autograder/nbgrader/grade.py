@@ -282,6 +282,6 @@ def answer_to(nb: NotebookNode, learners: dict[int, Cell], index: int) -> tuple[
     at = ids[answer_id]
     cells = tuple(cell for number, cell in learners.items() if number < index)
     name, backend = exercise_of(answer_id)
-    words = set(re.findall(r"\w+", nb.cells[at].source))
-    exercise = next((one for one in names_of(name) if one in words), name)  # a notebook may be older than the release
+    used = set(re.findall(r"\w+", nb.cells[at].source))
+    exercise = next((one for one in names_of(name) if one in used), name)  # a notebook may be older than the release
     return Answer(exercise, cells, setup, after=sum(at < number < index for number in learners)), backend

@@ -18,7 +18,7 @@ class Locked(Exception):
 class Lock:
     """Held as a context. It goes with its process, however that ends, and is not inherited by processes it starts.
 
-    file: its name in the course root. wait: is told who holds it, before this process waits for them; without it,
+    file: its name in the course root. wait: is called with the holder before this process waits for it. Without it,
     Locked is raised.
     """
 

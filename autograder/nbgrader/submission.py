@@ -230,7 +230,7 @@ class Submissions(NotebookExporter):
             self._teachers_hook(**which)
 
     def _look_around(self, assignment: str, student: str, names: list[str]) -> None:
-        """Which of the notebooks are graded, and whether others beside them are what the learner meant."""
+        """Which of the notebooks are graded, and whether others in the same folder are what the learner meant."""
         place = self._submitted(assignment, student)
         others = sorted({Path(path).stem for path in self._converter.notebooks} - set(names))
         self._unread, self._remedy, self._file_notes, self.judged = {}, {}, [], 0
@@ -261,7 +261,7 @@ class Submissions(NotebookExporter):
         self._file_notes += odd
 
     def _init(self, assignment: str, student: str) -> None:
-        """In place of nbgrader's, which copies what lies beside the notebook: the same, less what must not be read."""
+        """In place of nbgrader's, which copies the other files in the folder: the same, less what must not be read."""
         courses = self._converter.coursedir
         submitted = self._submitted(assignment, student)
         self._left_out = folder.left_out(submitted, self.megabytes)

@@ -37,7 +37,7 @@ STYLE = """
 .graded-kernels .answers { display: flex; flex-wrap: wrap; gap: 0 1.4rem; color: var(--gk-muted); }
 .graded-kernels .answers .quiet { font: inherit; }
 .graded-kernels .case { margin: .9rem 0 .2rem; font-weight: 600; }
-.graded-kernels .said { overflow-wrap: anywhere; }
+.graded-kernels .message { overflow-wrap: anywhere; }
 .graded-kernels dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem; margin: .6rem 0; }
 .graded-kernels dl dt, .graded-kernels dl dd { float: none; width: auto; margin: 0; padding: 0; }
 .graded-kernels dl dt { color: var(--gk-muted); font-weight: 400; white-space: nowrap; }
@@ -101,7 +101,7 @@ def failure(report: ReportData) -> str:
     causes, rest = phrases.required(report)
     parts = [first_failure(report, causes[0])] if causes else []
     if not causes and not report.passed:
-        parts.append(f'<p class="said">{prose(report.summary)}</p>')
+        parts.append(f'<p class="message">{prose(report.summary)}</p>')
     if report.fingerprint:
         claim = prose(phrases.sentence(report.fingerprint))
         parts.append(f'<div class="print"><p><b>{claim}</b></p><p>{prose(report.fingerprint_story)}</p></div>')
@@ -137,7 +137,7 @@ def first_failure(report: ReportData, cause: Cause) -> str:
     name = f'<p class="case"><span class="wrong">{escape(phrases.label(cause))}</span> {escape(case.name)}</p>'
     details = "\n".join(phrases.details(case))
     details = f"<pre>{escape(details)}</pre>" if details else ""
-    text = f'{name}<p class="said">{prose(case.message)}</p>{details}'
+    text = f'{name}<p class="message">{prose(case.message)}</p>{details}'
     if phrases.is_stopped(report, case):
         return text
     return text + what_happened(case)

@@ -13,8 +13,8 @@ AFTER, EVERY, LONG = 2.0, 0.5, 20.0  # seconds
 
 
 class Progress:
-    """A ``with`` block around a check. ``at`` says what is under way; nothing is shown where nobody looks: no notebook,
-    no terminal, or a notebook that nbgrader runs.
+    """A ``with`` block around a check. ``at`` says what is under way; nothing is shown where it would not be seen: no
+    notebook, no terminal, or a notebook that nbgrader runs.
     """
 
     def __init__(self, name: str, after: float = AFTER, every: float = EVERY, stream=None):

@@ -23,7 +23,7 @@ class Report(ReportData):
             raise NotImplementedError
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
-        """The data beside what is shown: it is saved with the notebook, and `graded-kernels progress` reads it."""
+        """The report as data: it is saved with the notebook, and `graded-kernels progress` reads it."""
         return {MIME: self.to_dict()}
 
     def _repr_html_(self) -> str:

@@ -57,7 +57,7 @@ class CaseResult:
     status: how it came out. bonus: a distinction, not needed to pass.
     hidden: an instructor's own, of which ``inputs`` are kinds without values.
     kind: the quality that a failure shows the answer to lack; None where the answer was not judged at all.
-    cause: why it fails, in words that other cases that fail for this reason share; "" where the message says it.
+    cause: why it fails, in a sentence that other cases that fail for this reason share; "" where the message says it.
     convention: what it rests on that is a library's choice (`exercise.Case`).
     """
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from ..emulator import Emulator, EmulatorError, Finding
+from ..emulator import Emulator, EmulatorError, Finding, Replay
 from .answer import is_stub, trace
 from .apart import far_apart, is_apart
 from .contract import Args, Contract, as_tuple
@@ -95,21 +95,25 @@ class InProcess:
         self.contract, self.backend = contract, backend
         self.answer = inspect.unwrap(function)
         self.function = with_gradient(contract, function)
+        self.replay: Replay | None = None  # of the launches of `call`, for `confirm`
 
     def call(self, args: Args, *, fill: float | None = None, decoy: Decoys | None = None) -> Outcome:
+        self.replay = Replay()
         return self.once(args, fill=fill)
 
     def confirm(
         self, args: Args, *, shuffle: int | None = None, fill: float | None = None, decoy: Decoys | None = None
     ) -> Outcome:
-        return self.once(args, shuffle=shuffle, fill=fill, launches=False)
+        outcome = self.once(args, shuffle=shuffle, fill=fill, launches=False)
+        self.replay = None
+        return outcome
 
     def once(
         self, args: Args, *, shuffle: int | None = None, fill: float | None = None, launches: bool = True
     ) -> Outcome:
         """One call, in a grid that is ordered by the seed ``shuffle``. launches: whether the outcome has them."""
         device = None if interpreted() else Device()
-        machine: Machine = device or Emulator(shuffle=shuffle, fill=fill)
+        machine: Machine = device or Emulator(shuffle=shuffle, fill=fill, replay=self.replay)
         put = device.put if device and self.backend == "triton" else lambda name, tensor: self.copy(tensor)
         given = list(zip(self.contract.parameters, args, strict=False))
         tensors = {name: a for name, a in given if isinstance(a, torch.Tensor)}

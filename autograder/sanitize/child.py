@@ -33,7 +33,7 @@ class Events:
             while line:
                 line = line[os.write(self.descriptor, line) :]
         except BrokenPipeError:
-            pass  # nobody listens any more; the program goes on
+            pass  # the reader has ended; the program goes on
 
 
 def main() -> int:

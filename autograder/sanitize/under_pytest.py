@@ -103,7 +103,7 @@ class Plugin:
         return result
 
     def _judge(self, item, error: BaseException | None = None, expects: bool = True) -> None:
-        """Fails the test for findings that nobody expected, for expected ones that are not there, and for a kernel that
+        """Fails the test for unexpected findings, for expected ones that are missing, and for a kernel that
         could not be judged; skips it where that is allowed.
         """
         found, unexpected = list(self.found), self._unexpected(item)

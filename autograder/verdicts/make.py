@@ -98,6 +98,6 @@ def shared_worker(rung: str, isolated: bool) -> Worker:
             if rung == "weak":
                 raise SandboxError("c.Grade.isolation is weak, and c.Grade.allow_weak_sandbox is not set")
         _shared = Worker(rung or None)
-        _shared.start()  # its imports go on beside other work
+        _shared.start()  # its imports go on during other work
         atexit.register(_shared.close)
     return _shared

@@ -23,7 +23,7 @@ _LOGGED = ("key", "name", "seconds", "checks", "made", "where", "doubt")
 
 
 class Store:
-    """Of the course root ``root``. tell: is told in a sentence what could not be used."""
+    """Of the course root ``root``. tell: is called with a sentence about what could not be used."""
 
     def __init__(self, root: Path, tell: Callable[[str], None] = lambda line: None):
         self.folder, self.tell = Path(root) / FOLDER, tell
@@ -50,22 +50,22 @@ class Store:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.chmod(0o700)
         body = verdict.to_json().encode()
-        beside = path.with_name(f".{secrets.token_hex(8)}.tmp")
+        written = path.with_name(f".{secrets.token_hex(8)}.tmp")
         try:
-            with open(beside, "xb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o600)) as file:
+            with open(written, "xb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o600)) as file:
                 file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(beside, path)
+            os.replace(written, path)
         except BaseException:
             with contextlib.suppress(OSError):
-                beside.unlink()
+                written.unlink()
             raise
         _flush(path.parent)
         self._log(verdict)
 
     def settled(self, job: Job, make: Callable[[Job, int], Verdict]) -> tuple[Verdict, bool]:
-        """The verdict on ``job`` that counts, and whether it was there. ``make`` checks the answer, and is told how
+        """The verdict on ``job`` that counts, and whether it was there. ``make`` checks the answer, and is given how
         many times it will have been checked.
         """
         verdict, there = self.get(job), True

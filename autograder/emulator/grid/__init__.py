@@ -6,5 +6,6 @@ findings and hints are always found, worded and ordered by the same code.
 """
 
 from .passes import run
+from .replay import Replay
 
-__all__ = ["run"]
+__all__ = ["Replay", "run"]

@@ -71,6 +71,28 @@ class Memory:
             region.loaded += total["loaded"]
             region.stored += total["stored"]
 
+    # effects
+
+    def storage(self, region: Region) -> Storage:
+        address = region.address
+        if address not in self._storages:
+            self._storages[address] = Storage(self._shadow(region), self.access.first, self._remembered)
+        return self._storages[address]
+
+    def stored(self) -> "list[tuple[int, slice | np.ndarray, np.ndarray]]":
+        """What the launch stored: the place of a region with this storage among all, units, and their words."""
+        found = []
+        for place, region in enumerate(self.access.space.regions):
+            storage = self._storages.get(region.address)
+            words = storage.stored() if storage and storage.unit == region.itemsize else None
+            if words:
+                found.append((place, *words))
+        return found
+
+    @property
+    def atomics(self) -> bool:
+        return any(storage.atomics for storage in self._storages.values())
+
     # accesses
 
     def load(self, pointer: Pointer, mask: np.ndarray | None, other: np.ndarray | None, filler: np.ndarray):
@@ -84,7 +106,7 @@ class Memory:
             result = np.full(lanes.shape, filler[0], filler.dtype)
             self._suspicious = True
             self._undefined()
-            if values is not None and not region.tensor.dtype.is_floating_point:
+            if values is not None and not region.dtype.is_floating_point:
                 raise Fallback("integers loaded under a mask without `other`")
         else:
             rows = max(lanes.rows, other.shape[0])
@@ -150,13 +172,10 @@ class Memory:
         inside = low >= 0 and high < region.layout.span
         if not inside or not (region.layout.dense or region.layout.holds(at.astype(np.int64)).all()):
             raise Fallback(f"a {verb} outside {region.name}")
-        address = region.tensor.untyped_storage().data_ptr()
-        storage = self._storages.get(address)
-        if storage is None:
-            storage = self._storages[address] = Storage(self._shadow(region), self.access.first, self._remembered)
+        storage = self.storage(region)
         if region.itemsize != storage.unit:
             raise Fallback("elements of several sizes in one storage")
-        start = (region.real - address) // storage.unit
+        start = (region.real - storage.address) // storage.unit
         return (storage, at.astype(np.int64) + start, low + start, high + start) if start else (storage, at, low, high)
 
     def _suspect(self, region: Region, values: np.ndarray) -> None:

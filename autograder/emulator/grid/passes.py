@@ -2,6 +2,7 @@
 
 import io
 import math
+from collections.abc import Iterable
 from types import FunctionType
 
 import numpy as np
@@ -55,7 +56,14 @@ def run(
     ranks = None if emulator.shuffle is None else np.argsort(order)
     lanes = max(1, min(_MOST_LANES, emulator.memory // _BYTES_PER_LANE))
     memory = Memory(access, emulator.shadow, emulator.pattern, watcher.note_undefined, ranks, _REMEMBERED * lanes)
-    access.printed = printed
+    access.printed, key, replay = printed, None, emulator.replay
+    if replay is not None:
+        key = replay.key(emulator, fn, arguments, grid, access)
+        effect = replay.find(key)
+        if effect is not None:
+            replay.apply(effect, memory)
+            return _finish(emulator, effect.looser, effect.undefined, effect.printed)
+    emulator.prepare()
     try:
         with _Patches(memory, watcher, lanes), np.errstate(all="ignore"):
             _passes(fn, arguments, grid, memory)
@@ -67,11 +75,18 @@ def run(
     finally:
         access.printed = None
     memory.finish()
-    for operation in watcher.looser:
+    if key is not None:
+        replay.keep(key, memory, watcher.looser, watcher.undefined, printed.getvalue())
+    return _finish(emulator, watcher.looser, watcher.undefined, printed.getvalue())
+
+
+def _finish(emulator, looser: Iterable[str], undefined: bool, printed: str) -> bool:
+    """Notes of a launch that is done."""
+    for operation in looser:
         emulator.loose(operation)
-    if watcher.undefined:
+    if undefined:
         emulator.note_undefined()
-    print(printed.getvalue(), end="")
+    print(printed, end="")
     return True
 
 

@@ -27,8 +27,8 @@ class Programs:
     def decide(self, data: np.ndarray, put_off: Callable[[np.ndarray], None]) -> int | float | bool:
         """The value on which the programs agree, after those that do not agree have been put off.
 
-        put_off: told of the rows that wait. A program that begins anew decides the same: nobody else stores what it
-        reads, which is checked.
+        put_off: is called with the rows that wait. A program that begins anew decides the same: no other program stores
+        what it reads, which is checked.
         """
         data = data.reshape(data.shape[0])
         if data.size == 1:

@@ -36,7 +36,7 @@ class Storage:
         self._read_lanes = 0
         self._readers: np.ndarray | None = None
         self._loaded = False
-        self._atomics: list[tuple[str, int, int]] = []  # kind, least and greatest element
+        self.atomics: list[tuple[str, int, int]] = []  # kind, least and greatest element
 
     def _keep(self) -> None:
         if self._before is None:
@@ -54,6 +54,19 @@ class Storage:
         if self._before is not None:
             self.put_back(np.flatnonzero(np.isin(self.writer >> 2, numbers)))
 
+    def stored(self) -> "tuple[slice | np.ndarray, np.ndarray] | None":
+        """Units that the launch stored, and their words."""
+        if self._before is None:
+            return None
+        units = np.flatnonzero(self.writer >= 4 * self._first)
+        run = units.size and units[-1] - units[0] + 1 == units.size
+        where = slice(int(units[0]), int(units[-1]) + 1) if run else units
+        return where, self.words[where].copy()
+
+    def put(self, units: "slice | np.ndarray", words: np.ndarray) -> None:
+        """What `stored` returned of an earlier launch on the same bits. The stamp is that of the first program."""
+        self.words[units], self.writer[units] = words, 4 * (self._first + 1) + 1
+
     def read(
         self, at: np.ndarray, low: int, high: int, owners: np.ndarray | int, pattern: np.ndarray | None
     ) -> np.ndarray:
@@ -62,7 +75,7 @@ class Storage:
         owners: the program of each lane, or of all. pattern: the poison in memory that was never written.
         """
         self._loaded = True
-        if self._atomics:
+        if self.atomics:
             raise Fallback("an atomic and a plain access to one storage")
         run = is_run(at, low, high)
         where = slice(low, high + 1) if run else at
@@ -103,7 +116,7 @@ class Storage:
 
     def write(self, at: np.ndarray, low: int, high: int, values: np.ndarray, owners: np.ndarray) -> None:
         """Programs store ``values`` (words) at ``at``, whose least and greatest are ``low`` and ``high``."""
-        if self._atomics:
+        if self.atomics:
             raise Fallback("an atomic and a plain access to one storage")
         again = self._before is not None
         self._keep()
@@ -132,12 +145,12 @@ class Storage:
 
         kind: operations of one kind may change places. Here all programs do the first before any does the second.
         """
-        if self._loaded or (self._before is not None and not self._atomics):
+        if self._loaded or (self._before is not None and not self.atomics):
             raise Fallback("an atomic and a plain access to one storage")
         low, high = int(at.min()), int(at.max())
-        if any(other != kind and first <= high and low <= last for other, first, last in self._atomics):
+        if any(other != kind and first <= high and low <= last for other, first, last in self.atomics):
             raise Fallback("atomics of several kinds on one element: an order of the programs")
-        self._atomics.append((kind, low, high))
+        self.atomics.append((kind, low, high))
         self._keep()
         self._unwritten(at, self.words.take(at), pattern)
         operation.at(self.words.view(values.dtype), at, values)

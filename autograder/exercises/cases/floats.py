@@ -1,4 +1,4 @@
-"""The inputs of the first chapter: pairs of numbers a known way apart, a scalar beside tensors, rows to sum."""
+"""The inputs of the first chapter: pairs of numbers a known way apart, a scalar with tensors, rows to sum."""
 
 from dataclasses import replace
 

@@ -3,8 +3,8 @@
 Among the calls that `syscalls` has reviewed this is a deny-list: PyTorch, numpy and the C library need calls that
 differ from release to release, so whole families are refused: network, processes and threads, signals, other processes'
 memory, changes of file metadata, file notifications. `stat` and its variants stay: every import needs them, and on many
-systems the C library's `fstat` is one of them. A call that nobody has reviewed, because a later kernel added it, fails
-with ENOSYS, as it does on a kernel without it: programs that know it fall back on an older one.
+systems the C library's `fstat` is one of them. A call not reviewed, because a later kernel added it, fails with
+ENOSYS, as it does on a kernel without it: programs that know it fall back on an older one.
 """
 
 import ctypes

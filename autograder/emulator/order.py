@@ -1,0 +1,64 @@
+"""What comes before what among the programs of one launch: releases and acquires on words of memory.
+
+A program that releases a word, as one that gives back a lock does, publishes what it has done so far. One that acquires
+the word later comes after that, and after nothing that the first does once it has released.
+"""
+
+from dataclasses import dataclass, field
+
+LATE = 1 << 30  # an epoch that nothing comes after
+
+
+@dataclass
+class Word:
+    """An element that programs do atomics on. released: by program, how often it had released, this time included,
+    when it last released here. after: the words that its releasers had acquired before.
+    """
+
+    released: dict[int, int] = field(default_factory=dict)
+    after: list["Word"] = field(default_factory=list)
+
+
+class Order:
+    """The programs begin one after the other. ``epoch``: how often the present one has released."""
+
+    def __init__(self):
+        self._words: dict[int, Word] = {}
+        self.begin(0)
+
+    def begin(self, program: int) -> None:
+        self.program, self.epoch = program, 0
+        self._acquired: list[Word] = []
+
+    @property
+    def locked(self) -> bool:
+        """Whether the present program has acquired anything."""
+        return bool(self._acquired)
+
+    def synchronise(self, address: int, acquires: bool, releases: bool) -> None:
+        word = self._words.setdefault(address, Word())
+        if acquires and all(word is not other for other in self._acquired):
+            self._acquired.append(word)
+        if releases:
+            self.epoch += 1
+            word.released[self.program] = self.epoch
+            word.after += [old for old in self._acquired if old is not word and all(old is not a for a in word.after)]
+
+    def ordered(self, program: int, epoch: int, first: int) -> bool:
+        """Whether what ``program`` did in its ``epoch`` comes before what the present program does now. The number
+        ``first`` stands for several programs, which are taken to be ordered if another one has released.
+        """
+        if program == first:
+            return epoch != LATE and any(word.released.keys() - {self.program} for word in self._before())
+        return any(word.released.get(program, 0) > epoch for word in self._before())
+
+    def released(self, program: int) -> bool:
+        """Whether the present program comes after something of ``program``."""
+        return any(program in word.released for word in self._before())
+
+    def _before(self) -> list[Word]:
+        """The words that were acquired, and those that were before the programs that released these."""
+        words = list(self._acquired)
+        for word in words:  # it grows meanwhile
+            words += [old for old in word.after if all(old is not known for known in words)]
+        return words
