@@ -11,7 +11,7 @@ from .report.quality import Quality
 from .run.session import left_over, remember
 
 if TYPE_CHECKING:
-    from .exercises.record import Case, Exercise, Witness
+    from .exercises.record import Case, Exercise, Value, Witness
     from .report.report import Report
     from .run.answer import Answer
     from .sandbox import Budget, Limits, Worker
@@ -28,6 +28,7 @@ def check(
     compiler: bool = True,
     require: Iterable[str] = tuple(Quality),
     conventions: str = "course",
+    variant: "Value" = None,
 ) -> "Report":
     """Checks ``function`` as an answer to ``exercise`` and says what it found.
 
@@ -36,13 +37,15 @@ def check(
     seed: of the random inputs. compiler: whether a Triton answer that is right so far is compiled for GPUs, too.
     require: of ``"correct"``, ``"portable"`` and ``"efficient"`` (`quality.Quality`) those that decide ``passed``.
     conventions: ``"course"``, or ``"pytorch"``, which takes PyTorch's own answer for right as well in the cases that
-    rest on a convention (infinity, no token, a bad label, an empty row), wherever PyTorch has one.
+    rest on a convention (infinity, no token, a bad label, an empty row), wherever PyTorch has one. variant: the value
+    for which a class is asked for the exercise in another kind (`exercises.variants`).
     The function is called in this process, on copies of its inputs. The report is true if every case but the
     distinctions passed, as far as it is required. Raises ValueError for an unknown exercise, quality or convention, or
     a backend the exercise does not have, and RuntimeError where Triton kernels cannot run. Where nbgrader itself
     runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for success.
     """
     from .exercises import find
+    from .exercises.variants import varied
     from .judge.judge import judge
     from .judge.side_by_side import combined, emulated
     from .report.progress import Progress
@@ -51,7 +54,7 @@ def check(
     from .run.runner import InProcess, Runner, Unloadable
     from .run.where import Interrupted, interrupted
 
-    record = find(exercise)
+    record = varied(find(exercise), variant)
     backend = choose_backend(record, backend, function)
     judged = partial(judge, record, backend, seed=seed, compiler=compiler, require=require, conventions=conventions)
     reason = left_over(function, record.name, backend, record.backends)
@@ -85,22 +88,24 @@ def check_answer(
     require: Iterable[str] = tuple(Quality),
     conventions: str = "course",
     record: "Exercise | Witness | None" = None,
+    variant: "Value" = None,
 ) -> "Report":
     """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
 
     worker: runs the answer apart from this process, within ``limits`` and what is left of the ``notebook``'s budget;
-    without one it runs here. cases: an instructor's own (`hidden`), after those of the exercise. require, conventions:
-    as `check` has them. record: of the exercise, where it is in no table.
+    without one it runs here. cases: an instructor's own (`hidden`), after those of the exercise. require, conventions
+    and variant: as `check` has them. record: of the exercise, where it is in no table.
     """
     from .exercises import find
     from .exercises.record import Exercise
+    from .exercises.variants import varied
     from .judge.judge import judge
     from .run.answer import AnswerError, AnswerRefused, load
     from .run.outcome import Kind, Trouble
     from .run.runner import InProcess, Runner, Unloadable
     from .sandbox import Isolated, Limits
 
-    record = find(record or answer.exercise)
+    record = varied(find(record or answer.exercise), variant)
     if cases and isinstance(record, Exercise):
         record = record.with_cases(cases)
     judged = partial(judge, record, backend, seed=seed, compiler=compiler, require=require, conventions=conventions)

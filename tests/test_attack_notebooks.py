@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from attack_notebooks import batch, in_kernels, on_the_judgement, on_the_memory, on_the_page, table
+from attack_notebooks import batch, on_the_page, table
 from attack_notebooks.attack import Attack
 from bleach._vendor import html5lib  # parses as browsers do, also what only a browser would take for an element
 from classroom import about, api, asked_for, assert_success
@@ -11,29 +11,16 @@ from graded_kernels.autograder.sandbox import probe
 from tampered import FULL, TORCH, WITNESS, find
 
 BEST = probe().rung
-SLOW = {
-    "endless_regex",
-    "endless_cell_that_blames_others",
-    "loop_that_ignores_signals",
-    "memory_bomb",
-    "displays",
-    "wordy_error",
-    "large_outputs",
-}
-ALIKE = set(on_the_judgement.HOOKS) - {"text_formatter", "input_transformer"}  # to attacks that stay
-ALIKE |= {"array_that_agrees", "equals_a_million", "minus_one", "keyboard_interrupt", "asks_for_input", "check_as_raw"}
-ALIKE |= {"no_kernel", "words_as_code", "answer_as_raw_text", "outputs_of_the_wrong_type", "metadata_somewhat_deep"}
-ALIKE |= {"byte_order_mark", "another_encoding", "old_format", "future_format", "numbers_that_json_has_not"}
-ALIKE |= {"unix_socket", "empty_time", "time_from_a_link", "time_that_is_no_text", "reads_the_environment"}
-QUICK = [attack for attack in table.OWN if attack.name not in SLOW | ALIKE and attack.chapter == "tiny"]
-REPRESENTATIVES = {  # of each kind of attack
+REPRESENTATIVES = {  # of each kind of attack; `test_every_attack` grades all of them
     *("writes_the_gradebook", "leaves_a_process", "exits_at_once", "endless_loop"),  # in code
-    *("type_that_writes_the_gradebook",),  # in a kernel
     *("always_equal", "patched_comparison", "text_formatter"),  # on the judgement
     *("stripped_check", "our_own_records", "forged_report", "deep_metadata"),  # in the file
     *("link_to_the_gradebook", "pipe", "links_beside", "other_notebooks"),  # in the folder
     *("script_in_an_answer", "script_in_a_text", "script_in_a_picture", "script_in_an_error"),  # on the page
 }
+
+OF_EACH_KIND = [attack for attack in table.OWN if attack.name in REPRESENTATIVES]
+PAGES = [attack for attack in on_the_page.ATTACKS if attack.name != "wordy_error"]  # slow
 
 pytestmark = pytest.mark.skipif(BEST in (None, "weak"), reason=f"not run: this machine isolates nothing. {probe()}")
 
@@ -45,39 +32,15 @@ def made(made_course):
 
 @pytest.fixture(scope="module")
 def graded(made, tmp_path_factory, request):
-    """Those that are asked for, and those that the tests of the pages look at."""
-    wanted = asked_for(request) | REPRESENTATIVES
-    attacks = [attack for attack in QUICK if attack.name in wanted]
+    """Those that are asked for; where no test asks for one, those that a test of the pages looks at."""
+    wanted = asked_for(request) & {attack.name for attack in OF_EACH_KIND + PAGES} or REPRESENTATIVES
+    attacks = [attack for attack in table.OWN if attack.name in wanted]
     return batch.Batch(made, tmp_path_factory.mktemp("batch"), attacks, BEST)
 
 
-@pytest.mark.parametrize("attack", about(QUICK, REPRESENTATIVES), ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", OF_EACH_KIND, ids=lambda attack: attack.name)
 def test_attack(graded, attack):
     assert not graded.wrong(attack), graded.said[-2000:]
-
-
-@pytest.fixture(scope="module")
-def compiled(made, tmp_path_factory, request):
-    attacks = [attack for attack in in_kernels.ATTACKS if attack.name in asked_for(request)]
-    return batch.Batch(made, tmp_path_factory.mktemp("kernels"), attacks, BEST)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("attack", about(in_kernels.ATTACKS, REPRESENTATIVES), ids=lambda attack: attack.name)
-def test_attack_on_the_compiler(compiled, attack):
-    assert not compiled.wrong(attack), compiled.said[-2000:]
-
-
-@pytest.mark.exhaustive
-def test_nobody_else_noticed_an_attack_on_the_compiler(compiled):
-    assert not compiled.wrong_afterwards()
-
-
-@pytest.mark.exhaustive
-def test_a_forged_peak_of_memory_costs_its_points(made, tmp_path):
-    forged = batch.Batch(made, tmp_path, on_the_memory.ATTACKS, BEST)
-    assert [forged.wrong(attack) for attack in on_the_memory.ATTACKS] == [[]] * 3
-    assert not forged.wrong_afterwards()
 
 
 def test_nobody_else_noticed(graded):
@@ -85,6 +48,7 @@ def test_nobody_else_noticed(graded):
 
 
 def test_every_name_is_used_once():
+    assert {attack.name for attack in OF_EACH_KIND} == REPRESENTATIVES
     names = [attack.name for attack in table.ALL]
     assert len(names) == len(set(names)) >= 100
 
@@ -126,10 +90,8 @@ def unsafe(page: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("attack", about(on_the_page.ATTACKS, REPRESENTATIVES), ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", about(PAGES, REPRESENTATIVES), ids=lambda attack: attack.name)
 def test_feedback_runs_nothing(graded, attack):
-    if attack.name in SLOW:
-        pytest.skip("not run: slow, and test_every_attack runs it")
     student = graded.students[attack.name]
     assert_success(api(graded.course).generate_feedback("tiny", student))
     page = (graded.course / "feedback" / student / "tiny" / "tiny.html").read_text()

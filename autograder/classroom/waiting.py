@@ -10,6 +10,7 @@ from ..nbgrader.outputs import NotGradable
 from ..nbgrader.reading import Unreadable, read
 from ..nbgrader.rebuild import rebuild
 from ..nbgrader.standard import changes
+from ..nbgrader.variants import variant_of
 from ..verdicts.job import Job
 from .course import Course
 
@@ -36,10 +37,11 @@ class Notebook:
                 answer, backend = answer_to(self._notebook, self._learners, index)
             except NotGradable:
                 continue
+            variant = variant_of(self._notebook.cells[index])
             while True:
                 kept = answer.without(stopped)
                 place = (index, kept.cells)
-                job = self._jobs.get(place) or self._jobs.setdefault(place, self._job(kept, backend))
+                job = self._jobs.get(place) or self._jobs.setdefault(place, self._job(kept, backend, variant))
                 yield job
                 stop = known.get(job.key)
                 if stop:

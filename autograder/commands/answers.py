@@ -36,9 +36,11 @@ def how_of(options: argparse.Namespace) -> tuple[dict[str, Any], int | None, dic
 
 def record_of(options: argparse.Namespace) -> "Exercise | Witness":
     from ..exercises import find, own
+    from ..exercises.variants import value_of, varied
 
     try:
-        return own.read(options.record, options.exercise) if options.record else find(options.exercise)
+        record = own.read(options.record, options.exercise) if options.record else find(options.exercise)
+        return varied(record, value_of(options.variant))
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -34,6 +34,7 @@ def add_to(commands, qualities: Callable[[str], list[str]]) -> None:
     check.add_argument(
         "--conventions", choices=("course", "pytorch"), default="course", help="pytorch: its own answer is right, too"
     )
+    check.add_argument("--variant", metavar="VALUE", help="the exercise in another kind, as in the notebook's check")
     check.add_argument("--seed", type=int, metavar="N", help="of the random inputs; left out, a new one (0 in process)")
     check.add_argument("--seconds", type=seconds, help="of processor time that one call may take (20)")
     check.add_argument("--total-seconds", type=seconds, help="of processor time that all calls may take (120)")

@@ -76,7 +76,7 @@ class Access:
             region = self.space.find(int(active[0]))
             if other is None and region is not None:
                 self._suspects.append((region, here()))
-                if not region.tensor.dtype.is_floating_point:
+                if not region.dtype.is_floating_point:
                     self._accuse()
         return result.reshape(shape)
 
@@ -230,7 +230,7 @@ def may_be_poison(region: Region, values: np.ndarray) -> bool:
     """Some value is NaN, or not of a floating-point type that numpy knows."""
     if values.dtype.kind == "f":
         return bool(np.isnan(values).any())
-    if region.tensor.dtype == torch.bfloat16 and values.itemsize == 2:
+    if region.dtype == torch.bfloat16 and values.itemsize == 2:
         return bool((values.view(np.uint16) & 0x7FFF > 0x7F80).any())
     return True
 

@@ -1,5 +1,6 @@
 """The strict emulator: Triton's own interpreter, made honest for the length of a ``with`` block."""
 
+import weakref
 from collections.abc import Iterator
 from types import TracebackType
 
@@ -63,6 +64,7 @@ class Emulator:
         self._looser: set[str] = set()
         self.fallbacks: list[tuple[str, str]] = []  # kernel and reason, by launch
         self._shadows: dict[int, Shadow] = {}
+        self._followed: set[int] = set()  # addresses of the storages whose end is waited for
         self._poisoned: dict[int, tuple[int, torch.dtype]] = {}
         self._stamp = 1
         self._access: Access | None = None
@@ -179,6 +181,11 @@ class Emulator:
         """Run one launch of the interpreter's `GridExecutor`."""
         execute(self, executor, args, options)
 
+    def prepare(self) -> None:
+        """A kernel is about to run."""
+        if self._patches:
+            self._patches.language()
+
     def begin(self, launch: Launch) -> Access:
         x, y, z = launch.grid
         self._launches.append(launch)
@@ -244,24 +251,33 @@ class Emulator:
         self._hint("gathered-outside", "", lambda place: messages.gathered(index, size, place))
 
     def shadow(self, region: Region) -> Shadow:
-        storage = region.tensor.untyped_storage()
-        address, nbytes = storage.data_ptr(), storage.nbytes()
+        address, nbytes = region.address, region.held
         shadow = self._shadows.get(address)
         if shadow is None or shadow.nbytes != nbytes or shadow.unit > region.itemsize:
             shadow = self._shadows[address] = Shadow(address, nbytes, region.itemsize)
+            self._forget_with(region.tensor.untyped_storage(), address)
         return shadow
 
+    def _forget_with(self, storage: torch.UntypedStorage, address: int) -> None:
+        """Give the shadow's memory back when the storage is gone: a long program has many tensors."""
+        if address not in self._followed:
+            self._followed.add(address)
+            weakref.finalize(storage, _forget, weakref.ref(self), address).atexit = False
+
+    def forget(self, address: int) -> None:
+        """The storage that was at this address is gone."""
+        self._followed.discard(address)
+        self._shadows.pop(address, None)
+
     def pattern(self, region: Region) -> np.ndarray | None:
-        storage = region.tensor.untyped_storage()
-        nbytes, dtype = self._poisoned.get(storage.data_ptr(), (0, None))
-        return poison.of_torch(dtype) if dtype is not None and nbytes == storage.nbytes() else None
+        nbytes, dtype = self._poisoned.get(region.address, (0, None))
+        return poison.of_torch(dtype) if dtype is not None and nbytes == region.held else None
 
     def contents(self, region: Region) -> Iterator[bytes | np.ndarray]:
         """All that a launch can learn of a region's storage: its bytes, and which of them were written if it shows."""
-        storage = region.tensor.untyped_storage()
-        if storage.nbytes():
-            yield poison.memory(storage.data_ptr(), storage.nbytes())
-        pattern, shadow = self.pattern(region), self._shadows.get(storage.data_ptr())
+        if region.held:
+            yield poison.memory(region.address, region.held)
+        pattern, shadow = self.pattern(region), self._shadows.get(region.address)
         yield repr(pattern).encode()
         if pattern is not None and shadow is not None and isinstance(shadow.writer, np.ndarray):
             written = shadow.writer != 0
@@ -282,3 +298,8 @@ class Emulator:
 
     def record(self, error: EmulatorError) -> None:
         self._findings.append(error.finding)
+
+
+def _forget(emulator: "weakref.ref[Emulator]", address: int) -> None:
+    if alive := emulator():
+        alive.forget(address)

@@ -78,6 +78,12 @@ def describe(name: str, value: Any, constexpr: bool, annotation: str) -> Argumen
     return Argument(name, "other", "", value)
 
 
+@functools.lru_cache(maxsize=256)
+def _type(name: str) -> tl.dtype:
+    """The type of a signature's string, which Triton takes apart anew."""
+    return tl.str_to_ty(name, None)
+
+
 def _scalar_type(value: Any, annotation: str) -> str:
     return annotation if annotation in _SCALARS else mangle_type(value)
 
@@ -89,7 +95,7 @@ _SCALARS = {f"{kind}{bits}" for kind in "iu" for bits in (1, 8, 16, 32, 64)} | {
 def scalar(value: Any, annotation: str) -> tl.tensor:
     """A scalar argument as a device receives it: an integer of the type Triton gives it, a Python float as float32."""
     builder = interpreter.interpreter_builder
-    dtype = tl.str_to_ty(_scalar_type(value, annotation), None)
+    dtype = _type(_scalar_type(value, annotation))
     if dtype == tl.bfloat16:
         return tl.tensor(builder.create_fp_trunc(builder.get_fp32(value), dtype), dtype)
     data = np.array([value]).astype(interpreter._get_np_dtype(dtype))
@@ -118,7 +124,7 @@ class Arguments:
         return value
 
     def _pointer(self, name: str, value: Any) -> tl.tensor:
-        dtype = tl.str_to_ty(mangle_type(value), None)
+        dtype = _type(mangle_type(value))
         data = np.array([self._region(name, value).virtual], dtype=np.uint64)
         return tl.tensor(interpreter.TensorHandle(data, dtype), dtype)
 
@@ -177,9 +183,17 @@ def not_launched(kernel: str) -> EmulatorError:
     return EmulatorError(Finding("unsupported", text, kernel, line=place.line, source=place.source, file=place.file))
 
 
-@functools.lru_cache(maxsize=64)  # asked at every launch
-def _names(fn) -> list[str]:
-    return list(inspect.signature(fn).parameters)
+_signature = functools.lru_cache(maxsize=64)(inspect.signature)  # asked at every launch
+
+
+def _bound(fn, args: tuple, named: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name, as `inspect.getcallargs` has them, whose errors say what a call's own would."""
+    try:
+        bound = _signature(fn).bind(*args, **named)
+    except TypeError:
+        return inspect.getcallargs(fn, *args, **named)
+    bound.apply_defaults()
+    return bound.arguments
 
 
 def annotations(fn) -> dict[str, str]:
@@ -189,20 +203,17 @@ def annotations(fn) -> dict[str, str]:
 def execute(emulator, executor, args: tuple, options: dict[str, Any]) -> None:
     """Run one launch of ``executor`` (the interpreter's `GridExecutor`) under the emulator."""
     fn, kernel = executor.fn, executor.fn.__name__
-    names = _names(fn)
+    names = list(_signature(fn).parameters)
     kwargs = {name: value for name, value in options.items() if name in names}
     check_options(set(options) - set(names), kernel)
-    bound = inspect.getcallargs(fn, *args, **kwargs)
+    bound = _bound(fn, args, kwargs)
     types = annotations(fn)
     check_arguments(bound, executor.constexprs, kernel)
     grid = normal_grid(executor.grid, bound, kernel)
-    record = Launch(
-        fn.interpreted.fn,
-        kernel,
-        grid,
-        tuple(describe(name, bound[name], name in executor.constexprs, types.get(name, "")) for name in names),
-        tuple(sorted((name, value) for name, value in options.items() if name not in names)),
-    )
+    with torch._C.DisableTorchFunction():  # who watches an answer's functions need not see ours
+        described = [describe(name, bound[name], name in executor.constexprs, types.get(name, "")) for name in names]
+    others = tuple(sorted((name, value) for name, value in options.items() if name not in names))
+    record = Launch(fn.interpreted.fn, kernel, grid, tuple(described), others)
     on_host = bound
     if any(isinstance(v, torch.Tensor) and v.device.type != "cpu" for v in bound.values()):
         _, on_host = executor._init_args_hst((), bound)
@@ -210,14 +221,15 @@ def execute(emulator, executor, args: tuple, options: dict[str, Any]) -> None:
         hook(**on_host)
     access = emulator.begin(record)
     arguments = Arguments(access)
-    ready = {
-        name: value if name in executor.constexprs else arguments.convert(name, value, types.get(name, ""))
-        for name, value in on_host.items()
-    }
+    with torch._C.DisableTorchFunction():
+        ready = {
+            name: value if name in executor.constexprs else arguments.convert(name, value, types.get(name, ""))
+            for name, value in on_host.items()
+        }
     try:
         order = emulator.order(grid[0] * grid[1] * grid[2])
         if not (emulator.together and order.size and run(emulator, fn, ready, grid, access, order)):
-            _programs(fn, ready, grid, access, order)
+            _programs(emulator, fn, ready, grid, access, order)
     except Exception as error:
         raise _unwrap(error, kernel, access) from error
     finally:
@@ -226,7 +238,8 @@ def execute(emulator, executor, args: tuple, options: dict[str, Any]) -> None:
         executor._restore_args_dev((), (), bound, on_host)
 
 
-def _programs(fn, arguments: dict[str, Any], grid: tuple[int, int, int], access: Access, order) -> None:
+def _programs(emulator, fn, arguments: dict[str, Any], grid: tuple[int, int, int], access: Access, order) -> None:
+    emulator.prepare()
     builder = interpreter.interpreter_builder
     builder.set_grid_dim(*grid)
     with np.errstate(all="ignore"):

@@ -64,6 +64,10 @@ class Region:
     shape: tuple[int, ...]
     stride: tuple[int, ...]
     real: int = field(init=False)
+    address: int = field(init=False)  # of its storage
+    held: int = field(init=False)  # bytes of its storage
+    offset: int = field(init=False)  # of its first element in the storage, in bytes
+    dtype: torch.dtype = field(init=False)
     virtual: int = field(init=False)
     layout: Layout = field(init=False)
     loaded: int = 0
@@ -72,10 +76,12 @@ class Region:
 
     def __post_init__(self):
         self.layout = Layout(self.shape, self.stride)
-        self.real = self.tensor.data_ptr()
+        storage = self.tensor.untyped_storage()
+        self.real, self.dtype = self.tensor.data_ptr(), self.tensor.dtype
+        self.address, self.held = storage.data_ptr(), storage.nbytes()
         # Allocations begin at round addresses on a device, wherever this machine put them.
-        offset = self.tensor.storage_offset() * self.tensor.element_size()
-        self.virtual = (self.number << _SHIFT) + _MIDDLE + offset
+        self.offset = self.tensor.storage_offset() * self.tensor.element_size()
+        self.virtual = (self.number << _SHIFT) + _MIDDLE + self.offset
         self.nbytes = self.layout.span * self.itemsize
 
     def words(self, dtype: np.dtype) -> np.ndarray:
@@ -88,11 +94,11 @@ class Region:
     def show(self, value) -> str:
         """A stored value as its tensor's dtype reads it."""
         word = np.atleast_1d(np.asarray(value))
-        if word.itemsize != self.tensor.dtype.itemsize:
+        if word.itemsize != self.dtype.itemsize:
             return str(value)
-        if self.tensor.dtype == torch.bfloat16:
+        if self.dtype == torch.bfloat16:
             return str((word.view(np.uint16).astype(np.uint32) << 16).view(np.float32)[0])
-        kind = "f" if self.tensor.dtype.is_floating_point else "i"
+        kind = "f" if self.dtype.is_floating_point else "i"
         return str(word.view(f"{kind}{word.itemsize}")[0])
 
 

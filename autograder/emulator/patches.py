@@ -14,7 +14,6 @@ What is changed, for the length of an `Emulator` block:
 - the autotuner picks a configuration without timing any, or runs each of them once (`Emulator.every_configuration`).
 """
 
-import functools
 import types
 from typing import Any
 
@@ -117,12 +116,12 @@ class Patches:
         self.emulator = emulator
         self._undo: list = []
         self._modules: set[int] = set()
+        self._speaks = False  # whether the language is patched
 
     def apply(self) -> None:
         check()
         try:
             self._interpreter()
-            self._language()
             self._kernels()
             self._autotuner()
         except BaseException:
@@ -171,12 +170,20 @@ class Patches:
 
         self._set(interpreter.GridExecutor, "__call__", call)
 
-    def _language(self) -> None:
+    def language(self) -> None:
+        """Patches the language, six hundred names of it, before the first kernel of the block runs."""
+        if self._speaks:
+            return
+        self._speaks = True
         made = language.changes()
+
+        def undo() -> None:
+            for owner, name, old, _ in made:
+                language.put(owner, name, old)
+
+        self._undo.append(undo)
         for owner, name, _, value in made:
             setattr(owner, name, value)
-        for owner, name, old, _ in made:
-            self._undo.append(functools.partial(language.put, owner, name, old))
         self._set(interpreter, "_patch_lang", lambda fn: interpreter._LangPatchScope())
 
     def _kernels(self) -> None:

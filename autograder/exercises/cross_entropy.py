@@ -12,6 +12,7 @@ from .cases.common import EPS
 from .cases.elementwise import gradient, normal
 from .cases.losses import SCALE, labelled, losses
 from .cases.rows import floors
+from .label_smoothing import SMOOTHING, SMOOTHING_GRADIENT
 from .record import Case, Exercise, Floors, Output, Tolerance, WildBug
 
 
@@ -234,6 +235,7 @@ cross_entropy_forward = Exercise(
         int((labels != ignore_index).sum()) * logits.shape[1] * logits.element_size() + 16 * labels.numel()
     ),
     traffic=1.05,
+    variant=SMOOTHING,
 )
 
 FIRST_DLOSS = WildBug(
@@ -285,4 +287,5 @@ cross_entropy_backward = Exercise(
     ),
     traffic=1.05,
     forward=cross_entropy_forward,
+    variant=SMOOTHING_GRADIENT,
 )

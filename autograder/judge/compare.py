@@ -89,11 +89,11 @@ def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[s
     if right.all():
         shares = (error / allowed).nan_to_num().flatten()
         most = int(shares.argmax())
-        size = ulp_size(exact, dtype).expand(exact.shape)
-        used, error_there, allowed_there, step = (float(t.flatten()[most]) for t in (shares, error, allowed, size))
+        used, error_there, allowed_there = (float(t.flatten()[most]) for t in (shares, error, allowed))
+        step = float(ulp_size(exact.flatten()[most], dtype))
         return Comparison("", error, ~right, worst, used, error_there, allowed_there, step)
     failure = _failure(name, actual, exact, error, ~right, inputs)
-    step = float(ulp_size(exact, dtype).expand(exact.shape)[failure.index])
+    step = float(ulp_size(exact[failure.index], dtype))
     failure = replace(failure, allowed=float(allowed[failure.index]), step=step)
     return Comparison(error=error, wrong=~right, worst=worst, failure=failure)
 

@@ -16,6 +16,7 @@ from nbgrader.utils import is_grade, is_locked, is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from ..exercises import names_of, present_name
+from ..exercises.record import Value
 from ..instructor.hidden import HiddenCasesError, read_cases, read_tables
 from ..run.answer import Answer, Cell
 from ..sandbox import RUNGS, Budget, Limits
@@ -30,6 +31,7 @@ from .outputs import NotGradable, not_graded, notes_of, notes_output, result, sh
 from .published import is_published, published_answers
 from .reading import MEGABYTE
 from .rebuild import RECORD, UNREAD, exercise_of, grade_id, is_added, is_answer
+from .variants import variant_of
 
 
 class Grade(NbGraderPreprocessor):
@@ -109,7 +111,7 @@ class Grade(NbGraderPreprocessor):
 
     def _graded(self, nb: NotebookNode, learners: dict, index: int, points: float) -> tuple[float, list[NotebookNode]]:
         answer, backend = answer_to(nb, learners, index)
-        verdict, notes = self._settled(answer, backend)
+        verdict, notes = self._settled(answer, backend, variant_of(nb.cells[index]))
         if verdict.left:
             raise NotGradable(verdict.left)
         nb.cells[index].metadata.setdefault(RECORD, {})["verdict"] = verdict.key
@@ -117,13 +119,13 @@ class Grade(NbGraderPreprocessor):
         own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
         return score, [*notes_of(own), *notes, *shown_verdict(verdict), result(score, points)]
 
-    def _settled(self, answer: Answer, backend: str) -> tuple[Verdict, list[NotebookNode]]:
+    def _settled(self, answer: Answer, backend: str, variant: Value) -> tuple[Verdict, list[NotebookNode]]:
         """The verdict, and which of the learner's other cells were left out because they do not end: they cost what
         depends on them, and one look at each.
         """
         while True:
             kept = answer.without(self._stopped)
-            verdict = self._verdict(self._job(kept, backend))
+            verdict = self._verdict(self._job(kept, backend, variant))
             stop = verdict.stopped_in
             if stop:
                 self._stopped[stop["cell"]] = stop["reason"]
@@ -165,11 +167,13 @@ class Grade(NbGraderPreprocessor):
         self._seed(self._root, "")
         shared_worker(self.isolation, not self.allow_weak_sandbox)
 
-    def job(self, root: Path, assignment: str, answer: Answer, backend: str) -> Job:
-        """The check of an answer in the course at ``root``. Raises as `ready` does."""
+    def job(self, root: Path, assignment: str, answer: Answer, backend: str, variant: Value = None) -> Job:
+        """The check of an answer in the course at ``root``. variant: `variants.variant_of` its check cell. Raises as
+        `ready` does.
+        """
         cases = self.tables(root).get(present_name(answer.exercise), ())
         isolated = not (self.allow_weak_sandbox and self.isolation in ("", "weak"))
-        return Job(answer, backend, self._seed(root, assignment), self._limits(), tuple(cases), isolated)
+        return Job(answer, backend, self._seed(root, assignment), self._limits(), tuple(cases), variant, isolated)
 
     @property
     def _root(self) -> Path:

@@ -35,7 +35,7 @@ def rebuild(released: NotebookNode, pieces: list[Piece], file_notes: Sequence[st
         parts = [piece for piece, place in zip(pieces, places, strict=True) if place == index]
         notes[index] += _fill(cell, parts) if is_answer(cell) else _changes(cell, parts)
         if notes[index]:
-            cell.metadata[RECORD] = {NOTES: notes[index]}
+            cell.metadata.setdefault(RECORD, {})[NOTES] = notes[index]
         notebook.cells += [cell, *_added(between[index])]
     for number, cell in enumerate((c for c in notebook.cells if is_added(c)), start=1):
         cell.id = f"added-{number}"

@@ -14,6 +14,7 @@ from nbformat import NotebookNode
 from ..run.answer import Answer
 from ..verdicts.job import Job, versions
 from .rebuild import exercise_of, grade_id
+from .variants import variant_of
 
 if TYPE_CHECKING:
     from .grade import Grade
@@ -23,6 +24,7 @@ NAMES = {
     "seed": "the seed of the class",
     "limits": "the limits",
     "cases": "your cases for {exercise}",
+    "variant": "the variant of {exercise}",
     "isolated": "whether answers must be isolated",
 }
 FIELDS = [field.name for field in dataclasses.fields(Job) if field.name not in ("answer", "backend")]
@@ -40,7 +42,7 @@ def standard(grader: "Grade", root: Path, assignment: str, released: NotebookNod
         exercise, backend = exercise_of(grade_id(cell).removesuffix("-check"))
         if not exercise or not grade_id(cell).endswith("-check"):
             continue
-        job = grader.job(root, assignment, Answer(exercise, ()), backend)
+        job = grader.job(root, assignment, Answer(exercise, ()), backend, variant_of(cell))
         for field in FIELDS:
             found[NAMES[field].format(exercise=exercise)] = _digest(getattr(job, field))
     return found

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
+from ..exercises.record import Value
 from ..run.answer import Answer, Cell
 from ..run.package import Module
 from ..sandbox import Limits
@@ -23,9 +24,9 @@ LIBRARIES = ("torch", "triton", "numpy")
 
 @dataclass(frozen=True)
 class Job:
-    """One check. cases: the tables of the teacher's file for this exercise (`instructor.hidden`). isolated: False where
-    the teacher allows answers that cannot be kept from files and network; such a verdict counts nowhere else. On the
-    other rungs an answer computes the same.
+    """One check. cases: the tables of the teacher's file for this exercise (`instructor.hidden`). variant: the value
+    for which the exercise is asked for in another kind. isolated: False where the teacher allows answers that cannot be
+    kept from files and network; such a verdict counts nowhere else. On the other rungs an answer computes the same.
     """
 
     answer: Answer
@@ -33,6 +34,7 @@ class Job:
     seed: int
     limits: Limits
     cases: tuple[dict, ...] = ()
+    variant: Value = None
     isolated: bool = True
 
     @property

@@ -38,6 +38,7 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
         limits=job.limits,
         notebook=notebook,
         cases=_cases(job.answer.exercise, json.dumps(job.cases)),
+        variant=job.variant,
     )
     if not 0 <= report.score <= 1:
         raise ValueError(f"a report gave a score of {report.score}")

@@ -158,7 +158,7 @@ class GridBuilder(StrictBuilder):
     def create_atomic_rmw(self, rmwOp, ptr, val, mask, sem, scope):
         _known(ptr)
         operation, kind = _ATOMIC.get(rmwOp, (None, ""))
-        if ptr.region.tensor.dtype.is_floating_point:
+        if ptr.region.dtype.is_floating_point:
             kind = _OF_FLOATS.get(kind, kind)
         if not self.unused:
             raise Fallback("an atomic whose result is used: an order of the programs")

@@ -74,7 +74,7 @@ class Memory:
     # effects
 
     def storage(self, region: Region) -> Storage:
-        address = region.tensor.untyped_storage().data_ptr()
+        address = region.address
         if address not in self._storages:
             self._storages[address] = Storage(self._shadow(region), self.access.first, self._remembered)
         return self._storages[address]
@@ -83,7 +83,7 @@ class Memory:
         """What the launch stored: the place of a region with this storage among all, units, and their words."""
         found = []
         for place, region in enumerate(self.access.space.regions):
-            storage = self._storages.get(region.tensor.untyped_storage().data_ptr())
+            storage = self._storages.get(region.address)
             words = storage.stored() if storage and storage.unit == region.itemsize else None
             if words:
                 found.append((place, *words))
@@ -106,7 +106,7 @@ class Memory:
             result = np.full(lanes.shape, filler[0], filler.dtype)
             self._suspicious = True
             self._undefined()
-            if values is not None and not region.tensor.dtype.is_floating_point:
+            if values is not None and not region.dtype.is_floating_point:
                 raise Fallback("integers loaded under a mask without `other`")
         else:
             rows = max(lanes.rows, other.shape[0])

@@ -63,6 +63,7 @@ def run(
         if effect is not None:
             replay.apply(effect, memory)
             return _finish(emulator, effect.looser, effect.undefined, effect.printed)
+    emulator.prepare()
     try:
         with _Patches(memory, watcher, lanes), np.errstate(all="ignore"):
             _passes(fn, arguments, grid, memory)

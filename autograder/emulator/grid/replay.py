@@ -114,24 +114,19 @@ def _argument(name: str, value: Any, access: Access) -> Hashable:
 
 def _memory(emulator, regions: list[Region]) -> Hashable:
     """How the tensors lie, and a digest of every byte of their storages, and of which were written if that shows."""
-    tensors = [region.tensor.untyped_storage() for region in regions]
-    storages = {storage.data_ptr(): region for storage, region in zip(tensors, regions, strict=True)}
-    sizes = {storage.data_ptr(): storage.nbytes() for storage in tensors}
-    if sum(sizes.values()) > _MOST_BYTES:
+    storages = {region.address: region for region in regions}
+    if sum(region.held for region in storages.values()) > _MOST_BYTES:
         raise Impure
-    starts = sorted(sizes)
-    if any(start + sizes[start] > following for start, following in zip(starts, starts[1:], strict=False)):
+    starts = sorted(storages)
+    if any(start + storages[start].held > later for start, later in zip(starts, starts[1:], strict=False)):
         raise Impure  # two storages in one memory
     places, digest = {start: number for number, start in enumerate(storages)}, hashlib.blake2b()
     for region in storages.values():
         for part in emulator.contents(region):
             digest.update(part)
-    views = tuple(
-        (r.name, r.shape, r.stride, r.itemsize, str(r.tensor.dtype), r.tensor.storage_offset(), r.tensor.layout)
-        for r in regions
-    )
-    owners = tuple(places[storage.data_ptr()] for storage in tensors)
-    return views, owners, tuple(sizes.values()), digest.digest()
+    views = tuple((r.name, r.shape, r.stride, r.itemsize, r.dtype, r.offset) for r in regions)
+    owners = tuple(places[region.address] for region in regions)
+    return views, owners, tuple(region.held for region in storages.values()), digest.digest()
 
 
 def names(fn: FunctionType) -> Hashable:

@@ -14,25 +14,31 @@ from .elementwise import elementwise
 TURNS = (-41.0, -13.2, -10.0, -6.0, -5.5, -5.0, -3.0, -2.699, -1.0, -0.7518, 0.7518, 1.0, 2.699, 5.5, 10.0, 13.0, 41.0)
 
 
-def in_both_forms(parameters: tuple[str, ...], tail: Callable[[str], Tensor]) -> tuple[Case, ...]:
-    """The cases of an elementwise function of ``parameters`` and ``approximate``, which is left out where it is "none".
+def in_both_forms(
+    parameters: tuple[str, ...], tail: Callable[[str], Tensor], default: str = "none"
+) -> tuple[Case, ...]:
+    """The cases of an elementwise function of ``parameters`` and ``approximate``, which is left out where it is
+    ``default``: those come first.
 
     tail: of a form, the float32 values where honest float32 code loses everything and careful code nothing.
     """
-    return (*_one_form(parameters, "none", tail), *_one_form(parameters, "tanh", tail))
+    other = "tanh" if default == "none" else "none"
+    stated = [_stated(case, other) for case in _one_form(parameters, other, tail)]
+    return (*_one_form(parameters, default, tail), *stated)
 
 
 def _one_form(parameters: tuple[str, ...], approximate: str, tail: Callable[[str], Tensor]) -> list[Case]:
     cases = list(elementwise(parameters, "x", lambda: tail(approximate)))
     before = next(i for i, case in enumerate(cases) if case.name == "large values")
     cases.insert(before, _turns(parameters))
-    return cases if approximate == "none" else [_in_tanh_form(case) for case in cases]
+    return cases
 
 
-def _in_tanh_form(case: Case) -> Case:
-    hint = f'With approximate="tanh". {case.hint}'
+def _stated(case: Case, form: str) -> Case:
+    """The same with ``approximate`` given."""
+    hint = f'With approximate="{form}". {case.hint}'
     return replace(
-        case, name=f"tanh: {case.name}", inputs=lambda generator: (*case.inputs(generator), "tanh"), hint=hint
+        case, name=f"{form}: {case.name}", inputs=lambda generator: (*case.inputs(generator), form), hint=hint
     )
 
 
