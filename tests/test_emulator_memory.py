@@ -95,3 +95,15 @@ def test_a_shadow_of_a_huge_storage_costs_what_is_touched():
     shadow.store(far, far > 0, 7, 1, Order(), atomic=False)
     assert shadow.written(far).all() and not shadow.written(far + 1).any()
     assert shadow.read(far, 8, 1, Order()).other == 7
+
+
+def test_the_shadow_of_a_tensor_goes_with_it_and_not_with_a_view():
+    with Emulator() as emulator:
+        for _ in range(20):
+            x, y = torch.zeros(64), emulator.poison_(torch.zeros(64))
+            view = y[1:]
+            copy_kernel[(1,)](x, y, BLOCK=64)
+            del y
+            assert len(emulator._shadows) == 2 and emulator.unwritten(view) is None
+    del x, view
+    assert not emulator._shadows

@@ -294,3 +294,21 @@ def test_a_program_of_cpu_tensors_is_told_of_the_option(shim, told):
     said = "it raised ValueError: Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)"
     run = report.Run("demo.py", shim=shim, failed=said)
     assert ("--no-cuda-shim" in report.text(run, command.FAILED, False, False)) == told
+
+
+def test_a_long_program_keeps_the_last_launches(monkeypatch):
+    monkeypatch.setattr("graded_kernels.autograder.sanitize.sanitizer._MOST_LAUNCHES", 4)
+    x, y = randn(8), torch.zeros(8)
+    with watched((events := []).append, shim=False) as watch:
+        for _ in range(10):
+            double[(1,)](x, y, 8, BLOCK=8)
+        assert len(watch.sanitizer.launches) <= 4
+    assert [event["launch"]["number"] for event in events] == list(range(1, 11))
+
+
+def test_what_is_wrong_with_a_launch_is_told_at_the_launch():
+    x = randn(8)
+    found, _ = told(lambda: double[(1, 1, 1, 1)](x, x, 8, BLOCK=8))
+    assert found["grid"]["file"] == __file__ and "double[(1, 1, 1, 1)]" in found["grid"]["source"]
+    found, _ = told(lambda: double[(1,)](x, x, 8, BLOCK=8, stages=3))
+    assert "stages=3" in found["unsupported"]["source"]

@@ -1,5 +1,6 @@
 """The strict emulator: Triton's own interpreter, made honest for the length of a ``with`` block."""
 
+import weakref
 from collections.abc import Iterator
 from types import TracebackType
 
@@ -63,6 +64,7 @@ class Emulator:
         self._looser: set[str] = set()
         self.fallbacks: list[tuple[str, str]] = []  # kernel and reason, by launch
         self._shadows: dict[int, Shadow] = {}
+        self._followed: set[int] = set()  # addresses of the storages whose end is waited for
         self._poisoned: dict[int, tuple[int, torch.dtype]] = {}
         self._stamp = 1
         self._access: Access | None = None
@@ -253,7 +255,19 @@ class Emulator:
         shadow = self._shadows.get(address)
         if shadow is None or shadow.nbytes != nbytes or shadow.unit > region.itemsize:
             shadow = self._shadows[address] = Shadow(address, nbytes, region.itemsize)
+            self._forget_with(region.tensor.untyped_storage(), address)
         return shadow
+
+    def _forget_with(self, storage: torch.UntypedStorage, address: int) -> None:
+        """Give the shadow's memory back when the storage is gone: a long program has many tensors."""
+        if address not in self._followed:
+            self._followed.add(address)
+            weakref.finalize(storage, _forget, weakref.ref(self), address).atexit = False
+
+    def forget(self, address: int) -> None:
+        """The storage that was at this address is gone."""
+        self._followed.discard(address)
+        self._shadows.pop(address, None)
 
     def pattern(self, region: Region) -> np.ndarray | None:
         nbytes, dtype = self._poisoned.get(region.address, (0, None))
@@ -284,3 +298,8 @@ class Emulator:
 
     def record(self, error: EmulatorError) -> None:
         self._findings.append(error.finding)
+
+
+def _forget(emulator: "weakref.ref[Emulator]", address: int) -> None:
+    if alive := emulator():
+        alive.forget(address)

@@ -50,6 +50,7 @@ class Listener:
         self.findings: dict[tuple, dict] = {}
         self.launches, self.kernels, self.kernel = 0, {}, ""
         self.shim, self.end = "", None
+        self.spawned: list[str] = []
         self.interrupted = False
 
     def handle(self, event: dict) -> None:
@@ -64,6 +65,8 @@ class Listener:
             self.kernels[self.kernel] = self.kernels.get(self.kernel, 0) + 1
         elif "shim" in event:
             self.shim = event["shim"]
+        elif "spawned" in event:
+            self.spawned.append(event["spawned"])
         elif "end" in event:
             self.end = event["end"]
 
@@ -123,6 +126,7 @@ def interruptible(process: subprocess.Popen, listener: Listener):
 def _run(program: str, listener: Listener, code: int) -> report.Run:
     end = listener.end or {"how": "died" if code else "returned", "status": code}
     run = report.Run(program, shim=listener.shim, launches=listener.launches, kernels=listener.kernels)
+    run.spawned = listener.spawned
     run.findings = [finding for finding in listener.findings.values() if finding["level"] == "fault"]
     run.unable = [finding for finding in listener.findings.values() if finding["level"] == "unable"]
     run.hints = [finding for finding in listener.findings.values() if finding["level"] == "hint"]

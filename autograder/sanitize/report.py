@@ -14,7 +14,8 @@ class Run:
     """A run of a program. findings, unable, hints: as `Sanitizer` tells them, with ``times``, the launches that had it.
 
     shim: the GPU that was simulated, "" for none. failed: how the program itself failed. unusable: why there was
-    nothing to run. interrupted: whether somebody stopped it. kernels: launches by kernel.
+    nothing to run. interrupted: whether somebody stopped it. kernels: launches by kernel. spawned: the command lines
+    of Python processes that it started, in which nothing was watched.
     """
 
     program: str
@@ -27,6 +28,7 @@ class Run:
     failed: str = ""
     unusable: str = ""
     interrupted: bool = False
+    spawned: list[str] = field(default_factory=list)
 
     def set_aside_portability(self) -> None:
         """Right on today's NVIDIA backends and promised nowhere: a hint, for whom that is enough."""
@@ -47,6 +49,7 @@ def data(run: Run, status: int) -> dict:
         "failed": run.failed or None,
         "unusable": run.unusable or None,
         "interrupted": run.interrupted,
+        "not_watched": run.spawned,
     }
 
 
@@ -95,7 +98,18 @@ def summary(run: Run) -> str:
             f"graded-kernels sanitize: {run.program} launched no Triton kernel, so nothing was checked. Pass the "
             "arguments that reach one, or name the script or test that does."
         )
-    return text
+    return text + spawned(run.spawned)
+
+
+def spawned(commands: list[str]) -> str:
+    """A sentence about processes that nothing watched, "" where there are none."""
+    if not commands:
+        return ""
+    what = "a Python process that was" if len(commands) == 1 else f"{len(commands):,} Python processes that were"
+    return (
+        f" It started {what} not watched (`{commands[0]}`): kernels launched there were not checked. Run what such a "
+        "process runs under the sanitizer by itself."
+    )
 
 
 def count(number: int, noun: str) -> str:

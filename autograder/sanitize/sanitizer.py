@@ -9,6 +9,8 @@ from ..emulator.findings import here
 from .dependence import Dependence
 from .rules import RULES
 
+_MOST_LAUNCHES = 10_000  # that are kept, of a program that may have millions
+
 
 class Sanitizer(Emulator):
     """Runs a program's launches as today's NVIDIA GPUs would, in every configuration, and tells what it finds.
@@ -32,6 +34,7 @@ class Sanitizer(Emulator):
         super()._clear()
         self.kinds: dict[tuple, str] = {}  # kind by key of what was reported
         self.moved = 0  # bytes loaded and stored
+        self._number = 0  # of launches
         self.users: dict[int, tuple[str, str]] = {}  # kernel and parameter that a storage was last given to
         self._noted: dict[tuple, Finding] = {}
         self._seen: set[tuple] = set()  # keys of the launch under way
@@ -68,8 +71,15 @@ class Sanitizer(Emulator):
         raise error
 
     def begin(self, launch: Launch):
-        self.emit({"launch": {"kernel": launch.name, "grid": list(launch.grid), "number": len(self._launches) + 1}})
+        self._number += 1
+        self.emit({"launch": {"kernel": launch.name, "grid": list(launch.grid), "number": self._number}})
+        if len(self._launches) >= _MOST_LAUNCHES:
+            del self._launches[: _MOST_LAUNCHES // 2]
         return super().begin(launch)
+
+    def forget(self, address: int) -> None:
+        super().forget(address)
+        self.users.pop(address, None)
 
     def end(self, access) -> None:
         super().end(access)
@@ -125,7 +135,10 @@ class Sanitizer(Emulator):
         self.emit({"finding": self._data(finding, kind, key)})
 
     def _data(self, finding: Finding, kind: str, key: tuple) -> dict:
-        file, line = finding.file, finding.line
+        file, line, source = finding.file, finding.line, finding.source
+        if not line:  # of the launch itself, such as its grid
+            place = here()
+            file, line, source = place.file, place.line, place.source
         if not line and self.function is not None:
             file, line = self.function.__code__.co_filename, self.function.__code__.co_firstlineno
         message = finding.message
@@ -138,7 +151,7 @@ class Sanitizer(Emulator):
             "kernel": finding.kernel,
             "file": file,
             "line": line,
-            "source": finding.source,
+            "source": source,
             "program": list(finding.program) if finding.program else None,
             "tensor": finding.tensor,
             "offset": finding.offset,

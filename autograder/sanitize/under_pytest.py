@@ -24,6 +24,7 @@ class Plugin:
         self.found: list[dict] = []  # in the test that is running
         self.outside: list[dict] = []  # in a module, say
         self.kernels, self.kinds, self.moved = Counter(), Counter(), 0
+        self.spawned: list[str] = []
         self._stack = contextlib.ExitStack()
 
     # the session
@@ -32,8 +33,10 @@ class Plugin:
     def pytest_sessionstart(self, session):
         if self.gathers:
             return
+        from .spawned import told
         from .watch import watched
 
+        self._stack.enter_context(told(self.spawned.append))
         watch = self._stack.enter_context(watched(self._record, shim=not self.config.getoption("no_cuda_shim")))
         self.sanitizer, self.shim = watch.sanitizer, watch.shim
 
@@ -46,11 +49,13 @@ class Plugin:
         if self.outside and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if hasattr(self.config, "workeroutput"):
-            self.config.workeroutput[SUMMARY] = [dict(self.kernels), dict(self.kinds), self.moved, self.shim]
+            summary = [dict(self.kernels), dict(self.kinds), self.moved, self.shim, self.spawned]
+            self.config.workeroutput[SUMMARY] = summary
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node, error):
-        kernels, kinds, moved, shim = getattr(node, "workeroutput", {}).get(SUMMARY, [{}, {}, 0, ""])
+        kernels, kinds, moved, shim, spawned = getattr(node, "workeroutput", {}).get(SUMMARY, [{}, {}, 0, "", []])
+        self.spawned += spawned
         self.kernels.update(kernels)
         self.kinds.update(kinds)
         self.moved += moved
@@ -61,12 +66,16 @@ class Plugin:
         if self.shim:
             terminalreporter.line(report.honest(self.shim))
         if not self.kernels:
-            terminalreporter.line("No test launched a Triton kernel: nothing was checked.")
+            terminalreporter.line(
+                "No test launched a Triton kernel: nothing was checked." + report.spawned(self.spawned)
+            )
             return
         launches, kinds = report.count(self.kernels.total(), "launch"), self.kinds
         found = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common()) or "nothing found"
         kernels = report.count(len(self.kernels), "kernel")
         terminalreporter.line(f"{kernels}, {launches}, {self.moved:,} bytes moved: {found}")
+        if self.spawned:
+            terminalreporter.line(report.spawned(self.spawned).strip())
         for finding in self.outside:
             terminalreporter.line(f"outside of any test, {report.plain(finding)}")
 

@@ -1,0 +1,64 @@
+"""Python processes that a program starts: no emulator watches them, and the report says so. A fork stays watched."""
+
+import contextlib
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from multiprocessing import util
+from typing import Any
+
+_PYTHON = re.compile(r"python[\d.]*|torchrun|accelerate|pytest")
+_ARGUMENTS = {"subprocess.Popen": 1, "os.exec": 1, "os.posix_spawn": 1, "os.system": 0}  # audit events: where they are
+_LONGEST = 80
+_listeners: list[Callable[[str], None]] = []
+_hooked: list[Callable] = []  # an audit hook stays for the life of the process
+
+
+@contextlib.contextmanager
+def told(listen: Callable[[str], None]) -> Iterator[None]:
+    """Calls ``listen`` with the command line of each Python process that is started in the block."""
+    if not _hooked:
+        sys.addaudithook(_audit)
+        _hooked.append(_audit)
+    start = util.spawnv_passfds
+
+    def started(path, args, passfds):  # of multiprocessing, which raises no audit event
+        words = [os.fsdecode(word) for word in args]
+        if not any("resource_tracker" in word for word in words):
+            listen(f"{os.path.basename(words[0])} of multiprocessing")
+        return start(path, args, passfds)
+
+    _listeners.append(listen)
+    util.spawnv_passfds = started
+    try:
+        yield
+    finally:
+        util.spawnv_passfds = start
+        _listeners.remove(listen)
+
+
+def _audit(event: str, arguments: tuple) -> None:
+    if _listeners and event in _ARGUMENTS:
+        command = python_of(arguments[_ARGUMENTS[event]])
+        for listen in _listeners if command else ():
+            listen(command)
+
+
+def python_of(command: Any) -> str:
+    """The command line, if it starts Python as far as can be seen from it; else ""."""
+    one = isinstance(command, str | bytes | os.PathLike)
+    words: list[str] = [os.fsdecode(word) for word in ([command] if one else command)]
+    if len(words) == 1 or words[1:2] == ["-c"] and not _is_python(words[0]):  # what a shell is to run
+        with contextlib.suppress(ValueError):
+            words = shlex.split(words[-1])
+    first = next((place for place, word in enumerate(words) if _is_python(word)), None)
+    if first is None:
+        return ""
+    text = shlex.join([os.path.basename(words[first]), *words[first + 1 :]])
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _is_python(word: str) -> bool:
+    return _PYTHON.fullmatch(os.path.basename(word)) is not None
