@@ -30,7 +30,7 @@ from .nothing_matched import install, not_read
 from .old_scores import clear_scores
 from .reading import Unreadable, read
 from .rebuild import NOTES, RECORD, UNREAD, rebuild, without_submission
-from .standard import standard, unusable
+from .standard import MADE_FOR, standard, unusable
 from .summary import Summary, quiet
 from .survey import answers, renamed, why_unread
 
@@ -54,9 +54,6 @@ class Submissions(NotebookExporter):
     megabytes = Float(50, help="The size of a submitted notebook, in MB, above which it is not read.").tag(config=True)
     code_megabytes = Float(1, help="The same for its code and text alone, without outputs.").tag(config=True)
     students = List(Unicode(), help="Only their submissions are graded; left empty, all.").tag(config=True)
-    made_for = Unicode(help="Set by `graded-kernels grade`: for each notebook, what its verdicts were made for.").tag(
-        config=True
-    )
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -114,7 +111,7 @@ class Submissions(NotebookExporter):
                 self._converter.assignments = {f: self._converter.assignments[f] for f in self.chosen()}
                 self.names(courses.assignment_id)
                 Grade(parent=self).ready()
-                for sentence in unusable(self.made_for, partial(self.standard, courses.assignment_id)):
+                for sentence in unusable(os.environ.get(MADE_FOR, ""), partial(self.standard, courses.assignment_id)):
                     self.log.warning("%s", sentence)
                 closed = close_to_others(root, courses.groupshared)
                 if closed:
