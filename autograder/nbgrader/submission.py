@@ -14,13 +14,12 @@ from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Gradebook
 from nbgrader.converters import base
 from nbgrader.converters.base import NbGraderException
-from sqlalchemy import make_url
 from traitlets import Float, List, Unicode
 
 from ..doctor.doctor import close_to_others
 from ..instructor.hidden import HiddenCasesError
 from ..sandbox import SandboxError
-from . import folder, interrupt
+from . import folder, gradebook, interrupt
 from .again import remove_outdated
 from .class_seed import ClassSecretError
 from .contents import BEGUN, Origin, digest, mark
@@ -111,7 +110,7 @@ class Submissions(NotebookExporter):
         root = Path(courses.root)
         try:
             with interrupt.grading(), quiet(self.log), Lock(root):
-                self._assert_writable()
+                gradebook.prepare(courses, self.log.warning)
                 self._converter.assignments = {f: self._converter.assignments[f] for f in self.chosen()}
                 self.names(courses.assignment_id)
                 Grade(parent=self).ready()
@@ -154,17 +153,6 @@ class Submissions(NotebookExporter):
                 waiting = {one.student_id for one in submissions if one.needs_manual_grade}
             self.summary.waiting = len(waiting.intersection(self.summary.unchanged))
         self.log.info("%s", self.summary)
-
-    def _assert_writable(self) -> None:
-        """Grading a class takes long, and nbgrader writes last. Raises PermissionError."""
-        courses = self._converter.coursedir
-        book = make_url(courses.db_url)
-        files = [book.database, os.path.dirname(book.database)] if book.get_backend_name() == "sqlite" else []
-        graded = Path(courses.format_path(courses.autograded_directory, ".", ".")).absolute()
-        files.append(str(next(folder for folder in (graded, *graded.parents) if folder.exists())))
-        for path in files:
-            if os.path.exists(path) and not os.access(path, os.W_OK):
-                raise PermissionError(f"{path} cannot be written")
 
     def _submitted(self, assignment: str, student: str) -> Path:
         courses = self._converter.coursedir
@@ -223,6 +211,7 @@ class Submissions(NotebookExporter):
             os.path.join(os.path.dirname(self._converter.notebooks[0]), "any.ipynb")
         )["nbgrader"]
         names = self.names(where["assignment"])
+        gradebook.wait(where["db_url"], self.log.warning)
         for name in names:
             clear_scores(where["db_url"], where["assignment"], where["student"], name)
         self._look_around(where["assignment"], where["student"], names)
