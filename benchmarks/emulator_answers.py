@@ -3,13 +3,19 @@
     python benchmarks/emulator_answers.py             the answers, shapes as in their cases
     python benchmarks/emulator_answers.py --checks    processor time of a check: one program at a time, and together
     python benchmarks/emulator_answers.py --isolated  processor time of a check: in this process, and in a sandbox
+    python benchmarks/emulator_answers.py --first     processor time of a process's first check, and of its second
+    python benchmarks/emulator_answers.py --memory    resident memory of a check: one program at a time, and together
 
-Compiling is left out of the checks: it is the same both ways. So is the start of the sandbox's worker.
+Compiling is left out of the checks: it is the same both ways. So are the start of the sandbox's worker and, of a
+process's first check, its imports.
 """
 
 import argparse
+import json
 import math
 import os
+import resource
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -77,10 +83,12 @@ def mean(ratios: list[float]) -> float:
     return math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
 
 
-def answers_table() -> None:
+def answers_table(wanted: list[str]) -> None:
     print("| answer | Triton's interpreter, ms | emulator | launches run one program at a time |\n|---|---|---|---|")
     ratios = []
     for title, (name, args) in calls().items():
+        if wanted and name not in wanted:
+            continue
         function = our_answer(name, "triton")
         plain = fastest(lambda function=function, args=args: function(*args))
         with Emulator() as emulator:
@@ -128,10 +136,54 @@ def isolated_table(wanted: list[str]) -> None:
     print(f"| geometric mean | | {mean(ratios):.2f} |")
 
 
+def in_this_process(name: str, backend: str) -> list[float]:
+    """Processor seconds of the first check and of the second."""
+    function, times = our_answer(name, backend), []
+    for _ in range(2):
+        start = time.process_time()
+        check(name, function, backend, compiler=False)
+        times.append(time.process_time() - start)
+    return times
+
+
+def elsewhere(call: str) -> list[float]:
+    """What a function of this module returns in a process of its own."""
+    code = f"import json, emulator_answers; print(); print(json.dumps(emulator_answers.{call}))"
+    around = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    child = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=around, check=True)
+    return json.loads(child.stdout.splitlines()[-1])
+
+
+def first_table(wanted: list[str]) -> None:
+    print("| exercise | first check, s | second check, s |\n|---|---|---|")
+    for name in [n for n in EXERCISES if n in wanted or not wanted]:
+        for backend in EXERCISES[name].backends:
+            first, second = elsewhere(f"in_this_process({name!r}, {backend!r})")
+            print(f"| {name}, {backend} | {first:.2f} | {second:.2f} |", flush=True)
+
+
+def most_memory(name: str, together: bool) -> list[float]:
+    """Resident MiB of a process before a check, and at the most."""
+    function, Emulator.together = our_answer(name, "triton"), together
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    check(name, function, "triton", compiler=False)
+    return [before / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]
+
+
+def memory_table(wanted: list[str]) -> None:
+    print("| exercise | before the check, MiB | one at a time, MiB | together, MiB | ratio |\n|---|---|---|---|---|")
+    for name in [n for n, one in EXERCISES.items() if "triton" in one.backends and (n in wanted or not wanted)]:
+        before, alone = elsewhere(f"most_memory({name!r}, False)")
+        _, together = elsewhere(f"most_memory({name!r}, True)")
+        print(f"| {name} | {before:.0f} | {alone:.0f} | {together:.0f} | {together / alone:.2f} |", flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checks", action="store_true", help="whole checks instead of single calls")
     parser.add_argument("--isolated", action="store_true", help="whole checks, in this process and in a sandbox")
+    parser.add_argument("--first", action="store_true", help="whole checks, each in a process of its own, twice")
+    parser.add_argument("--memory", action="store_true", help="the most resident memory of whole checks, both ways")
     parser.add_argument("names", nargs="*", help="exercises to check; all if none is named")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -139,5 +191,9 @@ if __name__ == "__main__":
         isolated_table(options.names)
     elif options.checks:
         checks_table(options.names)
+    elif options.first:
+        first_table(options.names)
+    elif options.memory:
+        memory_table(options.names)
     else:
-        answers_table()
+        answers_table(options.names)

@@ -25,6 +25,7 @@ html_theme = "furo"
 html_title = "Graded Kernels"
 html_static_path = ["static"]
 html_css_files = ["book.css"]
+exclude_patterns = ["notebooks"]  # which are downloaded, not read
 html_copy_source = html_show_sourcelink = False
 html_math_renderer = "mathml"
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
@@ -43,21 +44,36 @@ default_role = "code"
 
 def chapters() -> None:
     """The chapters as a learner gets them, less the cells about one's own progress."""
-    folder = HERE / "chapters"
-    folder.mkdir(exist_ok=True)
     for source in learner.sources(ROOT):
         notebook = nbformat.reads(learner.release(source), as_version=4)
         notebook.cells = notebook.cells[:-2]  # which `course.build` puts at the end of each
         if REPOSITORY:
-            notebook.cells.insert(1, nbformat.v4.new_markdown_cell(binder(source.stem), id="binder"))
-        text, page = nbformat.writes(notebook) + "\n", folder / source.name
-        if not page.exists() or page.read_text(encoding="utf-8") != text:
-            page.write_text(text, encoding="utf-8")
+            install = nbformat.v4.new_code_cell(INSTALL, id="install")
+            write(HERE / "notebooks" / source.name, {**notebook, "cells": [install, *notebook.cells]})
+            notebook.cells.insert(1, nbformat.v4.new_markdown_cell(doors(source.stem), id="doors"))
+        write(HERE / "chapters" / source.name, notebook)
 
 
-def binder(name: str) -> str:
+def write(page: Path, notebook: dict) -> None:
+    """Leaves a file alone that is the same already: Sphinx reads again what is new."""
+    text = nbformat.writes(nbformat.from_dict(notebook), version=4) + "\n"
+    if not page.exists() or page.read_text(encoding="utf-8") != text:
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+
+
+INSTALL = f"""# Run this first: it installs the course where a service such as Colab runs this notebook.
+%pip install --quiet git+https://github.com/{REPOSITORY}"""
+
+
+def doors(name: str) -> str:
     path = f"lab%2Ftree%2Fmy-notebooks%2F{name}.ipynb"
-    return f"[Run this chapter on Binder](https://mybinder.org/v2/gh/{REPOSITORY}/HEAD?urlpath={path})"
+    binder = f"https://mybinder.org/v2/gh/{REPOSITORY}/HEAD?urlpath={path}"
+    notebook = f"{{download}}`as a notebook <../notebooks/{name}.ipynb>`"
+    return (
+        f"Run this chapter [on Binder]({binder}), or download it {notebook} whose first cell installs the course, for\n"
+        "Colab (**File > Upload notebook**) and the like. [Where it runs](../where.md) says what has been tried."
+    )
 
 
 def section(app, page: str, source: list[str]) -> None:

@@ -12,6 +12,7 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import nbformat
 import pytest
 from graded_kernels.course import build, learner, regions
 
@@ -26,7 +27,8 @@ LINK = re.compile(r'<(\w+)\b[^>]*?\s(?:href|src)="([^"]+)"')
 def book(tmp_path_factory) -> Path:
     site = tmp_path_factory.mktemp("book")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(build.ROOT / "book"), str(site)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    environment = {**os.environ, "GITHUB_REPOSITORY": "owner/name"}  # as where a code host builds it
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     return site
 
@@ -40,6 +42,21 @@ def test_there_is_a_page_for_each_chapter_with_what_it_printed(book):
         page = (book / "chapters" / f"{source.stem}.html").read_text(encoding="utf-8")
         assert "cell_output" in page and "graded-kernels stub" in page and "<math" in page
         assert "progress.chapter" not in page
+
+
+def test_a_chapter_can_be_downloaded_as_a_notebook_that_installs_the_course(book):
+    for source in learner.sources(build.ROOT):
+        (file,) = book.glob(f"_downloads/*/{source.name}")
+        notebook = nbformat.read(file, as_version=4)
+        nbformat.validate(notebook)
+        first, title, *rest = notebook.cells
+        assert "%pip install --quiet git+https://github.com/owner/name" in first.source and title.source.startswith(
+            "# "
+        )
+        released = nbformat.reads(learner.release(source), as_version=4).cells
+        assert [title.source, *(cell.source for cell in rest)] == [cell.source for cell in released[:-2]]
+        page = (book / "chapters" / f"{source.stem}.html").read_text(encoding="utf-8")
+        assert f"../_downloads/{file.parent.name}/{file.name}" in page
 
 
 def test_no_page_loads_anything_from_elsewhere(book):

@@ -14,9 +14,10 @@ import time
 from pathlib import Path
 
 import pytest
-from graded_kernels.autograder import cli
+from graded_kernels.autograder import check, cli
 from graded_kernels.course import build
 from graded_kernels.course.desk import lab
+from graded_kernels.kernels.wild import silu as wild
 
 pytestmark = pytest.mark.release
 playwright = pytest.importorskip("playwright.sync_api", reason="not run: needs Playwright (pip install -e .[browser])")
@@ -79,6 +80,9 @@ def browser():
 @pytest.fixture(params=["light", "dark"])
 def scheme(request) -> str:
     return request.param
+
+
+BACKGROUND = {"light": "white", "dark": "#1e1e1e"}
 
 
 @pytest.fixture
@@ -219,6 +223,17 @@ def test_a_chapter_from_top_to_bottom_wrong_at_first_then_right(page, address, d
     code(page, "def silu_forward(x)").filter(has_text="YOUR CODE HERE").wait_for(state="attached")
     assert any("v = x.double()" in kept.read_text() for kept in (desk / "my-notebooks" / "kept").iterdir())
     seen(page, code(page, "def silu_forward(x)"), f"reset-{scheme}")
+
+
+def test_a_report_is_as_legible_on_a_page_that_has_none_of_jupyterlabs_colours(page, scheme):
+    """As in another editor. A share of a share of the text's colour would be hard to read."""
+    report = check("silu_backward", wild.silu_backward_divide_back, backend="torch")._repr_html_()
+    ink = {"light": "black", "dark": "white"}[scheme]
+    page.set_content(f"<body style='background: {BACKGROUND[scheme]}; color: {ink}'>{report}")
+    colour = "element => getComputedStyle(element).color"
+    muted = page.locator(".graded-kernels .answers").evaluate(colour)
+    assert page.locator(".answers .quiet").evaluate_all(f"all => all.map({colour})") == [muted, muted]
+    picture(page, f"elsewhere-{scheme}")
 
 
 def output_of(*arguments: str) -> str:

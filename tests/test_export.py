@@ -2,9 +2,11 @@
 
 import csv
 import json
+from types import SimpleNamespace
 
 import pytest
 from classroom import copied, place, right_answers
+from graded_kernels.autograder.nbgrader import export
 from graded_kernels.autograder.nbgrader.export import ByExercise, Canvas, Grades, Wide, safe
 from nbgrader.api import Gradebook
 from nbgrader.apps import ExportApp
@@ -97,3 +99,15 @@ def test_no_cell_is_a_formula(course, plugin):
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1"])
 def test_what_begins_like_a_formula_is_text(text):
     assert safe(text) == f"'{text}" and safe(-1.5) == "-1.5" and safe(None) == "" and safe("a=1") == "a=1"
+
+
+def test_the_order_is_not_the_databases(monkeypatch, tmp_path):
+    """PostgreSQL puts what is missing last, and orders names by a language's rules; SQLite does neither."""
+    monkeypatch.setattr(export, "_row", lambda gradebook, assignment, student: {"of": (assignment.name, student.id)})
+    monkeypatch.setattr(export, "_has_files", lambda *where: False)
+    people = [("c", None), ("b", None), ("a", "Émile"), ("d", "Zoë")]
+    students = [SimpleNamespace(id=one, last_name=last, first_name=None) for one, last in people]
+    assignments = [SimpleNamespace(name=name, duedate=due) for name, due in (("02", None), ("01", None), ("00", 2026))]
+    book = SimpleNamespace(assignments=assignments, students=students)
+    found = [row["of"] for row in export.rows_of(book, None)]
+    assert found == [(assignment, one) for assignment in ("01", "02", "00") for one in "bcda"]

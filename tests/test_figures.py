@@ -3,12 +3,14 @@
 import base64
 import io
 import re
+import tomllib
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from graded_kernels.course import figures
+from graded_kernels.course.learner import ROOT
 from matplotlib.colors import to_rgb
 from notebook_kernel import Notebook
 
@@ -16,6 +18,7 @@ LIGHT, DARK = "#ffffff", "#111111"  # JupyterLab's pages
 LEGIBLE = 2.8  # contrast of a line and of bold text: WCAG asks for 3 of graphics
 DRAW = """
 from graded_kernels.course import figures
+from graded_kernels.course.learner import ROOT
 ax = figures.axes("x", "y", "A line", y=(0, 1))
 figures.curve(ax, [0, 1], [0.2, 0.8], "a line", figures.RIGHT, at=0.5);
 """
@@ -52,3 +55,11 @@ def test_a_drawing_has_no_background_and_no_dark_ink_outside_of_its_boxes():
         assert 'fill="white"' not in text
         head = re.search(r"<svg[^>]*>", text)[0]
         assert contrast(re.search(r'fill="(#\w+)"', head)[1], DARK) >= LEGIBLE, path.name
+
+
+def test_an_installed_course_has_the_drawings_of_its_chapters():
+    """A notebook service installs a wheel, which holds of the files beside the modules only those that are named."""
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"]
+    packed = {path for pattern in data.get("graded_kernels.course", ()) for path in (ROOT / "course").glob(pattern)}
+    drawings = set((ROOT / "course" / "images").glob("*.svg"))
+    assert drawings and drawings <= packed

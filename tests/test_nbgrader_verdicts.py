@@ -7,7 +7,7 @@ import pytest
 from classroom import api, assert_success, autograded, copied, grade, place, right_answers, scores, shown
 from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.nbgrader.grade import Grade
-from graded_kernels.autograder.nbgrader.standard import FIELDS, NAMES, changes, standard
+from graded_kernels.autograder.nbgrader.standard import FIELDS, MADE_FOR, NAMES, changes, standard
 from graded_kernels.autograder.verdicts import make as making
 from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.autograder.verdicts.verdict import LATE
@@ -108,18 +108,17 @@ def test_every_part_of_a_job_has_a_name_in_a_sentence(course):
 
 
 @pytest.mark.exhaustive
-def test_a_run_that_cannot_use_the_verdicts_made_for_it_says_why(course, checked):
+def test_a_run_that_cannot_use_the_verdicts_made_for_it_says_why(course, monkeypatch):
     """As where the teacher's cases change between the cluster's work and nbgrader's."""
     hand_in(course, "a", notebook=right_answers(course))
     made_for = {"tiny": Course(course, "tiny", []).standard("tiny")}
     (course / "hidden_cases.toml").write_text(HIDDEN)
-    run = api(course)
-    run.config.Submissions.made_for = json.dumps(made_for)
-    result = run.autograde("tiny", "a")
+    monkeypatch.setenv(MADE_FOR, json.dumps(made_for))
+    result = api(course).autograde("tiny", "a")
     assert_success(result)
     assert "cannot be used, because your cases for silu_forward changed meanwhile" in result["log"]
-    run.config.Submissions.made_for = json.dumps({"tiny": Course(course, "tiny", []).standard("tiny")})
-    assert "cannot be used" not in run.autograde("tiny", "a", force=True)["log"]
+    monkeypatch.setenv(MADE_FOR, json.dumps({"tiny": Course(course, "tiny", []).standard("tiny")}))
+    assert "cannot be used" not in autograde(course, force=True)
 
 
 @pytest.mark.exhaustive

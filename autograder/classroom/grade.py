@@ -15,6 +15,7 @@ from ..instructor.hidden import HiddenCasesError
 from ..nbgrader.class_seed import ClassSecretError
 from ..nbgrader.grade import duration
 from ..nbgrader.lock import Lock
+from ..nbgrader.standard import MADE_FOR
 from ..nbgrader.submission import NotReleased
 from ..sandbox import SandboxError
 from ..verdicts.job import Job
@@ -81,8 +82,8 @@ def autograde(course: Course, students: Sequence[str], force: bool) -> int:
     command += [f"--Submissions.students={student}" for student in students]
     command += ["--force"] if force else []
     made_for = {name: course.standard(name) for name in course.submissions.names(course.assignment)}
-    command += [f"--Submissions.made_for={json.dumps(made_for)}"]
-    return subprocess.run(command, cwd=course.root, env=environment()).returncode
+    variables = environment() | {MADE_FOR: json.dumps(made_for)}
+    return subprocess.run(command, cwd=course.root, env=variables).returncode
 
 
 class Making:

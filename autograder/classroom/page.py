@@ -1,5 +1,5 @@
-"""The pages that a teacher looks at: a class in one assignment, and a course. Nothing a learner wrote is on them but
-their name, and no script.
+"""The pages that a teacher looks at: a class in one assignment, its similar answers, and a course. What a learner wrote
+is shown as text, and no page has a script.
 """
 
 import os
@@ -10,10 +10,17 @@ from urllib.parse import quote
 
 from ..nbgrader.export import GRADED
 from ..nbgrader.grade import duration
+from ..report.phrases import visible
 from . import figures
 from .findings import FAILED, PASSED, UNREACHED, Answer, Findings
+from .similar import LEAST, Pair
+from .similar import MOST as MOST_PAIRS
 
 MOST = 12  # rows of the inputs that failed most
+SIMILAR = (
+    f"Answers of which at least {LEAST:.0%} is one program, apart from names, comments, layout and what was handed "
+    "out. There are few ways to write a formula: a pair is a reason to look, never a proof."
+)
 STYLE = """
 :root { color-scheme: light dark; --gk-ink: light-dark(#1d2430, #e4e7ec); --gk-muted: light-dark(#667080, #98a2b3);
   --gk-answer: light-dark(#2f8f4e, #57b97a); --gk-wild: light-dark(#d9731a, #f0a050);
@@ -31,13 +38,16 @@ th, td { padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--rule); ver
 .bar { display: block; height: .55rem; margin: .45rem 0 0 1rem; min-width: 6rem; background: var(--rule); }
 .bar i { display: block; float: left; height: 100%; background: var(--gk-answer); }
 .bar i + i { background: var(--gk-wild); }
+.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }
+pre { margin: 0; padding: .6rem; border: 1px solid var(--rule); font: 12px/1.5 ui-monospace, monospace;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
 @media print { :root { color-scheme: light; } body { margin: 0; max-width: none; font-size: 11px; }
   h2, h3, tr, svg { break-inside: avoid; } h2, h3 { break-after: avoid; } }
 """
 
 
-def class_page(found: Findings, folder: Path) -> str:
-    """The page of one assignment, which will lie in ``folder``."""
+def class_page(found: Findings, folder: Path, similar: int = 0) -> str:
+    """The page of one assignment, which will lie in ``folder``. similar: how many pairs `similar_page` shows."""
     parts = [
         f"<h1>{escape(found.assignment)}</h1>{_overview(found)}",
         _section("Scores", figures.scores(found)),
@@ -45,9 +55,22 @@ def class_page(found: Findings, folder: Path) -> str:
         _section("Bugs that shipped, written again", _bugs(found.answers)),
         _section("Inputs that failed most", _inputs(found.answers)),
         _section("Cases", "".join(map(_cases, found.answers))),
+        _section("Similar answers", _similar(found.assignment, similar)),
         _section("Learners", _learners(found, folder)),
     ]
     return _page(found.assignment, parts)
+
+
+def similar_page(assignment: str, found: Sequence[Pair]) -> str:
+    """Pairs of answers beside each other."""
+    shown = [f"<h1>{escape(assignment)}: similar answers</h1>", f'<p class="quiet">{SIMILAR}</p>']
+    for pair in found[:MOST_PAIRS]:
+        title = f"{escape(pair.answer)}: {escape(pair.one)} and {escape(pair.other)}"
+        columns = "".join(f"<pre>{escape(visible(source))}</pre>" for source in pair.sources)
+        shown.append(f'<h3>{title}</h3><p class="quiet">{pair.share:.0%} the same</p><div class="pair">{columns}</div>')
+    if len(found) > MOST_PAIRS:
+        shown.append(f"<p>{len(found) - MOST_PAIRS} pairs that are less close are not shown.</p>")
+    return _page(f"{assignment}: similar answers", shown)
 
 
 def course_page(assignments: Sequence[str], rows: list[dict]) -> str:
@@ -134,6 +157,12 @@ def _cases(answer: Answer) -> str:
     head = ["case", *map(_right, ("passed", "failed", "not reached")), ""]
     table = _table(head, rows) or '<p class="quiet">Nobody began it.</p>'
     return f'<h3 id="{escape(answer.name)}">{escape(answer.name)}</h3>{table}'
+
+
+def _similar(assignment: str, count: int) -> str:
+    if not count:
+        return ""
+    return f'<p><a href="{quote(assignment)}-similar.html">{count} pairs</a>, for a person to judge.</p>'
 
 
 def _learners(found: Findings, folder: Path) -> str:

@@ -11,7 +11,8 @@ from nbgrader.coursedir import CourseDirectory
 from ..nbgrader.export import safe
 from .course import NoCourse, configured
 from .findings import FAILED, PASSED, UNREACHED, Findings, findings, rows
-from .page import class_page, course_page
+from .page import class_page, course_page, similar_page
+from .similar import in_class
 
 DONE, USAGE = 0, 2
 FOLDER = "reports"
@@ -42,10 +43,13 @@ def write(courses: CourseDirectory, assignment: str) -> list[Path]:
     folder.chmod(0o700)
     found = findings(courses, assignment, every)
     page, table, course = (folder / name for name in (f"{assignment}.html", f"{assignment}.csv", "course.html"))
-    page.write_text(class_page(found, folder), encoding="utf-8")
+    close = in_class(courses, assignment, [learner.id for learner in found.learners])
+    page.write_text(class_page(found, folder, len(close)), encoding="utf-8")
+    similar = folder / f"{assignment}-similar.html"
+    similar.write_text(similar_page(assignment, close), encoding="utf-8")
     _write_table(found, table)
     course.write_text(course_page(assignments, every), encoding="utf-8")
-    return [page, table, course]
+    return [page, similar, table, course]
 
 
 def _write_table(found: Findings, path: Path) -> None:

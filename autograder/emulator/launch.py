@@ -183,9 +183,17 @@ def not_launched(kernel: str) -> EmulatorError:
     return EmulatorError(Finding("unsupported", text, kernel, line=place.line, source=place.source, file=place.file))
 
 
-@functools.lru_cache(maxsize=64)  # asked at every launch
-def _names(fn) -> list[str]:
-    return list(inspect.signature(fn).parameters)
+_signature = functools.lru_cache(maxsize=64)(inspect.signature)  # asked at every launch
+
+
+def _bound(fn, args: tuple, named: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name, as `inspect.getcallargs` has them, whose errors say what a call's own would."""
+    try:
+        bound = _signature(fn).bind(*args, **named)
+    except TypeError:
+        return inspect.getcallargs(fn, *args, **named)
+    bound.apply_defaults()
+    return bound.arguments
 
 
 def annotations(fn) -> dict[str, str]:
@@ -195,10 +203,10 @@ def annotations(fn) -> dict[str, str]:
 def execute(emulator, executor, args: tuple, options: dict[str, Any]) -> None:
     """Run one launch of ``executor`` (the interpreter's `GridExecutor`) under the emulator."""
     fn, kernel = executor.fn, executor.fn.__name__
-    names = _names(fn)
+    names = list(_signature(fn).parameters)
     kwargs = {name: value for name, value in options.items() if name in names}
     check_options(set(options) - set(names), kernel)
-    bound = inspect.getcallargs(fn, *args, **kwargs)
+    bound = _bound(fn, args, kwargs)
     types = annotations(fn)
     check_arguments(bound, executor.constexprs, kernel)
     grid = normal_grid(executor.grid, bound, kernel)

@@ -96,9 +96,15 @@ class ByExercise(Grades):
 
 
 def rows_of(gradebook: Gradebook, courses: CourseDirectory) -> Iterator[dict]:
-    """A dictionary for each assignment and student, with the names of `COLUMNS` and ``late_days``."""
-    for assignment in gradebook.assignments:
-        for student in gradebook.students:
+    """A dictionary for each assignment and student, with the names of `COLUMNS` and ``late_days``.
+
+    Assignments by due date and name, students by name and id: databases differ in how they order accents and what is
+    missing.
+    """
+    assignments = sorted(gradebook.assignments, key=lambda one: (str(one.duedate or ""), one.name))
+    students = sorted(gradebook.students, key=lambda one: (one.last_name or "", one.first_name or "", one.id))
+    for assignment in assignments:
+        for student in students:
             row = dict(_row(gradebook, assignment, student))
             if not _has_files(courses, "autograded", student.id, assignment.name):
                 handed_in = _has_files(courses, "submitted", student.id, assignment.name)

@@ -30,6 +30,7 @@ NAMES = {
 FIELDS = [field.name for field in dataclasses.fields(Job) if field.name not in ("answer", "backend")]
 _VERSIONED = {"grader": "the grader", "python": "Python", "torch": "PyTorch", "triton": "Triton", "numpy": "NumPy"}
 _DIGITS = 16
+MADE_FOR = "GRADED_KERNELS_MADE_FOR"  # in the environment of a run that follows on verdicts made for it
 
 
 def standard(grader: "Grade", root: Path, assignment: str, released: NotebookNode) -> dict[str, str]:

@@ -14,13 +14,12 @@ from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Gradebook
 from nbgrader.converters import base
 from nbgrader.converters.base import NbGraderException
-from sqlalchemy import make_url
 from traitlets import Float, List, Unicode
 
 from ..doctor.doctor import close_to_others
 from ..instructor.hidden import HiddenCasesError
 from ..sandbox import SandboxError
-from . import folder, interrupt
+from . import folder, gradebook, interrupt
 from .again import remove_outdated
 from .class_seed import ClassSecretError
 from .contents import BEGUN, Origin, digest, mark
@@ -31,7 +30,7 @@ from .nothing_matched import install, not_read
 from .old_scores import clear_scores
 from .reading import Unreadable, read
 from .rebuild import NOTES, RECORD, UNREAD, rebuild, without_submission
-from .standard import standard, unusable
+from .standard import MADE_FOR, standard, unusable
 from .summary import Summary, quiet
 from .survey import answers, renamed, why_unread
 
@@ -55,9 +54,6 @@ class Submissions(NotebookExporter):
     megabytes = Float(50, help="The size of a submitted notebook, in MB, above which it is not read.").tag(config=True)
     code_megabytes = Float(1, help="The same for its code and text alone, without outputs.").tag(config=True)
     students = List(Unicode(), help="Only their submissions are graded; left empty, all.").tag(config=True)
-    made_for = Unicode(help="Set by `graded-kernels grade`: for each notebook, what its verdicts were made for.").tag(
-        config=True
-    )
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -111,11 +107,11 @@ class Submissions(NotebookExporter):
         root = Path(courses.root)
         try:
             with interrupt.grading(), quiet(self.log), Lock(root):
-                self._assert_writable()
+                gradebook.prepare(courses, self.log.warning)
                 self._converter.assignments = {f: self._converter.assignments[f] for f in self.chosen()}
                 self.names(courses.assignment_id)
                 Grade(parent=self).ready()
-                for sentence in unusable(self.made_for, partial(self.standard, courses.assignment_id)):
+                for sentence in unusable(os.environ.get(MADE_FOR, ""), partial(self.standard, courses.assignment_id)):
                     self.log.warning("%s", sentence)
                 closed = close_to_others(root, courses.groupshared)
                 if closed:
@@ -154,17 +150,6 @@ class Submissions(NotebookExporter):
                 waiting = {one.student_id for one in submissions if one.needs_manual_grade}
             self.summary.waiting = len(waiting.intersection(self.summary.unchanged))
         self.log.info("%s", self.summary)
-
-    def _assert_writable(self) -> None:
-        """Grading a class takes long, and nbgrader writes last. Raises PermissionError."""
-        courses = self._converter.coursedir
-        book = make_url(courses.db_url)
-        files = [book.database, os.path.dirname(book.database)] if book.get_backend_name() == "sqlite" else []
-        graded = Path(courses.format_path(courses.autograded_directory, ".", ".")).absolute()
-        files.append(str(next(folder for folder in (graded, *graded.parents) if folder.exists())))
-        for path in files:
-            if os.path.exists(path) and not os.access(path, os.W_OK):
-                raise PermissionError(f"{path} cannot be written")
 
     def _submitted(self, assignment: str, student: str) -> Path:
         courses = self._converter.coursedir
@@ -223,6 +208,7 @@ class Submissions(NotebookExporter):
             os.path.join(os.path.dirname(self._converter.notebooks[0]), "any.ipynb")
         )["nbgrader"]
         names = self.names(where["assignment"])
+        gradebook.wait(where["db_url"], self.log.warning)
         for name in names:
             clear_scores(where["db_url"], where["assignment"], where["student"], name)
         self._look_around(where["assignment"], where["student"], names)

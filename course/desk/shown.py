@@ -91,7 +91,7 @@ class End:
         c = self.chapter
         head = f"<p><b>{escape(c.title)}</b></p><p>{html_bar(c)} {c.passed} of {len(c.steps)} passed</p>"
         lines = "".join(f"<p>{escape(line)}</p>" for line in self.lines())
-        after = f"Next chapter: {link(self.following)}" if self.following else "This is the last chapter."
+        after = f"Next chapter: {link(self.following)}" if self.following else "This is the last chapter"
         return _page(f"{head}{lines}<p>{after} · <a href='start.ipynb'>All chapters</a></p>")
 
 

@@ -1,0 +1,81 @@
+"""Similar answers: pairs for a person, of which names and layout are no part, nor what was handed out."""
+
+from graded_kernels.autograder.classroom.page import similar_page
+from graded_kernels.autograder.classroom.similar import COURSE, LEAST, SHORT, Pair, pairs, tokens
+
+STUB = '''def silu_backward(dy, x):
+    """The gradient of x · s(x)."""
+    v = x.float()
+    ...  # YOUR CODE HERE
+'''
+MINE = '''def silu_backward(dy, x):
+    """The gradient of x · s(x)."""
+    v = x.float()
+    s = 1 / (1 + torch.exp(-v))
+    inner = 1 - s  # the other side
+    slope = s + v * s * inner
+    big = torch.where(v > 80, torch.ones_like(v), slope)
+    small = torch.where(v < -80, torch.zeros_like(v), big)
+    return (dy.float() * small).to(x.dtype)
+'''
+RENAMED = """def silu_backward(grad: "Tensor", inp) -> "Tensor":
+    z = inp.float()
+
+    sig = (1 / (1 + torch.exp(-z)))
+    rest = 1 - sig
+    d = sig + z * sig * rest
+    upper = torch.where(z > 80, torch.ones_like(z), d)
+    lower = torch.where(z < -80, torch.zeros_like(z), upper)
+    return (grad.float() * lower).to(inp.dtype)
+"""
+OTHER = """def silu_backward(dy, x):
+    h = (-x.abs() / 2).exp()
+    tail = h.where(x < 0, torch.tensor(1.0))
+    numerator = tail * tail
+    denominator = h.square() + 1
+    sigmoid = torch.div(numerator, denominator)
+    for _ in range(1):
+        total = sigmoid.addcmul(x * sigmoid, torch.sub(1, sigmoid))
+    result = torch.mul(total, dy)
+    return result.type_as(x)
+"""
+NAME = "silu_backward-torch"
+
+
+def found(**sources: str) -> list[tuple[str, str, int]]:
+    pieces = pairs({NAME: sources}, {NAME: STUB}, {NAME: OTHER})
+    return [(pair.one, pair.other, round(100 * pair.share)) for pair in pieces]
+
+
+def test_names_and_layout_are_no_difference():
+    assert found(a=MINE, b=RENAMED) == [("a", "b", 100)] and len(tokens(MINE)) >= SHORT
+    changed = RENAMED.replace("> 80", "> 90")
+    ((one, other, share),) = found(a=MINE, b=changed)
+    assert (one, other) == ("a", "b") and 100 * LEAST <= share < 100
+
+
+def test_other_ways_and_short_answers_are_no_pair():
+    assert found(a=MINE, b="def silu_backward(dy, x):\n    return dy * slope(x)", c="not python (") == []
+    assert found(a="def f(x):\n    return x", b="def f(y):\n    return y") == []
+
+
+def test_what_was_handed_out_does_not_count():
+    long = "".join(f"    t{n} = torch.exp(torch.tensor({n}.0)) + torch.log(x + {n})\n" for n in range(12))
+    stub = f"def silu_backward(dy, x):\n{long}    ...  # YOUR CODE HERE\n"
+    mine, theirs = (
+        f"def silu_backward(dy, x):\n{long}    return {end}\n" for end in ("dy * t3", "(t1 - dy) / x.sum()")
+    )
+    assert pairs({NAME: {"a": mine, "b": theirs}}, {}, {}) and not pairs(
+        {NAME: {"a": mine, "b": theirs}}, {NAME: stub}, {}
+    )
+
+
+def test_those_near_the_published_answer_are_pairs_with_it_alone():
+    copied = OTHER.replace("tail", "t").replace("result", "r")
+    assert found(a=copied, b=OTHER, c=MINE) == [("a", COURSE, 100), ("b", COURSE, 100)]
+
+
+def test_a_page_shows_text_and_nothing_else():
+    page = similar_page("01_silu", [Pair(NAME, "<b>", "o", 0.95, ("<script>alert(1)</script>", "\x1b[31mx \u202e"))])
+    assert "<script>" not in page and "&lt;script&gt;" in page and "95% the same" in page
+    assert "\x1b" not in page and "\u202e" not in page and "&lt;b&gt; and o" in page
