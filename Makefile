@@ -12,7 +12,7 @@ LAB_FLAGS := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Every core runs a test process already; threads that wait for each other on top make small tensors slow.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help lab teach attacks chaos test planted matrix test-all lint build book test-release grade-demo bench doctor clean
+.PHONY: help lab teach attacks chaos test planted matrix test-all lint build book test-release grade-demo bench audit doctor clean
 
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -79,6 +79,9 @@ matrix: .venv/.ready  ## the emulator's tests on Triton 3.6, 3.7, 3.8 and 3.9, i
 
 bench: .venv/.ready  ## the benchmarks, as ratios
 	@for file in benchmarks/*.py; do python $$file || exit 1; done
+
+audit: .venv/.ready  ## released packages put to our exercises, each in a throw-away folder; needs the registry, takes an hour
+	@$(ONE_THREAD) python benchmarks/audit/audit.py $(AUDIT_ARGS)
 
 clean:          ## remove the environment and what was built; your notebooks and gradebooks stay
 	rm -rf .venv build dist *.egg-info

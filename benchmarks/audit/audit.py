@@ -1,0 +1,110 @@
+"""Released packages put to our exercises: ``python benchmarks/audit/audit.py [PACKAGE ...]`` writes audit.md.
+
+Each package of pins.txt is installed by version and hash, alone, into a folder that is thrown away; PyTorch and Triton
+are this environment's. Without a package registry the line of a package is "not run". What a run found is kept in
+audit.json, and of a package that is named only its own lines are made anew.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from datetime import date
+from pathlib import Path
+
+import torch
+import triton
+
+HERE = Path(__file__).resolve().parent
+KEPT = HERE / "audit.json"
+NEEDS = {"fla-core": ("einops",)}  # pure Python that a package imports; pinned in pins.txt, too
+SECONDS = 1200
+ABOUT = f"""# Released packages, audited
+
+{{date}}, PyTorch {torch.__version__}, Triton {triton.__version__}, no GPU: Triton kernels ran in the strict emulator.
+Made by `make audit`; pins.txt has versions and hashes, adapters.py says how each package is called.
+
+*Not passed*: cases whose values, shapes or memory accesses are not what the exercise asks for, within its tolerance;
+also an error where the exercise has a result, and an input that is changed. *Conventions*: cases that rest on a choice
+(infinity, a bad label, no token, an empty row) in which the package does neither what the course asks for nor what
+PyTorch does; they are not faults. A case that is not passed accuses nobody: some packages round in between on purpose,
+as the models do that they serve. What is said about a package is in reproductions.py, against float64.
+"""
+
+
+def pins() -> dict[str, list[str]]:
+    """Lines of pins.txt by package, in order."""
+    found: dict[str, list[str]] = {}
+    for line in (HERE / "pins.txt").read_text(encoding="utf-8").splitlines():
+        found.setdefault(line.partition("==")[0], []).append(line)
+    return found
+
+
+def audited(name: str, line: str, needs: list[str]) -> list[dict]:
+    """What one version of one package does in each exercise it has a function for."""
+    version = line.split()[0].partition("==")[2]
+    with tempfile.TemporaryDirectory(prefix="audit-") as folder:
+        wanted = Path(folder, "pins.txt")
+        wanted.write_text("\n".join([line, *needs]), encoding="utf-8")
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes"]
+        installed = subprocess.run(
+            [*install, "--target", f"{folder}/at", "-r", str(wanted)], capture_output=True, text=True
+        )
+        if installed.returncode:
+            return [{"unable": f"not run: {installed.stderr.strip().splitlines()[-1]}"}]
+        return run(name, version, f"{folder}/at")
+
+
+def run(name: str, version: str, path: str) -> list[dict]:
+    command = [sys.executable, str(HERE / "one.py"), name, version]
+    environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    try:
+        child = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=SECONDS)
+        output, end = child.stdout, f"its process ended with status {child.returncode}: {child.stderr.strip()[-150:]}"
+        ended = child.returncode == 0
+    except subprocess.TimeoutExpired as error:
+        output, end, ended = (error.stdout or b"").decode(), f"it took more than {SECONDS} s", False
+    rows = [json.loads(text) for text in output.splitlines() if text.startswith("{")]
+    return rows if ended else [*rows, {"unable": f"the rest was not judged: {end}"}]
+
+
+def page(results: dict[str, list[dict]]) -> str:
+    lines = [ABOUT.format(date=f"{date.today():%d %B %Y}"), "| package | exercise | outcome | conventions |"]
+    lines.append("|---|---|---|---|")
+    for package, rows in results.items():
+        for row in rows:
+            if "unable" in row:
+                why = " ".join(row["unable"].split())[:200].replace("|", "/")
+                lines.append(f"| {package} | | does not run here, because: {why} | |")
+            else:
+                lines.append(f"| {package} | `{row['exercise']}` | {outcome(row)} | {', '.join(row['conventions'])} |")
+    return "\n".join(lines) + "\n"
+
+
+def outcome(row: dict) -> str:
+    if not row["wrong"]:
+        return f"passes, {row['cases']} cases"
+    message = " ".join(row["message"].split())[:160].replace("|", "/")
+    bug = f" {row['fingerprint'][:120]}." if row["fingerprint"] else ""
+    return f"not passed: {len(row['wrong'])} of {row['cases']} cases; first *{row['wrong'][0]}*: {message}{bug}"
+
+
+def main(names: list[str]) -> int:
+    known = pins()
+    results = json.loads(KEPT.read_text()) if KEPT.is_file() else {}
+    for name, lines in [("torch", [f"torch=={torch.__version__}"]), *known.items()]:
+        if (names and name not in names) or name in sum(NEEDS.values(), ()):
+            continue
+        needs = [line for need in NEEDS.get(name, ()) for line in known[need]]
+        for line in lines:
+            package = line.split()[0].replace("==", " ")
+            print(package, file=sys.stderr, flush=True)
+            results[package] = run(name, torch.__version__, "") if name == "torch" else audited(name, line, needs)
+            KEPT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+            (HERE / "audit.md").write_text(page(results), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,60 @@
+"""One package, which the path has: ``python one.py NAME VERSION [EXERCISE ...]`` prints a line of JSON per exercise."""
+
+import contextlib
+import json
+import os
+import sys
+
+os.environ["TRITON_INTERPRET"] = "1"
+os.environ["TORCHDYNAMO_DISABLE"] = "1"
+
+import torch
+from adapters import ADAPTERS
+from graded_kernels.autograder.exercises import find
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.sanitize.cuda import shimmed
+from library import Library
+
+
+def refuse(text: str) -> None:
+    raise NotImplementedError(text)
+
+
+def row(exercise: str, function, simulated: bool) -> dict:
+    """The cases that fail, those that rest on a convention apart, and the bug that the results match."""
+    record = find(exercise)
+    runner = Library(function, record.contract, simulated)
+    report = judge(record, "triton", runner, compiler=False, require=("correct",), conventions="pytorch")
+    needed = [case for case in report.cases if not case.bonus and case.kind in (None, "correct")]
+    failing = [case for case in needed if case.status in ("fail", "error")]
+    first = next((case for case in failing if not case.convention), None)
+    return {
+        "exercise": exercise,
+        "cases": len(needed),
+        "wrong": [case.name for case in failing if not case.convention],
+        "conventions": [f"{case.name} ({case.convention})" for case in failing if case.convention],
+        "message": _message(first) if first else "",
+        "fingerprint": report.fingerprint or "",
+    }
+
+
+def _message(case) -> str:
+    far = f" The worst is {case.worst_ulp:.3g} ulp off." if case.worst_ulp else ""
+    return case.message + far
+
+
+def main(name: str, version: str, *exercises: str) -> None:
+    simulated = name != "torch" and not torch.cuda.is_available()
+    with shimmed(refuse) if simulated else contextlib.nullcontext():
+        try:
+            found = ADAPTERS[name](tuple(int(part) for part in version.split(".")[:2]))
+        except Exception as error:
+            print(json.dumps({"unable": f"{type(error).__name__}: {error}"}), flush=True)
+            return
+        for exercise, function in found.items():
+            if not exercises or exercise in exercises:
+                print(json.dumps(row(exercise, function, simulated)), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,83 @@
+"""The audit's and the checkers' pages, from rows as a run leaves them; not run: what installs packages."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture
+def module(monkeypatch):
+    def load(path):
+        monkeypatch.syspath_prepend(BENCHMARKS / path.parent)
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+        return importlib.import_module(path.stem)
+
+    yield lambda path: load(Path(path))
+    for name in ("audit", "adapters", "tritonbench", "tritonbench_table"):
+        sys.modules.pop(name, None)
+
+
+def test_every_package_is_pinned_by_hash_and_has_an_adapter(module):
+    audit, adapters = module("audit/audit.py"), module("audit/adapters.py")
+    pins = audit.pins()
+    assert all("--hash=sha256:" in line and "==" in line for lines in pins.values() for line in lines)
+    assert {*pins, "torch"} == {*adapters.ADAPTERS, *sum(audit.NEEDS.values(), ())}
+
+
+def test_the_audit_keeps_conventions_apart_from_wrong_numbers(module):
+    audit = module("audit/audit.py")
+    right = {"exercise": "silu_forward", "cases": 9, "wrong": [], "conventions": ["a bad label (bad label)"]}
+    wrong = right | {"wrong": ["no rows", "x"], "message": "y is\nwrong", "fingerprint": "this is what z computed"}
+    page = audit.page({"p 1.0": [right], "q 2.0": [wrong | {"conventions": []}, {"unable": "ImportError: no\nx"}]})
+    assert "| p 1.0 | `silu_forward` | passes, 9 cases | a bad label (bad label) |" in page
+    assert "not passed: 2 of 9 cases; first *no rows*: y is wrong this is what z computed. |  |" in page
+    assert "| q 2.0 | | does not run here, because: ImportError: no x | |" in page
+
+
+def test_gradients_are_those_of_autograd(module):
+    import torch
+
+    backward = module("audit/adapters.py").gradients(lambda x, y, power: (x * y) ** power, 2)
+    x, y, dy = torch.tensor([2.0]), torch.tensor([3.0]), torch.tensor([0.5])
+    assert backward(dy, x, y, 2) == (torch.tensor([18.0]), torch.tensor([12.0]))
+
+
+def row(file, kinds=(), ending="found", checker="graded-kernels", **more):
+    return {"file": file, "checker": checker, "seed": 1, "ending": ending, "kinds": list(kinds), "cpu": 2.0, **more}
+
+
+def test_the_table_counts_what_was_labelled_apart_from_the_others(module):
+    more = {"at": "out-of-bounds line 3", "why": ""}
+    rows = [
+        row("apply_penalty", ["out-of-bounds"], **more),
+        row("matmul_triton2", ["store-conflict"], **more),
+        row("add_value", ["race-read"], **more),
+        row("add_example", ending="clean", at="", why=""),
+        row("bmm_optimized", ending="program failed", at="", why="RuntimeError: a | b"),
+    ]
+    page = module("checkers/tritonbench_table.py").page(rows)
+    assert "| graded-kernels | 1 | 5 of 184 | 1 of 2 | 1 of 3 | 4 | 2.0 |" in page
+    assert "RuntimeError: a / b" in page and "| add_example |" not in page
+
+
+@pytest.mark.parametrize(
+    "code, out, ending, kinds",
+    [
+        (0, "", "clean", []),
+        (-11, "", "found", ["crash"]),
+        (-24, "", "over 9 s of processor", []),
+        (1, "", "program failed", []),
+        (1, "\x1b[1mILLEGAL MEMORY ACCESS DETECTED\x1b[0m\n  Line 19:\n  arg:  x_ptr", "found", ["out-of-bounds"]),
+    ],
+)
+def test_how_a_checker_ended_is_read_off_its_process(module, code, out, ending, kinds):
+    told = module("checkers/tritonbench.py")._of_process(code, out, "Traceback\nValueError: /a/b/c.py is bad", 9)
+    assert (told["ending"], told.get("kinds", [])) == (ending, kinds)
+    if "ILLEGAL" in out:
+        assert told["at"] == "out-of-bounds line 19 x_ptr"
+    if ending == "program failed":
+        assert told["why"] == "ValueError: c.py is bad"
