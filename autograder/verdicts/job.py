@@ -7,11 +7,14 @@ import platform
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..exercises.record import Value
 from ..run.answer import Answer, Cell
 from ..run.package import Module
 from ..sandbox import Limits
+
+if TYPE_CHECKING:  # a list of what the store holds waits for no import of PyTorch
+    from ..exercises.record import Value
 
 HOUSE = Path(__file__).parents[1]
 # The source that decides: of the grader the rooms from the check downward, and the published bugs it compares with.
@@ -34,7 +37,7 @@ class Job:
     seed: int
     limits: Limits
     cases: tuple[dict, ...] = ()
-    variant: Value = None
+    variant: "Value" = None
     isolated: bool = True
 
     @property
