@@ -6,8 +6,10 @@ from graded_kernels.autograder.nbgrader import interrupt
 
 interrupt.install()  # before the imports that take seconds
 
-from graded_kernels.autograder.nbgrader import markdown  # noqa: E402
+from graded_kernels.autograder.nbgrader import markdown, times  # noqa: E402
 from nbgrader.server_extensions import formgrader  # noqa: E402
+
+times.install()
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  traitlets defines it
 

@@ -16,10 +16,10 @@ from .results import CaseResult, Curve
 STYLE = """
 .graded-kernels {
   --gk-ink: var(--jp-content-font-color1, currentColor);
-  --gk-muted: var(--jp-content-font-color2, color-mix(in srgb, currentColor 62%, transparent));
+  --gk-muted: var(--jp-content-font-color2, color-mix(in srgb, currentColor 70%, transparent));
   --gk-rule: var(--jp-border-color2, color-mix(in srgb, currentColor 18%, transparent));
-  --gk-pass: var(--jp-success-color1, #3a9150);
-  --gk-fail: var(--jp-error-color1, #dc4437);
+  --gk-pass: var(--jp-success-color1, color-mix(in srgb, currentColor 25%, #3a9150));
+  --gk-fail: var(--jp-error-color1, color-mix(in srgb, currentColor 25%, #dc4437));
   --gk-wild: var(--jp-warn-color1, #e8912d);
   --gk-state: var(--gk-muted);
   --gk-answer: var(--gk-state);
