@@ -3,11 +3,15 @@ triton.
 """
 
 import os
+import signal
 import subprocess
 
 import graded_kernels.autograder  # noqa: F401  before any test module can import triton
 import pytest
 from graded_kernels.autograder import cli
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, whose children would ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The modules that take longest, longest first: a test process that gets one of them last keeps everybody waiting.
 LONGEST_FIRST = [

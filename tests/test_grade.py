@@ -12,6 +12,7 @@ import nbformat
 import pytest
 from classroom import copied, place, right_answers, scores
 from graded_kernels.autograder import cli
+from graded_kernels.autograder.classroom import cluster
 from graded_kernels.autograder.classroom import grade as grading
 from graded_kernels.autograder.classroom.cluster import NoCluster
 from graded_kernels.autograder.classroom.course import Course
@@ -203,6 +204,25 @@ def test_a_new_case_asks_for_the_verdicts_that_it_changes(course, graded, monkey
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("ended", [0, 2, 3])
+def test_a_cluster_that_lost_a_worker_while_it_started_is_started_again(monkeypatch, ended):
+    starts = []
+
+    def start(**options):
+        starts.append(options["n_workers"])
+        if len(starts) <= ended:
+            raise RuntimeError("Nanny failed to start.")
+        return "a cluster"
+
+    monkeypatch.setattr(cluster, "LocalCluster", start)
+    if ended < cluster.STARTS:
+        assert cluster._started(2) == "a cluster" and starts == [2] * (ended + 1)
+    else:
+        with pytest.raises(RuntimeError, match="Nanny failed to start"):
+            cluster._started(2)
+        assert len(starts) == cluster.STARTS
+
+
 def test_a_worker_takes_text_and_gives_text(course, graded):
     hand_in(course, "a")
     cluster = Answers(right)

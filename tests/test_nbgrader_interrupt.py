@@ -18,7 +18,6 @@ CONFIG = Path(__file__).resolve().parents[1] / "course" / "nbgrader_config.py"
 # The configuration, with a Ctrl-C in the middle of its imports.
 IMPORTING = """
 import os, runpy, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job that a shell started in the background ignores it
 class Interrupts:
     def find_spec(name, path=None, target=None):
         if name == "graded_kernels.autograder.nbgrader.markdown":
@@ -30,7 +29,6 @@ runpy.run_path("nbgrader_config.py")
 # A run in which the first check drops the exception, as a finalizer would.
 DROPPED = """
 import os, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
 from graded_kernels.autograder.nbgrader.grade import Grade
 from nbgrader.apps.nbgraderapp import main
 def dropped(self, nb, learners, index, points):

@@ -18,6 +18,7 @@ from distributed.security import Security
 from ..verdicts.job import Job
 from .task import check
 
+STARTS = 3  # of the local cluster, before it is said that its processes do not start
 DEATHS = 3  # workers that a check may end before it is left to a person
 # In every worker: Ctrl-C reaches all processes of a terminal, and the run ends its workers itself.
 _PRELOAD = """import signal
@@ -73,23 +74,30 @@ def local(workers: int | None, rung: str) -> Iterator[Cluster]:
     """One of this machine: a process for each core, or as many as ``workers`` says. Raises RuntimeError where its
     processes do not start.
     """
-    with (
-        _configured(),
-        LocalCluster(
-            n_workers=workers or os.cpu_count(),
-            threads_per_worker=1,
-            processes=True,
-            memory_limit=None,  # what answers may hold is limited by the sandbox
-            protocol="tls://",
-            security=Security.temporary(),
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-            preload=[_PRELOAD],
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    with _configured(), _started(workers or os.cpu_count()) as cluster, Client(cluster) as client:
         yield Cluster(client, rung)
+
+
+def _started(workers: int | None) -> LocalCluster:
+    """Dask gives a cluster up if one of its workers ends while it starts, which on a full machine is no rare thing."""
+    for left in reversed(range(STARTS)):
+        try:
+            return LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=None,  # what answers may hold is limited by the sandbox
+                protocol="tls://",
+                security=Security.temporary(),
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+                preload=[_PRELOAD],
+            )
+        except RuntimeError:
+            if not left:
+                raise
+    raise AssertionError("STARTS is at least 1")
 
 
 @contextmanager

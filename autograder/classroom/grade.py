@@ -65,7 +65,7 @@ def grade(
         print(f"graded-kernels: {error}", file=sys.stderr)
         return USAGE
     except (NoCluster, OSError, RuntimeError) as error:
-        tell(f"Stopped: {error}. {KEPT}")
+        tell(f"Stopped: {str(error).rstrip('.')}. {KEPT}")
         return FAILURE
     except KeyboardInterrupt:
         tell(f"Stopped. {KEPT}")
