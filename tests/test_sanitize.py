@@ -2,15 +2,13 @@
 
 import json
 import os
-import sys
 
 import pytest
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.autograder import cli
 from graded_kernels.autograder.emulator import KINDS
-from graded_kernels.autograder.sanitize import child, command, report, sarif
+from graded_kernels.autograder.sanitize import command, report, sarif
 from graded_kernels.autograder.sanitize.rules import RULES
 from graded_kernels.autograder.sanitize.watch import watched
 
@@ -269,24 +267,6 @@ def test_sarif_points_at_the_line_relative_to_the_folder():
 
 def test_every_kind_of_the_emulator_has_a_rule():
     assert KINDS <= RULES.keys()
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [(b"def (", r"no Python, line 1: invalid syntax"), (b"\0", "no Python"), (b"\xff = 1", "no Python")],
-)
-def test_what_is_no_python_gets_a_sentence(tmp_path, text, says):
-    (tmp_path / "p.py").write_bytes(text)
-    with pytest.raises(child.Unusable, match=says):
-        child.script(tmp_path / "p.py")
-
-
-def test_what_is_not_there_gets_a_sentence(capsys, tmp_path, monkeypatch):
-    assert cli.main(["sanitize", str(tmp_path / "none.py")]) == 2
-    assert "there is no file" in capsys.readouterr().out
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    with pytest.raises(child.Unusable, match="there is no module no.such.module to run"):
-        child.module("no.such.module")
 
 
 @pytest.mark.parametrize("shim, told", [("an A100", True), ("", False)])

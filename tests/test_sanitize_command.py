@@ -6,6 +6,8 @@ import subprocess
 import sys
 
 import pytest
+from graded_kernels.autograder import cli
+from graded_kernels.autograder.sanitize import child
 
 PROGRAM = """
 import sys
@@ -62,3 +64,21 @@ def test_an_interruption_reports_what_was_found_so_far(tmp_path):
         process.kill()
     said = " ".join(stdout.split())  # lines end where the folder's name makes them
     assert process.returncode == 1 and "out-of-bounds" in said and "found so far" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [(b"def (", r"no Python, line 1: invalid syntax"), (b"\0", "no Python"), (b"\xff = 1", "no Python")],
+)
+def test_what_is_no_python_gets_a_sentence(tmp_path, text, says):
+    (tmp_path / "p.py").write_bytes(text)
+    with pytest.raises(child.Unusable, match=says):
+        child.script(tmp_path / "p.py")
+
+
+def test_what_is_not_there_gets_a_sentence(capsys, tmp_path, monkeypatch):
+    assert cli.main(["sanitize", str(tmp_path / "none.py")]) == 2
+    assert "there is no file" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(child.Unusable, match="there is no module no.such.module to run"):
+        child.module("no.such.module")

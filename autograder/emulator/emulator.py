@@ -236,15 +236,7 @@ class Emulator:
 
     def hint_wrapped(self, exact: int, wrapped: int) -> None:
         """An int32 product overflowed."""
-
-        def make(place):
-            text = (
-                f"A 32-bit multiplication wrapped around, {place}: {exact:,} became {wrapped:,}. If it is an offset, "
-                "make one factor 64-bit first, as in `row.to(tl.int64) * stride`."
-            )
-            return Finding("wrapped-integer", text, line=place.line, source=place.source, file=place.file)
-
-        self._hint("wrapped-integer", "", make)
+        self._hint("wrapped-integer", "", lambda place: messages.wrapped(exact, wrapped, place))
 
     def hint_gathered(self, index: int, size: int) -> None:
         """`tl.gather` was given an index outside its block."""

@@ -133,6 +133,14 @@ def masked_load(kernel: str, region: Region, program: Program, place: Place) -> 
     return Finding("masked-load", text, kernel, region.name, None, program, place.line, place.source, place.file)
 
 
+def wrapped(exact: int, result: int, place: Place) -> Finding:
+    text = (
+        f"A 32-bit multiplication wrapped around, {place}: {exact:,} became {result:,}. If it is an offset, "
+        "make one factor 64-bit first, as in `row.to(tl.int64) * stride`."
+    )
+    return Finding("wrapped-integer", text, line=place.line, source=place.source, file=place.file)
+
+
 def gathered(index: int, size: int, place: Place) -> Finding:
     text = (
         f"`tl.gather` takes index {index:,} of a block of {size:,}, {place}. A GPU promises nothing about such lanes; "

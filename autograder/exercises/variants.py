@@ -113,27 +113,18 @@ def _sloped_witness(record: Witness, beta: Any) -> Witness:
     return replace(record, exercise=_sloped_gradient(record.exercise, beta), bug=bug, variant=None)
 
 
-_SLOPES = "a number from 0.25 to 4 that is not 1"
-SLOPE = Variant(
-    "silu_slope",
-    _SLOPES,
-    is_between(0.25, 4, but=1),
+_slope = functools.partial(Variant, "silu_slope", "a number from 0.25 to 4 that is not 1", is_between(0.25, 4, but=1))
+SLOPE = _slope(
     _sloped,
     lambda beta: f"SiLU has a slope here: **y = x · s({beta:g} x)**, with s(x) = 1 / (1 + e^-x).",
     lambda beta: (("y = x · s(x)", f"y = x · s({beta:g} x)"),),
 )
-SLOPE_GRADIENT = Variant(
-    "silu_slope",
-    _SLOPES,
-    is_between(0.25, 4, but=1),
+SLOPE_GRADIENT = _slope(
     _sloped_gradient,
     lambda beta: f"SiLU has a slope here: write the gradient of **y = x · s({beta:g} x)**.",
     lambda beta: (("dx = dy · s(x) · (1 + x · s(-x))", f"dx = dy · the slope of x · s({beta:g} x)"),),
 )
-SLOPE_WITNESS = Variant(
-    "silu_slope",
-    _SLOPES,
-    is_between(0.25, 4, but=1),
+SLOPE_WITNESS = _slope(
     _sloped_witness,
     lambda beta: f"The bug is the same with a slope: from **y = x · s({beta:g} x)** it takes s back as y / x.",
     lambda beta: (),
