@@ -26,7 +26,9 @@ lab: .venv/.ready    ## JupyterLab on your own copy of the chapters, in my-noteb
 	@python -m graded_kernels.course.desk.lab $(LAB_FLAGS) $(LAB_ARGS)
 
 teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrader
+	@echo "Building the notebooks of the chapters that have changed ..."
 	@python -m graded_kernels.course.build
+	@echo "Starting JupyterLab on the course root; formgrader is in its menu Nbgrader. Ctrl-C here, twice, stops it."
 	@cd course && JUPYTER_CONFIG_PATH=$(CURDIR)/course/lab/quiet jupyter lab $(LAB_FLAGS) $(LAB_ARGS)
 
 LINT := ruff check . && ruff format --check . && mypy
