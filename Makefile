@@ -82,7 +82,7 @@ matrix: .venv/.ready  ## the emulator's tests on Triton 3.6, 3.7, 3.8 and 3.9, i
 bench: .venv/.ready  ## the benchmarks, as ratios
 	@for file in benchmarks/*.py; do python $$file || exit 1; done
 
-audit: .venv/.ready  ## released packages put to our exercises, each in a throw-away folder; needs the registry, takes an hour
+audit: .venv/.ready  ## released packages put to our exercises, each in a throw-away folder; needs the registry, takes minutes
 	@$(ONE_THREAD) python benchmarks/audit/audit.py $(AUDIT_ARGS)
 
 clean:          ## remove the environment and what was built; your notebooks and gradebooks stay
