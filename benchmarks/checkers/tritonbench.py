@@ -106,7 +106,7 @@ def _of_process(code: int, out: str, err: str, seconds: int) -> dict:
         line, name = re.search(r"Line (\d+)", shown), re.search(r"arg: +(\w+)", shown)
         at = f"out-of-bounds line {line[1] if line else '?'} {name[1] if name else ''}".strip()
         return {"ending": "found", "kinds": ["out-of-bounds"], "at": at}
-    if invalid := re.search(r"=+ +(Invalid __\w+__ (?:read|write|atomic).*)", out):
+    if re.search(r"=+ +(Invalid __\w+__ (?:read|write|atomic).*)", out):
         kernel = re.search(r"=+ +at (\w+)\S*.*?(?:in (\S+\.py):(\d+))?$", out, re.MULTILINE)
         where = f" line {kernel[3]}" if kernel and kernel[3] else f" {kernel[1]}" if kernel else ""
         return {"ending": "found", "kinds": ["out-of-bounds"], "at": f"out-of-bounds{where}"}
