@@ -16,10 +16,10 @@ KERNELBENCH = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
 BACKENDBENCH = dict.fromkeys(KERNELBENCH, 1e-2)
 ABOUT = """# The usual check on the wild bugs
 
-Each wild bug (benchmarks/wild.md) gets {draws} draws of its exercise's ordinary values: float32, normal random numbers and
-an ordinary shape, of GELU in both forms. *Accepts*: every output is `allclose` to the oracle's float64 values, rounded, in every draw, with
-atol = rtol = 1e-4 (KernelBench's tolerance for float32) or 1e-2 (BackendBench's). The course's check refuses all of
-them.
+Each wild bug (benchmarks/wild.md) gets {draws} draws of its exercise's ordinary values: normal random numbers in
+float32 and an ordinary shape, of GELU in both forms. *Accepts*: in every draw every output is `allclose` to the
+oracle's float64 values, rounded, with atol = rtol = 1e-4 (KernelBench's tolerance for float32) or 1e-2
+(BackendBench's). The course's check refuses all of them.
 
 PyTorch {torch}. Made by `python benchmarks/checkers/allclose.py`.
 

@@ -23,7 +23,7 @@ JUDGED = {
     "context_attn_fwd": ("wrong", SAME_PLACE + "`b_start_loc` is all zeros, so that 16 sequences have row 0 of `o`"),
     "context_attn_llama": (
         "wrong",
-        "the test never fills `req_to_token_indexs` (`torch.empty`); line 79 takes rows of `K` from it, line 85 goes there",
+        "the test never fills `req_to_token_indexs` (`torch.empty`); line 79 takes rows of `K` from it",
     ),
     "dequantize_matmul": (
         "wrong",
