@@ -26,7 +26,9 @@ lab: .venv/.ready    ## JupyterLab on your own copy of the chapters, in my-noteb
 	@python -m graded_kernels.course.desk.lab $(LAB_FLAGS) $(LAB_ARGS)
 
 teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrader
+	@echo "Building the notebooks of the chapters that have changed ..."
 	@python -m graded_kernels.course.build
+	@echo "Starting JupyterLab on the course root; formgrader is in its menu Nbgrader. Ctrl-C here, twice, stops it."
 	@cd course && JUPYTER_CONFIG_PATH=$(CURDIR)/course/lab/quiet jupyter lab $(LAB_FLAGS) $(LAB_ARGS)
 
 STYLE := ruff check . && ruff format --check .
@@ -83,7 +85,7 @@ matrix: .venv/.ready  ## the emulator's tests on Triton 3.6, 3.7, 3.8 and 3.9, i
 bench: .venv/.ready  ## the benchmarks, as ratios
 	@for file in benchmarks/*.py; do python $$file || exit 1; done
 
-audit: .venv/.ready  ## released packages put to our exercises, each in a throw-away folder; needs the registry, takes an hour
+audit: .venv/.ready  ## released packages put to our exercises, each in a throw-away folder; needs the registry, takes minutes
 	@$(ONE_THREAD) python benchmarks/audit/audit.py $(AUDIT_ARGS)
 
 clean:          ## remove the environment and what was built; your notebooks and gradebooks stay

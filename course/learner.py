@@ -1,8 +1,9 @@
 """Give the learner their own notebooks: ``python -m graded_kernels.course.learner [--to FOLDER]``.
 
 Every chapter that is not yet in the learner's folder (``my-notebooks/``) is released into it: the instructor's notebook
-without the answers, made by nbgrader's own preprocessors and without a gradebook. What is there is never touched;
-``graded-kernels update`` merges a chapter that has changed, when asked to.
+without the answers, made by nbgrader's own preprocessors and without a gradebook. What is there is never touched here:
+``make lab`` renews a copy in which nothing was changed (`desk.update.renew`), and ``graded-kernels update``, when asked
+to, merges a chapter that has changed into any other.
 """
 
 import argparse
@@ -35,10 +36,10 @@ def release(source: Path) -> str:
 
 
 def version(notebook: Path) -> str | None:
-    """Which build of its chapter a notebook comes from; None if it does not say, or cannot be read."""
+    """Which build of its chapter a notebook comes from; None if it does not say, cannot be read, or is missing."""
     try:
         return json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["graded_kernels"]["version"]
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 

@@ -1,15 +1,16 @@
 """A class graded under every disturbance, against the same class graded in peace: `make chaos`.
 
-    python tests/chaos.py [--learners 40]
+    python tests/chaos.py [--learners 200] [--works 100] [--every 20]
 
 Both courses are copies of one, with the secret of its class. In one, `nbgrader autograde` grades serially, undisturbed.
 In the other, `graded-kernels grade` is started again and again: its workers are killed, it is killed itself twice, its
-disk is full once (writes to the store that fail with ENOSPC, patched into that one run), and two of it run at once. At
-the end both must have the same grades.csv, byte for byte, and no verdict may have been made twice, by the store's log.
+disk is full once, and two of it run at once, losing a worker every so many seconds. Root mounts a disk for it that is
+filled to the last byte; without root the store's writes fail with ENOSPC, patched into that one run. At the end both
+must have the same grades.csv, byte for byte, and no verdict may have been made twice, by the store's log.
 """
 
 import argparse
-import itertools
+import contextlib
 import json
 import os
 import shutil
@@ -19,16 +20,22 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import classroom
+import full_disk
 import grade_demo
 import tampered
+from attack_notebooks import on_the_judgement
 from graded_kernels.autograder.verdicts.store import Store
+from mutants.silu import MUTANTS
+from unreadable import NO_NOTEBOOKS
 
-KILLS = 2  # of workers in one run: a check that meets three is left to a person, as it should be
+KILLS = 2  # of workers of two runs at once, by default: a check that meets three is left to a person, as it should be
 PAUSE = 8.0  # seconds between two of them
+DISK = 512  # MB, of which most is never written
 FULL_DISK = """
 import os, sys
 from graded_kernels.autograder.verdicts import store
@@ -43,12 +50,11 @@ from graded_kernels.autograder.cli import main
 if __name__ == "__main__":
     sys.exit(main())
 """
-CHANGES = (
-    *(tampered.right, tampered.skip_tags, tampered.edited_check, tampered.forged_output, tampered.deleted_checks),
-    *(tampered.deleted_answer, tampered.helper_cells),
-)
-BROKEN = (b"", b"{", b'{"cells": []}', b"\xff\xfe{", b"[]")
+CHEATS = [one.act for one in on_the_judgement.ATTACKS if not one.beside]
+CHANGES = [*(act for act in tampered.TAMPERED if act not in NO_NOTEBOOKS), *CHEATS]
 LINES = ("", "    x = x * 1.0\n", "    x = x + 1\n", "    raise ValueError('mine')\n", "    return x.half()\n")
+LINE = "    v = "  # of the answer, before which one of them goes
+ANSWERS = [(LINE, line + LINE) for line in LINES] + [(old, new) for _, old, new, _ in MUTANTS["silu_forward", "torch"]]
 
 
 @dataclass
@@ -60,21 +66,23 @@ class Outcome:
     twice: list[str]
     workers_killed: int = 0
     statuses: dict[str, int] = field(default_factory=dict)
+    log: str = ""
 
 
-def make_class(root: Path, learners: int) -> None:
-    """Right and wrong answers, forged and damaged notebooks; no two learners' answers are the same."""
+def make_class(root: Path, learners: int, works: int) -> None:
+    """Right, wrong and cheating answers, forged and damaged notebooks. There are so many different works; whoever comes
+    after those hands in another's.
+    """
     classroom.make(root)
-    kinds = itertools.cycle(itertools.product(LINES, CHANGES))
     for number in range(learners):
-        line, change = next(kinds)
+        work = number % works
         notebook = classroom.right_answers(root)
         cell = tampered.find(notebook, tampered.TORCH)
-        cell["source"] = cell["source"].replace("    v = ", f"{line}    v = ", 1) + f"\n# {number}"
-        change(notebook)
+        cell["source"] = cell["source"].replace(*ANSWERS[work % len(ANSWERS)], 1) + f"\n# {work}"
+        CHANGES[work % len(CHANGES)](notebook)
         classroom.place(root, f"learner{number:03}").write_text(json.dumps(notebook))
-    for number, content in enumerate(BROKEN[: 1 + learners // 8]):
-        classroom.place(root, f"broken{number}").write_bytes(content)
+    for broken in NO_NOTEBOOKS[: 1 + learners // 8]:
+        classroom.place(root, broken.__name__).write_bytes(broken(None))
     released = (root / "release" / "tiny" / "tiny.ipynb").read_text()
     for number in range(2):
         classroom.place(root, f"untouched{number}").write_text(released)
@@ -85,7 +93,7 @@ def start(course: Path, program: str = "") -> subprocess.Popen:
     """``graded-kernels grade``, in a process group of its own."""
     first = ["-c", program] if program else ["-m", "graded_kernels.autograder"]
     command = [sys.executable, *first, "grade", "tiny", "--course", str(course), "--workers", "2"]
-    with open(course / "grade.log", "a") as log:
+    with open(course.parent / "grade.log", "a") as log:
         return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
 
 
@@ -109,7 +117,8 @@ def wait_for(process: subprocess.Popen, course: Path, more: int) -> None:
         time.sleep(0.1)
 
 
-def disturb(course: Path) -> Outcome:
+def disturb(course: Path, kills: int, pause: float, disk: bool) -> Outcome:
+    """disk: the course has one of its own, which can be filled."""
     outcome = Outcome(False, 0, [])
     for _ in range(2):  # killed, with one of its workers killed before
         process = start(course)
@@ -118,17 +127,28 @@ def disturb(course: Path) -> Outcome:
         wait_for(process, course, 1)
         process.kill()
         process.wait()
-    full = start(course, FULL_DISK)
-    outcome.statuses["disk full"] = full.wait()
+    outcome.statuses["disk full"] = on_a_full_disk(course, disk)
     both = [start(course), start(course)]
-    for _ in range(KILLS):
-        time.sleep(PAUSE)
+    for _ in range(kills):
+        time.sleep(pause)
+        if all(process.poll() is not None for process in both):
+            break
         outcome.workers_killed += any([kill_a_worker(process) for process in both])
     outcome.statuses |= {f"client {number}": process.wait() for number, process in enumerate(both)}
     made = Counter((entry["key"], entry["checks"]) for entry in Store(course).made())
     outcome.twice = [key for (key, _), count in made.items() if count > 1]
     outcome.verdicts = len(made)
     return outcome
+
+
+def on_a_full_disk(course: Path, disk: bool) -> int:
+    """The exit status of a run whose disk is full after its first verdict."""
+    if not disk:
+        return start(course, FULL_DISK).wait()
+    process = start(course)
+    wait_for(process, course, 1)
+    with full_disk.filled(course):
+        return process.wait()
 
 
 def kill_a_worker(process: subprocess.Popen) -> bool:
@@ -143,24 +163,32 @@ def export(course: Path) -> bytes:
     return (course / "grades.csv").read_bytes()
 
 
-def run(folder: Path, learners: int) -> Outcome:
-    calm = folder / "calm"
-    make_class(calm, learners)
-    storm = Path(shutil.copytree(calm, folder / "storm", symlinks=True))
-    grade_demo.nbgrader(calm, "autograde", "tiny")
-    outcome = disturb(storm)
-    outcome.same = export(calm) == export(storm)
-    return outcome
+def run(folder: Path, learners: int, works: int = 0, kills: int = KILLS, pause: float = PAUSE) -> Outcome:
+    """Both courses, in ``folder``. works: of which there are as many as learners by default."""
+    calm, storm = folder / "calm", folder / "storm"
+    make_class(calm, learners, works or learners)
+    with contextlib.ExitStack() as stack:
+        if disk := full_disk.can_mount(folder):
+            stack.enter_context(full_disk.mounted(storm, DISK))
+        shutil.copytree(calm, storm, symlinks=True, dirs_exist_ok=True)
+        peace = stack.enter_context(ThreadPoolExecutor()).submit(grade_demo.nbgrader, calm, "autograde", "tiny")
+        outcome = disturb(storm, kills, pause, disk)
+        peace.result()
+        outcome.same = export(calm) == export(storm)
+        outcome.log = (folder / "grade.log").read_text()
+        return outcome
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--learners", type=int, default=40)
+    parser.add_argument("--works", type=int, default=0, help="how many of them differ (all)")
+    parser.add_argument("--every", type=float, default=0, help="lose a worker every so many seconds, to the end")
     options = parser.parse_args()
+    often = {"kills": sys.maxsize, "pause": options.every} if options.every else {}
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
-        outcome = run(Path(folder), options.learners)
-        log = (Path(folder) / "storm" / "grade.log").read_text()
-    print(log)
+        outcome = run(Path(folder), options.learners, options.works, **often)
+    print(outcome.log)
     print(f"grades.csv is the same: {outcome.same}; verdicts made: {outcome.verdicts}; twice: {len(outcome.twice)}")
     print(f"workers killed: {outcome.workers_killed}; exit statuses: {outcome.statuses}")
     return 0 if outcome.same and not outcome.twice else 1

@@ -1,7 +1,8 @@
 """A learner's path in a real browser: the start page, a wrong answer, then a right one, progress, and the way back.
 
-Needs Playwright (`pip install -e .[browser]`) and Debian's Chromium; says so where one is missing. Pictures of what the
-browser showed are left in the folder that GRADED_KERNELS_SCREENSHOTS names, for a person to look at.
+Needs Playwright (`pip install -e .[browser]`), Debian's Chromium, and for accessibility axe-core (`axe`); says so where
+one is missing. Pictures of what the browser showed are left in the folder that GRADED_KERNELS_SCREENSHOTS names, to be
+looked at.
 """
 
 import os
@@ -13,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+import axe
 import pytest
 from graded_kernels.autograder import check, cli
 from graded_kernels.course import build
@@ -234,6 +236,45 @@ def test_a_report_is_as_legible_on_a_page_that_has_none_of_jupyterlabs_colours(p
     muted = page.locator(".graded-kernels .answers").evaluate(colour)
     assert page.locator(".answers .quiet").evaluate_all(f"all => all.map({colour})") == [muted, muted]
     picture(page, f"elsewhere-{scheme}")
+
+
+OURS = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-RenderedHTMLCommon"  # text and reports, not JupyterLab's own controls
+
+
+def test_axe_finds_nothing_serious_on_the_start_page_and_in_a_chapters_reports(page, address, scheme):
+    axe.script()
+    opened(page, address, "Graded Kernels")
+    run(code(page, "from graded_kernels.autograder import check"))
+    run(code(page, "divide_back, backend"))
+    run(code(page, "progress.course()"))
+    page.locator(".gk-progress").wait_for()
+    assert unfolded(page) == []
+    opened(page, address.replace("start.ipynb", "01_silu.ipynb"), "SiLU")
+    run(code(page, "import torch.nn.functional as F"))
+    answer, check = code(page, "def silu_forward(x)"), code(page, CHECK)
+    for source, state in ((None, "stub"), (WRONG, "fail"), (RIGHT, "pass")):
+        if source:
+            write(answer, source)
+        run(answer)
+        run(check)
+        check.locator(f".graded-kernels.{state}").wait_for()
+        assert (state, unfolded(page)) == (state, [])
+    run(code(page, "progress.chapter"))
+    page.locator(".gk-progress").wait_for()
+    assert unfolded(page) == []
+
+
+def test_axe_would_find_pale_text(page, scheme):
+    """What the tests with axe rest on, in a part of a page as on a whole one."""
+    pale = {"light": "#bbb", "dark": "#444"}[scheme]
+    page.set_content(f"<body style='background: {BACKGROUND[scheme]}'><div class=ours style='color: {pale}'>Pale")
+    for within in ((), (".ours",)):
+        assert any(what.startswith("color-contrast, 1 times") for what in axe.serious(page, *within))
+
+
+def unfolded(page) -> list[str]:
+    page.evaluate("for (const d of document.querySelectorAll('.jp-RenderedHTMLCommon details')) d.open = true")
+    return axe.serious(page, OURS)
 
 
 def output_of(*arguments: str) -> str:

@@ -64,6 +64,22 @@ def test_the_start_page_shows_a_chapter_begun_and_keeps_the_learners_cells(desk)
     assert not start.refresh(folder / start.NAME, learner.sources(build.ROOT))
 
 
+def test_a_chapter_that_changed_is_renewed_at_the_start_unless_the_learner_changed_it_too(desk, capsys):
+    folder = desk / "my-notebooks"
+    for name, mine in (("02_gelu.ipynb", []), ("03_layer_norm.ipynb", [nbformat.v4.new_markdown_cell("My notes")])):
+        notebook = nbformat.read(folder / name, as_version=4)
+        notebook.cells = notebook.cells[:-1] + mine
+        notebook.metadata["graded_kernels"]["version"] = "of an older build"
+        nbformat.write(notebook, folder / name)
+    assert lab.prepare(build.ROOT, folder, desk / "state") == 0
+    said = [line for line in capsys.readouterr().out.splitlines() if "_" in line]
+    assert said[0].startswith(f"renewed  {folder / '02_gelu.ipynb'}") and said[1].startswith("kept") and len(said) == 2
+    assert "graded-kernels update 03_layer_norm" in said[1]
+    last = nbformat.read(folder / "02_gelu.ipynb", as_version=4).cells[-1]
+    assert last.source.endswith('progress.chapter("02_gelu")')
+    assert nbformat.read(folder / "03_layer_norm.ipynb", as_version=4).cells[-1].source == "My notes"
+
+
 def test_a_start_page_that_is_no_notebook_is_left_alone(tmp_path):
     (tmp_path / start.NAME).write_text("<<<<<<< HEAD")
     assert not start.refresh(tmp_path / start.NAME, [])
@@ -113,3 +129,11 @@ def test_the_extensions_that_a_learner_does_without_are_installed_and_a_teacher_
     for path in Path(sys.prefix, "etc/jupyter/jupyter_server_config.d").glob("*.json"):
         installed |= json.loads(path.read_text())["ServerApp"]["jpserver_extensions"]
     assert off.keys() <= installed.keys() and not any(off.values())
+
+
+@pytest.mark.parametrize("target", ["lab", "teach"])
+def test_a_start_says_what_it_does_before_it_imports_anything(target):
+    """`make` prints at once; a module that starts JupyterLab imports in a moment and prints itself."""
+    done = subprocess.run(["make", "-n", target], cwd=build.ROOT, check=True, capture_output=True, text=True)
+    first = next(line for line in done.stdout.splitlines() if "setup_venv" not in line and "touch" not in line)
+    assert first.startswith("echo ") or "course.desk.lab" in first

@@ -97,6 +97,19 @@ def second_configuration_is_wrong(x, y, n, BLOCK: tl.constexpr):
     tl.store(y + i, tl.load(x + i))
 
 
+@triton.jit
+def at_most(BLOCK: tl.constexpr, MOST: tl.constexpr):
+    tl.static_assert(BLOCK <= MOST, "too large")
+
+
+@triton.autotune(configs=CONFIGS, key=["n"])
+@triton.jit
+def of_at_most_32(x, y, n, MOST: tl.constexpr, BLOCK: tl.constexpr):
+    at_most(BLOCK, MOST)
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n, other=0.0), mask=i < n)
+
+
 def randn(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
 
@@ -214,6 +227,15 @@ def test_a_fault_in_a_configuration_that_is_not_the_first():
     assert "In the configuration BLOCK: 64" in found["out-of-bounds"]["message"]
     assert not any("raised" in event for event in events)  # the first one is right, and is chosen
     assert x.equal(y)
+
+
+def test_a_configuration_that_does_not_compile_is_passed_over():
+    """As Triton's autotuner does. TritonBench's int8_matmul_kernel was refused for one of its six."""
+    x, y = randn(32), torch.zeros(32)
+    found, events = told(lambda: of_at_most_32[lambda m: (triton.cdiv(32, m["BLOCK"]),)](x, y, 32, MOST=32))
+    assert found == {} and y.equal(x) and not any("raised" in event for event in events)
+    found, _ = told(lambda: of_at_most_32[(2,)](x, y, 32, MOST=8))  # none of them compiles
+    assert "too large" in found["assertion"]["message"]
 
 
 def test_an_assertion_is_a_finding_and_an_unknown_instruction_is_not_judged():

@@ -145,6 +145,22 @@ def asserted(test: object, message: str) -> None:
         raise AssertionError(message)
 
 
+class StaticAssertionError(AssertionError):
+    """Of `tl.static_assert`: with these constants the kernel does not compile."""
+
+
+def static_assert(test: object, message: str = "") -> None:
+    if not test:
+        raise StaticAssertionError(message)
+
+
+def compiles(error: BaseException | None) -> bool:
+    """Whether what a kernel raised is anything but a false `tl.static_assert`."""
+    while error is not None and not isinstance(error, StaticAssertionError):
+        error = error.__cause__
+    return error is None
+
+
 def span(arg1, arg2=None, step=None, **hints) -> range:
     """`tl.range`, without what it tells the compiler. Not the interpreter's, which is `tl.static_range` as well."""
     start, stop = (0, arg1) if arg2 is None else (arg1, arg2)

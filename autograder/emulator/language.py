@@ -28,6 +28,7 @@ def changes() -> list[tuple[object, str, Any, Any]]:
         interpreter._patch_builtin(lang.tensor, builder, scope)
         interpreter._patch_lang_tensor(lang.tensor, scope)
         interpreter._patch_lang_core(lang, scope)
+        scope.set_attr(lang, "static_assert", dialect.static_assert)
         scope.set_attr(lang, "static_print", dialect.static_print)
         scope.set_attr(lang, "range", dialect.span)
     interpreter._patch_builtin(tl.math, builder, scope)

@@ -163,9 +163,11 @@ class Patches:
             try:
                 emulator.launch(executor, args, options)
             except EmulatorError as error:
-                emulator.record(error)
                 # Only a kernel's own exception has a cause worth showing; the rest is Triton's way up.
                 cause = error.__cause__ if error.finding.kind == "kernel-error" else None
+                # An autotuner passes over a configuration with which the kernel does not compile.
+                if not emulator.configuration or dialect.compiles(cause):
+                    emulator.record(error)
                 raise error.with_traceback(None) from cause
 
         self._set(interpreter.GridExecutor, "__call__", call)

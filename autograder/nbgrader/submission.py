@@ -19,7 +19,7 @@ from traitlets import Float, List, Unicode
 from ..doctor.doctor import close_to_others
 from ..instructor.hidden import HiddenCasesError
 from ..sandbox import SandboxError
-from . import folder, gradebook, interrupt
+from . import folder, gradebook, interrupt, room
 from .again import remove_outdated
 from .class_seed import ClassSecretError
 from .contents import BEGUN, Origin, digest, mark
@@ -106,6 +106,7 @@ class Submissions(NotebookExporter):
         courses = self._converter.coursedir
         root = Path(courses.root)
         try:
+            room.require(root)
             with interrupt.grading(), quiet(self.log), Lock(root):
                 gradebook.prepare(courses, self.log.warning)
                 self._converter.assignments = {f: self._converter.assignments[f] for f in self.chosen()}
@@ -123,6 +124,9 @@ class Submissions(NotebookExporter):
                     self._summarise()
         except REFUSALS as error:
             self.log.error("Nothing was graded: %s", error)
+            raise NbGraderException(str(error)) from None
+        except room.DiskFull as error:
+            self.log.error("Stopped: %s.", error)
             raise NbGraderException(str(error)) from None
         except KeyboardInterrupt:
             self.log.error(interrupt.KEPT)
@@ -180,6 +184,7 @@ class Submissions(NotebookExporter):
         """
         interrupt.raise_if_asked()
         converter = self._converter
+        room.require(Path(converter.coursedir.root))
         excluded = converter.coursedir.student_id_exclude.split(",")
         courses = converter.coursedir
         graded = Path(courses.format_path(courses.autograded_directory, student, assignment))

@@ -1,5 +1,6 @@
 """The emulator for any program: findings as they come, one event each."""
 
+import re
 from collections.abc import Callable, Container
 
 import torch
@@ -162,6 +163,6 @@ class Sanitizer(Emulator):
 
 def _kind(finding: Finding, proved: bool) -> str:
     """The rule that a finding of the emulator falls under."""
-    if finding.kind == "kernel-error" and ": AssertionError" in finding.message:
+    if finding.kind == "kernel-error" and re.search(": (Static)?AssertionError", finding.message):
         return "assertion"
     return "suspicious-load" if finding.kind == "masked-load" and not proved else finding.kind

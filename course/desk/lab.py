@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .. import first_cell
-from ..learner import ROOT, give, notebooks
+from ..learner import ROOT, give, notebooks, version
 from .start import NAME, refresh
 
 # What the built notebooks are made of, and what releases them.
@@ -44,6 +44,11 @@ def prepare(root: Path, folder: Path, state: Path) -> int:
     missing = [source for source in sources if not (folder / source.name).exists()]
     if missing:
         print(f"Putting {len(missing)} notebooks into {folder} ...", flush=True)
+    if any(version(folder / source.name) not in (None, version(source)) for source in sources):
+        from .update import renew  # which imports nbgrader
+
+        for line in renew(sources, folder):
+            print(line)
     for line in give(sources, folder):
         if not line.startswith("kept") or "changed" in line:
             print(line)

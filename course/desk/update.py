@@ -7,9 +7,41 @@ import nbformat
 
 from ..learner import release, version
 from .command import RELOAD
-from .merge import merge
+from .merge import Merged, merge, unchanged
 from .notebook import DeskError, keep, read
 from .notebook import write as write_notebook
+
+
+def renew(sources: list[Path], folder: Path) -> list[str]:
+    """Merges each chapter that has changed into a copy in which the learner changed nothing, and says so, a line each.
+
+    Every other copy is left alone: merging it is for the learner to ask for (`update`). Outputs stay where their cell
+    does, and the copy as it was goes to ``folder/kept``.
+    """
+    lines = []
+    for source in sources:
+        copy = folder / source.name
+        if version(copy) in (None, version(source)):
+            continue
+        try:
+            mine = read(copy)
+        except DeskError:
+            continue  # `learner.give` names it
+        if unchanged(mine, source.stem):
+            backup = _replace(copy, _merged(mine, source))
+            lines.append(f"renewed  {copy} (you had changed nothing in it; as it was: {backup})")
+    return lines
+
+
+def _merged(mine: nbformat.NotebookNode, source: Path) -> Merged:
+    return merge(mine, nbformat.reads(release(source), as_version=4))
+
+
+def _replace(copy: Path, merged: Merged) -> Path:
+    """Where the copy as it was is kept."""
+    backup = keep(copy.parent, copy.stem, ".ipynb", copy.read_bytes())
+    write_notebook(copy, merged.notebook)
+    return backup
 
 
 def update(sources: list[Path], folder: Path, chapters: list[str], *, write: bool = True) -> int:
@@ -37,11 +69,10 @@ def update(sources: list[Path], folder: Path, chapters: list[str], *, write: boo
         if version(copy) == version(known[name]):
             print(f"current  {copy}")
             continue
-        merged = merge(mine, nbformat.reads(release(known[name]), as_version=4))
+        merged = _merged(mine, known[name])
         counts = f"{merged.renewed} cells new, {merged.removed} gone, {len(merged.conflicts)} in conflict"
         if write:
-            backup = keep(folder, name, ".ipynb", copy.read_bytes())
-            write_notebook(copy, merged.notebook)
+            backup = _replace(copy, merged)
             written += 1
             print(f"merged   {copy}: {counts}\n         as it was: {backup}")
         else:
