@@ -1,12 +1,14 @@
-"""Triton interprets in every test process that has no GPU; the grader sees to that when it is imported before
-triton.
+"""Triton interprets in every test process, on a machine with a GPU as on one without: what runs on a device does so in
+a process of its own.
 """
 
+import fcntl
 import os
 import signal
 import subprocess
 
-import graded_kernels.autograder  # noqa: F401  before any test module can import triton
+os.environ["TRITON_INTERPRET"] = "1"  # before any test module can import triton
+
 import pytest
 from graded_kernels.autograder import cli
 
@@ -26,10 +28,19 @@ LONGEST_FIRST = [
 
 @pytest.fixture(scope="session")
 def made_course(tmp_path_factory):
-    """A course root as `classroom.make` makes it, once in a test process. Whoever changes it takes a copy."""
+    """A course root as `classroom.make` makes it, once for all test processes. Whoever changes it takes a copy."""
     import classroom
 
-    return classroom.make(tmp_path_factory.mktemp("made"))
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    root, complete = shared / "made-course", shared / "made-course.complete"
+    with (shared / "made-course.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever comes second waits
+        if not complete.exists():
+            root.mkdir()
+            classroom.make(root)
+            complete.touch()
+    return root
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Watching a real GPU: what can be proven without one, and the same checks on the device where there is one."""
 
+import ctypes
 import dataclasses
 import importlib.util
 
@@ -13,13 +14,16 @@ from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.side_by_side import answer_of, combined, emulated
 from graded_kernels.autograder.run.device import Device
 from graded_kernels.autograder.run.machine import Machine
+from graded_kernels.autograder.run.memory import Peak
+from graded_kernels.autograder.run.runner import unchanged
 from graded_kernels.solutions.silu import silu_forward
 
 
 def outside(tensor: torch.Tensor, first: int, count: int) -> torch.Tensor:
     """Elements relative to the first of ``tensor``, as a stray kernel would address them."""
-    storage = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
-    return storage[tensor.storage_offset() + first :][:count]
+    size = tensor.element_size()
+    there = (ctypes.c_uint8 * (count * size)).from_address(tensor.data_ptr() + first * size)
+    return torch.frombuffer(there, dtype=tensor.dtype)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int64])
@@ -45,6 +49,24 @@ def test_a_store_outside_is_found_on_both_sides():
 def test_a_load_outside_reads_nan():
     x = Device("cpu").put("x", torch.ones(10))
     assert outside(x, 10, 100).isnan().all() and outside(x, -5, 5).isnan().all()
+
+
+def test_a_view_in_the_middle_of_a_larger_tensor_is_unchanged_until_something_changes():
+    original = torch.full((64, 11), torch.inf)[5:28]
+    copy = Device("cpu").put("b", original)
+    assert unchanged(original, copy)
+    outside(copy, -1, 1).fill_(0.0)  # the element before it is its caller's, too
+    assert not unchanged(original, copy)
+    empty = torch.empty(0, 11)
+    assert unchanged(empty, Device("cpu").put("b", empty))
+
+
+def test_memory_that_was_given_back_counts_once_and_pads_do_not():
+    device, peak = Device("cpu"), Peak()
+    for _ in range(3):
+        peak.note(device.poison_(torch.empty(100)))
+    assert (peak.most, peak.now) == (400, 0)
+    assert not device.findings
 
 
 @pytest.mark.gpu

@@ -45,17 +45,21 @@ class Device:
         JITFunction.run = self._run
 
     def put(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
-        """The tensor on the device, same shape, strides and offset, between two pads of canaries."""
+        """The tensor on the device, same shape, strides and offset, between two pads of canaries. Its storage has no
+        pads, and ends with it: what holds the pads is another one in the same memory.
+        """
         storage = tensor.untyped_storage()
         data = torch.empty(0, dtype=torch.uint8).set_(storage.cpu() if storage.device.type != "cpu" else storage)
         memory = torch.full((data.numel() + 2 * PAD,), CANARY, dtype=torch.uint8, device=self.device)
         self._padded.append((name, memory))
+        between = torch.empty(0, dtype=torch.uint8, device=self.device)
+        if data.numel():
+            between = torch.from_dlpack(memory[PAD : PAD + data.numel()])
         typed = torch.empty(0, dtype=tensor.dtype, device=self.device)
-        offset = PAD // tensor.element_size() + tensor.storage_offset()
-        typed.set_(memory.untyped_storage(), offset, tensor.shape, tensor.stride())
+        typed.set_(between.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride())
         if is_apart(tensor.shape, tensor.stride()):
             return typed.copy_(tensor)  # the gigabytes between the rows stay where they are
-        memory[PAD : PAD + data.numel()] = data.to(self.device)
+        between.copy_(data)
         return typed
 
     def poison_(self, tensor: torch.Tensor) -> torch.Tensor:

@@ -220,16 +220,16 @@ def _has_storage(tensor: torch.Tensor) -> bool:
 
 
 def unchanged(original: torch.Tensor, copy: torch.Tensor) -> bool:
-    """Whether a copy still holds the bits of its original; on the CPU in all of its memory, gaps included but for those
-    that cannot be written.
+    """Whether a copy still holds the bits of its original, in all of its memory, gaps included but for those that
+    cannot be written.
     """
-    if copy.device.type != "cpu" or is_apart(copy.shape, copy.stride()):
+    if is_apart(copy.shape, copy.stride()):
         return _bytes(original.contiguous()).equal(_bytes(copy.cpu().contiguous()))
-    return _bytes(original).equal(_bytes(copy))
+    return _bytes(original).equal(_bytes(copy).cpu())
 
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
+    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
 
 
 def shares_memory(one: torch.Tensor, other: object) -> bool:
