@@ -1,0 +1,44 @@
+"""JupyterHub for one class on one machine, with formgrader as a service: `jupyterhub -f jupyterhub_config.py`, as root.
+
+    pip install jupyterhub jupyterlab && npm install -g configurable-http-proxy
+
+Everybody has a system account and a server of their own. The course root belongs to the account GRADER, as which
+formgrader runs; who is in TEACHERS may open it, at /services/COURSE/formgrader, and nobody else. The course's Python
+environment has to be readable by all accounts. TEACHING.md has the lines on the exchange for
+/etc/jupyter/nbgrader_config.py.
+"""
+
+import sys
+
+c = get_config()  # type: ignore[name-defined]  # noqa: F821  traitlets defines it
+
+COURSE = "graded-kernels"
+COURSE_ROOT = "/home/grader/course"
+GRADER = "grader"
+TEACHERS = ["teacher"]
+LEARNERS = ["ada"]
+SERVER = [sys.executable, "-m", "jupyterhub.singleuser"]
+FORMGRADER = "http://127.0.0.1:9999"  # where the hub's proxy finds formgrader; not for browsers
+
+c.JupyterHub.bind_url = "http://127.0.0.1:8000"  # behind a web server that speaks HTTPS
+c.JupyterHub.authenticator_class = "pam"
+c.Authenticator.allowed_users = {*TEACHERS, *LEARNERS}
+c.Spawner.cmd = SERVER
+c.Spawner.default_url = "/lab"
+c.Spawner.start_timeout = c.Spawner.http_timeout = 300  # seconds: where many log in at once, a server starts slowly
+
+c.JupyterHub.load_groups = {f"formgrade-{COURSE}": {"users": TEACHERS}}
+c.JupyterHub.load_roles = [
+    {"name": "formgrader", "groups": [f"formgrade-{COURSE}"], "scopes": [f"access:services!service={COURSE}"]},
+]
+c.JupyterHub.services = [
+    {
+        "name": COURSE,
+        "url": FORMGRADER,
+        "command": SERVER,
+        "user": GRADER,
+        "cwd": COURSE_ROOT,
+        "timeout": 300,  # seconds to start
+        "oauth_no_confirm": True,  # a teacher is not asked whether the service may know who they are
+    },
+]
