@@ -31,14 +31,17 @@ teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrade
 	@echo "Starting JupyterLab on the course root; formgrader is in its menu Nbgrader. Ctrl-C here, twice, stops it."
 	@cd course && JUPYTER_CONFIG_PATH=$(CURDIR)/course/lab/quiet jupyter lab $(LAB_FLAGS) $(LAB_ARGS)
 
-LINT := ruff check . && ruff format --check . && mypy
+STYLE := ruff check . && ruff format --check .
 
+# Types are checked beside the tests, and their result is printed last.
 # Three processes for two cores (conftest.py); a module stays in one, which makes its fixtures once, the longest first.
 PYTEST := $(ONE_THREAD) python -m pytest -n auto --dist loadfile --no-loadscope-reorder --durations=10
 
 test: .venv/.ready   ## tests of everything, in minutes: each bug once, one of each kind of attack
-	@$(LINT)
-	@$(PYTEST) $(PYTEST_ARGS)
+	@$(STYLE)
+	@types=$$(mktemp); mypy > $$types 2>&1 & checked=$$!; \
+		$(PYTEST) $(PYTEST_ARGS); status=$$?; \
+		wait $$checked || status=$$?; cat $$types; rm $$types; exit $$status
 
 test-all: .venv/.ready  ## what `make test` leaves out: every answer through every path, every attack
 	@$(PYTEST) -m exhaustive $(PYTEST_ARGS)
@@ -46,8 +49,8 @@ test-all: .venv/.ready  ## what `make test` leaves out: every answer through eve
 test-release: .venv/.ready  ## before a release: every attack on every rung of isolation, as root and as a user
 	@$(PYTEST) -m release $(PYTEST_ARGS)
 
-lint: .venv/.ready   ## style and types: what `make test` begins with
-	@$(LINT)
+lint: .venv/.ready   ## style and types, which are part of `make test`
+	@$(STYLE) && mypy
 
 build: .venv/.ready  ## course/source from chapters and answers, and the tests' submissions from it
 	@python -m graded_kernels.course.build

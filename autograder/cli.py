@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help="print one JSON array")
     listing.set_defaults(run=run_list)
 
-    check.add_to(commands, quality_list)
+    check.add_to(commands, quality_list, report_on_function)
     new.add_to(commands)
     sanitize.add_to(commands, quality_list)
     for entry in metadata.entry_points(group=COMMANDS):
@@ -66,6 +66,16 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="say what will run on this machine and what will not")
     doctor.set_defaults(run=run_doctor)
     return top
+
+
+def report_on_function(record: Any, named: str, options: argparse.Namespace) -> Any:
+    """The report on ``package.module:function``. Raises UsageError."""
+    from .sanitize.function import TargetError, report_on
+
+    try:
+        return report_on(record, named, options.seed or 0, options.conventions, options.only)
+    except TargetError as error:
+        raise UsageError(str(error)) from None
 
 
 def quality_list(text: str) -> list[str]:

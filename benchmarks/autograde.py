@@ -38,7 +38,7 @@ from graded_kernels.autograder.sandbox import probe  # noqa: E402
 
 GROUPS = "/sys/fs/cgroup/cpuacct"
 OURS, STOCK = "graded-kernels", "nbgrader"
-CLASS = ("ada", "emmy", "sofia")
+CLASS = ("ada", "emmy")
 # What each prints at a notebook's end, or where it turns to the next one, and which of these lines ends the first.
 ENDS = {OURS: (" points in ", 0), STOCK: ("Creating/updating student with ID", 1)}
 STOCK_CONFIG = """\

@@ -13,7 +13,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from ..solutions import gelu as cpu
-from .language import tl, triton, use_triton
+from .language import sole, tl, triton, use_triton
 
 # %% gelu_forward
 BLOCK = 1024
@@ -135,7 +135,7 @@ class GELUFunction(torch.autograd.Function):
     def forward(ctx, x, approximate):
         ctx.save_for_backward(x)
         ctx.approximate = approximate
-        return gelu_forward(x, approximate) if use_triton(x) else cpu.gelu_forward(x, approximate)
+        return gelu_forward(x, approximate) if use_triton(x) else sole(cpu.gelu_forward(x, approximate))
 
     @staticmethod
     @once_differentiable

@@ -33,6 +33,15 @@ def use_triton(x: torch.Tensor) -> bool:
     return x.is_cuda and x.dtype != torch.float64 and hasattr(triton, "runtime")
 
 
+def sole(y: torch.Tensor) -> torch.Tensor:
+    """y as ``forward`` of an autograd function returns it: under torch.compile a tensor that is nothing else there.
+
+    PyTorch 2.11.0 compiles a gradient of 0 where the output is an intermediate tensor, too, as after ``.to`` of the
+    dtype that it has: ``return (x * x).to(x.dtype)`` shows it; 2.13.0 is right.
+    """
+    return y.clone() if torch.compiler.is_compiling() else y
+
+
 def describe(x: torch.Tensor) -> str:
     """Shape, dtype and device in words, for error messages: ``(3, 5) float32 on cpu``."""
     return f"{tuple(x.shape)} {str(x.dtype).removeprefix('torch.')} on {x.device}"

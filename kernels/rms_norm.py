@@ -13,7 +13,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from ..solutions import rms_norm as cpu
-from .language import describe, tl, triton, use_triton
+from .language import describe, sole, tl, triton, use_triton
 from .rms_norm_backward import rms_norm_backward
 
 # %% rms_norm_forward
@@ -99,7 +99,7 @@ class RMSNormFunction(torch.autograd.Function):
     def forward(ctx, x, weight, eps):
         y, rstd = (rms_norm_forward if use_triton(x) else cpu.rms_norm_forward)(x, weight, eps)
         ctx.save_for_backward(x, weight, rstd)
-        return y
+        return y if use_triton(x) else sole(y)
 
     @staticmethod
     @once_differentiable

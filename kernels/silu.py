@@ -11,7 +11,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from ..solutions import silu as cpu
-from .language import tl, triton, use_triton
+from .language import sole, tl, triton, use_triton
 
 # %% silu_forward
 BLOCK = 1024
@@ -98,7 +98,7 @@ class SiLUFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
-        return silu_forward(x) if use_triton(x) else cpu.silu_forward(x)
+        return silu_forward(x) if use_triton(x) else sole(cpu.silu_forward(x))
 
     @staticmethod
     @once_differentiable

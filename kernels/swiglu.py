@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from ..solutions import silu as cpu
 from ..solutions.precision import upcast
-from .language import describe, tl, triton, use_triton
+from .language import describe, sole, tl, triton, use_triton
 from .silu import BLOCK, silu_derivative_times, silu_of
 
 
@@ -74,7 +74,7 @@ class SwiGLUFunction(torch.autograd.Function):
         ctx.save_for_backward(gate, up)
         if use_triton(gate):
             return swiglu_forward(gate, up)
-        return (cpu.silu_forward(upcast(gate)) * up).to(gate.dtype)
+        return sole((cpu.silu_forward(upcast(gate)) * up).to(gate.dtype))
 
     @staticmethod
     @once_differentiable

@@ -2,6 +2,7 @@
 a process of its own.
 """
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -27,10 +28,19 @@ LONGEST_FIRST = [
 
 @pytest.fixture(scope="session")
 def made_course(tmp_path_factory):
-    """A course root as `classroom.make` makes it, once in a test process. Whoever changes it takes a copy."""
+    """A course root as `classroom.make` makes it, once for all test processes. Whoever changes it takes a copy."""
     import classroom
 
-    return classroom.make(tmp_path_factory.mktemp("made"))
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    root, complete = shared / "made-course", shared / "made-course.complete"
+    with (shared / "made-course.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever comes second waits
+        if not complete.exists():
+            root.mkdir()
+            classroom.make(root)
+            complete.touch()
+    return root
 
 
 @pytest.fixture(scope="session")

@@ -220,8 +220,8 @@ def _atomics():
 X, INTS = _randn(64, 32), _ints(1, 60, 200)
 # Programs that need no order run together; the others, for a reason that contains the words.
 PROGRAMS = {
-    "collatz": (_into(torch.zeros(200, dtype=torch.int32), lambda y: collatz[(200,)](INTS, y)), ""),
-    "triangle": (_into(torch.zeros(64, 32), lambda y: triangle[(64,)](X, y, BLOCK=32)), ""),
+    "collatz": (_into(torch.zeros(50, dtype=torch.int32), lambda y: collatz[(50,)](INTS, y)), ""),
+    "triangle": (_into(torch.zeros(20, 32), lambda y: triangle[(20,)](X, y, BLOCK=32)), ""),
     "in place": (_into(X, lambda y: in_place[(64,)](y, BLOCK=32)), ""),
     "three ways": (_into(torch.zeros(64), lambda y: three_ways[(64,)](X[:, 0].round().contiguous(), y)), ""),
     "garbage": (_into(torch.zeros(64), lambda y: garbage[(64,)](X[0, :20], _ints(-9, 20, 64), y, 20)), ""),

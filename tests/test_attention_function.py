@@ -140,6 +140,7 @@ def test_compiles_without_a_graph_break():
             torch.testing.assert_close(one, other, rtol=0, atol=0)
 
 
+@pytest.mark.exhaustive
 def test_the_op_is_what_pytorch_wants_of_ops():
     tensors = heads(dtype=torch.float32)
     torch.library.opcheck(torch.ops.graded_kernels.attention.default, (*tensors, torch.tensor([7, 3]), True, None))

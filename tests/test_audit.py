@@ -17,7 +17,7 @@ def module(monkeypatch):
         return importlib.import_module(path.stem)
 
     yield lambda path: load(Path(path))
-    for name in ("audit", "adapters", "tritonbench", "tritonbench_table"):
+    for name in ("audit", "adapters", "tritonbench", "tritonbench_table", "tritonbench_judged"):
         sys.modules.pop(name, None)
 
 
@@ -60,7 +60,8 @@ def test_the_table_counts_what_was_labelled_apart_from_the_others(module):
         row("bmm_optimized", ending="program failed", at="", why="RuntimeError: a | b"),
     ]
     page = module("checkers/tritonbench_table.py").page(rows)
-    assert "| graded-kernels | 1 | 5 of 184 | 1 of 2 | 1 of 3 | 4 | 2.0 |" in page
+    assert "| graded-kernels | 1 | 5 of 184 | 1 of 2 | 1 of 3 | 0, 1 not read | 4 | 2.0 |" in page
+    assert "| add_value | not read |  |" in page
     assert "RuntimeError: a / b" in page and "| add_example |" not in page
 
 
@@ -71,6 +72,12 @@ def test_the_table_counts_what_was_labelled_apart_from_the_others(module):
         (-11, "", "found", ["crash"]),
         (-24, "", "over 9 s of processor", []),
         (1, "", "program failed", []),
+        (
+            1,
+            "========= Invalid __global__ read of size 4 bytes\n=========     at f+0x1f0 in k.py:19\n",
+            "found",
+            ["out-of-bounds"],
+        ),
         (1, "\x1b[1mILLEGAL MEMORY ACCESS DETECTED\x1b[0m\n  Line 19:\n  arg:  x_ptr", "found", ["out-of-bounds"]),
     ],
 )
@@ -79,5 +86,7 @@ def test_how_a_checker_ended_is_read_off_its_process(module, code, out, ending, 
     assert (told["ending"], told.get("kinds", [])) == (ending, kinds)
     if "ILLEGAL" in out:
         assert told["at"] == "out-of-bounds line 19 x_ptr"
+    if "Invalid" in out:
+        assert told["at"] == "out-of-bounds line 19"
     if ending == "program failed":
         assert told["why"] == "ValueError: c.py is bad"

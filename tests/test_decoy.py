@@ -13,12 +13,7 @@ from graded_kernels.autograder.run.outcome import Outcome
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox.wire import buffers
 
-CASES = [
-    pytest.param(record, number, id=f"{record.name}: {case.name}")
-    for record in EXERCISES.values()
-    if not isinstance(record, Witness)
-    for number, case in enumerate(record.cases)
-]
+RECORDS = [record for record in EXERCISES.values() if not isinstance(record, Witness)]
 # Where the number, or the kind of number, is all there is: a zero stays a zero.
 SAME = {
     "no elements",
@@ -39,34 +34,34 @@ def tensors(args: tuple) -> list[torch.Tensor]:
     return [a for a in args if isinstance(a, torch.Tensor)]
 
 
-@pytest.mark.parametrize("record, number", CASES)
-def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(record, number):
-    case = record.cases[number]
-    args = arguments(case, number, 0)
-    draw = decoys(case, args, unforeseeable())
-    first, second = draw(), draw()
-    assert first.valid is (case.raises is None)
-    layouts = [[(t.dtype, t.shape, t.stride()) for t in tensors(a)] for a in (args, first.args, second.args)]
-    assert layouts[0] == layouts[1] == layouts[2]
-    others = [[a for a in made if not isinstance(a, torch.Tensor)] for made in (args, first.args)]
-    assert others[0] == others[1]
-
-    def alike(one, other):
-        pairs = zip(tensors(one), tensors(other), strict=True)
-        return all(buffers.bits(a).equal(buffers.bits(b)) for a, b in pairs)
-
-    if case.name.removeprefix("tanh: ") not in SAME:
-        assert not alike(first.args, args) and not alike(first.args, second.args)
+def alike(one: tuple, other: tuple) -> bool:
+    pairs = zip(tensors(one), tensors(other), strict=True)
+    return all(buffers.bits(a).equal(buffers.bits(b)) for a, b in pairs)
 
 
-@pytest.mark.parametrize("record, number", [c for c in CASES if "torch" in c.values[0].backends])
-def test_a_right_answer_is_right_on_a_decoy(record, number):
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(record):
+    for number, case in enumerate(record.cases):
+        args = arguments(case, number, 0)
+        draw = decoys(case, args, unforeseeable())
+        first, second = draw(), draw()
+        assert first.valid is (case.raises is None), case.name
+        layouts = [[(t.dtype, t.shape, t.stride()) for t in tensors(a)] for a in (args, first.args, second.args)]
+        assert layouts[0] == layouts[1] == layouts[2], case.name
+        others = [[a for a in made if not isinstance(a, torch.Tensor)] for made in (args, first.args)]
+        assert others[0] == others[1], case.name
+        if case.name.removeprefix("tanh: ") not in SAME:
+            assert not alike(first.args, args) and not alike(first.args, second.args), case.name
+
+
+@pytest.mark.parametrize("record", [r for r in RECORDS if "torch" in r.backends], ids=lambda record: record.name)
+def test_a_right_answer_is_right_on_a_decoy(record):
     """By the case's own tolerance: what an isolated answer is held to is four times that."""
-    case = record.cases[number]
-    decoy = decoys(case, arguments(case, number, 0), unforeseeable())()
-    runner = InProcess(load(answer(record.name, "torch")), record.contract, "torch")
-    judged = judge_case(record, case, "torch", runner, decoy.args)
-    assert judged.result.status == "pass", judged.result.message
+    function = load(answer(record.name, "torch"))
+    for number, case in enumerate(record.cases):
+        decoy = decoys(case, arguments(case, number, 0), unforeseeable())()
+        judged = judge_case(record, case, "torch", InProcess(function, record.contract, "torch"), decoy.args)
+        assert judged.result.status == "pass", f"{case.name}: {judged.result.message}"
 
 
 def test_a_case_of_another_layout_every_time_has_decoys_that_are_not_judged():

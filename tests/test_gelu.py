@@ -111,6 +111,7 @@ def test_differentiable_like_pytorchs_own(approximate):
     torch.testing.assert_close(*grads, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_compiles_without_a_graph_break():
     compiled = torch.compile(lambda x: gelu(x, "tanh").sum(), fullgraph=True, backend="aot_eager")
     x = torch.linspace(-3, 3, 11, requires_grad=True)

@@ -177,6 +177,7 @@ def test_strides_make_no_difference(op):
     torch.testing.assert_close(view.grad, dense.grad, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("op", OPS)
 def test_compiles_without_a_graph_break(op):
     function, count = OPS[op]

@@ -57,6 +57,7 @@ def test_right_gets_every_point(chapter):
     assert "not Python and was left out: %timeit" in experiment.outputs[0].data["text/plain"]
 
 
+@pytest.mark.exhaustive
 def test_candle_loses_the_points_of_the_cases_it_fails(chapter):
     rows = {row.cell: row for row in grade_demo.rows(chapter, "candle")}
     wrong = {"silu_backward-torch", "silu_backward-triton"}
@@ -74,12 +75,14 @@ def test_candle_loses_the_points_of_the_cases_it_fails(chapter):
         assert row.points == round(row.most * (share if report["passed"] else min(share, 0.5)), 2)
 
 
+@pytest.mark.exhaustive
 def test_untouched_scores_nothing(chapter):
     rows = list(grade_demo.rows(chapter, "untouched"))
     assert [row.points for row in rows] == [0] * 8
     assert {row.why for row in rows} == {"not implemented yet", "no answer"}
 
 
+@pytest.mark.exhaustive
 def test_feedback_shows_the_report(chapter):
     assert_success(api(chapter).generate_feedback(CHAPTER, "candle"))
     page = (chapter / "feedback" / "candle" / CHAPTER / f"{CHAPTER}.html").read_text()

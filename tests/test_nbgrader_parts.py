@@ -147,6 +147,17 @@ def test_late_points(late, grace, penalty):
     assert PerDay(grace_seconds=grace).late_submission_penalty("ann", 20.0, late) == penalty
 
 
+@pytest.fixture(scope="module")
+def due(tmp_path_factory) -> str:
+    """A gradebook with one assignment that was due at 10, and one student."""
+    path = f"sqlite:///{tmp_path_factory.mktemp('due')}/gradebook.db"
+    with Gradebook(path) as gradebook:
+        gradebook.update_or_create_assignment("tiny", duedate="2026-01-01 10:00:00 UTC")
+        gradebook.add_notebook("tiny", "tiny")
+        gradebook.add_student("ann")
+    return path
+
+
 @pytest.mark.parametrize(
     ("handed_in", "penalty", "expected"),
     [
@@ -157,15 +168,12 @@ def test_late_points(late, grace, penalty):
         ("2026-01-01 10:00:20 UTC", 0.0, "ann, tiny: 20 seconds late, no points taken off"),
     ],
 )
-def test_a_summary_says_how_late_and_what_it_cost(tmp_path, handed_in, penalty, expected):
-    with Gradebook(f"sqlite:///{tmp_path}/gradebook.db") as gradebook:
-        gradebook.update_or_create_assignment("tiny", duedate="2026-01-01 10:00:00 UTC")
-        gradebook.add_notebook("tiny", "tiny")
-        gradebook.add_student("ann")
-        gradebook.add_submission("tiny", "ann", timestamp=handed_in and parse_utc(handed_in))
+def test_a_summary_says_how_late_and_what_it_cost(due, handed_in, penalty, expected):
+    with Gradebook(due) as gradebook:
+        gradebook.update_or_create_submission("tiny", "ann", timestamp=handed_in and parse_utc(handed_in))
         gradebook.find_submission_notebook("tiny", "tiny", "ann").late_submission_penalty = penalty
         gradebook.db.commit()
-    said = lateness(f"sqlite:///{tmp_path}/gradebook.db", "tiny", "ann")
+    said = lateness(due, "tiny", "ann")
     assert said == expected
     assert said is None or f"Late: 1\n  {said}" in str(Summary(late=[said]))
 

@@ -188,6 +188,7 @@ def test_a_teacher_may_choose_the_seed(course):
 
 def test_without_its_secret_a_class_is_not_graded(course):
     hand_in(course, "no_secret")
+    class_seed(course, "tiny")  # makes the file
     kept = (course / FILE).read_text()
     try:
         (course / FILE).write_text("something else")

@@ -1,21 +1,40 @@
-"""``graded-kernels check``: answers in files, each isolated, or called here where that is asked for."""
+"""``graded-kernels check``: answers in files, each isolated, or called here where that is asked for; or one function of
+a module, which is called here.
+"""
 
 import argparse
 import contextlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 from .answers import how_of, keep_stdout, record_of, report_on, started, wanted_of
 from .usage import NOT_PASSED, PASSED, UsageError
 
+if TYPE_CHECKING:
+    from ..exercises.record import Exercise, Witness
+    from ..report.report import Report
 
-def add_to(commands, qualities: Callable[[str], list[str]]) -> None:
-    """Adds the command to the parser. qualities: reads a list of them, with commas between."""
+    OnFunction = Callable[[Exercise | Witness, str, argparse.Namespace], Report]
+
+_FUNCTION = re.compile(r"[^:]+:[A-Za-z_][\w.]*")
+
+
+def add_to(commands, qualities: Callable[[str], list[str]], on_function: "OnFunction") -> None:
+    """Adds the command to the parser. qualities: reads a list of them, with commas between. on_function: makes the
+    report on a function that is named as ``package.module:function``.
+    """
     check = commands.add_parser("check", help="check answers; exit 0: passed, 1: not passed, 2: wrong usage")
     check.add_argument("exercise", metavar="EXERCISE", help="a name that `graded-kernels list` shows")
     check.add_argument(
-        "files", metavar="FILE.py", type=Path, nargs="+", help="defines a function named like the exercise"
+        "files",
+        metavar="FILE.py",
+        type=Path,
+        nargs="+",
+        help="defines a function named like the exercise; or package.module:function or FILE.py:function, a function "
+        "with the exercise's signature, which is called in this process: values and memory accesses are judged alone",
     )
     check.add_argument("--record", metavar="FILE.py", type=Path, help="defines the exercise, an op of your own")
     check.add_argument("--root", metavar="DIR", type=Path, help="where imports of the files' own package begin")
@@ -38,7 +57,7 @@ def add_to(commands, qualities: Callable[[str], list[str]]) -> None:
     check.add_argument("--seed", type=int, metavar="N", help="of the random inputs; left out, a new one (0 in process)")
     check.add_argument("--seconds", type=seconds, help="of processor time that one call may take (20)")
     check.add_argument("--total-seconds", type=seconds, help="of processor time that all calls may take (120)")
-    check.set_defaults(run=main)
+    check.set_defaults(run=main, on_function=on_function)
 
 
 def jobs(text: str) -> int:
@@ -60,6 +79,13 @@ def seconds(text: str) -> float:
 
 
 def main(options: argparse.Namespace) -> int:
+    functions = [file for file in options.files if _FUNCTION.fullmatch(str(file)) and not file.exists()]
+    if functions:
+        if len(options.files) > 1:
+            raise UsageError(f"{functions[0]} is checked alone: name one function, or files")
+        record = record_of(options)
+        stdout = keep_stdout()
+        return _tell(options, options.on_function(record, str(functions[0]), options), stdout)
     missing = [file for file in options.files if not file.is_file()]
     if missing:
         raise UsageError(f"there is no file {missing[0]}")
@@ -72,6 +98,10 @@ def main(options: argparse.Namespace) -> int:
         wanted = wanted_of(options.files[0], record_of(options), options)
         stdout = keep_stdout()
         report = report_on(wanted, options.in_process, *how_of(options), worker)
+    return _tell(options, report, stdout)
+
+
+def _tell(options: argparse.Namespace, report: "Report", stdout: TextIO) -> int:
     if options.junit:
         from .junit import write
 

@@ -13,7 +13,7 @@ from adapters import ADAPTERS
 from graded_kernels.autograder.exercises import find
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.sanitize.cuda import shimmed
-from library import Library
+from graded_kernels.autograder.sanitize.function import Function
 
 
 def refuse(text: str) -> None:
@@ -23,7 +23,7 @@ def refuse(text: str) -> None:
 def row(exercise: str, function, simulated: bool) -> dict:
     """The cases that fail, those that rest on a convention apart, and the bug that the results match."""
     record = find(exercise)
-    runner = Library(function, record.contract, simulated)
+    runner = Function(function, record.contract, "triton", simulated)
     report = judge(record, "triton", runner, compiler=False, require=("correct",), conventions="pytorch")
     needed = [case for case in report.cases if not case.bonus and case.kind in (None, "correct")]
     failing = [case for case in needed if case.status in ("fail", "error")]

@@ -1,7 +1,8 @@
 """One program with its random numbers seeded, under a checker: ``python program.py CHECKER SEED FILE``.
 
-CHECKER: ``none`` (somebody else watches), ``interpreter`` (Triton's own, nothing more) or ``triton-viz`` (its
-sanitizer, as its command `triton-sanitizer` applies it). Both get the stand-in for CUDA of `graded-kernels sanitize`.
+CHECKER: ``none`` (somebody else watches), ``compute-sanitizer`` (which watches the GPU that it needs), ``interpreter``
+(Triton's own, nothing more) or ``triton-viz`` (its sanitizer, as its command `triton-sanitizer` applies it). The last
+two get the stand-in for CUDA of `graded-kernels sanitize`.
 """
 
 import contextlib
@@ -12,14 +13,14 @@ import sys
 
 
 def main(checker: str, seed: str, file: str) -> None:
-    os.environ["TRITON_INTERPRET"] = str(int(checker != "triton-viz"))  # which makes interpreted kernels itself
+    os.environ["TRITON_INTERPRET"] = str(int(checker in ("none", "interpreter")))  # triton-viz interprets by itself
     import numpy
     import torch
 
     for sow in (random.seed, numpy.random.seed, torch.manual_seed):
         sow(int(seed))
     sys.argv = [file]
-    if checker == "none":
+    if checker in ("none", "compute-sanitizer"):
         runpy.run_path(file, run_name="__main__")
         return
     from graded_kernels.autograder.sanitize.cuda import shimmed

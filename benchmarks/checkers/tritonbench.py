@@ -1,11 +1,12 @@
-"""184 strangers' Triton programs, 24 of them labelled as wrong by hand, put to checkers that need no GPU.
+"""184 strangers' Triton programs, 24 of them labelled as wrong by hand, put to checkers.
 
     python benchmarks/checkers/tritonbench.py FOLDER [--checker NAME] [--seeds 1 2 3] [--only NAME] [--again]
 
 FOLDER: a checkout of github.com/thunlp/TritonBench at commit 603e28a (`git clone`, then `git checkout 603e28a`); its
 files are not ours to copy. Labels: issue 12 there, "Memory corruption bugs in Triton kernels", of 26 August 2026.
 Checkers: graded-kernels; interpreter, Triton's own; triton-viz, whose package is in the folder --triton-viz names:
-`pip install --target FOLDER triton-viz==3.0`, without torch and triton. What has been run is in tritonbench.json beside
+`pip install --target FOLDER triton-viz==3.0`, without torch and triton; compute-sanitizer, NVIDIA's memcheck, which
+needs a GPU and gets each tensor in memory of its own. What has been run is in tritonbench.json beside
 this file and is not run again without --again; tritonbench.md is made from it. Without FOLDER: not run.
 """
 
@@ -25,7 +26,7 @@ from tritonbench_table import page
 FILES = "data/TritonBench_G_v1"
 HERE = Path(__file__).resolve().parent
 RECORDED = HERE / "tritonbench.json"
-CHECKERS = ("graded-kernels", "interpreter", "triton-viz")
+CHECKERS = ("graded-kernels", "interpreter", "triton-viz", "compute-sanitizer")
 ENDINGS = {0: "clean", 1: "found", 2: "not judged", 3: "program failed"}
 CRASHES = {-4: "SIGILL", -6: "SIGABRT", -7: "SIGBUS", -8: "SIGFPE", -11: "SIGSEGV"}
 
@@ -35,6 +36,9 @@ def judged(checker: str, seed: int, file: Path, seconds: int, viz: Path | None) 
     program = [str(HERE / "program.py"), "none" if checker == CHECKERS[0] else checker, str(seed), str(file)]
     if checker == CHECKERS[0]:
         program = ["-m", "graded_kernels.autograder", "sanitize", "--json", *program]
+    command = [sys.executable, *program]
+    if checker == "compute-sanitizer":
+        command = [checker, "--tool", "memcheck", "--print-limit", "1", *command]
     paths = [str(viz)] if viz and checker == "triton-viz" else []
     paths += filter(None, [os.environ.get("PYTHONPATH")])
 
@@ -47,13 +51,14 @@ def judged(checker: str, seed: int, file: Path, seconds: int, viz: Path | None) 
         open(f"{folder}/err", "w+b") as err,
     ):
         process = subprocess.Popen(
-            [sys.executable, *program],
+            command,
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
             preexec_fn=limited,
             cwd=folder,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
+            env=os.environ
+            | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
         )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -101,6 +106,10 @@ def _of_process(code: int, out: str, err: str, seconds: int) -> dict:
         line, name = re.search(r"Line (\d+)", shown), re.search(r"arg: +(\w+)", shown)
         at = f"out-of-bounds line {line[1] if line else '?'} {name[1] if name else ''}".strip()
         return {"ending": "found", "kinds": ["out-of-bounds"], "at": at}
+    if re.search(r"=+ +(Invalid __\w+__ (?:read|write|atomic).*)", out):
+        kernel = re.search(r"=+ +at (\w+)\S*.*?(?:in (\S+\.py):(\d+))?$", out, re.MULTILINE)
+        where = f" line {kernel[3]}" if kernel and kernel[3] else f" {kernel[1]}" if kernel else ""
+        return {"ending": "found", "kinds": ["out-of-bounds"], "at": f"out-of-bounds{where}"}
     if code in CRASHES:
         return {"ending": "found", "kinds": ["crash"], "at": CRASHES[code]}
     if code == 0:

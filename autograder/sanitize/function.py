@@ -1,0 +1,127 @@
+"""``graded-kernels check EXERCISE package.module:function``: a function as it is, called in this process.
+
+What it computes with is its own affair, autotuners, autograd and PyTorch around its kernels too: values and memory
+accesses are judged, not method.
+"""
+
+import contextlib
+import importlib
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from difflib import get_close_matches
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ..emulator import EmulatorError
+from ..judge.judge import judge
+from ..run.answer import trace
+from ..run.contract import Contract
+from ..run.outcome import Trouble
+from ..run.runner import InProcess
+from .cuda import shimmed
+from .cuda.places import place
+
+if TYPE_CHECKING:
+    from ..exercises.record import Exercise, Witness
+    from ..report.report import Report
+
+_TARGET = re.compile(r"(?P<module>[^:]+):(?P<name>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)")
+
+
+class TargetError(ValueError):
+    """What names no function."""
+
+
+def found(text: str) -> Callable[..., Any]:
+    """The function that ``text`` names; of a class its ``Class.method``. Imports run, from this folder as well. Raises
+    TargetError.
+    """
+    match = _TARGET.fullmatch(text)
+    if match is None:
+        raise TargetError(f"{text} names no function: write package.module:function, or FILE.py:function")
+    place, name = match["module"], match["name"]
+    module = _imported(place)
+    try:
+        function = attrgetter(name)(module)
+    except AttributeError:
+        near = get_close_matches(name, [one for one in vars(module) if not one.startswith("_")])
+        raise TargetError(f"{place} has no function {name}" + (f"; it has {', '.join(near)}" if near else "")) from None
+    if not callable(function):
+        raise TargetError(f"{name} of {place} is no function, but of type {type(function).__name__}")
+    return function
+
+
+def _imported(place: str) -> Any:
+    folder, name = os.getcwd(), place
+    if place.endswith(".py"):
+        path = Path(place)
+        if not path.is_file():
+            raise TargetError(f"there is no file {place}")
+        folder, name = str(path.resolve().parent), path.stem
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and f"{name}.".startswith(f"{error.name}."):
+            raise TargetError(f"there is no module {error.name}: install its package, or go where it lies") from None
+        raise TargetError(f"importing {place} needs a module that is not there: {error.name}") from None
+    except Exception as error:
+        raise TargetError(f"importing {place} stopped with {type(error).__name__}: {error}") from None
+
+
+class Function(InProcess):
+    """Like `InProcess`, without guards. simulated: tensors are handed over on a simulated GPU (`cuda.shimmed`), which
+    a library that launches Triton kernels asks for.
+    """
+
+    def __init__(self, function: Callable[..., Any], contract: Contract, backend: str, simulated: bool):
+        super().__init__(function, contract, backend)
+        self.simulated = simulated
+
+    def _watched(self, args, machine, peak, written):
+        if self.simulated:
+            for argument in args:
+                if isinstance(argument, torch.Tensor):
+                    place(argument, True)
+        try:
+            with machine, np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return self.function(*args), None
+        except EmulatorError as error:
+            return None, Trouble("finding", str(error), trace(error), cause=error.finding.cause)
+        except Exception as error:
+            kind = type(error).__name__
+            return None, Trouble("raised", f"{kind}: {error}", trace(error), kind)
+
+    def _complaint(self, result, args, machine):
+        self.backend = "triton" if machine.launches else "torch"
+        return super()._complaint(result, args, machine)
+
+
+def report_on(
+    record: "Exercise | Witness", text: str, seed: int, conventions: str, require: list[str] | None
+) -> "Report":
+    """The report on the function that ``text`` names. require: as `check.check` has it, and "correct" where it is left
+    out. Raises TargetError.
+    """
+
+    def refuse(why: str) -> None:
+        raise NotImplementedError(why)
+
+    simulated = not torch.cuda.is_available()
+    backend = "triton" if "triton" in record.backends else "torch"
+    with shimmed(refuse) if simulated else contextlib.nullcontext():
+        runner = Function(found(text), record.contract, backend, simulated)
+        decides = require or ["correct"]
+        report = judge(record, backend, runner, seed=seed, compiler=False, require=decides, conventions=conventions)
+    if simulated:
+        report.environment["device"] = "cpu"
+    return report

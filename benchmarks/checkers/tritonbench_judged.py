@@ -1,0 +1,56 @@
+"""The flagged programs of TritonBench_G that carry no label, each read by hand: whose fault it is, and why."""
+
+UNDEFINED = (
+    "the lanes of a masked load without `other` enter a sum: Triton leaves their value undefined; today's NVIDIA "
+    "backends give 0, so that the numbers are right there"
+)
+SMALL_HEADS = f"128 lanes for a head of 96, masked in q and in k, and `tl.dot` adds all 128: {UNDEFINED}"
+BOUNDARY = (
+    "a block pointer's `boundary_check` without `padding_option` leaves what is outside undefined, and it is summed"
+)
+SAME_PLACE = "programs store different values to one address, and no order is promised: "
+
+JUDGED = {
+    "attention_forward_triton": ("undefined", SMALL_HEADS),
+    "attention_fwd_triton2": ("undefined", SMALL_HEADS),
+    "attn_fwd_causal": ("undefined", SMALL_HEADS),
+    "attn_fwd_triton": ("undefined", SMALL_HEADS),
+    "chunk_retention": (
+        "wrong",
+        "line 178 is behind the loop, where `i_t` is 0: of `dh`, from `new_empty`, one chunk is stored, at swapped "
+        "offsets; line 243 reads all of them into dk and dv. (What line 172 reads is never used.)",
+    ),
+    "context_attn_fwd": ("wrong", SAME_PLACE + "`b_start_loc` is all zeros, so that 16 sequences have row 0 of `o`"),
+    "context_attn_llama": (
+        "wrong",
+        "the test never fills `req_to_token_indexs` (`torch.empty`); line 79 takes rows of `K` from it",
+    ),
+    "dequantize_matmul": (
+        "wrong",
+        "the test's grid counts blocks of a size of its own, the kernel has the autotuner's: where that is smaller, "
+        "part of `fp_b` (`torch.empty`) is never written, and `torch.mm` reads it",
+    ),
+    "flash_decode2_llama": ("wrong", "`B_Seqlen` of 32 and 64 is 4 and 8 blocks of 8; `mid_out` has 3"),
+    "flash_decode2_phi": ("wrong", "`B_Seqlen` up to 47 is up to 6 blocks of 8 in test 3; `mid_out` has 3"),
+    "index_select_bwd": (
+        "wrong",
+        SAME_PLACE + "the indices of test 3 are all 0, and line 48 stores where it had to add",
+    ),
+    "kv_cache_filling": ("wrong", SAME_PLACE + "`block_offsets` is all zeros, so that all sequences have block 0"),
+    "mixed_sparse_attention": (
+        "wrong",
+        "line 85 loads 64 indices from a row of 8, its mask asks only whether there are any: of 128 the last row reads "
+        "112 to 175",
+    ),
+    "quantize_copy_kv": (
+        "wrong",
+        SAME_PLACE + "`dest_loc2` is drawn with repetitions; value and scale may be of two rows",
+    ),
+    "reversed_cumsum": ("undefined", BOUNDARY),
+    "reversed_cumsum_scalar": ("undefined", BOUNDARY),
+    "token_attn_llama2": (
+        "wrong",
+        "`K` is (batch, heads, tokens, d), and line 42 multiplies a token's number with the stride of the batch",
+    ),
+    "triton_conv2d_fwd": ("undefined", f"the padding of the image, lines 128 and 129: {UNDEFINED}"),
+}
