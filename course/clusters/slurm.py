@@ -1,14 +1,14 @@
 """Grades on a SLURM cluster, from its login node: `python slurm.py 01_silu`, in the course root.
 
-NOT RUN by this project.
-
     pip install dask-jobqueue
 
-The course's Python environment has to be on a file system that the compute nodes share; the course root need not be.
+Run by this project on one node, with SLURM 22.05 (tests/test_slurm.py). The course's Python environment has to be on a
+file system that the compute nodes share; the course root need not be.
 """
 
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 from dask_jobqueue import SLURMCluster
 from distributed import Client
@@ -16,24 +16,29 @@ from distributed.security import Security
 from graded_kernels.autograder.classroom.cluster import Cluster
 from graded_kernels.autograder.classroom.grade import grade
 
+QUEUE, ACCOUNT = "compute", "YOUR-ACCOUNT"
 NODES = 4
+CORES = 16  # of each; one check at a time on each core
+MEMORY = "64GB"
+CERTIFICATES = Path.home() / ".dask-certificates"  # read by the nodes, and by you alone
 
 
 @contextmanager
 def slurm(rung: str):
-    """16 workers on each node, one check at a time in each."""
+    """A job for each node, and a worker for each of its cores."""
+    CERTIFICATES.mkdir(mode=0o700, exist_ok=True)
     with SLURMCluster(
-        queue="compute",
-        account="YOUR-ACCOUNT",
-        cores=16,
-        processes=16,
-        memory="64GB",
+        queue=QUEUE,
+        account=ACCOUNT,
+        cores=CORES,
+        processes=CORES,
+        memory=MEMORY,
         walltime="02:00:00",
         job_extra_directives=["--job-name=grading"],
         worker_extra_args=["--memory-limit", "0"],
         protocol="tls://",
         security=Security.temporary(),
-        shared_temp_directory="~/.dask-certificates",  # read by the nodes, and by you alone
+        shared_temp_directory=str(CERTIFICATES),
     ) as cluster:
         cluster.scale(jobs=NODES)
         with Client(cluster) as client:
