@@ -6,6 +6,7 @@ its cache. No page loads anything from elsewhere: mathematics is MathML, made he
 
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -13,6 +14,7 @@ from docutils import nodes
 from graded_kernels.autograder.nbgrader.mathml import mathml
 from graded_kernels.course import learner
 from graded_kernels.course.learner import ROOT
+from jupyter_cache.executors import utils
 
 HERE = Path(__file__).parent
 REPOSITORY = os.environ.get("GITHUB_REPOSITORY")  # owner/name, where a code host builds the book
@@ -37,6 +39,8 @@ nb_execution_cache_path = str(ROOT / "build" / "book-cache")
 nb_execution_timeout = 1200
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+# MyST-NB's own merge breaks a line that a busy kernel sent in pieces.
+utils.executenb = partial(utils.executenb, coalesce_streams=True)
 suppress_warnings = ["mystnb.unknown_mime_type"]  # the data of a report, which nobody is to read
 autodoc_typehints = "description"
 default_role = "code"

@@ -5,7 +5,13 @@ import os
 import resource
 import traceback
 
-SECONDS, MEMORY = 20, 4 << 30
+SECONDS, MEMORY = 20, 2 << 30  # more than the process has mapped already, which with CUDA is many times as much
+
+
+def mapped() -> int:
+    """Bytes of addresses that this process has."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
 
 
 def bounded(function, seconds: int = SECONDS, memory: int = MEMORY):
@@ -16,7 +22,8 @@ def bounded(function, seconds: int = SECONDS, memory: int = MEMORY):
         try:
             os.close(read)
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+            most = mapped() + memory
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
             said = json.dumps({"returned": function()})
         except BaseException:
             said = json.dumps({"raised": traceback.format_exc(limit=-3)})

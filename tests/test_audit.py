@@ -17,7 +17,7 @@ def module(monkeypatch):
         return importlib.import_module(path.stem)
 
     yield lambda path: load(Path(path))
-    for name in ("audit", "adapters", "tritonbench", "tritonbench_table"):
+    for name in ("audit", "adapters", "tritonbench", "tritonbench_table", "tritonbench_judged"):
         sys.modules.pop(name, None)
 
 
@@ -60,7 +60,8 @@ def test_the_table_counts_what_was_labelled_apart_from_the_others(module):
         row("bmm_optimized", ending="program failed", at="", why="RuntimeError: a | b"),
     ]
     page = module("checkers/tritonbench_table.py").page(rows)
-    assert "| graded-kernels | 1 | 5 of 184 | 1 of 2 | 1 of 3 | 4 | 2.0 |" in page
+    assert "| graded-kernels | 1 | 5 of 184 | 1 of 2 | 1 of 3 | 0, 1 not read | 4 | 2.0 |" in page
+    assert "| add_value | not read |  |" in page
     assert "RuntimeError: a / b" in page and "| add_example |" not in page
 
 

@@ -5,6 +5,7 @@ Chromium and axe-core are there (`axe`).
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,23 @@ def book(tmp_path_factory) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     return site
+
+
+def test_what_was_printed_in_pieces_is_one_text(tmp_path):
+    """A busy kernel sends what it has; a page must not break lines there."""
+    import jupyter_cache
+    from jupyter_cache.executors import load_executor
+    from myst_nb.core.render import coalesce_streams
+
+    runpy.run_path(str(build.ROOT / "book" / "conf.py"))
+    cell = nbformat.v4.new_code_cell("import time\nprint('one ', flush=True, end='')\ntime.sleep(1)\nprint('line')")
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    cache = jupyter_cache.get_cache(tmp_path / "cache")
+    nbformat.write(notebook, tmp_path / "pieces.ipynb")
+    cache.add_nb_to_project(tmp_path / "pieces.ipynb")
+    load_executor("local-serial", cache).run_and_cache()
+    merged = coalesce_streams(cache.get_cache_bundle(1).nb.cells[0].outputs)
+    assert [output.text for output in merged] == ["one line\n"]
 
 
 def pages(book: Path) -> dict[Path, str]:

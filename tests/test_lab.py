@@ -134,6 +134,8 @@ def test_the_extensions_that_a_learner_does_without_are_installed_and_a_teacher_
 @pytest.mark.parametrize("target", ["lab", "teach"])
 def test_a_start_says_what_it_does_before_it_imports_anything(target):
     """`make` prints at once; a module that starts JupyterLab imports in a moment and prints itself."""
-    done = subprocess.run(["make", "-n", target], cwd=build.ROOT, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-n", target], cwd=build.ROOT, check=True, capture_output=True, text=True
+    )
     first = next(line for line in done.stdout.splitlines() if "setup_venv" not in line and "touch" not in line)
     assert first.startswith("echo ") or "course.desk.lab" in first

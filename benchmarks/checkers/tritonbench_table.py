@@ -6,6 +6,7 @@ from statistics import median
 
 import torch
 import triton
+from tritonbench_judged import JUDGED
 
 FILES, LABELS = 184, 24
 LABELLED = frozenset(
@@ -16,30 +17,31 @@ LABELLED = frozenset(
     "softmax_reducev".split()
 )
 RAN = ("clean", "found")
-ABOUT = f"""# TritonBench_G, 184 programs, and the checkers that need no GPU
+ABOUT = f"""# TritonBench_G, 184 programs, and the checkers
 
-{{date}}, Triton {triton.__version__}, PyTorch {torch.__version__}, no GPU. Made by tritonbench.py beside this file,
-which says what each checker is; all three have the same stand-in for CUDA and the same seeds. Seed 0: the program's own
-random numbers, of the first run of that day, without processor time.
+{{date}}. graded-kernels, interpreter and triton-viz: Triton {triton.__version__}, PyTorch {torch.__version__}, no GPU,
+the same stand-in for CUDA and the same seeds. compute-sanitizer: one H100, Triton 3.6.0, PyTorch 2.11.0+cu130, its
+memcheck, each tensor in an allocation of its own (`PYTORCH_NO_CUDA_MEMORY_CACHING=1`); issue 12 itself reports 8 of 24
+for it. Random numbers on a GPU are others than on a CPU. Made by tritonbench.py beside this file, which says what each
+checker is; the rows are of several runs on one day.
 
 *Found*: of the {LABELS} programs that issue 12 of thunlp/TritonBench labels as wrong, those in which the checker names
 an access out of bounds, or that crash it. *Others flagged*: of the other {FILES - LABELS}, those in which it names
 anything: the labels are about accesses out of bounds, not about races, memory that is never written and lanes without
-`other`, so that a flag is no false alarm by itself; each is in the table below, to be read. *Ended by themselves*:
-clean or with a finding; the others raised, launched nothing, or took more processor time than allowed. *Seconds*:
-processor time, the middle one of those.
+`other`. *False alarms*: of those, the programs that are right, read by hand (below). *Ended by themselves*: clean or
+with a finding; the others raised, launched nothing, or took more processor time than allowed. *Seconds*: processor
+time, the middle one of those; of compute-sanitizer with a GPU beside it.
 
-`allclose` has no row: these programs have no reference to compare with.
+`allclose` has no row: these programs have no reference to compare with; allclose.md has the wild bugs instead.
 """
 
 
 def page(rows: list[dict]) -> str:
     lines = [
         ABOUT.format(date=f"{date.today():%d %B %Y}"),
-        "| checker | seed | programs run | found | others flagged |",
+        "| checker | seed | programs run | found | others flagged | false alarms | ended by themselves | seconds |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    lines[-1] += " ended by themselves | seconds |"
-    lines.append("|---|---|---|---|---|---|---|")
     groups = defaultdict(list)
     for row in rows:
         groups[row["checker"], row["seed"]].append(row)
@@ -49,6 +51,7 @@ def page(rows: list[dict]) -> str:
     for (checker, seed), some in sorted(groups.items()):
         endings = ", ".join(f"{number} {ending}" for ending, number in Counter(r["ending"] for r in some).most_common())
         lines.append(f"- {checker}, seed {seed}: {endings}")
+    lines += _judged(rows)
     lines += ["", "| program | labelled | checker | seed | ended | findings, or why not |", "|---|---|---|---|---|---|"]
     for row in sorted(rows, key=lambda row: (row["file"] not in LABELLED, row["file"], row["checker"], row["seed"])):
         if row["ending"] != "clean" or row["file"] in LABELLED:
@@ -58,12 +61,35 @@ def page(rows: list[dict]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _judged(rows: list[dict]) -> list[str]:
+    """What reading the flagged programs that carry no label gave; one that nobody has read is named."""
+    flagged = sorted({row["file"] for row in rows if row["ending"] == "found"} - LABELLED)
+    kinds = Counter(JUDGED[name][0] for name in flagged if name in JUDGED)
+    lines = ["", "## Flagged, and not labelled", ""]
+    lines.append(
+        f"{kinds['wrong']} are wrong, in the kernel or in what its test gives it; {kinds['undefined']} compute with "
+        f"what Triton leaves undefined; {kinds['false alarm']} are right (false alarms). Found by reading; three of "
+    )
+    lines.append(
+        "them compute-sanitizer sees on a GPU, too. A false alarm of an earlier run is repaired: int8_matmul_kernel, "
+        "whose `tl.static_assert` is false in configurations that the autotuner passes over."
+    )
+    lines += ["", "| program | verdict | why |", "|---|---|---|"]
+    for name in flagged:
+        verdict, why = JUDGED.get(name, ("not read", ""))
+        lines.append(f"| {name} | {verdict} | {why} |")
+    return lines
+
+
 def _counts(rows: list[dict]) -> str:
     wrong = [row for row in rows if row["file"] in LABELLED]
     found = sum(bool({"out-of-bounds", "crash"} & {*row["kinds"]}) for row in wrong)
-    flagged = sum(row["ending"] == "found" for row in rows if row["file"] not in LABELLED)
+    flags = [row["file"] for row in rows if row["ending"] == "found" and row["file"] not in LABELLED]
+    verdicts = Counter(JUDGED.get(name, ("not read",))[0] for name in flags)
+    unread = f", {verdicts['not read']} not read" if verdicts["not read"] else ""
     ended = [row for row in rows if row["ending"] in RAN]
     used = [row["cpu"] for row in ended if row["cpu"]]
     seconds = f"{median(used):.1f}" if used else ""
     others = len(rows) - len(wrong)
-    return f"{len(rows)} of {FILES} | {found} of {len(wrong)} | {flagged} of {others} | {len(ended)} | {seconds}"
+    flagged = f"{len(flags)} of {others} | {verdicts['false alarm']}{unread}"
+    return f"{len(rows)} of {FILES} | {found} of {len(wrong)} | {flagged} | {len(ended)} | {seconds}"
