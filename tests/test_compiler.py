@@ -122,7 +122,8 @@ def test_widths_are_read_from_every_form_of_instruction():
         /*0080*/ STG.E [R2.64], R4 ;
         /*0090*/ STL.64 [R2], R4 ;
     """
-    found = machine_code.nvidia(sass, "0 bytes stack frame, 12 bytes spill stores\nUsed 40 registers, 380 bytes cmem")
+    ptxas = "0 bytes stack frame, 12 bytes spill stores\nUsed 40 registers, 380 bytes cmem"
+    found = machine_code.nvidia(machine_code.disassembled(sass), ptxas)
     assert found["loads"] == {"256": 1, "128": 1, "64": 1, "16": 1, "8": 1} and found["stores"] == {"32": 1}
     assert (found["registers"], found["spills"], found["load_bits"], found["store_bits"]) == (40, 12, 256, 32)
     assembly = """
@@ -139,6 +140,10 @@ def test_widths_are_read_from_every_form_of_instruction():
     found = machine_code.amd(assembly)
     assert found["loads"] == {"128": 1, "64": 1, "16": 2} and found["stores"] == {"8": 1}
     assert (found["registers"], found["scalar_registers"], found["spills"]) == (31, 20, 12)
-    for reader, text in ((machine_code.amd, ("",)), (machine_code.nvidia, ("", "Used 40 registers"))):
+    for unreadable in (
+        lambda: machine_code.amd(""),
+        lambda: machine_code.disassembled(""),
+        lambda: machine_code.nvidia(machine_code.disassembled(sass), "Used 40 registers"),
+    ):
         with pytest.raises(machine_code.Unreadable):
-            reader(*text)
+            unreadable()

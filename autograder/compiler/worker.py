@@ -130,7 +130,7 @@ def check_options(job, backend):
 
 
 def compile_job(job, module, source, target):
-    """Returns what is known after compiling, and the running disassembler (None on AMD)."""
+    """Returns what is known after compiling, and the running disassembler, where one is needed."""
     import triton
     from triton import knobs
 
@@ -141,13 +141,16 @@ def compile_job(job, module, source, target):
     found = {"shared": compiled.metadata.shared}
     if "cubin" not in compiled.asm:
         return {**found, "amdgcn": compiled.asm["amdgcn"]}, None
+    found["ptxas"] = log.getvalue()
+    if accesses := machine_code.instructions(compiled.asm["cubin"], job["arch"]):
+        return {**found, "accesses": accesses}, None
     handle, path = tempfile.mkstemp(".cubin", dir=os.path.dirname(module.path))
     with open(handle, "wb") as file:
         file.write(compiled.asm["cubin"])
     command = [knobs.nvidia.cuobjdump.path, "-sass", path]
     output = open(path + ".sass", "w+b")
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.DEVNULL)
-    return {**found, "ptxas": log.getvalue()}, (process, output)
+    return found, (process, output)
 
 
 def explain(error, module, diagnostics):
@@ -230,7 +233,7 @@ def results(request):
             running.append((index, found, disassembler))
         if len(running) >= (os.cpu_count() or 1):
             finished.append(_disassembled(*running.pop(0)))
-        yield {"pending": True} if disassembler else _read(found, machine_code.amd, "amdgcn")
+        yield {"pending": True} if disassembler else _read(found)
     yield {"disassembled": finished + [_disassembled(*one) for one in running]}
 
 
@@ -240,15 +243,20 @@ def _disassembled(index, found, disassembler):
     output.seek(0)
     found["sass"] = output.read().decode(errors="replace")
     output.close()
-    return index, _read(found, machine_code.nvidia, "sass", "ptxas")
+    return index, _read(found)
 
 
-def _read(found, reader, *texts):
-    """An answer with the numbers that a reader of machine code finds in its texts, in place of them."""
-    if texts[0] not in found:
+def _read(found):
+    """An answer with the numbers that `machine_code` finds in what compilers and disassembler gave, in place of that."""
+    if "shared" not in found:
         return found
-    rest = {name: value for name, value in found.items() if name not in (*texts, "shared")}
+    rest = {name: value for name, value in found.items() if name == "seconds"}
     try:
-        return rest | {"result": reader(*(found[name] for name in texts)) | {"shared": found["shared"]}}
+        if "amdgcn" in found:
+            result = machine_code.amd(found["amdgcn"])
+        else:
+            accesses = found["accesses"] if "accesses" in found else machine_code.disassembled(found["sass"])
+            result = machine_code.nvidia(accesses, found["ptxas"])
     except machine_code.Unreadable as reason:
         return rest | {"lost": str(reason)}
+    return rest | {"result": result | {"shared": found["shared"]}}
