@@ -4,6 +4,12 @@ import dataclasses
 import importlib
 import inspect
 import json
+import os
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -108,6 +114,25 @@ def test_our_own_kernels_compile():
     assert report["status"] == "pass", report["reason"]
     assert [row["spills"] for row in report["targets"]] == [0, 0, 0, 0]
     assert [row["load_bits"] for row in report["targets"]] == [128, 128, 128, 64]
+
+
+@pytest.mark.exhaustive
+def test_the_widths_in_machine_code_are_those_of_its_disassembly(tmp_path):
+    script = Path(__file__).parent / "sass_widths.py"
+    environment = os.environ | {"TRITON_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment)
+    assert re.fullmatch(r"\d{3,} accesses compared, 0 kernels differ\n", done.stdout), done.stdout + done.stderr
+
+
+def test_machine_code_that_was_never_compared_is_left_to_the_disassembler():
+    instruction = struct.pack("<QQ", 0x981, 7 << 9)  # LDG of a width that no kernel here has had
+    header = struct.pack("<IIQQQQ", 0, 1, machine_code._EXECUTABLE, 0, 0x40, 16)
+    elf = bytearray(0x40) + instruction + header
+    struct.pack_into("<Q", elf, 0x28, 0x50)
+    struct.pack_into("<HH", elf, 0x3A, len(header), 1)
+    assert machine_code.instructions(bytes(elf), 90) is None and machine_code.instructions(bytes(elf), 120) is None
+    elf[0x49] = 6 << 1
+    assert machine_code.instructions(bytes(elf), 90) == ({128: 1}, {})
 
 
 def test_widths_are_read_from_every_form_of_instruction():

@@ -21,6 +21,7 @@ _COPY_BITS = {  # LDGSTS: the same three bits
     90: {4: 32, 5: 64, 6: 128},
     100: {0: 32, 2: 64, 4: 128},
 }
+_NEVER_SEEN = 0
 _SECTION = struct.Struct("<IIQQQQ")  # of a 64-bit ELF file: name, type, flags, address, offset, size
 _EXECUTABLE = 4
 
@@ -37,18 +38,18 @@ def instructions(cubin: bytes, arch: int) -> Accesses | None:
     """From the machine code for ``sm_<arch>``; None where it holds what was never compared with the disassembler."""
     if arch not in _COPY_BITS:
         return None
-    loads: Counter[int | None] = Counter()
-    stores: Counter[int | None] = Counter()
+    loads: Counter[int] = Counter()
+    stores: Counter[int] = Counter()
     for section in _executable(cubin):
         for low, high in struct.iter_unpack("<QQ", section):
             opcode, width = low & 0xFFF, high >> 9 & 7
             if opcode == _LDG:
-                loads[_BITS.get(width)] += 1
+                loads[_BITS.get(width, _NEVER_SEEN)] += 1
             elif opcode == _STG:
-                stores[_BITS.get(width)] += 1
+                stores[_BITS.get(width, _NEVER_SEEN)] += 1
             elif opcode == _LDGSTS:
-                loads[_COPY_BITS[arch].get(width)] += 1
-    return None if None in loads or None in stores else (loads, stores)
+                loads[_COPY_BITS[arch].get(width, _NEVER_SEEN)] += 1
+    return None if _NEVER_SEEN in (loads | stores) else (loads, stores)
 
 
 def _executable(elf: bytes) -> list[bytes]:

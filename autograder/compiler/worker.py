@@ -247,7 +247,7 @@ def _disassembled(index, found, disassembler):
 
 
 def _read(found):
-    """An answer with the numbers that `machine_code` finds in what compilers and disassembler gave, in place of that."""
+    """An answer with the numbers that `machine_code` finds in what the compiler and the disassembler gave."""
     if "shared" not in found:
         return found
     rest = {name: value for name, value in found.items() if name == "seconds"}
