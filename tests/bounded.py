@@ -24,17 +24,17 @@ def bounded(function, seconds: int = SECONDS, memory: int = MEMORY):
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
             most = mapped() + memory
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
-            said = json.dumps({"returned": function()})
+            outcome = json.dumps({"returned": function()})
         except BaseException:
-            said = json.dumps({"raised": traceback.format_exc(limit=-3)})
+            outcome = json.dumps({"raised": traceback.format_exc(limit=-3)})
         with open(write, "w") as pipe:
-            pipe.write(said)
+            pipe.write(outcome)
         os._exit(0)
     os.close(write)
     with open(read) as pipe:
-        said = pipe.read()
+        outcome = pipe.read()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert status == 0, f"it took more than {seconds} s of processor time or {memory >> 20} MiB: status {status}"
-    said = json.loads(said)
-    assert "returned" in said, said["raised"]
-    return said["returned"]
+    outcome = json.loads(outcome)
+    assert "returned" in outcome, outcome["raised"]
+    return outcome["returned"]

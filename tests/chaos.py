@@ -50,7 +50,7 @@ from graded_kernels.autograder.cli import main
 if __name__ == "__main__":
     sys.exit(main())
 """
-CHEATS = [one.act for one in on_the_judgement.ATTACKS if not one.beside]
+CHEATS = [one.act for one in on_the_judgement.ATTACKS if not one.other_files]
 CHANGES = [*(act for act in tampered.TAMPERED if act not in NO_NOTEBOOKS), *CHEATS]
 LINES = ("", "    x = x * 1.0\n", "    x = x + 1\n", "    raise ValueError('mine')\n", "    return x.half()\n")
 LINE = "    v = "  # of the answer, before which one of them goes

@@ -85,17 +85,17 @@ def nbgrader(course: Path, *command: str) -> str:
     bin = str(Path(sys.executable).parent)  # nbgrader calls `alembic` by its bare name
     environment = {**os.environ, "PATH": bin + os.pathsep + os.environ["PATH"]}
     arguments = [sys.executable, "-m", "nbgrader", *command]
-    said = []
+    printed = []
     with subprocess.Popen(
         arguments, cwd=course, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         for line in process.stdout:
-            said.append(line)
+            printed.append(line)
             if " points in " in line:
                 print(f"  {line.partition('] ')[2]}", end="", flush=True)
     if process.returncode:
-        raise SystemExit("".join(said))
-    return "".join(said)
+        raise SystemExit("".join(printed))
+    return "".join(printed)
 
 
 def rows(course: Path, student: str, assignment: str = CHAPTER) -> Iterator[Row]:

@@ -35,10 +35,10 @@ def main(names: list[str]) -> None:
             continue
         case = report.causes[0].cases[0]
         also = ", ".join(one.name for one in report.causes[0].cases[1:6])
-        said = [f"case: {case.name} (also {also})", f"says: {case.message}", f"hint: {case.hint}"]
+        lines = [f"case: {case.name} (also {also})", f"says: {case.message}", f"hint: {case.hint}"]
         if report.fingerprint:
-            said.append(f"bug:  {report.fingerprint}")
-        print("\n".join(textwrap.fill(line, 150, initial_indent=" " * 4, subsequent_indent=" " * 10) for line in said))
+            lines.append(f"bug:  {report.fingerprint}")
+        print("\n".join(textwrap.fill(line, 150, initial_indent=" " * 4, subsequent_indent=" " * 10) for line in lines))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ class Notebook:
             found.append({"type": kind, "text": ESCAPES.sub("", text), "data": data, "metadata": metadata})
             on(found[-1])
 
-    def said(self, code: str, **options) -> str:
+    def outcome(self, code: str, **options) -> str:
         return "\n".join(message["text"] for message in self.run(code, **options))
 
 

@@ -40,7 +40,7 @@ def graded(made, tmp_path_factory, request):
 
 @pytest.mark.parametrize("attack", OF_EACH_KIND, ids=lambda attack: attack.name)
 def test_attack(graded, attack):
-    assert not graded.wrong(attack), graded.said[-2000:]
+    assert not graded.wrong(attack), graded.log[-2000:]
 
 
 def test_nobody_else_noticed(graded):

@@ -82,11 +82,11 @@ def test_the_table_counts_what_was_labelled_apart_from_the_others(module):
     ],
 )
 def test_how_a_checker_ended_is_read_off_its_process(module, code, out, ending, kinds):
-    told = module("checkers/tritonbench.py")._of_process(code, out, "Traceback\nValueError: /a/b/c.py is bad", 9)
-    assert (told["ending"], told.get("kinds", [])) == (ending, kinds)
+    found = module("checkers/tritonbench.py")._of_process(code, out, "Traceback\nValueError: /a/b/c.py is bad", 9)
+    assert (found["ending"], found.get("kinds", [])) == (ending, kinds)
     if "ILLEGAL" in out:
-        assert told["at"] == "out-of-bounds line 19 x_ptr"
+        assert found["at"] == "out-of-bounds line 19 x_ptr"
     if "Invalid" in out:
-        assert told["at"] == "out-of-bounds line 19"
+        assert found["at"] == "out-of-bounds line 19"
     if ending == "program failed":
-        assert told["why"] == "ValueError: c.py is bad"
+        assert found["why"] == "ValueError: c.py is bad"

@@ -205,10 +205,10 @@ def test_what_the_emulator_cannot_show_is_noted_for_the_operations_a_triton_answ
     from graded_kernels.kernels.floats import axpy
     from graded_kernels.kernels.silu import silu_forward
 
-    said = dict(CANNOT_SHOW)
+    sentence = dict(CANNOT_SHOW)
     noted = check("silu_forward", silu_forward, backend="triton", compiler=False)
-    assert noted.passed and said["exp"] in noted.notes
-    assert said["dot"] not in noted.notes and said["atomic"] not in noted.notes
+    assert noted.passed and sentence["exp"] in noted.notes
+    assert sentence["dot"] not in noted.notes and sentence["atomic"] not in noted.notes
     assert noted.to_dict()["notes"] == list(noted.notes)
     plain = check("axpy", axpy, compiler=False)
     assert plain.passed and plain.notes == ()

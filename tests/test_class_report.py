@@ -104,12 +104,12 @@ def test_what_a_class_did_is_counted(course):
 
 
 def test_the_page_says_it(written):
-    said = text(written["tiny.html"])
-    assert "7 learners: " in said and "4 graded" in said and "1 never handed in" in said
-    assert "Checking took 12 s of processor time" in said and f"dan ({WITNESS})" in said
-    assert f"{TORCH} 2 of 5 {BUG} bob, cleo" in said
-    assert f"3 of 4 {TORCH} exact <zeros> x: float32 (1,)" in said
-    assert "tiny values 2 1 1" in said and "waits for a person, " in said
+    seen = text(written["tiny.html"])
+    assert "7 learners: " in seen and "4 graded" in seen and "1 never handed in" in seen
+    assert "Checking took 12 s of processor time" in seen and f"dan ({WITNESS})" in seen
+    assert f"{TORCH} 2 of 5 {BUG} bob, cleo" in seen
+    assert f"3 of 4 {TORCH} exact <zeros> x: float32 (1,)" in seen
+    assert "tiny values 2 1 1" in seen and "waits for a person, " in seen
     assert 'href="../feedback/bob/tiny/tiny.html"' in written["tiny.html"]
     assert written["tiny.html"].count("<svg") == 2
 
@@ -123,10 +123,10 @@ def test_it_holds_no_markup_but_its_own(written):
 
 
 def test_a_course_has_a_page_of_students_by_assignments(written):
-    said = text(written["course.html"])
+    seen = text(written["course.html"])
     never = "never handed in"
-    assert said.startswith(f"course Course student 01_silu both memory tiny together bob {never} ")
-    assert said.endswith(f"ada {never} {never} {never} 5 / 7 5") and f"gil {never} {never} {never} {never} 0 " in said
+    assert seen.startswith(f"course Course student 01_silu both memory tiny together bob {never} ")
+    assert seen.endswith(f"ada {never} {never} {never} 5 / 7 5") and f"gil {never} {never} {never} {never} 0 " in seen
 
 
 def test_the_numbers_are_in_a_table(written):

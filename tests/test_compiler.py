@@ -79,13 +79,13 @@ def test_options_for_other_gpus_are_no_fault_of_the_kernel():
     options = {"num_warps": 32}, {"waves_per_eu": 2}, {"num_ctas": 2}
     launches = [described(HEADER + SCALE, "scale_kernel", options=option) for option in options]
     report = compile_report(launches, [TARGETS[0], TARGETS[-1]])
-    told = {
+    results = {
         (row["target"], row["launch"].split(", ")[-1]): (row["status"], row["message"]) for row in report["targets"]
     }
-    assert [status for status, _ in told.values()] == ["pass", "not-run", "not-run", "pass", "not-run", "not-run"]
-    assert "warps of 32" in told["gfx942", "num_warps=32"][1] and "warps of 32" in report["reason"]
-    assert "waves_per_eu is for other GPUs" in told["sm_80", "waves_per_eu=2"][1]
-    assert "num_ctas" in told["sm_80", "num_ctas=2"][1] and "num_ctas" in told["gfx942", "num_ctas=2"][1]
+    assert [status for status, _ in results.values()] == ["pass", "not-run", "not-run", "pass", "not-run", "not-run"]
+    assert "warps of 32" in results["gfx942", "num_warps=32"][1] and "warps of 32" in report["reason"]
+    assert "waves_per_eu is for other GPUs" in results["sm_80", "waves_per_eu=2"][1]
+    assert "num_ctas" in results["sm_80", "num_ctas=2"][1] and "num_ctas" in results["gfx942", "num_ctas=2"][1]
     assert report["status"] == "not-run"
 
 

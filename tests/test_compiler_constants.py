@@ -46,8 +46,8 @@ def test_a_constant_is_computed_within_a_budget(constant):
         except Refused as refused:
             return refused.message
 
-    said = bounded(refusal)
-    assert "C is computed when the file runs" in said or "the source cannot be read" in said, said[:300]
+    result = bounded(refusal)
+    assert "C is computed when the file runs" in result or "the source cannot be read" in result, result[:300]
 
 
 def test_constants_of_an_ordinary_module_are_within_the_budget():
@@ -100,13 +100,13 @@ def nested(depth: int):
 def test_a_constant_of_a_launch_is_small(value):
     with pytest.raises(ValueError, match="constant C of kernel kernel is not plain data"):
         KernelLaunch("kernel", "", {}, {"C": value})
-    said = {"launches": [{"kernel": "kernel", "signature": {}, "constants": {"C": value}}]}
+    result = {"launches": [{"kernel": "kernel", "signature": {}, "constants": {"C": value}}]}
     with pytest.raises(status.MalformedReport):
-        status.read(json.dumps(said).encode(), "")
+        status.read(json.dumps(result).encode(), "")
 
 
 def test_a_launch_of_a_thousand_levels_is_garbled():
-    said = '{"launches": [{"kernel": "k", "signature": {}, "constants": {"C": %s1%s}}]}'
+    result = '{"launches": [{"kernel": "k", "signature": {}, "constants": {"C": %s1%s}}]}'
     for depth in (300, 800, 2_000, 100_000):
         with pytest.raises(status.MalformedReport):
-            status.read((said % ('{"tuple": [' * depth, "]}" * depth)).encode(), "")
+            status.read((result % ('{"tuple": [' * depth, "]}" * depth)).encode(), "")

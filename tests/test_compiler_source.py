@@ -63,7 +63,7 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
 def test_assembly_is_there_to_be_read_and_names_no_file():
     call = "tl.inline_asm_elementwise({}, '=r,r', [x], dtype=tl.float32, is_pure=True, pack=1)"
-    told = {
+    expected = {
         call.format("'tanh.approx.f32 $0, $1;'"): "",
         call.format("TANH"): "",
         call.format("'.incbin \"/etc/passwd\"'"): "quotation marks",
@@ -73,9 +73,9 @@ def test_assembly_is_there_to_be_read_and_names_no_file():
         "(tl.inline_asm_elementwise, 1)[0](INCLUDE, '=r,r', [x], tl.float32, True, 1)": "written out in the call",
     }
     constants = "TANH = tl.constexpr('tanh.approx.f32 $0, $1;')\nINCLUDE = tl.constexpr('.include \"x\"')\n"
-    sources = [HEADER + constants + ASSEMBLY.format(line).replace("=r,r", "=f,f") for line in told]
+    sources = [HEADER + constants + ASSEMBLY.format(line).replace("=r,r", "=f,f") for line in expected]
     report = compile_report([described(source) for source in sources], SM_90, limit=len(sources))
-    for (line, words), row in zip(told.items(), report["targets"], strict=True):
+    for (line, words), row in zip(expected.items(), report["targets"], strict=True):
         assert row["status"] == ("fail" if words else "pass") and words in row["message"], (line, row)
 
 

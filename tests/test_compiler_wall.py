@@ -149,10 +149,10 @@ def test_a_kernel_that_ends_the_compiler_fails_and_takes_no_other_along(rung):
     deadly, fine = described(HEADER + CONSTRAINT), described(HEADER + SCALE, "scale_kernel")
     with Compiler(rung) as compiler:
         report = compiler.report([deadly, fine], TARGETS)
-    told = {(row["kernel"], row["target"]): (row["status"], row["message"]) for row in report["targets"]}
+    results = {(row["kernel"], row["target"]): (row["status"], row["message"]) for row in report["targets"]}
     for target in TARGETS:
-        assert told["scale_kernel", target.name] == ("pass", "")
-        status, message = told["kernel", target.name]
+        assert results["scale_kernel", target.name] == ("pass", "")
+        status, message = results["kernel", target.name]
         assert status == "fail" and "the compiler crashed on it" in message, message
 
 
@@ -211,9 +211,9 @@ def without(missing: str, monkeypatch, tmp_path: Path) -> dict:
 def test_a_worker_that_makes_answers_up_is_not_believed(machine_without_list, tmp_path, monkeypatch):
     """What the compiler's process says is data of a known form, or void."""
     with Compiler() as compiler:
-        for said in ("{}", '{"result": {"registers": "many"}}', '{"message": 1}', "nonsense", "[" * 10_000):
-            code = f"import os\nos.write(7, {said + chr(10)!r}.encode())\nos._exit(0)"
+        for reply in ("{}", '{"result": {"registers": "many"}}', '{"message": 1}', "nonsense", "[" * 10_000):
+            code = f"import os\nos.write(7, {reply + chr(10)!r}.encode())\nos._exit(0)"
             text = f"tensordesc<fp32[16],exec(bytes.fromhex('{code.encode().hex()}').decode())"
             source = HEADER + BODY.format(f"tl.str_to_ty({text!r}.value, None)\n    y = x")
             row = row_of(compiler.report([described(source)], SM_90))
-            assert row["status"] == "fail" and "not a result" in row["message"], (said, row)
+            assert row["status"] == "fail" and "not a result" in row["message"], (reply, row)

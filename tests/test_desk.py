@@ -98,7 +98,7 @@ def test_an_update_of_what_the_learner_changed_too_shows_both(mine, released):
     assert "YOUR CODE GOES HERE" in texts[at + 1] and texts[at + 1].startswith("> **Update.**")
     at = texts.index("x = torch.tensor([-3.0])")
     assert texts[at - 1].startswith("> **Update.**")
-    assert len(merged.conflicts) == 2 and any(ANSWER in said for said in merged.conflicts)
+    assert len(merged.conflicts) == 2 and any(ANSWER in conflict for conflict in merged.conflicts)
 
 
 def test_an_answer_whose_exercise_went_is_kept_as_plain_code(mine, released):

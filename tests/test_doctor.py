@@ -44,13 +44,13 @@ def machine(monkeypatch):
     return broken
 
 
-def said(capsys, status):
+def printed(capsys, status):
     assert doctor.main() == status
     return capsys.readouterr().out
 
 
 def test_a_healthy_machine(machine, capsys):
-    page = said(capsys, 0)
+    page = printed(capsys, 0)
     assert "problem" not in page and "fix:" not in page
     assert "yes      check Triton answers\n" in page
     assert "no       check Triton answers on a GPU: needs GPU" in page
@@ -61,7 +61,7 @@ def test_a_healthy_machine(machine, capsys):
 @pytest.mark.parametrize("version", ["3.5.1", "3.10.0"])
 def test_a_triton_outside_the_range(machine, capsys, version):
     machine({"triton": version})
-    page = said(capsys, 1)
+    page = printed(capsys, 1)
     assert f"triton {version} is outside" in page
     assert 'pip install "triton<3.10,>=3.6"' in page
     assert "yes      check PyTorch answers\n" in page
@@ -71,21 +71,21 @@ def test_a_triton_outside_the_range(machine, capsys, version):
 @pytest.mark.parametrize("version", ["3.6.0", "3.9.1", "3.8.0.dev20260101"])
 def test_a_triton_inside_the_range(machine, capsys, version):
     machine({"triton": version})
-    assert f"ok       triton {version}" in said(capsys, 0)
+    assert f"ok       triton {version}" in printed(capsys, 0)
 
 
 def test_a_missing_package_is_named_with_its_fix(machine, capsys):
     machine({"nbgrader": None})
-    page = said(capsys, 0)
+    page = printed(capsys, 0)
     assert "nbgrader is not installed" in page and 'pip install "nbgrader' in page
     assert "no       grade a class with nbgrader: needs nbgrader" in page
     machine({"jupyterlab": None})
-    assert "no       read and run the chapters: needs jupyterlab" in said(capsys, 1)
+    assert "no       read and run the chapters: needs jupyterlab" in printed(capsys, 1)
 
 
 def test_an_interpreter_that_does_not_run(machine, capsys):
     machine(run=lambda command: ("", "AttributeError: no such thing") if "interpret" in command else ("", ""))
-    page = said(capsys, 1)
+    page = printed(capsys, 1)
     assert "problem  Triton's interpreter runs a kernel: no (AttributeError: no such thing)" in page
     assert "fix: " in page
     assert "no       check Triton answers: needs interpreter" in page
@@ -94,7 +94,7 @@ def test_an_interpreter_that_does_not_run(machine, capsys):
 @pytest.mark.parametrize("system", ["Darwin", "Windows"])
 def test_a_platform_without_triton(machine, capsys, system):
     machine({"triton": None}, system=system)
-    page = said(capsys, 1)
+    page = printed(capsys, 1)
     assert f"triton: no version for {system}" in page
     assert "Linux, WSL2 or a Linux container" in page
     assert "yes      check PyTorch answers\n" in page
@@ -104,7 +104,7 @@ def test_a_platform_without_triton(machine, capsys, system):
 def test_a_machine_that_cannot_isolate(machine, capsys):
     weak = "isolation: weak (limits and wall clock only)\n  bubblewrap: no (not installed)\n  limits: works"
     machine(run=lambda command: (weak, "") if command[-1] == doctor.SANDBOX else ("", ""))
-    page = said(capsys, 0)
+    page = printed(capsys, 0)
     assert "problem  isolation: weak (limits and wall clock only); bubblewrap: no (not installed)\n" in page
     assert "fix: install bubblewrap" in page
     assert "no       grade a class with nbgrader: needs isolation" in page
@@ -114,7 +114,7 @@ def test_a_machine_that_cannot_isolate(machine, capsys):
 def test_isolation_without_bubblewrap(machine, capsys):
     good = "isolation: good (Landlock or bubblewrap)\n  bubblewrap: no (not installed)\n  landlock: works"
     machine(run=lambda command: (good, "") if command[-1] == doctor.SANDBOX else ("", ""))
-    page = said(capsys, 0)
+    page = printed(capsys, 0)
     assert "ok       isolation: good (Landlock or bubblewrap); bubblewrap: no (not installed)\n" in page
     assert "yes      grade a class with nbgrader" in page
 
@@ -133,7 +133,7 @@ def test_a_gpu(machine, capsys, monkeypatch):
     monkeypatch.setattr(doctor.shutil, "which", lambda name: f"/usr/bin/{name}")
     answers = {"-c": ("NVIDIA H200", ""), "--query-gpu=name,driver_version": ("NVIDIA H200, 570.86.10", "")}
     machine(run=lambda command: answers.get(command[1], ("", "")))
-    page = said(capsys, 0)
+    page = printed(capsys, 0)
     assert "ok       GPU NVIDIA H200, driver 570.86.10" in page
     assert "yes      check Triton answers on a GPU" in page
 
@@ -141,7 +141,7 @@ def test_a_gpu(machine, capsys, monkeypatch):
 def test_a_gpu_that_pytorch_does_not_see(machine, capsys, monkeypatch):
     monkeypatch.setattr(doctor.shutil, "which", lambda name: f"/usr/bin/{name}")
     machine(run=lambda command: ("NVIDIA H200, 570.86.10", "") if "nvidia-smi" in command[0] else ("", ""))
-    page = said(capsys, 0)
+    page = printed(capsys, 0)
     assert "which PyTorch does not see" in page and "PyTorch build for CUDA" in page
 
 

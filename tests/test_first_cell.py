@@ -25,13 +25,13 @@ def notebook(tmp_path, monkeypatch):
 
 
 def test_an_answer_before_the_first_cell_is_told_to_run_it(notebook):
-    said = notebook.said(ANSWER)
-    assert "name 'triton' is not defined" in said and ADVICE in said
-    assert ADVICE in notebook.said('check("axpy", axpy)')
-    assert ADVICE not in notebook.said("nothing_of_the_chapters")
-    assert ADVICE not in notebook.said("def plain(): return 1\nplain()")
-    assert notebook.said(SETUP) == ""
-    assert ADVICE not in notebook.said("wild")
+    outcome = notebook.outcome(ANSWER)
+    assert "name 'triton' is not defined" in outcome and ADVICE in outcome
+    assert ADVICE in notebook.outcome('check("axpy", axpy)')
+    assert ADVICE not in notebook.outcome("nothing_of_the_chapters")
+    assert ADVICE not in notebook.outcome("def plain(): return 1\nplain()")
+    assert notebook.outcome(SETUP) == ""
+    assert ADVICE not in notebook.outcome("wild")
 
 
 def test_the_names_are_those_of_the_first_cells():

@@ -92,9 +92,9 @@ def test_what_a_class_shares_is_asked_for_once(course, graded, capsys):
     cluster = Answers(right)
     assert grading.grade("tiny", cluster.connect, course) == 0
     assert [job.name for job in cluster.asked] == [WITNESS, TORCH, TORCH] and graded == [([], False)]
-    said = capsys.readouterr().out
-    assert "3 verdicts to make, on 1 processes" in said and "[3/3] c, tiny" in said and "3 verdicts made." in said
-    assert "about" in said and "[1/3" in said
+    output = capsys.readouterr().out
+    assert "3 verdicts to make, on 1 processes" in output and "[3/3] c, tiny" in output and "3 verdicts made." in output
+    assert "about" in output and "[1/3" in output
     again = Answers(pytest.fail)
     assert grading.grade("tiny", again.connect, course) == 0 and len(graded) == 2
 
@@ -177,8 +177,8 @@ def test_a_run_that_ends_early_keeps_what_it_has(course, graded, capsys, monkeyp
     with monkeypatch.context():
         assert grading.grade("tiny", Answers(found).connect, course) == status
         monkeypatch.undo()
-    said = capsys.readouterr().out
-    assert sentence in said and "the same command goes on from here" in said and graded == []
+    output = capsys.readouterr().out
+    assert sentence in output and "the same command goes on from here" in output and graded == []
     again = Answers(right)
     monkeypatch.setattr(grading, "autograde", lambda *args: 0)
     assert grading.grade("tiny", again.connect, course) == 0 and [job.name for job in again.asked] == [TORCH]
@@ -247,17 +247,17 @@ def test_ctrl_c_ends_a_run_in_one_sentence(course):
         text=True,
         start_new_session=True,
     ) as run:
-        said = ""
+        output = ""
         for line in run.stdout:
-            said += line
+            output += line
             if line.startswith("["):
                 os.killpg(run.pid, signal.SIGINT)
                 break
         with contextlib.suppress(ProcessLookupError):
             os.killpg(run.pid, signal.SIGINT)
-        said += run.stdout.read()
-    assert run.returncode == 130 and said.endswith("the same command goes on from here.\n")
-    assert "Traceback" not in said and list(Store(course))
+        output += run.stdout.read()
+    assert run.returncode == 130 and output.endswith("the same command goes on from here.\n")
+    assert "Traceback" not in output and list(Store(course))
 
 
 @pytest.mark.exhaustive
@@ -268,9 +268,9 @@ def test_on_a_cluster_of_this_machine(course, capfd):
     place(course, "stub").write_text((course / "release" / "tiny" / "tiny.ipynb").read_text())
     students = ["--students", "a b,b,stub"]
     assert cli.main(["grade", "tiny", "--course", str(course), "--workers", "2", *students]) == 0
-    said = "".join(capfd.readouterr())
-    assert "5 verdicts to make, on 2 processes" in said and "dashboard: http://127.0.0.1:" in said
-    assert "[3/3] stub, tiny: 0 of 4 points" in said and "2 of 2 verdicts were there" in said
+    output = "".join(capfd.readouterr())
+    assert "5 verdicts to make, on 2 processes" in output and "dashboard: http://127.0.0.1:" in output
+    assert "[3/3] stub, tiny: 0 of 4 points" in output and "2 of 2 verdicts were there" in output
     assert scores(course, "a b") == scores(course, "b") == FULL and scores(course, "stub") == NOTHING
     assert not (course / "autograded" / "other").exists()
     assert len({entry["where"] for entry in Store(course).made()}) == 2

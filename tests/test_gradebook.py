@@ -24,7 +24,7 @@ def held(course):
 
 
 def test_a_lock_is_waited_for_and_told_of_once(course, held, monkeypatch):
-    told, slept = [], []
+    messages, slept = [], []
 
     def sleep(seconds):
         slept.append(seconds)
@@ -32,8 +32,8 @@ def test_a_lock_is_waited_for_and_told_of_once(course, held, monkeypatch):
             held.execute("ROLLBACK")
 
     monkeypatch.setattr(gradebook.time, "sleep", sleep)
-    gradebook.wait(f"sqlite:///{course}/gradebook.db", lambda *words: told.append(words))
-    assert len(slept) == 3 and told == [(gradebook.HELD, f"{course}/gradebook.db")]
+    gradebook.wait(f"sqlite:///{course}/gradebook.db", lambda *words: messages.append(words))
+    assert len(slept) == 3 and messages == [(gradebook.HELD, f"{course}/gradebook.db")]
     gradebook.wait(f"sqlite:///{course}/none.db", pytest.fail)
     gradebook.wait("postgresql+psycopg://teacher@head/grades", pytest.fail)
 

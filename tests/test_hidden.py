@@ -52,10 +52,10 @@ def right_but(line: str) -> Answer:
 )
 def test_no_value_gets_out(mine, line):
     report = check_answer(right_but(line), "torch", cases=mine)
-    told = report.cases[-2]
-    assert told.name == "hidden: two zeros" and told.status in ("fail", "error")
+    row = report.cases[-2]
+    assert row.name == "hidden: two zeros" and row.status in ("fail", "error")
     another_complaint = "double" in line or "torch.zeros" in line  # its dtype or shape, of which the hint knows nothing
-    assert told.hint == ("" if another_complaint else "What is divided by what?") and "not shown" in told.message
+    assert row.hint == ("" if another_complaint else "What is divided by what?") and "not shown" in row.message
     own = [case for case in report.cases if not case.bonus]
     assert report.score == (len(own) - 1) / len(own) and not report.passed
     shown = json.dumps(report.to_dict()) + str(report) + report._repr_html_()
@@ -74,8 +74,8 @@ def test_every_hidden_case_that_failed_is_told_with_its_kind_and_hint(mine):
 
 def test_how_close_a_right_answer_came_is_not_shown(mine):
     """An answer may round as it likes within the tolerance, and say something by it."""
-    told = check_answer(answer("silu_backward", "torch"), "torch", cases=mine).cases[-2]
-    assert (told.message, told.worst_ulp, told.curve) == ("", None, None)
+    row = check_answer(answer("silu_backward", "torch"), "torch", cases=mine).cases[-2]
+    assert (row.message, row.worst_ulp, row.curve) == ("", None, None)
 
 
 def test_neither_traffic_nor_launches_of_a_hidden_case_are_told(tmp_path):
@@ -109,8 +109,8 @@ def test_a_number_is_not_shown(tmp_path):
         eps = 0.1234
     """
     cases = read_cases(written(tmp_path, text))["layer_norm_forward"]
-    told = check_answer(answer("layer_norm_forward", "torch", "+ eps", "+ 1e-5"), "torch", cases=cases).cases[-1]
-    assert told.status == "fail" and told.inputs.endswith("eps: a number")
+    row = check_answer(answer("layer_norm_forward", "torch", "+ eps", "+ 1e-5"), "torch", cases=cases).cases[-1]
+    assert row.status == "fail" and row.inputs.endswith("eps: a number")
 
 
 def test_what_ends_the_check_says_nothing_either(mine):

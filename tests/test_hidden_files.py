@@ -14,7 +14,7 @@ CASE = '[[silu_forward]]\nname = "n"\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [
         ("[[silu_forward]", "hidden_cases.toml: "),
         ('[[silu_foward]]\nname = "n"', "no exercise 'silu_foward'; did you mean silu_forward"),
@@ -44,10 +44,10 @@ CASE = '[[silu_forward]]\nname = "n"\n'
         ),
     ],
 )
-def test_a_file_that_cannot_be_used(tmp_path, text, said):
+def test_a_file_that_cannot_be_used(tmp_path, text, output):
     with pytest.raises(HiddenCasesError) as caught:
         read_cases(written(tmp_path, text))
-    assert said in str(caught.value) and "hidden_cases.toml" in str(caught.value)
+    assert output in str(caught.value) and "hidden_cases.toml" in str(caught.value)
 
 
 def test_our_answers_are_tried(tmp_path):
@@ -68,9 +68,9 @@ def test_a_case_that_our_answer_fails(tmp_path, monkeypatch):
 def test_the_command_that_tries_them(tmp_path, monkeypatch, capsys):
     path = written(tmp_path, FILE)
     assert cli.main(["cases", str(path)]) == 0
-    said = capsys.readouterr()
-    assert said.err.splitlines()[0].endswith("of your cases on our answer to silu_backward (torch).")
-    lines = said.out.splitlines()
+    output = capsys.readouterr()
+    assert output.err.splitlines()[0].endswith("of your cases on our answer to silu_backward (torch).")
+    lines = output.out.splitlines()
     assert len(lines) == 4 and lines[0].startswith("pass  silu_backward (torch), two zeros: ")
     monkeypatch.setattr(
         "graded_kernels.autograder.instructor.try_cases.our_answer", lambda name, backend: lambda dy, x: x * dy

@@ -33,7 +33,7 @@ CHECK_AXPY = 'check("axpy", axpy, backend="triton", compiler=False)'
 @pytest.fixture(scope="module")
 def notebook():
     notebook = Notebook()
-    assert notebook.said(SETUP) == ""
+    assert notebook.outcome(SETUP) == ""
     yield notebook
     notebook.close()
 
@@ -41,32 +41,32 @@ def notebook():
 @pytest.mark.parametrize("body", ["...  # YOUR CODE HERE", "pass", '"""What."""', "raise NotImplementedError()"])
 def test_a_stub_is_not_implemented_yet(notebook, body):
     notebook.run(f'def silu_forward(x):\n    """x * sigmoid(x)"""\n    {body}\n')
-    assert "not implemented yet" in notebook.said(CHECK)
+    assert "not implemented yet" in notebook.outcome(CHECK)
 
 
 def test_a_forgotten_return_is_named(notebook):
     notebook.run(RIGHT.replace("return", "y ="))
-    said = notebook.said(CHECK)
-    assert "`silu_forward` returns nothing (None)" in said and "not implemented" not in said
+    outcome = notebook.outcome(CHECK)
+    assert "`silu_forward` returns nothing (None)" in outcome and "not implemented" not in outcome
 
 
 def test_the_function_of_an_earlier_run_is_not_checked_when_its_cell_broke(notebook):
     notebook.run(RIGHT)
-    assert ": passed" in notebook.said(CHECK)
+    assert ": passed" in notebook.outcome(CHECK)
     notebook.run(RIGHT.replace("x.float()", "x.float("))
-    said = notebook.said(CHECK)
-    assert "stopped with SyntaxError in line 2" in said and ": passed" not in said
+    outcome = notebook.outcome(CHECK)
+    assert "stopped with SyntaxError in line 2" in outcome and ": passed" not in outcome
     notebook.run("not_there = nothing\n" + RIGHT)
-    assert "stopped with NameError in line 1" in notebook.said(CHECK)
+    assert "stopped with NameError in line 1" in notebook.outcome(CHECK)
     notebook.run(RIGHT + "1 / 0\n")  # below the function, which is the new one
-    assert ": passed" in notebook.said(CHECK)
+    assert ": passed" in notebook.outcome(CHECK)
 
 
 def test_a_broken_triton_answer_leaves_the_pytorch_answer_of_that_name_alone(notebook):
     notebook.run(RIGHT)
     notebook.run("@triton.jit\ndef silu_kernel(x_ptr:\n    ...\n\ndef silu_forward(x):\n    return x\n")
-    assert ": passed" in notebook.said(CHECK)
-    assert "stopped with SyntaxError" in notebook.said(CHECK.replace("torch", "triton"))
+    assert ": passed" in notebook.outcome(CHECK)
+    assert "stopped with SyntaxError" in notebook.outcome(CHECK.replace("torch", "triton"))
 
 
 LOOP = '    print("begun", flush=True)\n    while True: x = x + 1\n'
@@ -86,7 +86,7 @@ def test_interrupting_an_endless_loop_names_its_line(notebook, check, answer, li
         if message["type"] == "stream":
             notebook.manager.interrupt_kernel()
 
-    assert notebook.said(answer) == ""
+    assert notebook.outcome(answer) == ""
     *_, last = notebook.run(check, on=interrupt)
     assert last["type"] == "error" and last["text"].count("\n") == 0
     assert "Interrupted while" in last["text"]
@@ -94,15 +94,16 @@ def test_interrupting_an_endless_loop_names_its_line(notebook, check, answer, li
 
 
 def test_an_error_in_the_launcher_names_the_line(notebook):
-    assert notebook.said(AXPY.replace("out = torch.empty_like(x)", "out = x.empty()")) == ""
-    said = " ".join(notebook.said(CHECK_AXPY).split())
+    assert notebook.outcome(AXPY.replace("out = torch.empty_like(x)", "out = x.empty()")) == ""
+    outcome = " ".join(notebook.outcome(CHECK_AXPY).split())
     assert (
-        "`axpy` fails in line 12, `out = x.empty()`: AttributeError: 'Tensor' object has no attribute 'empty'" in said
+        "`axpy` fails in line 12, `out = x.empty()`: AttributeError: 'Tensor' object has no attribute 'empty'"
+        in outcome
     )
 
 
 def test_of_what_a_kernel_prints_a_few_lines_are_shown(notebook):
-    assert notebook.said(AXPY.replace("    tl.store", "    print(x)\n    tl.store")) == ""
+    assert notebook.outcome(AXPY.replace("    tl.store", "    print(x)\n    tl.store")) == ""
     printed = [message["text"] for message in notebook.run(CHECK_AXPY) if message["type"] == "stream"]
     text = "".join(printed)
     assert len(text) < 3000 and text.count("more lines") == 1 and text.count("\n") <= 12
@@ -111,7 +112,7 @@ def test_of_what_a_kernel_prints_a_few_lines_are_shown(notebook):
 @pytest.mark.exhaustive
 def test_a_slow_check_says_where_it_is_and_clears_the_line(notebook):
     slow = RIGHT.replace("    return", "    import time; time.sleep(1.5)\n    return")
-    assert notebook.said(slow) == ""
+    assert notebook.outcome(slow) == ""
     found = notebook.run(CHECK)
     shown = [message for message in found if message["type"] == "display_data"]
     updates = [message for message in found if message["type"] == "update_display_data"]
@@ -120,10 +121,10 @@ def test_a_slow_check_says_where_it_is_and_clears_the_line(notebook):
 
 
 def test_a_report_is_quiet_where_nbgrader_runs_the_notebook(notebook):
-    assert notebook.said(RIGHT) == ""
+    assert notebook.outcome(RIGHT) == ""
     run = f"import os; os.environ['NBGRADER_EXECUTION'] = 'validate'\n{CHECK}"
     try:
         assert notebook.run(run) == []
     finally:
         notebook.run("del os.environ['NBGRADER_EXECUTION']")
-    assert ": passed" in notebook.said(CHECK)
+    assert ": passed" in notebook.outcome(CHECK)

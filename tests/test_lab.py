@@ -46,8 +46,8 @@ desk = pathlib.Path(sys.argv[1])
 status = lab.prepare(lab.ROOT, desk / "my-notebooks", desk / "state")
 print(json.dumps([status, sorted({"jupytext", "nbgrader", "torch", "matplotlib"} & set(sys.modules))]))
 """
-    said = subprocess.run([sys.executable, "-c", code, str(desk)], check=True, capture_output=True, text=True).stdout
-    assert json.loads(said) == [0, []], "the only line says that nothing was to be done"
+    lines = subprocess.run([sys.executable, "-c", code, str(desk)], check=True, capture_output=True, text=True).stdout
+    assert json.loads(lines) == [0, []], "the only line says that nothing was to be done"
     assert {path: path.read_bytes() for path in (desk / "my-notebooks").iterdir()} == before
 
 
@@ -72,9 +72,11 @@ def test_a_chapter_that_changed_is_renewed_at_the_start_unless_the_learner_chang
         notebook.metadata["graded_kernels"]["version"] = "of an older build"
         nbformat.write(notebook, folder / name)
     assert lab.prepare(build.ROOT, folder, desk / "state") == 0
-    said = [line for line in capsys.readouterr().out.splitlines() if "_" in line]
-    assert said[0].startswith(f"renewed  {folder / '02_gelu.ipynb'}") and said[1].startswith("kept") and len(said) == 2
-    assert "graded-kernels update 03_layer_norm" in said[1]
+    lines = [line for line in capsys.readouterr().out.splitlines() if "_" in line]
+    assert (
+        lines[0].startswith(f"renewed  {folder / '02_gelu.ipynb'}") and lines[1].startswith("kept") and len(lines) == 2
+    )
+    assert "graded-kernels update 03_layer_norm" in lines[1]
     last = nbformat.read(folder / "02_gelu.ipynb", as_version=4).cells[-1]
     assert last.source.endswith('progress.chapter("02_gelu")')
     assert nbformat.read(folder / "03_layer_norm.ipynb", as_version=4).cells[-1].source == "My notes"

@@ -101,8 +101,8 @@ def in_half(x):
 
 
 def test_how_far_off_it_is_stands_beside_what_is_allowed():
-    said = " ".join(str(check("silu_forward", in_half, backend="torch")).split())
-    assert re.search(r"off by [\d,]+ ulp, where \d+ are allowed", said), said
+    report_text = " ".join(str(check("silu_forward", in_half, backend="torch")).split())
+    assert re.search(r"off by [\d,]+ ulp, where \d+ are allowed", report_text), report_text
 
 
 GRID = """
@@ -188,10 +188,10 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("mistake", "told"), MISTAKES, ids=lambda row: row[0])
-def test_the_hint_is_about_the_mistake(mistake, told):
+@pytest.mark.parametrize(("mistake", "expected"), MISTAKES, ids=lambda row: row[0])
+def test_the_hint_is_about_the_mistake(mistake, expected):
     name, backend, old, new = mistake
-    dies_in, says, not_this = told
+    dies_in, says, not_this = expected
     case = first_of(answer(name, backend, old, new), backend)
     assert case.name == dies_in and says in case.hint and not_this not in case.hint, f"{case.message} {case.hint}"
 

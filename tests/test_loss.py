@@ -243,7 +243,7 @@ def test_two_processes_of_which_one_has_no_token(tmp_path):
         for rank in (0, 1)
     ]
     try:
-        said = [p.communicate(timeout=900)[0] for p in processes]
+        outputs = [p.communicate(timeout=900)[0] for p in processes]
     finally:
         for p in processes:
             p.kill()
@@ -251,5 +251,5 @@ def test_two_processes_of_which_one_has_no_token(tmp_path):
     torch.manual_seed(0)
     layer = torch.nn.Linear(5, 7)
     F.cross_entropy(layer(torch.randn(2, 6, 5)[0]), torch.arange(6)).backward()
-    for one in said:
+    for one in outputs:
         torch.testing.assert_close(torch.tensor(eval(one)), layer.weight.grad)

@@ -123,8 +123,8 @@ def test_nested_folders_beside_a_notebook_are_left_out(course, levels, name):
         subprocess.run(["rm", "-rf", str(notebook.parent / name)], check=True)
     assert_success(result)
     assert scores(course, f"nested_{levels}") == FULL
-    said = autograded(course, f"nested_{levels}").cells[0].source
-    assert f"`{name[:60]}` lies beside the notebook and holds folders that are more than 10 deep." in said
+    log = autograded(course, f"nested_{levels}").cells[0].source
+    assert f"`{name[:60]}` lies beside the notebook and holds folders that are more than 10 deep." in log
     graded = course / "autograded" / f"nested_{levels}" / "tiny"
     assert (graded / "data" / "numbers.csv").exists() and not (graded / name).exists()
 
@@ -146,5 +146,5 @@ def test_command_line(course):
     notebook = right_answers(course)
     helper_cells(notebook)
     place(course, "typed").write_text(json.dumps(notebook))
-    said = grade_demo.nbgrader(course, "autograde", "tiny", "--student=typed")
-    assert "[1/1] typed, tiny: 4 of 4 points in " in said
+    log = grade_demo.nbgrader(course, "autograde", "tiny", "--student=typed")
+    assert "[1/1] typed, tiny: 4 of 4 points in " in log

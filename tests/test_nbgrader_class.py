@@ -85,14 +85,14 @@ def course(made_course, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def said(course) -> str:
+def output(course) -> str:
     """What the first run prints."""
     return grade_demo.nbgrader(course, "autograde", "tiny")
 
 
 @pytest.fixture(scope="module")
-def lines(said) -> list[str]:
-    return [re.sub(r"^\[.*?\] ", "", line).strip() for line in said.splitlines()]
+def lines(output) -> list[str]:
+    return [re.sub(r"^\[.*?\] ", "", line).strip() for line in output.splitlines()]
 
 
 def about(lines: list[str], student: str) -> str:
@@ -105,7 +105,7 @@ def about(lines: list[str], student: str) -> str:
 
 
 @pytest.mark.parametrize("student", ["regular", "comma", "accents", "formula", "copy_untouched", "copy_other"])
-def test_what_was_read_is_graded(course, said, student):
+def test_what_was_read_is_graded(course, output, student):
     assert scores(course, student) == FULL
 
 
@@ -149,17 +149,17 @@ def test_a_notebook_of_no_assignment_is_listed(lines):
     assert not [line for line in lines if "checkpoint" in line]
 
 
-def test_a_run_says_one_line_a_notebook_and_a_summary(said, lines):
-    assert "Warning" not in said and "Traceback" not in said and "SAWarning" not in said
+def test_a_run_says_one_line_a_notebook_and_a_summary(output, lines):
+    assert "Warning" not in output and "Traceback" not in output and "SAWarning" not in output
     at = next(number for number, line in enumerate(lines) if line.startswith("Summary: "))
     assert at <= 17 + 3, lines[:at]  # 17 notebooks, a folder without one, and that files were open to others
     assert lines[at] == "Summary: 8 graded, 9 for a person, 8 written answers to grade by hand."
 
 
-def test_the_files_of_a_class_are_closed_to_others(course, said):
+def test_the_files_of_a_class_are_closed_to_others(course, output):
     closed = ("submitted", "autograded", "feedback", "source", "gradebook.db", "class_secret")
     assert [name for name in closed if (course / name).stat().st_mode & 0o077] == []
-    assert "Other accounts could read submitted, source, gradebook.db. Now they cannot." in said
+    assert "Other accounts could read submitted, source, gradebook.db. Now they cannot." in output
 
 
 def exported(course: Path) -> dict[str, dict[str, str]]:
@@ -168,7 +168,7 @@ def exported(course: Path) -> dict[str, dict[str, str]]:
         return {row["student_id"]: row for row in csv.DictReader(file)}
 
 
-def test_the_table_of_grades(course, said):
+def test_the_table_of_grades(course, output):
     place(course, "not_yet").write_text(released(course))
     rows = exported(course)
     place(course, "not_yet").unlink()
@@ -183,7 +183,7 @@ def test_the_table_of_grades(course, said):
     assert not [row for row in rows.values() if row["score"] == "0.0"]
 
 
-def test_a_resubmission_is_graded_and_what_a_person_gave_is_kept(course, said):
+def test_a_resubmission_is_graded_and_what_a_person_gave_is_kept(course, output):
     """Without any time of submission; then with one where there was none; and a file that was renamed as advised."""
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         gradebook.find_grade(WORDS, "tiny", "tiny", "resubmits").manual_score = 2.5

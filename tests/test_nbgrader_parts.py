@@ -173,9 +173,9 @@ def test_a_summary_says_how_late_and_what_it_cost(due, handed_in, penalty, expec
         gradebook.update_or_create_submission("tiny", "ann", timestamp=handed_in and parse_utc(handed_in))
         gradebook.find_submission_notebook("tiny", "tiny", "ann").late_submission_penalty = penalty
         gradebook.db.commit()
-    said = lateness(due, "tiny", "ann")
-    assert said == expected
-    assert said is None or f"Late: 1\n  {said}" in str(Summary(late=[said]))
+    lateness_line = lateness(due, "tiny", "ann")
+    assert lateness_line == expected
+    assert lateness_line is None or f"Late: 1\n  {lateness_line}" in str(Summary(late=[lateness_line]))
 
 
 def test_nbgraders_own_lines_on_lateness_are_left_to_the_summary():

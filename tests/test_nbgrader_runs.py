@@ -31,7 +31,7 @@ def course(made_course, tmp_path) -> Path:
 
 def stopped(course: Path, line: str, number: int) -> str:
     """What a run said that got a signal as soon as it said ``line``."""
-    said = ""
+    log = ""
     with subprocess.Popen(
         [sys.executable, "-m", "nbgrader", "autograde", "tiny", "--debug"],
         cwd=course,
@@ -40,10 +40,10 @@ def stopped(course: Path, line: str, number: int) -> str:
         text=True,
     ) as process:
         for one in process.stdout:
-            said += one
+            log += one
             if line in one:
                 process.send_signal(number)
-    return said
+    return log
 
 
 @pytest.mark.exhaustive
@@ -53,8 +53,8 @@ def test_a_stopped_run_is_taken_up_where_it_was(course, number):
     linux.prctl(linux.SET_CHILD_SUBREAPER, 1)
     before = set(batch.children())
     second = course / "autograded" / "k2" / "tiny" / "tiny.ipynb"
-    said = stopped(course, f"Autograding {second}", number)
-    _, first, after = said.partition("k1, tiny: 4 of 4 points")  # before it the run lists every submission
+    log = stopped(course, f"Autograding {second}", number)
+    _, first, after = log.partition("k1, tiny: 4 of 4 points")  # before it the run lists every submission
     assert first and "k3" not in after
     assert scores(course, "k1") == FULL and set(scores(course, "k2").values()) == {None}
     assert batch.left_processes(before) == []
@@ -122,10 +122,10 @@ def test_a_course_that_cannot_be_written_is_not_graded(course, request):
     autograded.mkdir()
     for path in (autograded, course / "gradebook.db"):
         os.chown(path, 0, 0)
-        code, said = autograde()
-        assert code == 1 and f"Nothing was graded: {path} cannot be written" in said and "Traceback" not in said
+        code, log = autograde()
+        assert code == 1 and f"Nothing was graded: {path} cannot be written" in log and "Traceback" not in log
         os.chown(path, USER, USER)
     os.chown(course / "submitted", 0, 0)  # what is handed in is only read
-    code, said = autograde()
-    assert code == 0 and "cannot be read: Permission denied" in said
+    code, log = autograde()
+    assert code == 0 and "cannot be read: Permission denied" in log
     assert [scores(course, student) for student in STUDENTS] == [FULL, FULL, UNREAD]

@@ -49,8 +49,8 @@ def autograde(course, students: str = "*", force: bool = False) -> str:
 
 def test_a_class_that_did_nothing_is_checked_once(course, checked):
     hand_in(course, "a", "b", "c")
-    said = autograde(course)
-    assert sorted(checked) == [TORCH, WITNESS] and "2 of 2 verdicts were there" in said
+    log = autograde(course)
+    assert sorted(checked) == [TORCH, WITNESS] and "2 of 2 verdicts were there" in log
     assert [scores(course, student) for student in "abc"] == [NOTHING] * 3
     notebooks = [autograded(course, student) for student in "abc"]
     assert notebooks[0] == notebooks[1] == notebooks[2]
@@ -76,12 +76,12 @@ def test_a_new_case_grades_again_what_did_not_change(course, checked):
     autograde(course)
     checked.clear()
     (course / "hidden_cases.toml").write_text(HIDDEN)
-    said = autograde(course)
+    log = autograde(course)
     assert checked == [TORCH] and scores(course, "b") == FULL
-    assert "graded again: 2, since these changed: your cases for silu_forward\n" in f"{said}\n"
+    assert "graded again: 2, since these changed: your cases for silu_forward\n" in f"{log}\n"
     (course / "hidden_cases.toml").write_text(HIDDEN + HIDDEN.replace("silu", "gelu"))
-    said = autograde(course)
-    assert checked == [TORCH] and "graded again" not in said and "2 skipped, unchanged" in said
+    log = autograde(course)
+    assert checked == [TORCH] and "graded again" not in log and "2 skipped, unchanged" in log
 
 
 @pytest.mark.exhaustive
@@ -138,8 +138,8 @@ def test_a_damaged_verdict_is_made_again_and_the_run_says_so(course, checked):
     autograde(course)
     (path,) = (path for path in Store(course) if path.parent.name == TORCH)
     path.write_bytes(path.read_bytes().replace(b'"score": 1.0', b'"score": 0.0'))
-    said = autograde(course, force=True)
-    assert checked[2:] == [TORCH] and f"The verdict {path} is damaged" in said and scores(course, "a") == FULL
+    log = autograde(course, force=True)
+    assert checked[2:] == [TORCH] and f"The verdict {path} is damaged" in log and scores(course, "a") == FULL
 
 
 @pytest.mark.exhaustive

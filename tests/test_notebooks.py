@@ -154,8 +154,8 @@ def test_release_gives_no_answer_away(name, released):
     everything = "\n".join(cell.source for cell in notebook.cells)
     hidden = [line for cell in read(source(name)).cells for line in secrets(cell.source)]
     assert len(hidden) > 20
-    told = re.sub(r"^```\{question\}.*?^```$", "", text, flags=re.M | re.S)
-    assert not [line for line in hidden if line not in told and line in everything]
+    visible = re.sub(r"^```\{question\}.*?^```$", "", text, flags=re.M | re.S)
+    assert not [line for line in hidden if line not in visible and line in everything]
     for cell in notebook.cells:
         if kind(cell) == "answer":
             assert "...  # YOUR CODE HERE" in cell.source and "SOLUTION" not in cell.source

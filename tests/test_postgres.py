@@ -103,11 +103,11 @@ def test_grades_are_those_of_sqlite_byte_for_byte(made_course, tmp_path, server,
     root = classroom.copied(made_course, tmp_path)
     make_class(root)
     in_database(root, database(server, "one"))
-    said = grade_demo.nbgrader(root, "autograde", "tiny")
-    assert "Summary: 4 graded, 1 for a person" in said and not (root / "gradebook.db").exists()
+    output = grade_demo.nbgrader(root, "autograde", "tiny")
+    assert "Summary: 4 graded, 1 for a person" in output and not (root / "gradebook.db").exists()
     assert exported(root) == exported(lite) and exported(root).count(b"\n") == 6
-    said = grade_demo.nbgrader(root, "autograde", "tiny")
-    assert "5 skipped, unchanged" in said
+    output = grade_demo.nbgrader(root, "autograde", "tiny")
+    assert "5 skipped, unchanged" in output
 
 
 def test_two_graders_at_once(made_course, tmp_path, server, lite):

@@ -33,9 +33,9 @@ def test_the_oracle_for_a_small_call_tells_what_is_right_for_the_large_one(recor
     """On numbers of the first case, of which the oracle can still be asked for both."""
     small = arguments(record.cases[0], 0, 0)
     large = record.large.repeated(*small)
-    told = record.large.spread(*as_tuple(record.oracle(*(_wide(a) for a in small))))
+    stated = record.large.spread(*as_tuple(record.oracle(*(_wide(a) for a in small))))
     known = as_tuple(record.oracle(*(_wide(a) for a in large)))
-    for one, other in zip(told, known, strict=True):
+    for one, other in zip(stated, known, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
 

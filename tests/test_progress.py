@@ -131,8 +131,8 @@ def test_without_the_chapters_as_built_ones_own_notebooks_count(folder):
 def test_the_terminal_shows_a_table_with_bars(folder, reports, capsys):
     save(folder, {"silu_forward-torch-check": reports["right"], "silu_backward-torch-check": reports["wrong"]})
     assert cli.main(["progress", "--notebooks", str(folder)]) == 0
-    said = capsys.readouterr().out
-    assert re.search(r"SiLU.* █{2}░{18}  1/7 ", said) and "Next: 00_floats_and_tiles.ipynb, ulp_distance" in said
+    output = capsys.readouterr().out
+    assert re.search(r"SiLU.* █{2}░{18}  1/7 ", output) and "Next: 00_floats_and_tiles.ipynb, ulp_distance" in output
     assert cli.main(["progress", "--json", "--notebooks", str(folder)]) == 0
     shown = {chapter["name"]: chapter for chapter in json.loads(capsys.readouterr().out)}
     assert shown["01_silu"]["passed"] == 1 and shown["02_gelu"]["passed"] == 0

@@ -173,8 +173,8 @@ def test_pytorchs_compiler_is_imported_for_answers_that_may_reach_it_and_never_i
     source = "import sys\nimport torch\nTHERE = 'torch._dyn' + 'amo' in sys.modules\n\n\n"
     source += f"def silu_forward(x):\n    {use}\n    raise RuntimeError(f'{{THERE}}, loaded')\n"
     with Worker() as own, isolated(source, own) as runner:
-        said = [runner.call((X,)).trouble.message, runner.call((X + 1,)).trouble.message]
-    assert said == [f"RuntimeError: {'compile' in use}, loaded"] * 2
+        reason = [runner.call((X,)).trouble.message, runner.call((X + 1,)).trouble.message]
+    assert reason == [f"RuntimeError: {'compile' in use}, loaded"] * 2
 
 
 GUARDLESS = """
@@ -198,8 +198,8 @@ def test_an_operator_that_a_late_import_registers_is_closed(name, worker):
     """In the worker, for an answer that names the import, and in the answer's own process."""
     hidden = f"{GUARDLESS}{LATE.replace('NAME', name)}"
     with isolated(hidden, worker) as runner:
-        said = runner.call((X,)).trouble.message
-    assert "called:" not in said and ("is not among the operators" in said or "_dispatch_library" in said)
+        reason = runner.call((X,)).trouble.message
+    assert "called:" not in reason and ("is not among the operators" in reason or "_dispatch_library" in reason)
 
 
 def test_a_weak_sandbox_is_used_only_when_asked_for(monkeypatch):

@@ -98,14 +98,14 @@ def test_other_numbers_have_the_same_layout(view):
 # Status
 
 
-def said(**more) -> bytes:
+def sent(**more) -> bytes:
     return json.dumps({"trouble": None, "outputs": [{"dtype": "float32", "shape": [2]}], **more}).encode()
 
 
 def test_a_good_status_is_read():
     one = {"kind": "race-read", "message": "t\x1bwo", "kernel": "k", "tensor": "x_ptr", "line": 3}
     one |= {"source": "tl.load(x_ptr)"}
-    read = status.read(said(findings=[one], looser=["exp"], traffic={"x_ptr": {"loaded": 8, "stored": 0}}, peak=12), "")
+    read = status.read(sent(findings=[one], looser=["exp"], traffic={"x_ptr": {"loaded": 8, "stored": 0}}, peak=12), "")
     assert read.outputs[0].shape == (2,) and read.outputs[0].nbytes == 8
     assert (
         read.findings == (Finding("race-read", "two", "k", "x_ptr", line=3, source="tl.load(x_ptr)"),)
@@ -123,31 +123,31 @@ def test_a_good_status_is_read():
         b"\x80\x04\x95",
         b"{" * 100_000,
         b'{"outputs":' * 50_000,
-        said(outputs=3),
-        said(outputs=[{"dtype": "object", "shape": [1]}]),
-        said(outputs=[{"dtype": "float32", "shape": [-1]}]),
-        said(outputs=[{"dtype": "float32", "shape": [True]}]),
-        said(outputs=[{"dtype": "float32", "shape": [2**70]}]),
-        said(outputs=[{"dtype": "float32", "shape": [1] * 100}]),
-        said(outputs=[{"dtype": "float32"}]),
-        said(outputs=[{"value": [1]}]),
-        said(outputs=[{"value": 10**100}]),
-        said(outputs=[[]]),
-        said(trouble="full marks"),
-        said(trouble={"kind": "passed", "message": "", "details": "", "error": ""}),
-        said(trouble={"kind": "raised", "message": 3, "details": "", "error": ""}),
-        said(traffic=[1]),
-        said(traffic={"x": {"loaded": -1, "stored": 0}}),
-        said(traffic={"x": {"loaded": 1.5, "stored": 0}}),
-        said(traffic={"\x1b[2J": {"loaded": 1, "stored": 0}}),
-        said(traffic={"x_ptr, and 12 more": {"loaded": 1, "stored": 0}}),
-        said(findings="one"),
-        said(findings=[1]),
-        said(looser="exp"),
-        said(looser=[["exp"]]),
-        said(launches=[{"kernel": "import os"}]),
-        said(launches=[{"kernel": "k", "signature": {"x": "*fp32"}, "unknown": 1}]),
-        said(launches=[3]),
+        sent(outputs=3),
+        sent(outputs=[{"dtype": "object", "shape": [1]}]),
+        sent(outputs=[{"dtype": "float32", "shape": [-1]}]),
+        sent(outputs=[{"dtype": "float32", "shape": [True]}]),
+        sent(outputs=[{"dtype": "float32", "shape": [2**70]}]),
+        sent(outputs=[{"dtype": "float32", "shape": [1] * 100}]),
+        sent(outputs=[{"dtype": "float32"}]),
+        sent(outputs=[{"value": [1]}]),
+        sent(outputs=[{"value": 10**100}]),
+        sent(outputs=[[]]),
+        sent(trouble="full marks"),
+        sent(trouble={"kind": "passed", "message": "", "details": "", "error": ""}),
+        sent(trouble={"kind": "raised", "message": 3, "details": "", "error": ""}),
+        sent(traffic=[1]),
+        sent(traffic={"x": {"loaded": -1, "stored": 0}}),
+        sent(traffic={"x": {"loaded": 1.5, "stored": 0}}),
+        sent(traffic={"\x1b[2J": {"loaded": 1, "stored": 0}}),
+        sent(traffic={"x_ptr, and 12 more": {"loaded": 1, "stored": 0}}),
+        sent(findings="one"),
+        sent(findings=[1]),
+        sent(looser="exp"),
+        sent(looser=[["exp"]]),
+        sent(launches=[{"kernel": "import os"}]),
+        sent(launches=[{"kernel": "k", "signature": {"x": "*fp32"}, "unknown": 1}]),
+        sent(launches=[3]),
     ],
 )
 def test_a_status_of_another_form_is_void(raw):
@@ -157,7 +157,7 @@ def test_a_status_of_another_form_is_void(raw):
 
 def test_the_source_of_a_launch_is_the_parents():
     launch = {"kernel": "k", "signature": {"x_ptr": "*fp32"}, "source": "import os"}
-    assert status.read(said(launches=[launch]), "the text").launches == (
+    assert status.read(sent(launches=[launch]), "the text").launches == (
         KernelLaunch("k", "the text", {"x_ptr": "*fp32"}),
     )
 

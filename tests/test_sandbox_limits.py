@@ -43,8 +43,8 @@ def compute(seconds: str) -> str:
 def test_a_call_that_computes_too_long_is_ended(worker):
     with isolated("    while True:\n        pass\n", worker, seconds=0.5) as runner:
         trouble = runner.call((X,)).trouble
-    said = "The call took more than 0.5 s of processor time, which is the most allowed."
-    assert (trouble.kind, trouble.message, trouble.cell) == ("timeout", said, "")
+    expected = "The call took more than 0.5 s of processor time, which is the most allowed."
+    assert (trouble.kind, trouble.message, trouble.cell) == ("timeout", expected, "")
 
 
 def test_a_call_that_waits_for_its_turn_is_not_ended(worker):
@@ -56,8 +56,8 @@ def test_a_call_that_waits_for_its_turn_is_not_ended(worker):
 def test_a_call_that_waits_for_ever_is_ended_by_the_clock(worker):
     with isolated("    time.sleep(3600)\n", worker, seconds=2.0, wall_factor=2.0) as runner:
         trouble = runner.call((X,)).trouble
-    said = "The call did not end within 4 s by the clock. Most of that time nothing was computed: "
-    assert (trouble.kind, trouble.message) == ("timeout", said + "does something sleep, or wait?")
+    expected = "The call did not end within 4 s by the clock. Most of that time nothing was computed: "
+    assert (trouble.kind, trouble.message) == ("timeout", expected + "does something sleep, or wait?")
 
 
 def test_every_call_has_its_own_time(worker):
@@ -119,7 +119,7 @@ def test_threads_and_children_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("line", "kind", "said"),
+    ("line", "kind", "expected"),
     [
         ("while True: pass", "timeout", "Loading `second` took more than 0.5 s of processor time"),
         ("import os; os._exit(3)", "crashed", "Loading `second` ended its process with status 3."),
@@ -127,7 +127,7 @@ def test_threads_and_children_are_counted():
         ("import ctypes; ctypes.string_at(0)", "crashed", "Loading `second` crashed: SIGSEGV."),
     ],
 )
-def test_a_cell_that_ends_the_process_is_named(line, kind, said, worker):
+def test_a_cell_that_ends_the_process_is_named(line, kind, expected, worker):
     cells = (Cell("first", "import torch"), Cell("second", line), Cell("own", f"def silu_forward(x):\n{RIGHT}"))
     code = Answer("silu_forward", cells)
     with Isolated(
@@ -139,7 +139,7 @@ def test_a_cell_that_ends_the_process_is_named(line, kind, said, worker):
         worker=worker,
     ) as runner:
         trouble = runner.call((X,)).trouble
-        assert (trouble.kind, trouble.cell) == (kind, "second") and trouble.message.startswith(said)
+        assert (trouble.kind, trouble.cell) == (kind, "second") and trouble.message.startswith(expected)
     without = code.without({"second", "own"})
     assert [cell.name for cell in without.cells] == ["first", "own"]
     with Isolated(without, SILU.contract, "torch", results=SILU.results, worker=worker) as runner:

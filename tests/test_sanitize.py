@@ -114,7 +114,7 @@ def randn(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
 
 
-def told(program):
+def found_in(program):
     """What a program's run tells: findings by kind, in order, and all events."""
     events = []
     with watched(events.append, shim=False):
@@ -127,13 +127,13 @@ def told(program):
 
 def test_a_right_program_is_clean():
     y = torch.empty(100)
-    found, events = told(lambda: (double[(2,)](randn(100), y, 100, BLOCK=64), y.sum()))
+    found, events = found_in(lambda: (double[(2,)](randn(100), y, 100, BLOCK=64), y.sum()))
     assert found == {} and [e["launch"]["kernel"] for e in events] == ["double"]
     assert y.equal(2 * randn(100))
 
 
 def test_a_finding_says_where_and_what():
-    found, events = told(lambda: double_unmasked[(2,)](randn(100), torch.empty(100), 100, BLOCK=64))
+    found, events = found_in(lambda: double_unmasked[(2,)](randn(100), torch.empty(100), 100, BLOCK=64))
     (finding,) = found.values()
     assert finding["kind"] == "out-of-bounds" and finding["level"] == "fault" and finding["kernel"] == "double_unmasked"
     assert finding["file"] == __file__ and "tl.load(x + i)" in finding["source"]
@@ -147,7 +147,7 @@ def test_a_finding_is_told_once_and_counted_by_launch():
         for _ in range(3):
             accumulate[(1,)](randn(8), torch.empty(8), 8, BLOCK=8)
 
-    _, events = told(program)
+    _, events = found_in(program)
     listener = command.Listener()
     for event in events:
         listener.handle(event)
@@ -159,20 +159,20 @@ def test_a_finding_is_told_once_and_counted_by_launch():
 def test_masked_lanes_that_reach_the_result(kernel, sign):
     """0 is neither the maximum of these numbers nor their minimum: a right value on today's backends hides it."""
     x, y = sign * randn(100).abs() + sign, torch.empty(1)
-    found, _ = told(lambda: kernel[(1,)](x, y, 100, BLOCK=128))
+    found, _ = found_in(lambda: kernel[(1,)](x, y, 100, BLOCK=128))
     assert found["masked-load"]["line"] and "depends on masked-off lanes" in found["masked-load"]["message"]
     assert y.item() == (x.max() if sign > 0 else x.min())
 
 
 def test_only_the_load_that_matters_is_named():
-    _, events = told(lambda: two_loads[(1,)](randn(100).abs(), torch.empty(100), 100, BLOCK=128))
+    _, events = found_in(lambda: two_loads[(1,)](randn(100).abs(), torch.empty(100), 100, BLOCK=128))
     assert [event["finding"]["source"][:7] for event in events if "finding" in event] == ["harmful"]
-    _, events = told(lambda: product[(1,)](randn(100), torch.empty(100), 100, BLOCK=128))
+    _, events = found_in(lambda: product[(1,)](randn(100), torch.empty(100), 100, BLOCK=128))
     assert [event["finding"]["source"][:3] for event in events if "finding" in event] == ["one", "two"]
 
 
 def test_masked_lanes_that_reach_nothing_are_no_finding():
-    found, _ = told(lambda: double[(1,)](randn(100), torch.zeros(128), 100, BLOCK=128))
+    found, _ = found_in(lambda: double[(1,)](randn(100), torch.zeros(128), 100, BLOCK=128))
     assert found == {}
 
 
@@ -183,7 +183,7 @@ def test_a_tail_that_was_not_written_is_found_where_it_is_read():
         assert y[:64].equal(2 * randn(100)[:64])
         (y.clone() + 1).sum()
 
-    found, events = told(program)
+    found, events = found_in(program)
     assert found.keys() == {"unwritten"} and found["unwritten"]["kernel"] == "double"
     assert "36 elements of `y`" in found["unwritten"]["message"] and "y.clone() + 1" in found["unwritten"]["source"]
     assert not any("raised" in event for event in events)
@@ -200,7 +200,7 @@ def test_what_nobody_reads_and_what_pytorch_wrote_is_no_finding():
         codes.fill_(0x5B)  # the very bits of the poison
         double[(1,)](codes, torch.zeros(64), 64, BLOCK=64)
 
-    assert told(program)[0] == {}
+    assert found_in(program)[0] == {}
 
 
 def test_memory_that_is_freed_is_forgotten():
@@ -214,16 +214,16 @@ def test_memory_that_is_freed_is_forgotten():
 
 def test_every_configuration_runs_and_hooks_are_honoured():
     y, x = torch.ones(100), randn(100)
-    found, events = told(lambda: added[lambda meta: (triton.cdiv(100, meta["BLOCK"]),)](x, y, 100))
+    found, events = found_in(lambda: added[lambda meta: (triton.cdiv(100, meta["BLOCK"]),)](x, y, 100))
     assert found == {} and y.equal(x) and sum("launch" in event for event in events) == 4
     x = randn(100)
-    told(lambda: doubled_in_place[lambda meta: (triton.cdiv(100, meta["BLOCK"]),)](x, 100))
+    found_in(lambda: doubled_in_place[lambda meta: (triton.cdiv(100, meta["BLOCK"]),)](x, 100))
     assert x.equal(2 * randn(100))
 
 
 def test_a_fault_in_a_configuration_that_is_not_the_first():
     x, y = randn(32), torch.zeros(32)
-    found, events = told(lambda: second_configuration_is_wrong[lambda m: (triton.cdiv(32, m["BLOCK"]),)](x, y, 32))
+    found, events = found_in(lambda: second_configuration_is_wrong[lambda m: (triton.cdiv(32, m["BLOCK"]),)](x, y, 32))
     assert "In the configuration BLOCK: 64" in found["out-of-bounds"]["message"]
     assert not any("raised" in event for event in events)  # the first one is right, and is chosen
     assert x.equal(y)
@@ -232,16 +232,16 @@ def test_a_fault_in_a_configuration_that_is_not_the_first():
 def test_a_configuration_that_does_not_compile_is_passed_over():
     """As Triton's autotuner does. TritonBench's int8_matmul_kernel was refused for one of its six."""
     x, y = randn(32), torch.zeros(32)
-    found, events = told(lambda: of_at_most_32[lambda m: (triton.cdiv(32, m["BLOCK"]),)](x, y, 32, MOST=32))
+    found, events = found_in(lambda: of_at_most_32[lambda m: (triton.cdiv(32, m["BLOCK"]),)](x, y, 32, MOST=32))
     assert found == {} and y.equal(x) and not any("raised" in event for event in events)
-    found, _ = told(lambda: of_at_most_32[(2,)](x, y, 32, MOST=8))  # none of them compiles
+    found, _ = found_in(lambda: of_at_most_32[(2,)](x, y, 32, MOST=8))  # none of them compiles
     assert "too large" in found["assertion"]["message"]
 
 
 def test_an_assertion_is_a_finding_and_an_unknown_instruction_is_not_judged():
-    found, _ = told(lambda: asserting[(1,)](-torch.ones(1), torch.zeros(1)))
+    found, _ = found_in(lambda: asserting[(1,)](-torch.ones(1), torch.zeros(1)))
     assert found["assertion"]["level"] == "fault"
-    found, _ = told(lambda: assembled[(1,)](torch.ones(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)))
+    found, _ = found_in(lambda: assembled[(1,)](torch.ones(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)))
     assert found["not-emulated"]["level"] == "unable"
 
 
@@ -291,11 +291,11 @@ def test_every_kind_of_the_emulator_has_a_rule():
     assert KINDS <= RULES.keys()
 
 
-@pytest.mark.parametrize("shim, told", [("an A100", True), ("", False)])
-def test_a_program_of_cpu_tensors_is_told_of_the_option(shim, told):
-    said = "it raised ValueError: Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)"
-    run = report.Run("demo.py", shim=shim, failed=said)
-    assert ("--no-cuda-shim" in report.text(run, command.FAILED, False, False)) == told
+@pytest.mark.parametrize("shim, advised", [("an A100", True), ("", False)])
+def test_a_program_of_cpu_tensors_is_told_of_the_option(shim, advised):
+    message = "it raised ValueError: Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)"
+    run = report.Run("demo.py", shim=shim, failed=message)
+    assert ("--no-cuda-shim" in report.text(run, command.FAILED, False, False)) == advised
 
 
 def test_a_long_program_keeps_the_last_launches(monkeypatch):
@@ -310,7 +310,7 @@ def test_a_long_program_keeps_the_last_launches(monkeypatch):
 
 def test_what_is_wrong_with_a_launch_is_told_at_the_launch():
     x = randn(8)
-    found, _ = told(lambda: double[(1, 1, 1, 1)](x, x, 8, BLOCK=8))
+    found, _ = found_in(lambda: double[(1, 1, 1, 1)](x, x, 8, BLOCK=8))
     assert found["grid"]["file"] == __file__ and "double[(1, 1, 1, 1)]" in found["grid"]["source"]
-    found, _ = told(lambda: double[(1,)](x, x, 8, BLOCK=8, stages=3))
+    found, _ = found_in(lambda: double[(1,)](x, x, 8, BLOCK=8, stages=3))
     assert "stages=3" in found["unsupported"]["source"]

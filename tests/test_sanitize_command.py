@@ -62,8 +62,8 @@ def test_an_interruption_reports_what_was_found_so_far(tmp_path):
         stdout, _ = process.communicate(timeout=60)
     finally:
         process.kill()
-    said = " ".join(stdout.split())  # lines end where the folder's name makes them
-    assert process.returncode == 1 and "out-of-bounds" in said and "found so far" in said
+    output = " ".join(stdout.split())  # lines end where the folder's name makes them
+    assert process.returncode == 1 and "out-of-bounds" in output and "found so far" in output
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from graded_kernels.autograder.sanitize import report
-from graded_kernels.autograder.sanitize.spawned import python_of, told
+from graded_kernels.autograder.sanitize.spawned import python_of, reported
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def nothing():
 
 
 def test_processes_of_python_are_told_and_others_are_not():
-    with told((seen := []).append):
+    with reported((seen := []).append):
         subprocess.run([sys.executable, "-S", "-c", "pass"], check=True)
         subprocess.run(["true"], check=True)
         os.system("true")
@@ -44,7 +44,7 @@ def test_processes_of_python_are_told_and_others_are_not():
 
 @pytest.mark.exhaustive
 def test_a_process_of_multiprocessing_is_told_once():
-    with told((seen := []).append):
+    with reported((seen := []).append):
         child = multiprocessing.get_context("spawn").Process(target=nothing)
         child.start()
         child.join()
@@ -53,7 +53,7 @@ def test_a_process_of_multiprocessing_is_told_once():
 
 def test_the_report_says_that_nobody_watched_them():
     run = report.Run("p.py", launches=1, kernels={"k": 1}, spawned=["python a.py", "python b.py"])
-    said = "2 Python processes that were not watched (`python a.py`): kernels launched there were not checked."
-    assert said in report.summary(run) and report.data(run, 0)["not_watched"] == run.spawned
+    sentence = "2 Python processes that were not watched (`python a.py`): kernels launched there were not checked."
+    assert sentence in report.summary(run) and report.data(run, 0)["not_watched"] == run.spawned
     assert "not watched" not in report.summary(report.Run("p.py", launches=1, kernels={"k": 1}))
     assert "a Python process that was not watched" in report.summary(report.Run("p.py", spawned=["python a.py"]))

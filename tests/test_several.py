@@ -41,9 +41,9 @@ def test_what_could_not_be_checked_did_not_pass(which, status, files, called):
 def test_the_results_as_data_and_for_a_ci_service(files, called, tmp_path):
     junit = tmp_path / "results.xml"
     done = called("check", "silu_forward", *files, "--in-process", "--backend", "torch", "--json", "--junit", junit)
-    told = json.loads(done.stdout)
-    assert told["exercise"] == "silu_forward" and told["passed"] is False
-    assert [one["passed"] for one in told["files"]] == [True, False, False] and "problem" in told["files"][2]
+    data = json.loads(done.stdout)
+    assert data["exercise"] == "silu_forward" and data["passed"] is False
+    assert [one["passed"] for one in data["files"]] == [True, False, False] and "problem" in data["files"][2]
     right, wrong, none = xml.parse(junit).getroot()
     assert right.get("failures") == right.get("errors") == "0" and int(right.get("tests")) > 10
     assert int(wrong.get("failures")) > 5 and wrong.get("name") == files[1]

@@ -109,15 +109,17 @@ def test_a_file_that_a_teacher_names_and_that_is_missing_stops_the_run(course):
 
 def test_the_guide_names_every_setting_with_its_default():
     guide = (Path(__file__).parents[1] / "course" / "TEACHING.md").read_text(encoding="utf-8")
-    said = {(owner, name): ast.literal_eval(value) for owner, name, value in SETTING.findall(guide)}
+    documented = {(owner, name): ast.literal_eval(value) for owner, name, value in SETTING.findall(guide)}
     owners = (grading.Grade, Submissions, PerDay)
-    said = {setting: value for setting, value in said.items() if setting[0] in {owner.__name__ for owner in owners}}
+    documented = {
+        setting: value for setting, value in documented.items() if setting[0] in {owner.__name__ for owner in owners}
+    }
     real = {
         (owner.__name__, name): trait.default()
         for owner in owners
         for name, trait in owner.class_own_traits(config=True).items()
     }
-    assert said == real
+    assert documented == real
 
 
 # Isolation
@@ -153,9 +155,9 @@ def test_the_weak_rung_needs_the_teachers_word(course, own_worker):
 def test_a_batch_says_how_far_it_is_and_how_long_the_rest_will_take(course):
     for number in range(3):
         hand_in(course, f"progress_{number}")
-    said = grade_demo.nbgrader(course, "autograde", "tiny", "--student=progress_*")
-    assert "[1/3, about " in said and " left] progress_0, tiny: 4 of 4 points" in said
-    assert "[3/3] progress_2, tiny: 4 of 4 points" in said
+    log = grade_demo.nbgrader(course, "autograde", "tiny", "--student=progress_*")
+    assert "[1/3, about " in log and " left] progress_0, tiny: 4 of 4 points" in log
+    assert "[3/3] progress_2, tiny: 4 of 4 points" in log
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.2, "0 s"), (89.4, "89 s"), (90, "2 min"), (3000, "50 min")])

@@ -18,7 +18,7 @@ def course(made_course, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("settings", "line", "said"),
+    ("settings", "line", "message"),
     [
         ({"seconds": 2.0}, "while True: pass", "The call took more than 2 s of processor time"),
         ({"total_seconds": 1.0}, f"import time; {COMPUTES}", "All calls of this answer together took more than 1 s"),
@@ -27,12 +27,12 @@ def course(made_course, tmp_path_factory):
         ({"printed_megabytes": 0.05}, "print('x' * 100_000, flush=True)", "printed more than"),
     ],
 )
-def test_a_limit_ends_its_exercise_and_no_other(course, settings, line, said):
+def test_a_limit_ends_its_exercise_and_no_other(course, settings, line, message):
     (name,) = settings
     hand_in(course, f"limit_{name}", line)
     assert_success(with_settings(course, **settings).autograde("tiny", f"limit_{name}"))
     assert scores(course, f"limit_{name}") == FULL | {TORCH: 0}
-    assert said in " ".join(shown(course, f"limit_{name}", CHECK).split())
+    assert message in " ".join(shown(course, f"limit_{name}", CHECK).split())
 
 
 ENDLESS = "while True:\n    pass"
@@ -91,8 +91,8 @@ def test_a_notebook_has_a_budget(course):
     hand_in(course, "budget", "while True: pass")
     assert_success(with_settings(course, notebook_seconds=3.0).autograde("tiny", "budget"))
     assert scores(course, "budget") == FULL | {TORCH: 0}  # what came before it is graded
-    said = "All answers of this notebook together took more than 3 s of processor time"
-    assert said in " ".join(shown(course, "budget", CHECK).split())
+    message = "All answers of this notebook together took more than 3 s of processor time"
+    assert message in " ".join(shown(course, "budget", CHECK).split())
 
 
 @pytest.mark.exhaustive

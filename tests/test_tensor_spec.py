@@ -52,7 +52,7 @@ def test_layout(layout, strides):
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "message"),
     [
         ({"shape": [3]}, "it needs one of values, fill"),
         ({"fill": 1.0, "values": [1.0]}, "values and fill"),
@@ -70,7 +70,7 @@ def test_layout(layout, strides):
         ({"fill": 1.0, "shape": [2], "put": [{"at": [7], "value": 2}]}, "fill: index 7 is out of bounds"),
     ],
 )
-def test_no_tensor(table, said):
+def test_no_tensor(table, message):
     with pytest.raises(SpecError) as caught:
         tensor(table, torch.Generator())
-    assert said in str(caught.value)
+    assert message in str(caught.value)

@@ -143,13 +143,13 @@ def become_a_link(path):
 
 @pytest.mark.parametrize("damage", [cut, flip, empty, become_anothers, become_a_link])
 def test_a_damaged_one_is_removed_with_a_sentence_and_made_again(tmp_path, damage):
-    told: list[str] = []
-    store = Store(tmp_path, told.append)
+    messages: list[str] = []
+    store = Store(tmp_path, messages.append)
     store.put(verdict())
     (path,) = store
     damage(path)
     assert store.settled(JOB, lambda job, checks: verdict(score=0.5)) == (verdict(score=0.5), False)
-    assert f"The verdict {path} is damaged" in told[0] and "made again" in told[0] and len(told) == 1
+    assert f"The verdict {path} is damaged" in messages[0] and "made again" in messages[0] and len(messages) == 1
     assert Store(tmp_path).get(JOB) == verdict(score=0.5)
 
 
@@ -166,8 +166,8 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch, step):
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    told: list[str] = []
-    store = Store(tmp_path, told.append)
+    messages: list[str] = []
+    store = Store(tmp_path, messages.append)
     store.put(verdict())
     with monkeypatch.context() as patch:
         if step == "write":
@@ -176,7 +176,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch, step):
         else:
             patch.setattr(os, step, full)
         store.keep(verdict(score=0.5))
-    assert "was not kept" in told[0] and "No space left on device" in told[0]
+    assert "was not kept" in messages[0] and "No space left on device" in messages[0]
     assert store.get(JOB) == verdict() and not list(tmp_path.rglob("*.tmp"))
 
 
@@ -226,8 +226,8 @@ def test_the_command_shows_and_removes(tmp_path, capsys):
         store.put(verdict(job))
     old = tmp_path / "verdicts" / JOB.name / f"{JOB.key}.json"
     os.utime(old, (0, 0))
-    said = ran()
-    assert "silu_forward-torch 2 " in said and "silu_backward-torch 1 " in said and said.endswith("kB 4 s")
+    output = ran()
+    assert "silu_forward-torch 2 " in output and "silu_backward-torch 1 " in output and output.endswith("kB 4 s")
     assert "Removed 1." in ran("--older", "30d", "--clear") and not old.exists()
     assert "No verdicts" in ran("--exercise", "gelu_forward", "--clear") and len(list(store)) == 2
     assert "Removed 1." in ran("--exercise", "silu_backward", "--clear") and len(list(store)) == 1

@@ -66,12 +66,12 @@ def run(settings: dict, events: Events) -> int:
         import triton  # noqa: F401
     except ModuleNotFoundError as error:
         raise Unusable(f"there is no module {error.name} in this environment; `pip install {error.name}`") from None
-    from .spawned import told
+    from .spawned import reported
     from .watch import watched
 
     program = module(settings["program"]) if settings["module"] else script(Path(settings["program"]))
     sys.argv = [settings["program"], *settings["arguments"]]
-    spawned = told(lambda command: events.emit({"spawned": command}))
+    spawned = reported(lambda command: events.emit({"spawned": command}))
     with watched(events.emit, shim=settings["shim"]) as watch, spawned:
         if watch.shim:
             events.emit({"shim": watch.shim})

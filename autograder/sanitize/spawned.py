@@ -17,7 +17,7 @@ _hooked: list[Callable] = []  # an audit hook stays for the life of the process
 
 
 @contextlib.contextmanager
-def told(listen: Callable[[str], None]) -> Iterator[None]:
+def reported(listen: Callable[[str], None]) -> Iterator[None]:
     """Calls ``listen`` with the command line of each Python process that is started in the block."""
     if not _hooked:
         sys.addaudithook(_audit)

@@ -33,10 +33,10 @@ class Plugin:
     def pytest_sessionstart(self, session):
         if self.gathers:
             return
-        from .spawned import told
+        from .spawned import reported
         from .watch import watched
 
-        self._stack.enter_context(told(self.spawned.append))
+        self._stack.enter_context(reported(self.spawned.append))
         watch = self._stack.enter_context(watched(self._record, shim=not self.config.getoption("no_cuda_shim")))
         self.sanitizer, self.shim = watch.sanitizer, watch.shim
 

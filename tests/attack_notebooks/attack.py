@@ -24,7 +24,7 @@ class Attack:
     expect: dict[str, float | None]
     says: str = ""
     weak: str = ""
-    beside: bool = False
+    other_files: bool = False
     chapter: str = "tiny"
 
     @property
@@ -36,9 +36,9 @@ def registry(chapter: str = "tiny") -> tuple[list[Attack], Callable]:
     """A list of attacks on a chapter, and the decorator that adds to it."""
     attacks: list[Attack] = []
 
-    def attack(expect=None, says: str = "", weak: str = "", beside: bool = False):
+    def attack(expect=None, says: str = "", weak: str = "", other_files: bool = False):
         def register(act):
-            attacks.append(Attack(act, RIGHT[chapter] | (expect or {}), says, weak, beside, chapter))
+            attacks.append(Attack(act, RIGHT[chapter] | (expect or {}), says, weak, other_files, chapter))
             return act
 
         return register

@@ -67,7 +67,7 @@ class Batch:
                 give_away(folder)
             gone_before, files = set(children()), self._files()
             tables = self._tables()
-            self.code, self.said = self.nbgrader("autograde", self.chapter)
+            self.code, self.log = self.nbgrader("autograde", self.chapter)
             self.left = left_processes(gone_before)
             self.harm = self.scene.harm("")
         self.changed = sorted({path for path, _ in files ^ self._files()})
@@ -82,19 +82,19 @@ class Batch:
         environment = {**os.environ, "HOME": str(self.course.parent), "PATH": path}
         if self.as_user:
             start, who = as_user(), {"user": USER, "group": USER, "extra_groups": []}
-        with tempfile.TemporaryFile() as said:  # not a pipe: a process that is left would keep it open
+        with tempfile.TemporaryFile() as log:  # not a pipe: a process that is left would keep it open
             ran = subprocess.run(
                 [*start, *command],
                 cwd=self.course,
                 env=environment,
-                stdout=said,
+                stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 timeout=seconds,
                 **who,
             )
-            said.seek(0)
-            return ran.returncode, said.read().decode(errors="replace")
+            log.seek(0)
+            return ran.returncode, log.read().decode(errors="replace")
 
     def wrong(self, attack: Attack) -> list[str]:
         """What is not as it should be with one attack."""
@@ -116,7 +116,7 @@ class Batch:
         """What is not as it should be with everybody else."""
         found = [f"{path} changed" for path in self.changed] + self.left + self.harm
         if self.code:
-            found.append(f"exit status {self.code}: {self.said[-300:]}")
+            found.append(f"exit status {self.code}: {self.log[-300:]}")
         honest = [student for student in os.listdir(self.course / "submitted") if student.endswith("_honest")]
         found += [
             f"{student} got {self.scores.get(student)}"
@@ -132,18 +132,18 @@ class Batch:
 
     def _strange_verdicts(self) -> list[str]:
         """What lies in the store and was not put there by the grader, or not as it is now."""
-        said: list[str] = []
-        store = Store(self.course, said.append)
+        log: list[str] = []
+        store = Store(self.course, log.append)
         made = {entry["key"] for entry in store.made()}
         files = {path for path in store.folder.rglob("*") if path.is_file() or path.is_symlink()}
         strange = files - {store.folder / LOG} - {path for path in store if path.stem in made and not path.is_symlink()}
-        said += [f"{path.relative_to(self.course)} is no verdict of the grader's" for path in sorted(strange)]
+        log += [f"{path.relative_to(self.course)} is no verdict of the grader's" for path in sorted(strange)]
         for path in store:
             try:
                 stored(path)
             except Damaged as error:
-                said.append(f"{path.relative_to(self.course)} is damaged: {error}")
-        return said
+                log.append(f"{path.relative_to(self.course)} is damaged: {error}")
+        return log
 
     def _unsigned(self, student: str) -> str:
         """The graded notebook without what tells honest students apart (`_signed`)."""
@@ -172,13 +172,13 @@ class Batch:
         for number, attack in enumerate(self.attacks):
             student = students[attack.name] = f"{number:03}_{attack.name}"
             notebook, nb = place(self.course, student, self.chapter), json.loads(json.dumps(right))
-            content = None if attack.beside else attack.act(nb)
+            content = None if attack.other_files else attack.act(nb)
             content = json.dumps(nb).encode() if content is None else content
             for word, target in {"@COURSE@": self.course, "@PORT@": self.scene.port, "@MARK@": self.scene.mark}.items():
                 content = content.replace(word.encode(), str(target).encode())
             notebook.write_bytes(content)
         for attack in self.attacks:
-            if attack.beside:
+            if attack.other_files:
                 attack.act(place(self.course, students[attack.name], self.chapter))
         return students
 

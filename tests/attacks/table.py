@@ -50,8 +50,8 @@ class Submission:
 
     def wanted(self, rung: str) -> str:
         """What it should get on this rung; "" where it is not to be run there."""
-        said = self.weak if rung == "weak" and self.weak else self.expect
-        word = said.split(":")[0]
+        expected = self.weak if rung == "weak" and self.weak else self.expect
+        word = expected.split(":")[0]
         return "" if word == "skip" else word
 
 
