@@ -13,6 +13,13 @@ import torch
 from .cross_entropy import check_labels, cross_entropy_backward, cross_entropy_forward
 
 
+def __getattr__(name: str):
+    """``linear_cross_entropy`` is what chapters of 20 November 2026 call the answer."""
+    if name == "linear_cross_entropy":
+        return linear_cross_entropy_forward_backward
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 # %% linear_cross_entropy_forward_backward
 def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None):
     """(loss, dhidden, dweight): the loss of each row in ``kept``, and the gradients for its upstream gradient dloss.
@@ -48,6 +55,3 @@ def linear_cross_entropy_forward_backward(hidden, weight, labels, ignore_index=-
     dloss = torch.full((len(kept),), 1 / items, dtype=torch.promote_types(weight.dtype, torch.float32))
     loss, dhidden, dweight = linear_rows(hidden, weight, labels, kept, ignore_index, dloss.to(hidden.device))
     return loss.sum() / items, dhidden, dweight
-
-
-linear_cross_entropy = linear_cross_entropy_forward_backward  # as chapters of 20 November 2026 call it
