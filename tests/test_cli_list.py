@@ -48,3 +48,11 @@ def test_the_door_opens_without_pytorch_and_still_asks_for_the_interpreter():
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900, env=environment)
     assert child.stdout.splitlines() == ["set() 1", "check Report True"], child.stdout + child.stderr
+
+
+def test_the_desks_commands_cost_nothing_until_they_run():
+    """Every `graded-kernels --help` imports them."""
+    code = "import json, sys; import graded_kernels.course.desk.command; print(json.dumps(sorted(sys.modules)))"
+    python = [sys.executable, "-c", code]
+    loaded = json.loads(subprocess.run(python, check=True, capture_output=True, text=True).stdout)
+    assert not {"torch", "nbformat", "nbgrader", "jupytext"} & set(loaded)

@@ -1,14 +1,12 @@
 """The learner's notebooks: an answer put back, a chapter that changed merged in, and nothing lost on the way."""
 
 import copy
-import json
-import subprocess
 
 import nbformat
 import pytest
 from graded_kernels.autograder import cli
 from graded_kernels.course import build, learner
-from graded_kernels.course.desk import command, notebook, start, update
+from graded_kernels.course.desk import notebook, start, update
 from graded_kernels.course.desk.merge import merge
 
 SILU = build.ROOT / "course/source/01_silu/01_silu.ipynb"
@@ -301,11 +299,3 @@ def test_a_full_disk_leaves_the_old_notebook(mine, tmp_path, monkeypatch):
     monkeypatch.setattr(notebook.os, "replace", full)
     assert run("reset", "silu_forward", "--backend", "torch", "--notebooks", tmp_path) == 2
     assert path.read_bytes() == before and [p.name for p in tmp_path.glob(".*")] == []
-
-
-def test_the_desks_commands_cost_nothing_until_they_run():
-    """Every `graded-kernels --help` imports them."""
-    code = f"import json, sys; import {command.__name__}; print(json.dumps(sorted(sys.modules)))"
-    python = ["python", "-c", code]
-    loaded = json.loads(subprocess.run(python, check=True, capture_output=True, text=True).stdout)
-    assert not {"torch", "nbformat", "nbgrader", "jupytext"} & set(loaded)

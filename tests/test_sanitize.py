@@ -1,15 +1,12 @@
 """`graded-kernels sanitize`: other people's programs under the emulator, what it finds and how it ends."""
 
 import json
-import os
 
 import pytest
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.autograder.emulator import KINDS
-from graded_kernels.autograder.sanitize import command, report, sarif
-from graded_kernels.autograder.sanitize.rules import RULES
+from graded_kernels.autograder.sanitize import command
 from graded_kernels.autograder.sanitize.watch import watched
 
 
@@ -243,59 +240,6 @@ def test_an_assertion_is_a_finding_and_an_unknown_instruction_is_not_judged():
     assert found["assertion"]["level"] == "fault"
     found, _ = found_in(lambda: assembled[(1,)](torch.ones(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)))
     assert found["not-emulated"]["level"] == "unable"
-
-
-FINDING = {
-    **{"kind": "out-of-bounds", "level": "fault", "kernel": "k", "file": os.path.abspath("k.py"), "line": 3},
-    **{"source": "tl.load(x)", "program": [0, 0, 0], "tensor": "x", "offset": 9, "message": "It is.", "cure": "Mask."},
-    "times": 2,
-}
-
-
-def test_findings_outrank_what_is_not_judged_and_that_the_programs_end():
-    unable, failed = FINDING | {"level": "unable"}, "it raised ValueError"
-    assert command.status(report.Run("p", [FINDING], [unable], launches=1, failed=failed)) == 1
-    assert command.status(report.Run("p", [], [unable], launches=1, failed=failed)) == 2
-    assert command.status(report.Run("p", launches=1, failed=failed)) == 3
-    assert command.status(report.Run("p", launches=1)) == 0
-    assert command.status(report.Run("p", hints=[FINDING], launches=1)) == 0
-    assert command.status(report.Run("p")) == 2 and "launched no Triton kernel" in report.summary(report.Run("p"))
-    assert command.status(report.Run("p", [FINDING], interrupted=True)) == 1
-
-
-def test_the_text_names_file_line_and_how_often():
-    run = report.Run("p.py", [FINDING], hints=[FINDING], launches=4, kernels={"k": 4})
-    shown = report.text(run, 1, False, False)
-    assert "k.py:3: out-of-bounds (2 launches)" in shown and "1 finding in 4 launches of 1 kernel, 1 hint" in shown
-    assert report.text(report.Run("p.py", hints=[FINDING]), 0, True, False).count("hint: out-of-bounds") == 1
-
-
-def test_what_is_not_portable_can_be_set_aside():
-    run = report.Run("p.py", [FINDING, FINDING | {"kind": "masked-load"}], launches=1)
-    run.set_aside_portability()
-    assert [one["kind"] for one in run.findings] == ["out-of-bounds"]
-    assert [(one["kind"], one["level"]) for one in run.hints] == [("masked-load", "hint")]
-
-
-def test_sarif_points_at_the_line_relative_to_the_folder():
-    log = sarif.log(report.Run("p.py", [FINDING], hints=[FINDING | {"kind": "wrapped-integer"}], launches=1))
-    (run,) = log["runs"]
-    (result,) = run["results"]
-    assert result["ruleId"] == run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "out-of-bounds"
-    place = result["locations"][0]["physicalLocation"]
-    assert place == {"artifactLocation": {"uri": "k.py"}, "region": {"startLine": 3}}
-    assert result["level"] == "error" and result["occurrenceCount"] == 2
-
-
-def test_every_kind_of_the_emulator_has_a_rule():
-    assert KINDS <= RULES.keys()
-
-
-@pytest.mark.parametrize("shim, advised", [("an A100", True), ("", False)])
-def test_a_program_of_cpu_tensors_is_told_of_the_option(shim, advised):
-    message = "it raised ValueError: Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)"
-    run = report.Run("demo.py", shim=shim, failed=message)
-    assert ("--no-cuda-shim" in report.text(run, command.FAILED, False, False)) == advised
 
 
 def test_a_long_program_keeps_the_last_launches(monkeypatch):
