@@ -1,5 +1,7 @@
 """A small class graded under disturbance has the grades of one graded in peace (`make chaos` has a larger one)."""
 
+import re
+
 import chaos
 import pytest
 
@@ -11,4 +13,6 @@ def test_a_disturbed_run_ends_with_the_same_grades(tmp_path):
     assert outcome.same and outcome.twice == [], log
     assert outcome.workers_killed >= 2, log
     assert outcome.statuses == {"disk full": 1, "client 0": 0, "client 1": 0}, log
-    assert "No space left on device" in log and "Waiting for another run to end" in log
+    # A verdict is not written, or, where all of them were there in time, nbgrader's step stops before it begins.
+    assert re.search(r"Stopped: (\[Errno 28\] No space left on device|only \d+ MB are free)", log), log
+    assert "Waiting for another run to end" in log, log
