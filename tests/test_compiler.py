@@ -133,6 +133,10 @@ def test_machine_code_that_was_never_compared_is_left_to_the_disassembler():
     assert machine_code.instructions(bytes(elf), 90) is None and machine_code.instructions(bytes(elf), 120) is None
     elf[0x49] = 6 << 1
     assert machine_code.instructions(bytes(elf), 90) == ({128: 1}, {})
+    without_code = elf.copy()
+    without_code[0x58] = 0  # the section's flags
+    for other in (b"", b"\x7fELF", bytes(elf[:-1]), bytes(elf[:0x48]) + bytes(elf[0x50:]), bytes(without_code)):
+        assert machine_code.instructions(other, 90) is None
 
 
 def test_widths_are_read_from_every_form_of_instruction():

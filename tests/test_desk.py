@@ -5,12 +5,10 @@ import copy
 import nbformat
 import pytest
 from graded_kernels.autograder import cli
-from graded_kernels.course import build, learner
-from graded_kernels.course.desk import notebook, start, update
+from graded_kernels.course import learner
+from graded_kernels.course.desk import notebook
 from graded_kernels.course.desk.merge import merge
-
-SILU = build.ROOT / "course/source/01_silu/01_silu.ipynb"
-ANSWER, MINE = "silu_forward-torch", "def silu_forward(x):\n    return x * torch.sigmoid(x)"
+from silu_notebook import ANSWER, MINE, SILU, cell_of, demo, first_prose, reworded, saved, sources_of, updated
 
 
 @pytest.fixture(scope="module")
@@ -31,42 +29,6 @@ def mine(released):
     notebook.cells.insert(0, nbformat.v4.new_markdown_cell("My notes"))
     demo(notebook).source = "x = torch.tensor([-3.0])"
     return notebook
-
-
-def cell_of(notebook, name: str):
-    return next(cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
-
-
-def demo(notebook):
-    return next(c for c in notebook.cells if c.cell_type == "code" and c.id.startswith("01_silu-"))
-
-
-def sources_of(notebook) -> list[str]:
-    return [cell.source for cell in notebook.cells]
-
-
-def updated(released: str, change) -> nbformat.NotebookNode:
-    """The chapter as released, rebuilt after ``change`` to the instructor's notebook."""
-    fresh = nbformat.reads(released, as_version=4)
-    change(fresh)
-    fresh.metadata["graded_kernels"]["version"] = "0123456789ab"
-    return fresh
-
-
-def first_prose(fresh):
-    return next(c for c in fresh.cells if c.cell_type == "markdown" and c.id.startswith("01_silu-"))
-
-
-def reworded(fresh):
-    cell = first_prose(fresh)
-    cell.source += "\n\nOne more sentence."
-    cell.id = "01_silu-" + notebook_digest(cell.source)
-
-
-def notebook_digest(text: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def test_an_update_renews_our_text_and_keeps_what_the_learner_did(mine, released):
@@ -143,13 +105,6 @@ def test_a_cell_that_the_learner_copied_stays_a_copy(mine, released):
     assert len({cell.id for cell in merged.notebook.cells}) == len(merged.notebook.cells)
 
 
-def saved(folder, cells, version="0123456789ab"):
-    cells.metadata["graded_kernels"]["version"] = version
-    path = folder / SILU.name
-    notebook.write(path, cells)
-    return path
-
-
 def run(*arguments) -> int:
     return cli.main([str(argument) for argument in arguments])
 
@@ -165,72 +120,6 @@ def test_update_keeps_a_backup_and_does_nothing_twice(mine, tmp_path, capsys):
     capsys.readouterr()
     assert run("update", "01_silu", "--notebooks", tmp_path) == 0
     assert capsys.readouterr().out.startswith("current") and len(list((tmp_path / "kept").iterdir())) == 1
-
-
-def outdated(released: str):
-    """The chapter as an older build had it: a paragraph that read otherwise, and a check that was run."""
-    old = updated(released, reworded)
-    report = nbformat.v4.new_output("execute_result", {"text/plain": "not implemented yet"})
-    cell_of(old, f"{ANSWER}-check").outputs = [report]
-    return old
-
-
-def test_a_chapter_in_which_nothing_was_changed_is_renewed_unasked(released, tmp_path):
-    path = saved(tmp_path, outdated(released))
-    before = path.read_bytes()
-    (line,) = update.renew([SILU], tmp_path)
-    (backup,) = (tmp_path / "kept").iterdir()
-    assert line.startswith("renewed") and str(backup) in line and backup.read_bytes() == before
-    after = notebook.read(path)
-    assert sources_of(after) == sources_of(nbformat.reads(released, as_version=4))
-    assert cell_of(after, f"{ANSWER}-check").outputs, "a report is of a check that did not change"
-    assert update.renew([SILU], tmp_path) == [] and len(list((tmp_path / "kept").iterdir())) == 1
-
-
-def answered(cells):
-    cell_of(cells, ANSWER).source = MINE
-
-
-def noted(cells):
-    cells.cells.append(nbformat.v4.new_markdown_cell("My notes"))
-
-
-def edited(cells):
-    demo(cells).source += "  # why?"
-
-
-def unlocked(cells):
-    cell_of(cells, "setup").source += "\nimport math"
-
-
-def of_another_chapter(cells):
-    cells.metadata["graded_kernels"]["chapter"] = "02_gelu"
-
-
-@pytest.mark.parametrize("change", [answered, noted, edited, unlocked, of_another_chapter])
-def test_a_chapter_in_which_anything_was_changed_waits_to_be_asked(change, released, tmp_path):
-    old = outdated(released)
-    change(old)
-    path = saved(tmp_path, old)
-    before = path.read_bytes()
-    assert update.renew([SILU], tmp_path) == []
-    assert path.read_bytes() == before and [each.name for each in tmp_path.iterdir()] == [path.name]
-
-
-def test_what_cannot_be_read_or_is_not_there_is_not_renewed(tmp_path):
-    assert update.renew([SILU], tmp_path) == []
-    (tmp_path / SILU.name).write_text("<<<<<<< HEAD")
-    assert update.renew([SILU], tmp_path) == [] and (tmp_path / SILU.name).read_text() == "<<<<<<< HEAD"
-
-
-def test_the_table_of_the_start_page_is_no_change_of_the_learners(tmp_path):
-    page = build.ROOT / "course" / start.NAME
-    old = nbformat.reads(learner.release(page), as_version=4)
-    table = next(cell for cell in old.cells if cell.source.startswith(start.HEADING))
-    table.source = f"{start.HEADING}\n\n1 of 7"
-    old.metadata["graded_kernels"]["version"] = "0123456789ab"
-    notebook.write(tmp_path / start.NAME, old)
-    assert len(update.renew([page], tmp_path)) == 1
 
 
 def test_update_leaves_alone_what_is_no_notebook(tmp_path, capsys):

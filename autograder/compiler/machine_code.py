@@ -35,12 +35,22 @@ Accesses = tuple[Counter[int], Counter[int]]  # loads and stores of global memor
 
 
 def instructions(cubin: bytes, arch: int) -> Accesses | None:
-    """From the machine code for ``sm_<arch>``; None where it holds what was never compared with the disassembler."""
+    """From the machine code for ``sm_<arch>``; None where it holds what was never compared with the disassembler, or is
+    no file of the form that is known here.
+    """
     if arch not in _COPY_BITS:
         return None
+    try:
+        return _accesses(cubin, _COPY_BITS[arch])
+    except struct.error:
+        return None
+
+
+def _accesses(cubin: bytes, copies: dict[int, int]) -> Accesses | None:
     loads: Counter[int] = Counter()
     stores: Counter[int] = Counter()
-    for section in _executable(cubin):
+    sections = _executable(cubin)
+    for section in sections:
         for low, high in struct.iter_unpack("<QQ", section):
             opcode, width = low & 0xFFF, high >> 9 & 7
             if opcode == _LDG:
@@ -48,8 +58,8 @@ def instructions(cubin: bytes, arch: int) -> Accesses | None:
             elif opcode == _STG:
                 stores[_BITS.get(width, _NEVER_SEEN)] += 1
             elif opcode == _LDGSTS:
-                loads[_COPY_BITS[arch].get(width, _NEVER_SEEN)] += 1
-    return None if _NEVER_SEEN in (loads | stores) else (loads, stores)
+                loads[copies.get(width, _NEVER_SEEN)] += 1
+    return (loads, stores) if sections and _NEVER_SEEN not in loads | stores else None
 
 
 def _executable(elf: bytes) -> list[bytes]:

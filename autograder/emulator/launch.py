@@ -231,7 +231,9 @@ def execute(emulator, executor, args: tuple, options: dict[str, Any]) -> None:
         if not (emulator.together and order.size and run(emulator, fn, ready, grid, access, order)):
             _programs(emulator, fn, ready, grid, access, order)
     except Exception as error:
-        raise _unwrap(error, kernel, access) from error
+        if found := _finding_in(error):
+            raise found from None  # Triton's wrappers around it tell nothing, and it would be its own cause
+        raise _kernel_error(error, kernel, access) from error
     finally:
         emulator.end(access)
     if on_host is not bound:
@@ -249,14 +251,18 @@ def _programs(emulator, fn, arguments: dict[str, Any], grid: tuple[int, int, int
             fn(**arguments)
 
 
-def _unwrap(error: BaseException, kernel: str, access: Access) -> EmulatorError:
-    """The finding inside Triton's wrapped exceptions, or a finding that says what the kernel raised and where."""
+def _finding_in(error: BaseException | None) -> EmulatorError | None:
+    """The finding inside Triton's wrapped exceptions."""
+    while error is not None and not isinstance(error, EmulatorError):
+        error = error.__cause__
+    return error
+
+
+def _kernel_error(error: BaseException, kernel: str, access: Access) -> EmulatorError:
+    """A finding that says what the kernel raised and where."""
     place = place_of(error)
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, EmulatorError):
-            return cause
-        error, cause = cause, cause.__cause__
+    while error.__cause__ is not None:
+        error = error.__cause__
     program = access.index(access.program)
     message = advice.shorten(f"{type(error).__name__}: {error}").rstrip(": ")
     text = f"`{kernel}` fails in program {program}, {place}: {message}"

@@ -163,12 +163,10 @@ class Patches:
             try:
                 emulator.launch(executor, args, options)
             except EmulatorError as error:
-                # Only a kernel's own exception has a cause worth showing; the rest is Triton's way up.
-                cause = error.__cause__ if error.finding.kind == "kernel-error" else None
                 # An autotuner passes over a configuration with which the kernel does not compile.
-                if not emulator.configuration or dialect.compiles(cause):
+                if not emulator.configuration or dialect.compiles(error.__cause__):
                     emulator.record(error)
-                raise error.with_traceback(None) from cause
+                raise error.with_traceback(None) from error.__cause__
 
         self._set(interpreter.GridExecutor, "__call__", call)
 
