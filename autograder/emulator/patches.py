@@ -153,6 +153,7 @@ class Patches:
             (tl.dtype, "__eq__", shortcuts.equal),
             (tl.block_type, "__init__", shortcuts.block_type),
             (tl.tensor, "__init__", shortcuts.tensor),
+            (interpreter.TensorHandle, "__init__", shortcuts.handle),
             (interpreter.interpreter_semantic, "broadcast_impl_value", shortcuts.broadcast),
         ):
             self._set(owner, name, quicker(getattr(owner, name)))
