@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from ..check import check_answer
 from ..exercises.record import Case
 from ..instructor.hidden import cases_of
+from ..report.notebook import render
 from ..report.report import Report
 from ..sandbox import Budget, SandboxError, Worker, require
 from .job import Job
@@ -67,8 +68,11 @@ def _cases(exercise: str, tables: str) -> tuple[Case, ...]:
 
 
 def shown(report: Report) -> tuple[str, str, dict]:
-    """The report as text, as HTML and as data without what it cost: the same answer, checked again, gives the same."""
-    text, page, data = str(report), report._repr_html_(), report.to_dict()
+    """The report as text, as HTML and as data without what it cost: the same answer, checked again, gives the same.
+
+    The error of an answer that passed is not drawn: that takes a tenth of a check's time, and a check in the notebook draws it.
+    """
+    text, page, data = str(report), render(report, draw_passed=False), report.to_dict()
     for target in (data["compile"] or {}).get("targets", ()):
         del target["seconds"], target["cached"]
     if len(page) <= LONGEST:
