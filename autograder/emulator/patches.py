@@ -176,15 +176,9 @@ class Patches:
         if self._speaks:
             return
         self._speaks = True
-        made = language.changes()
-
-        def undo() -> None:
-            for owner, name, old, _ in made:
-                language.put(owner, name, old)
-
-        self._undo.append(undo)
-        for owner, name, _, value in made:
-            setattr(owner, name, value)
+        for change in language.changes():
+            self._undo.append(change.undo)
+            change.make()
         self._set(interpreter, "_patch_lang", lambda fn: interpreter._LangPatchScope())
 
     def _kernels(self) -> None:
