@@ -23,7 +23,9 @@ class Plugin:
         self.config = config
         self.found: list[dict] = []  # in the test that is running
         self.outside: list[dict] = []  # in a module, say
-        self.kernels, self.kinds, self.moved = Counter(), Counter(), 0
+        self.kernels: Counter[str] = Counter()
+        self.kinds: Counter[str] = Counter()
+        self.moved = 0
         self.spawned: list[str] = []
         self._stack = contextlib.ExitStack()
         config.add_cleanup(self._stack.close)
