@@ -5,7 +5,7 @@ FORMER_NAMES, present_name, names_of        what exercises are and were called
 """
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .names import FORMER_NAMES, names_of, present_name
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["EXERCISES", "FORMER_NAMES", "find", "names_of", "offered", "present_name"]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """A list of a class's notebooks needs names alone, and PyTorch takes seconds."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
