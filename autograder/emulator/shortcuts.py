@@ -105,12 +105,13 @@ def _with_element(block, element):
 
 
 _INTEGERS, _FLOATS = ("int32", "int64"), ("fp32", "fp64")
-# From and to which types one operation of the builder converts.
+# From and to which types one operation of the builder converts, and what it takes besides them.
 _CONVERSIONS = {
-    **dict.fromkeys([("fp64", "fp32"), ("fp32", "fp16"), ("fp32", "bf16")], "create_fp_trunc"),
-    **dict.fromkeys([("fp32", "fp64"), ("fp16", "fp32"), ("bf16", "fp32")], "create_fp_ext"),
-    **{(one, other): "create_si_to_fp" for one in _INTEGERS for other in _FLOATS},
-    **{(one, other): "create_fp_to_si" for one in _FLOATS for other in _INTEGERS},
+    **dict.fromkeys([("fp64", "fp32"), ("fp32", "fp16"), ("fp32", "bf16")], ("create_fp_trunc",)),
+    **dict.fromkeys([("fp32", "fp64"), ("fp16", "fp32"), ("bf16", "fp32")], ("create_fp_ext",)),
+    **dict.fromkeys([("int32", "int64"), ("int64", "int32")], ("create_int_cast", True)),
+    **{(one, other): ("create_si_to_fp",) for one in _INTEGERS for other in _FLOATS},
+    **{(one, other): ("create_fp_to_si",) for one in _FLOATS for other in _INTEGERS},
 }
 
 
@@ -121,11 +122,12 @@ def cast(original):
         one, other = input.type.scalar.name, dst_ty.name
         if one == other:
             return input
-        method = _CONVERSIONS.get((one, other)) if fp_downcast_rounding is None else None
-        if method is None:
+        conversion = _CONVERSIONS.get((one, other)) if fp_downcast_rounding is None else None
+        if conversion is None:
             return original(input, dst_ty, fp_downcast_rounding)
+        method, *more = conversion
         kind = _with_element(input.type, dst_ty) if input.type.is_block() else dst_ty
-        return tl.tensor(getattr(interpreter.interpreter_builder, method)(input.handle, kind), kind)
+        return tl.tensor(getattr(interpreter.interpreter_builder, method)(input.handle, kind, *more), kind)
 
     return convert
 
