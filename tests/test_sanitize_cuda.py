@@ -155,6 +155,8 @@ def test_torch_cuda_answers(events):
 def test_launchers_of_compiled_code_find_device_and_stream(events):
     from torch._C import _cuda_getCurrentRawStream
 
+    y = torch._C._dynamo.guards._empty_strided_cuda((2, 3), (1, 2), torch.float16)
+    assert y.is_cuda and y.stride() == (1, 2) and y.dtype == torch.float16
     with torch.cuda._DeviceGuard(0):
         assert _cuda_getCurrentRawStream(0) == torch.cuda.current_stream().cuda_stream
 
@@ -198,6 +200,17 @@ def test_what_cannot_be_simulated_is_not_judged(events, ask):
         ask()
     (finding,) = [event["finding"] for event in events if "finding" in event]
     assert finding["kind"] == "not-emulated" and finding["level"] == "unable" and finding["file"] == __file__
+
+
+def test_a_buffer_that_is_no_tensor_is_not_judged(events):
+    class Buffer:
+        def __init__(self, tensor):
+            self.dtype, self.data_ptr = tensor.dtype, tensor.data_ptr
+
+    x = torch.ones(4, device="cuda")
+    with pytest.raises(EmulatorError, match="takes PyTorch's tensors, and argument 0 of `double` is a Buffer"):
+        double[(1,)](Buffer(x), x, 4, BLOCK=4)
+    assert [event["finding"]["level"] for event in events if "finding" in event] == ["unable"]
 
 
 def test_what_is_not_simulated_is_still_a_type(events):

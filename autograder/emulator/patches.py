@@ -153,6 +153,7 @@ class Patches:
             (tl.dtype, "__eq__", shortcuts.equal),
             (tl.block_type, "__init__", shortcuts.block_type),
             (tl.tensor, "__init__", shortcuts.tensor),
+            (interpreter.TensorHandle, "__init__", shortcuts.handle),
             (interpreter.interpreter_semantic, "broadcast_impl_value", shortcuts.broadcast),
         ):
             self._set(owner, name, quicker(getattr(owner, name)))
@@ -175,15 +176,9 @@ class Patches:
         if self._speaks:
             return
         self._speaks = True
-        made = language.changes()
-
-        def undo() -> None:
-            for owner, name, old, _ in made:
-                language.put(owner, name, old)
-
-        self._undo.append(undo)
-        for owner, name, _, value in made:
-            setattr(owner, name, value)
+        for change in language.changes():
+            self._undo.append(change.undo)
+            change.make()
         self._set(interpreter, "_patch_lang", lambda fn: interpreter._LangPatchScope())
 
     def _kernels(self) -> None:

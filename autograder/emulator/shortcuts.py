@@ -4,6 +4,7 @@ import triton.language as tl
 
 _blocks: dict[tuple, dict] = {}  # attributes of a block type, by the name of its element type and its shape
 _shapes: dict[str, tuple] = {}  # shape and number of elements of a tensor, by the name of its type
+_sound: set[tuple[str, int]] = set()  # a handle's type by name, and the size of its elements, that fit each other
 _ATTRIBUTES = {"handle", "type", "dtype", "shape", "numel"}
 
 
@@ -36,6 +37,21 @@ def tensor(original):
             return
         self.handle, self.type, self.dtype = handle, type, type.scalar
         self.shape, self.numel = cached
+
+    return init
+
+
+def handle(original):
+    """A quicker ``TensorHandle.__init__``: whether a type can hold elements of this size is asked once."""
+
+    def init(self, data, dtype, *more, **named):
+        key = dtype.name, data.itemsize
+        if more or named or key not in _sound:
+            original(self, data, dtype, *more, **named)
+            if vars(self).keys() == {"data", "dtype", "attr"}:
+                _sound.add(key)
+            return
+        self.data, self.dtype, self.attr = data, dtype, {}
 
     return init
 

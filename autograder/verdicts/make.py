@@ -80,8 +80,14 @@ def _cases(exercise: str, tables: str) -> "tuple[Case, ...]":
 
 
 def shown(report: "Report") -> tuple[str, str, dict]:
-    """The report as text, as HTML and as data without what it cost: the same answer, checked again, gives the same."""
-    text, page, data = str(report), report._repr_html_(), report.to_dict()
+    """The report as text, as HTML and as data without what it cost: the same answer, checked again, gives the same.
+
+    The error of an answer that passed is not drawn: that takes a tenth of a check's time, and in the notebook the check
+    draws it.
+    """
+    from ..report.notebook import render
+
+    text, page, data = str(report), render(report, draw_passed=False), report.to_dict()
     for target in (data["compile"] or {}).get("targets", ()):
         del target["seconds"], target["cached"]
     if len(page) <= LONGEST:

@@ -143,6 +143,10 @@ def set_device(device) -> None:
     Device(device)
 
 
+def empty_strided(size, stride, dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty_strided(size, stride, dtype=dtype, device=GPU)
+
+
 def nothing(*args, **kwargs) -> None:
     pass
 

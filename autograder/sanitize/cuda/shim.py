@@ -55,7 +55,8 @@ def _torch(calls: Calls, refuse: Callable) -> list[tuple]:
         found.append((torch.cuda.nvtx, name, runtime.nothing))
     found.append((torch.cuda.nvtx, "range", lambda *args, **kwargs: contextlib.nullcontext()))
     found.append((torch, "Generator", runtime.Generator))
-    found.append((torch._C, "_cuda_getCurrentRawStream", lambda device: 0))  # imported by launchers of compiled code
+    found.append((torch._C, "_cuda_getCurrentRawStream", lambda device: 0))  # these two are in TorchInductor's output
+    found.append((torch._C._dynamo.guards, "_empty_strided_cuda", runtime.empty_strided))
     found.append((torch, "set_default_device", lambda device: setattr(calls, "default", is_cuda(device))))
     found.append((BackwardCFunction, "apply", _with_calls(calls, BackwardCFunction.apply)))
     return found + _autocast()
