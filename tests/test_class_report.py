@@ -124,6 +124,7 @@ def test_the_page_says_it(written):
     assert "tiny values 2 1 1" in seen and "waits for a person, " in seen
     assert 'href="../feedback/bob/tiny/tiny.html"' in written["tiny.html"]
     page = written["tiny.html"]
+    assert "print-color-adjust: exact" in page  # without it a browser prints no bar
     assert page.count("<svg") == 2 and page.count('<div class="wide">') == page.count("<table") + 2
 
 

@@ -36,7 +36,8 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th { text-align: left; font-weight: 500; color: var(--gk-muted); }
 th, td { padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
 .number { text-align: right; } td.code { font: 13px/1.6 ui-monospace, monospace; overflow-wrap: anywhere; }
-.bar { display: block; height: .55rem; margin: .45rem 0 0 1rem; min-width: 6rem; background: var(--rule); }
+.bar { display: block; height: .55rem; margin: .45rem 0 0 1rem; min-width: 6rem; background: var(--rule);
+  print-color-adjust: exact; }
 .bar i { display: block; float: left; height: 100%; background: var(--gk-answer); }
 .bar i + i { background: var(--gk-wild); }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }
