@@ -2,6 +2,7 @@
 a process of its own.
 """
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -11,6 +12,7 @@ os.environ["TRITON_INTERPRET"] = "1"  # before any test module can import triton
 
 import pytest
 from graded_kernels.autograder import cli
+from graded_kernels.autograder.commands import check as commands_check
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, whose children would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -73,8 +75,14 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture
-def called(capfd, monkeypatch):
-    """The command line in this process: no import is waited for."""
+def called(capfd, monkeypatch, request):
+    """The command line in this process, with the worker of all tests: no import is waited for."""
+    real = commands_check.started
+
+    def started(record=None):
+        return real(record) if record else contextlib.nullcontext(request.getfixturevalue("worker"))
+
+    monkeypatch.setattr(commands_check, "started", started)
     monkeypatch.setenv("COLUMNS", "100")
 
     def call(*arguments):
