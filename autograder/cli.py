@@ -133,7 +133,7 @@ def shown(row: dict) -> str:
 
 
 def run_cases(options: argparse.Namespace) -> int:
-    from .instructor.hidden import HiddenCasesError
+    from .instructor.tables import HiddenCasesError
     from .instructor.try_cases import try_cases
 
     status = PASSED

@@ -36,6 +36,10 @@ def pytest_load_initial_conftests(early_config):
         )
     os.environ["TRITON_INTERPRET"] = "1"
     os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+    from graded_kernels.autograder.sanitize.under_pytest import Plugin
+
+    plugin = Plugin(early_config, shim=not early_config.known_args_namespace.no_cuda_shim)
+    early_config.pluginmanager.register(plugin, NAME)
 
 
 def pytest_configure(config):
@@ -47,10 +51,6 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "allow_kernel_finding(*kinds): with --sanitize-kernels such findings do not fail the test"
     )
-    if config.getoption("sanitize_kernels"):
-        from graded_kernels.autograder.sanitize.under_pytest import Plugin
-
-        config.pluginmanager.register(Plugin(config), NAME)
 
 
 @pytest.fixture

@@ -98,16 +98,17 @@ def start(course: Path, program: str = "") -> subprocess.Popen:
 
 
 def workers_of(process: subprocess.Popen) -> list[int]:
-    """The processes of Dask's workers, which are children of the run."""
-    found = []
+    """The processes of Dask's workers, which a child of the run has forked."""
+    parents, servers = {}, set()
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields, command = path.read_text().rpartition(") ")[2].split(), (path.parent / "cmdline").read_bytes()
         except OSError:
             continue
-        if int(fields[1]) == process.pid and b"spawn_main" in command:
-            found.append(int(path.parent.name))
-    return found
+        parents[int(path.parent.name)] = int(fields[1])
+        if int(fields[1]) == process.pid and b"forkserver" in command:
+            servers.add(int(path.parent.name))
+    return [pid for pid, parent in parents.items() if parent in servers]
 
 
 def wait_for(processes: list[subprocess.Popen], course: Path, more: int) -> None:

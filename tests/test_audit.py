@@ -1,6 +1,8 @@
 """The audit's and the checkers' pages, from rows as a run leaves them; not run: what installs packages."""
 
 import importlib
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -36,6 +38,15 @@ def test_the_audit_keeps_conventions_apart_from_wrong_numbers(module):
     assert "| p 1.0 | `silu_forward` | passes, 9 cases | a bad label (bad label) |" in page
     assert "not passed: 2 of 9 cases; first *no rows*: y is wrong this is what z computed. |  |" in page
     assert "| q 2.0 | | does not run here, because: ImportError: no x | |" in page
+
+
+def test_a_package_without_init_is_not_that_of_the_environment(module, tmp_path):
+    (tmp_path / "iniconfig").mkdir()
+    (tmp_path / "iniconfig" / "__about__.py").write_text("print('of the folder')")
+    module("audit/audit.py").take_precedence(tmp_path)
+    command = [sys.executable, "-c", "import iniconfig.__about__"]
+    child = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
+    assert child.stdout == "of the folder\n", child.stderr
 
 
 def test_gradients_are_those_of_autograd(module):

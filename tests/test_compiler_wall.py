@@ -3,6 +3,8 @@
 import os
 import shutil
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,37 @@ for number, attempt in enumerate([
 own = open(os.environ["TMPDIR"] + "/own", "w")
 raise RuntimeError(f"got {{loot}} and wrote {{own.name}}")
 """
+
+
+FIRST = """
+import os, sys
+import triton, triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from graded_kernels.autograder.sandbox.worker import compiling
+
+os.environ["TRITON_INTERPRET"] = "0"
+
+@triton.jit
+def kernel(x_ptr):
+    tl.store(x_ptr, tl.load(x_ptr) + 1.0)
+
+compiling.prepare()
+known = set(sys.modules)
+triton.compile(ASTSource(kernel, {"x_ptr": "*fp32"}, {}), target=GPUTarget("hip", "gfx942", 64))
+print([name for name in sys.modules if name.startswith("triton.") and name not in known])
+"""
+
+
+@pytest.mark.exhaustive
+def test_a_child_that_compiles_finds_everything_imported(tmp_path):
+    """Children are forked for each answer: what one imports, each of them would import."""
+    (tmp_path / "first.py").write_text(FIRST)
+    around = {name: value for name, value in os.environ.items() if not name.startswith("TRITON")}
+    around |= {"TRITON_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, str(tmp_path / "first.py")]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=around, check=True)
+    assert done.stdout == "[]\n"
 
 
 @pytest.fixture

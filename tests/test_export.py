@@ -33,7 +33,10 @@ def course(made_course, tmp_path_factory):
     scores = {"zero": (0.0, 0.0, 0.0), "waits": (2.0, None, None), "half": (2.0, 1.5, 3.0)}
     with Gradebook(f"sqlite:///{made}/gradebook.db") as gradebook:
         for student, (last, first) in NAMES.items():
-            gradebook.add_student(student, last_name=last, first_name=first, email=f"{student}@example.org")
+            number = "4711" if student == "zero" else None
+            gradebook.add_student(
+                student, last_name=last, first_name=first, email=f"{student}@example.org", lms_user_id=number
+            )
         gradebook.update_or_create_assignment("tiny", duedate="2026-11-20 12:00:00 UTC")
         for student, given in scores.items():
             when = "2026-11-22 13:00:00 UTC" if student == "half" else "2026-11-19 13:00:00 UTC"
@@ -45,11 +48,11 @@ def course(made_course, tmp_path_factory):
     return made
 
 
-def table(course, plugin: type[Grades]) -> list[dict]:
+def table(course, plugin: type[Grades], **settings) -> list[dict]:
     to = course / f"{plugin.__name__}.csv"
     app = ExportApp()
     app.coursedir = CourseDirectory(root=str(course))
-    exporter = plugin(parent=app, to=str(to), assignment=["tiny"])
+    exporter = plugin(parent=app, to=str(to), assignment=["tiny"], **settings)
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         exporter.export(gradebook)
     return list(csv.DictReader(to.read_text(encoding="utf-8-sig").splitlines()))
@@ -59,13 +62,25 @@ def test_a_wide_table_has_a_row_for_each_student(course):
     rows = {row["Username"]: row for row in table(course, Wide)}
     assert {name: (row["tiny"], row["tiny status"], row["tiny late days"]) for name, row in rows.items()} == {
         "zero": ("0.0", "graded", "0"),
-        "waits": ("", "waits for a person", "0"),
-        "never": ("", "never handed in", ""),
+        "waits": ("-", "waits for a person", "0"),
+        "never": ("-", "never handed in", ""),
         "half": ("6.5", "graded", "3"),
-        "begun": ("", "not graded yet", ""),
+        "begun": ("-", "not graded yet", ""),
     }
     assert rows["zero"]["Last name"] == "Ada, Countess" and rows["never"]["Last name"] == 'O"Neil'
-    assert rows["zero"]["Email address"] == "zero@example.org"
+    assert rows["zero"]["Email address"] == "zero@example.org" and rows["zero"]["ID number"] == "4711"
+    assert rows["half"]["ID number"] == ""
+
+
+def test_moodle_has_no_empty_score(course):
+    """Where a column becomes a new grade item, Moodle takes "" for 0 (`normalise_value`), and "-" for no grade."""
+    assert [row["tiny"] for row in table(course, Wide)].count("-") == 3 and safe("-") == "-"
+
+
+@pytest.mark.parametrize(("login", "found"), [("student_id", "zero"), ("email", "zero@example.org")])
+def test_canvas_finds_a_student_by_its_number_and_login(course, login, found):
+    (zero,) = (row for row in table(course, Canvas, login=login) if row["SIS User ID"] == "zero")
+    assert (zero["ID"], zero["SIS Login ID"]) == ("4711", found)
 
 
 def test_canvas_gets_its_heading_and_no_score_that_is_none(course):
@@ -93,7 +108,7 @@ def test_by_exercise_the_three_differ_as_well(course):
 def test_no_cell_is_a_formula(course, plugin):
     cells = [cell for row in table(course, plugin) for cell in row.values()]
     assert f"'{HOSTILE}" in cells or any(cell.startswith(f"'{HOSTILE}") for cell in cells)
-    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t"))]
+    assert not [cell for cell in cells if cell != "-" and cell.startswith(("=", "+", "-", "@", "\t"))]
 
 
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1"])

@@ -129,6 +129,16 @@ def test_a_launch_outside_of_any_test_counts(run):
     result.stdout.fnmatch_lines(["outside of any test, *store-conflict in `conflict`"])
 
 
+def test_the_gpu_is_there_when_a_conftest_asks_for_it(run, pytester):
+    import torch
+
+    pytester.makeconftest(
+        "import torch\n\ndef pytest_report_header():\n    return f'GPU {GPU}'\n\nGPU = torch.cuda.is_available()"
+    )
+    run("def test(): pass", "--sanitize-kernels").stdout.fnmatch_lines(["GPU True"])
+    assert run("", "--sanitize-kernels", "--help").ret == 0 and not torch.cuda.is_available()  # no session ends there
+
+
 def test_without_the_flag_nothing_is_watched_and_nothing_is_said(run):
     result = run(CONFLICT.replace('device="cuda"', 'device="cpu"'))
     result.assert_outcomes(passed=1)

@@ -7,6 +7,7 @@ import pytest
 from graded_kernels.autograder.report import notebook as notebook
 from graded_kernels.autograder.report import plot as picture
 from graded_kernels.autograder.report.results import CaseResult, Curve
+from graded_kernels.autograder.verdicts.make import shown
 from reports import NASTY, candle, case, curve, failure, in_order, report, stub
 
 # In a notebook
@@ -78,6 +79,14 @@ def test_html_draws_failures_openly_and_success_folded():
     assert "<svg" not in page, "the picture of a passing case explains no failure"
 
 
+def test_a_graded_answer_is_drawn_where_it_failed_and_not_where_it_passed():
+    passed, failed = report(case("a", curve=curve()), passed=True), candle()
+    assert "<svg" not in shown(passed)[1] and "<svg" in shown(failed)[1]
+    assert shown(passed)[1] == notebook.render(passed).replace(
+        notebook.folded("The error in ulp, drawn", notebook.figure(*notebook.chosen(passed.cases))), ""
+    )
+
+
 def test_html_of_every_bfloat16_value_is_small_and_always_the_same():
     page = notebook.render(candle())
     assert len(page) < 150_000
@@ -117,6 +126,6 @@ def test_picture_draws_extremes(ulp, allowed):
 
 def test_picture_is_of_the_first_failing_case_that_has_a_curve():
     first, second = case("first", "fail"), case("second", "fail", curve=curve())
-    drawn, its_curve = picture.chosen((case("passing", curve=curve()), first, second))
+    drawn, its_curve = notebook.chosen((case("passing", curve=curve()), first, second))
     assert drawn.name == "second" and its_curve is drawn.curve
-    assert picture.chosen((first, case("passing", curve=curve()))) is None
+    assert notebook.chosen((first, case("passing", curve=curve()))) is None

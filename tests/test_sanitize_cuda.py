@@ -1,5 +1,7 @@
 """A program that asks for CUDA on a machine without it: what it is told, and what it is refused."""
 
+import types
+
 import pytest
 import torch
 import triton
@@ -150,6 +152,30 @@ def test_torch_cuda_answers(events):
     assert generator.device == GPU and first.equal(torch.randn(3, generator=generator.manual_seed(3)).cuda())
 
 
+def test_launchers_of_compiled_code_find_device_and_stream(events):
+    from torch._C import _cuda_getCurrentRawStream
+
+    y = torch._C._dynamo.guards._empty_strided_cuda((2, 3), (1, 2), torch.float16)
+    assert y.is_cuda and y.stride() == (1, 2) and y.dtype == torch.float16
+    with torch.cuda._DeviceGuard(0):
+        assert _cuda_getCurrentRawStream(0) == torch.cuda.current_stream().cuda_stream
+
+
+def test_a_kernel_may_draw_from_the_default_generator(events):
+    torch.manual_seed(11)
+    generator = torch.cuda.default_generators[torch.cuda.current_device()]
+    state = generator.get_state()
+    seed, offset = state.view(torch.int64)
+    assert (int(seed), int(offset)) == (11, 0) and generator.device == GPU
+    offset += 4
+    generator.set_state(state)
+    assert generator.get_state().view(torch.int64).tolist() == [11, 4] and torch.initial_seed() == 11
+    torch.cuda.manual_seed(12)
+    assert generator.get_state().view(torch.int64).tolist() == [12, 0] and generator.initial_seed() == 12
+    generator.set_state(state)
+    assert torch.initial_seed() == 11
+
+
 def test_triton_finds_a_driver(events):
     assert triton.runtime.driver.active.get_current_target().arch == 80
     assert triton.testing.do_bench(lambda: None) == 1.0
@@ -174,6 +200,21 @@ def test_what_cannot_be_simulated_is_not_judged(events, ask):
         ask()
     (finding,) = [event["finding"] for event in events if "finding" in event]
     assert finding["kind"] == "not-emulated" and finding["level"] == "unable" and finding["file"] == __file__
+
+
+def test_a_buffer_that_is_no_tensor_is_not_judged(events):
+    class Buffer:
+        def __init__(self, tensor):
+            self.dtype, self.data_ptr = tensor.dtype, tensor.data_ptr
+
+    x = torch.ones(4, device="cuda")
+    with pytest.raises(EmulatorError, match="takes PyTorch's tensors, and argument 0 of `double` is a Buffer"):
+        double[(1,)](Buffer(x), x, 4, BLOCK=4)
+    assert [event["finding"]["level"] for event in events if "finding" in event] == ["unable"]
+
+
+def test_what_is_not_simulated_is_still_a_type(events):
+    assert isinstance(torch.cuda.CUDAGraph | None, types.UnionType) and not isinstance(3, torch.cuda.graph)
 
 
 def test_without_the_stand_in_there_is_no_gpu():

@@ -14,18 +14,16 @@ import dask
 from distributed import Client, Future, LocalCluster, as_completed
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
+from distributed.utils import get_mp_context
 
 from ..verdicts.job import Job
 from .task import check
 
 STARTS = 3  # of the local cluster, before it is said that its processes do not start
 DEATHS = 3  # workers that a check may end before it is left to a person
-# In every worker: Ctrl-C reaches all processes of a terminal, and the run ends its workers itself.
-_PRELOAD = """import signal
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-"""
 _AHEAD = 4  # checks that are handed to a cluster which has no worker yet
 _PATIENCE = 60  # seconds to reach a scheduler
+_FORKED = f"{__package__}.forked"
 
 
 class NoCluster(Exception):
@@ -74,8 +72,10 @@ def local(workers: int | None, rung: str) -> Iterator[Cluster]:
     """One of this machine: a process for each core, or as many as ``workers`` says. Raises RuntimeError where its
     processes do not start.
     """
-    with _configured(), _started(workers or os.cpu_count()) as cluster, Client(cluster) as client:
-        yield Cluster(client, rung)
+    with _configured(), dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context().set_forkserver_preload([_FORKED, "distributed"])
+        with _started(workers or os.cpu_count()) as cluster, Client(cluster) as client:
+            yield Cluster(client, rung)
 
 
 def _started(workers: int | None) -> LocalCluster:
@@ -92,7 +92,6 @@ def _started(workers: int | None) -> LocalCluster:
                 host="127.0.0.1",
                 dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
-                preload=[_PRELOAD],
             )
         except RuntimeError:
             if not left:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
-from ..instructor.hidden import HiddenCasesError
+from ..instructor.tables import HiddenCasesError
 from ..nbgrader.class_seed import ClassSecretError
 from ..nbgrader.grade import duration
 from ..nbgrader.lock import Lock

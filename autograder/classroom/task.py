@@ -4,8 +4,9 @@ import json
 
 from ..sandbox import SandboxError
 from ..verdicts.job import Job, OtherVersions
-from ..verdicts.make import make, shared_worker
+from ..verdicts.make import load, make, shared_worker
 
+__all__ = ["check", "load"]
 UNFIT, FAILED = "unfit", "failed"  # keys of an answer that is no verdict: the worker is of no use; the check crashed
 
 

@@ -270,7 +270,7 @@ class Emulator:
         if region.held:
             yield poison.memory(region.address, region.held)
         pattern, shadow = self.pattern(region), self._shadows.get(region.address)
-        yield repr(pattern).encode()
+        yield b"" if pattern is None else pattern.dtype.str.encode() + pattern.tobytes()
         if pattern is not None and shadow is not None and isinstance(shadow.writer, np.ndarray):
             written = shadow.writer != 0
             yield written if written.any() else b""

@@ -4,7 +4,11 @@ Triton's own interpreter looks through the whole language again for every call o
 """
 
 import functools
+import inspect
+import operator
 import types
+from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
 import triton.language as tl
@@ -14,25 +18,53 @@ from triton.runtime import interpreter
 
 from . import dialect
 
-ABSENT = object()
+_ABSENT = object()
 
 
-def changes() -> list[tuple[object, str, Any, Any]]:
-    """``(owner, name, what Triton has there or ABSENT, what the emulator puts there)``."""
-    if _known and all(vars(owner).get(name, ABSENT) is old for owner, name, old, _ in _known):
+@dataclass
+class Change:
+    """Attributes of one owner, a module or a class. old: what Triton has, by name; _ABSENT where it has none."""
+
+    owner: Any
+    old: dict[str, Any] = field(default_factory=dict)
+    new: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def undone(self) -> bool:
+        return all(map(operator.is_, map(vars(self.owner).get, self.old, repeat(_ABSENT)), self.old.values()))
+
+    def make(self) -> None:
+        self._put(self.new)
+
+    def undo(self) -> None:
+        missing = [name for name, value in self.old.items() if value is _ABSENT]
+        self._put({name: value for name, value in self.old.items() if value is not _ABSENT} if missing else self.old)
+        for name in missing:
+            delattr(self.owner, name)
+
+    def _put(self, values: dict[str, Any]) -> None:
+        if isinstance(self.owner, types.ModuleType):
+            vars(self.owner).update(values)
+            return
+        for name, value in values.items():
+            setattr(self.owner, name, value)
+
+
+def changes() -> list[Change]:
+    """What is changed in the language, by owner."""
+    if _known and all(change.undone for change in _known):
         return _known
     scope = _Scope()
-    builder = interpreter.interpreter_builder
     for lang in (tl, tl.core):
-        interpreter._patch_builtin(lang, builder, scope)
-        interpreter._patch_builtin(lang.tensor, builder, scope)
+        _patch_builtins(lang, scope)
+        _patch_builtins(lang.tensor, scope)
         interpreter._patch_lang_tensor(lang.tensor, scope)
         interpreter._patch_lang_core(lang, scope)
         scope.set_attr(lang, "static_assert", dialect.static_assert)
         scope.set_attr(lang, "static_print", dialect.static_print)
         scope.set_attr(lang, "range", dialect.span)
-    interpreter._patch_builtin(tl.math, builder, scope)
-    interpreter._patch_builtin(tl.core.tensor_descriptor_base, builder, scope)
+    _patch_builtins(tl.math, scope)
+    _patch_builtins(tl.core.tensor_descriptor_base, scope)
     for name, method in _unpatched_methods().items():
         scope.set_attr(tl.tensor, name, method)
     scope.set_attr(tl.tensor, "__bool__", dialect.truth)
@@ -42,36 +74,48 @@ def changes() -> list[tuple[object, str, Any, Any]]:
         scope.set_attr(cuda_libdevice, name, function)
         if hasattr(any_libdevice, name):
             scope.set_attr(any_libdevice, name, function)
-    _known[:] = scope.undone()
+    _known[:] = scope.taken_back()
     return _known
 
 
-_known: list[tuple[object, str, Any, Any]] = []
+_known: list[Change] = []
+
+
+def _patch_builtins(owner, scope: "_Scope") -> None:
+    """The interpreter's `_patch_builtin`, with one call where it has three."""
+    for name, member in inspect.getmembers(owner):
+        if tl.core.is_builtin(member):
+            scope.set_attr(owner, name, _with_semantic(member))
+
+
+def _with_semantic(builtin):
+    """What `tl.core.builtin` wraps, which only asks whether there is a semantic; of a tensor's method, all of it."""
+    function = getattr(builtin, "__wrapped__", builtin)
+
+    def call(*args, **named):
+        named["_semantic"] = interpreter.interpreter_semantic
+        return function(*args, **named)
+
+    return call
 
 
 class _Scope:
     """In place of Triton's own scope: changes are made, written down, and taken back."""
 
     def __init__(self):
-        self._made: dict[tuple[int, str], tuple[object, str, Any, Any]] = {}
+        self._made: dict[int, Change] = {}
 
     def set_attr(self, owner: object, name: str, value: Any) -> None:
-        old = self._made.get((id(owner), name), (owner, name, vars(owner).get(name, ABSENT)))[2]
-        self._made[id(owner), name] = owner, name, old, value
+        change = self._made.setdefault(id(owner), Change(owner))
+        change.old.setdefault(name, vars(owner).get(name, _ABSENT))
+        change.new[name] = value
         setattr(owner, name, value)
 
-    def undone(self) -> list[tuple[object, str, Any, Any]]:
+    def taken_back(self) -> list[Change]:
         made = list(self._made.values())
-        for owner, name, old, _ in made:
-            put(owner, name, old)
+        for change in made:
+            change.undo()
         return made
-
-
-def put(owner: object, name: str, value: Any) -> None:
-    if value is ABSENT:
-        delattr(owner, name)
-    else:
-        setattr(owner, name, value)
 
 
 @functools.cache

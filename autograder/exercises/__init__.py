@@ -1,62 +1,22 @@
-"""The table of exercises: every ``Exercise`` and ``Witness`` in this folder's modules, by name. A new module needs no
-registration.
+"""The exercises: a file for each case, with its records, and the table of them all.
+
+EXERCISES, find, offered        the `table`, imported when it is asked for, and PyTorch with it
+FORMER_NAMES, present_name, names_of        what exercises are and were called
 """
 
-import dataclasses
-import difflib
 import importlib
-import pkgutil
+from typing import TYPE_CHECKING, Any
 
-from .mistakes import prove
-from .own import offers
-from .record import Exercise, Witness
+from .names import FORMER_NAMES, names_of, present_name
 
-EXERCISES: dict[str, Exercise | Witness] = {}
-# What exercises were called in notebooks that were handed out, and are called now.
-FORMER_NAMES = {"linear_cross_entropy": "linear_cross_entropy_forward_backward"}
+if TYPE_CHECKING:
+    from .table import EXERCISES, find, offered
 
-for _module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-    for _record in vars(importlib.import_module(f"{__name__}.{_module}")).values():
-        if isinstance(_record, Exercise | Witness):
-            if EXERCISES.setdefault(_record.name, _record) is not _record:
-                raise ValueError(f"two exercises are named {_record.name!r}; the second is in {_module}.py")
+__all__ = ["EXERCISES", "FORMER_NAMES", "find", "names_of", "offered", "present_name"]
 
 
-def find(exercise: str | Exercise | Witness) -> Exercise | Witness:
-    """The record of this name, the course's or an installed package's, or of this former name: then the record bears
-    that, as the function to check does. A record itself, if it has no mistake.
-
-    Raises ValueError: for an unknown name one that names the closest, for a record with a mistake
-    `mistakes.RecordError`.
-    """
-    if not isinstance(exercise, str):
-        prove(exercise)
-        return exercise
-    name = present_name(exercise)
-    if name in EXERCISES:
-        record = EXERCISES[name]
-        return record if name == exercise else dataclasses.replace(record, name=exercise)
-    others = offered()
-    if exercise in others:
-        return others[exercise]
-    close = difflib.get_close_matches(exercise, [*EXERCISES, *others], n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else "graded-kernels list shows them all."
-    raise ValueError(f"there is no exercise {exercise!r}; {hint}")
-
-
-def offered() -> dict[str, Exercise | Witness]:
-    """The records of installed packages, by name; of one name the first counts, the course's own before all others."""
-    records = [record for offer in offers() for record in offer.records]
-    return {record.name: record for record in reversed(records) if record.name not in EXERCISES}
-
-
-def present_name(exercise: str) -> str:
-    """What the exercise of this name, which may be a former one, is called now."""
-    return FORMER_NAMES.get(exercise, exercise)
-
-
-def names_of(exercise: str) -> list[str]:
-    """This name, and the others that the same exercise has or had."""
-    name = present_name(exercise)
-    every = [name, *(former for former, present in FORMER_NAMES.items() if present == name)]
-    return sorted(every, key=lambda one: one != exercise)
+def __getattr__(name: str) -> Any:
+    """A list of a class's notebooks needs names alone, and PyTorch takes seconds."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(".table", __name__), name)

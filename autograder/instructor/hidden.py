@@ -15,7 +15,6 @@ computed where it is left out. `bonus = true` makes a distinction.
 """
 
 import inspect
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,13 +24,10 @@ from ..exercises import find, present_name
 from ..exercises.record import Case, Exercise
 from ..judge.compare import expect
 from ..judge.veil import is_float, kind_of
+from .tables import HiddenCasesError, read_tables
 from .tensor_spec import SpecError, tensor
 
 NAME = "hidden: "  # before the name of the case, so that a learner knows why the notebook's check does not have it
-
-
-class HiddenCasesError(ValueError):
-    """A file of cases that cannot be used; the message says where and why."""
 
 
 def read_cases(path: Path) -> dict[str, tuple[Case, ...]]:
@@ -46,16 +42,6 @@ def read_cases(path: Path) -> dict[str, tuple[Case, ...]]:
         except ValueError as error:
             raise HiddenCasesError(f"{path}: {error}") from None
     return found
-
-
-def read_tables(path: Path) -> dict:
-    """The file as it is written: for each exercise a list of tables, of which nothing is checked. Raises
-    HiddenCasesError.
-    """
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise HiddenCasesError(f"{path}: {error}") from None
 
 
 def cases_of(name: str, tables) -> tuple[Case, ...]:

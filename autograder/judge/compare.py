@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from ..exercises.record import Case, Exercise, Floors
@@ -147,7 +148,7 @@ def _failure(
     worst = rank == rank.max()
     telling = worst & (exact.flatten() != 0)
     flat = int((telling if telling.any() else worst).int().argmax())
-    index = tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), exact.shape)) if exact.dim() else ()
+    index = tuple(int(i) for i in np.unravel_index(flat, exact.shape))  # PyTorch's own imports SymPy
     at = {k: float(v[index]) for k, v in inputs.items() if isinstance(v, torch.Tensor) and v.shape == exact.shape}
     got, want = float(actual[index]), float(exact[index])
     return Failure(name, index, got, want, float(error[index]), int(wrong.sum()), wrong.numel(), at)

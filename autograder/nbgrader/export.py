@@ -8,14 +8,17 @@ from pathlib import Path
 from nbgrader.api import Assignment, Gradebook, MissingEntry, Student, SubmittedAssignment
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExportPlugin
+from traitlets import Enum
 
 COLUMNS = (
     "assignment duedate timestamp student_id last_name first_name email "
     "status waiting raw_score late_submission_penalty score max_score"
 ).split()
 NEVER, NOT_YET, WAITS, GRADED = "never handed in", "not graded yet", "waits for a person", "graded"
-MOODLE = {"Username": "student_id", "First name": "first_name", "Last name": "last_name", "Email address": "email"}
-CANVAS = {"Student": "name", "ID": "", "SIS User ID": "student_id", "SIS Login ID": "email", "Section": ""}
+MOODLE = {"First name": "first_name", "Last name": "last_name", "ID number": "lms_user_id", "Username": "student_id"}
+MOODLE |= {"Email address": "email"}
+CANVAS = {"Student": "name", "ID": "lms_user_id", "SIS User ID": "student_id", "SIS Login ID": "login", "Section": ""}
+NO_GRADE = "-"  # in Moodle
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # a spreadsheet runs what begins like this
 
 
@@ -50,9 +53,14 @@ class Grades(ExportPlugin):
 
 
 class Wide(Grades):
-    """A row for each student, under the names that Moodle's import of grades knows. For each assignment three columns:
-    the score, empty where there is none; the status, as in `Grades`; and the days by which it was late, each begun day
-    counted.
+    """A row for each student, for Moodle's import of grades. For each assignment three columns: the score; the status,
+    as in `Grades`; and the days by which it was late, each begun day counted.
+
+    The first columns bear the names of Moodle's own export of grades; in its form a person maps one of them to
+    ``username``, ``useridnumber`` or ``useremail``. Where there is no score stands ``-``, Moodle's own mark: in a
+    column that is imported as a new grade item, an empty cell becomes 0. ID number: nbgrader's ``lms_user_id``.
+    Sources: docs.moodle.org, "Grade import"; Moodle's grade/import/csv/classes/load_data.php (`import_new_grade_item`,
+    `update_grade_item`) and `normalise_value` in lib/dml.
     """
 
     def lines(self, gradebook: Gradebook, rows: list[dict]) -> Iterator[list]:
@@ -61,14 +69,26 @@ class Wide(Grades):
         for own in _by_student(rows):
             first = next(iter(own.values()))
             found = [own[name] for name in assignments]
-            cells = [cell for row in found for cell in (row.get("score"), row["status"], row.get("late_days"))]
+            cells = [
+                cell for row in found for cell in (row.get("score", NO_GRADE), row["status"], row.get("late_days"))
+            ]
             yield [*(first[column] for column in MOODLE.values()), *cells]
 
 
 class Canvas(Grades):
-    """A row for each student, as Canvas imports grades: after the heading a row with the points that are possible. An
-    empty cell, which changes nothing there, is a score that there is not; `Wide` tells why.
+    """A row for each student, as Canvas imports grades: after the heading a row with the points that are possible.
+
+    Canvas looks for a student by ID, its own number (nbgrader's ``lms_user_id``), then by SIS User ID, SIS Login ID and
+    name; the first that it finds counts. It needs a column Section, and reads nothing from it. An empty cell is no
+    score: where Canvas has one, the import takes that for a change and removes it. Why there is none is in `Wide`.
+    Source: Canvas's lib/gradebook_importer.rb (`update_column_count`, `process_student`, `no_change_to_value?`).
     """
+
+    login = Enum(
+        ("student_id", "email"),
+        "student_id",
+        help="What a student's login in Canvas is: nbgrader's name, or the address.",
+    ).tag(config=True)
 
     def lines(self, gradebook: Gradebook, rows: list[dict]) -> Iterator[list]:
         most = {row["assignment"]: row["max_score"] for row in rows}
@@ -77,7 +97,7 @@ class Canvas(Grades):
         for own in _by_student(rows):
             first = next(iter(own.values()))
             name = ", ".join(filter(None, (first["last_name"], first["first_name"]))) or first["student_id"]
-            person = first | {"name": name, "": ""}
+            person = first | {"name": name, "login": first[self.login], "": ""}
             yield [*(person[column] for column in CANVAS.values()), *(own[a].get("score") for a in most)]
 
 
@@ -114,6 +134,8 @@ def rows_of(gradebook: Gradebook, courses: CourseDirectory) -> Iterator[dict]:
 
 def safe(value) -> str:
     """As a cell that no spreadsheet takes for a formula."""
+    if value == NO_GRADE:
+        return value
     if not isinstance(value, str):
         return "" if value is None else str(value)
     return f"'{value}" if value.startswith(FORMULA) else value
@@ -151,6 +173,7 @@ def _row(gradebook: Gradebook, assignment: Assignment, student: Student):
         "last_name": student.last_name,
         "first_name": student.first_name,
         "email": student.email,
+        "lms_user_id": student.lms_user_id,
         "max_score": assignment.max_score,
     }.items()
     try:

@@ -9,15 +9,15 @@ import os
 import re
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import is_grade, is_locked, is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
-from ..exercises import names_of, present_name
-from ..exercises.record import Value
-from ..instructor.hidden import HiddenCasesError, read_cases, read_tables
+from ..exercises.names import names_of, present_name
+from ..instructor.tables import HiddenCasesError, read_tables
 from ..run.answer import Answer, Cell
 from ..sandbox import RUNGS, Budget, Limits
 from ..verdicts.job import Job
@@ -32,6 +32,9 @@ from .published import is_published, published_answers
 from .reading import MEGABYTE
 from .rebuild import RECORD, UNREAD, exercise_of, grade_id, is_added, is_answer
 from .variants import variant_of
+
+if TYPE_CHECKING:
+    from ..exercises.record import Value
 
 
 class Grade(NbGraderPreprocessor):
@@ -119,7 +122,7 @@ class Grade(NbGraderPreprocessor):
         own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
         return score, [*notes_of(own), *notes, *shown_verdict(verdict), result(score, points)]
 
-    def _settled(self, answer: Answer, backend: str, variant: Value) -> tuple[Verdict, list[NotebookNode]]:
+    def _settled(self, answer: Answer, backend: str, variant: "Value") -> tuple[Verdict, list[NotebookNode]]:
         """The verdict, and which of the learner's other cells were left out because they do not end: they cost what
         depends on them, and one look at each.
         """
@@ -161,13 +164,15 @@ class Grade(NbGraderPreprocessor):
     def _exhausted(self) -> bool:
         return self._budget.broken(self.wall_factor) is not None
 
-    def ready(self) -> None:
-        """Tries what every notebook of a run will need. Raises SandboxError, HiddenCasesError, ClassSecretError."""
+    def ready(self, start: bool = True) -> None:
+        """Tries what every notebook of a run will need. start: as `shared_worker` has it. Raises SandboxError,
+        HiddenCasesError, ClassSecretError.
+        """
         self.tables(self._root)
         self._seed(self._root, "")
-        shared_worker(self.isolation, not self.allow_weak_sandbox)
+        shared_worker(self.isolation, not self.allow_weak_sandbox, start)
 
-    def job(self, root: Path, assignment: str, answer: Answer, backend: str, variant: Value = None) -> Job:
+    def job(self, root: Path, assignment: str, answer: Answer, backend: str, variant: "Value" = None) -> Job:
         """The check of an answer in the course at ``root``. variant: `variants.variant_of` its check cell. Raises as
         `ready` does.
         """
@@ -240,6 +245,8 @@ class _NotebookLate(Exception):
 @functools.lru_cache(maxsize=1)
 def _read(path: Path, changed: int) -> dict[str, list[dict]]:
     """The file's tables, tried once for all notebooks of a run unless it has ``changed``."""
+    from ..instructor.hidden import read_cases  # and PyTorch with it, which a run without such a file may not need
+
     read_cases(path)
     found: dict[str, list[dict]] = {}
     for exercise, tables in read_tables(path).items():

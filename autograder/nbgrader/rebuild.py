@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from ..exercises import names_of, present_name
+from ..exercises.names import names_of, present_name
 from .notebook_code import defined, is_blank
 from .reading import Piece
 

@@ -5,15 +5,18 @@ c.Variants.asked = {"silu_slope": 1.5, "gelu_form": "tanh", "zero_centred_weight
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Dict, Unicode
 
-from ..exercises import EXERCISES, present_name
-from ..exercises.record import Exercise, Value, Witness
+from .. import exercises
 from .rebuild import RECORD, exercise_of, grade_id
+
+if TYPE_CHECKING:  # what only reads which variant was released waits for no import of PyTorch
+    from ..exercises.record import Exercise, Value, Witness
 
 SCHEMA = 3
 _END = re.compile(r"\)\s*$")  # of the call in a check cell
@@ -43,9 +46,9 @@ class Variants(NbGraderPreprocessor):
         return nb, resources
 
 
-def assert_known(asked: Mapping[str, Value]) -> None:
+def assert_known(asked: "Mapping[str, Value]") -> None:
     """Raises VariantError."""
-    known = {record.variant.parameter: record.variant for record in EXERCISES.values() if record.variant}
+    known = {record.variant.parameter: record.variant for record in exercises.EXERCISES.values() if record.variant}
     for parameter, value in asked.items():
         if parameter not in known:
             raise VariantError(f"c.Variants.asked: there is no {parameter!r}; there are {', '.join(sorted(known))}")
@@ -53,20 +56,22 @@ def assert_known(asked: Mapping[str, Value]) -> None:
             raise VariantError(f"c.Variants.asked: {parameter} is {known[parameter].values}, not {value!r}")
 
 
-def record_of(cell: NotebookNode) -> Exercise | Witness | None:
+def record_of(cell: NotebookNode) -> "Exercise | Witness | None":
     """Of the exercise that an answer or its check is about."""
     name, _ = exercise_of(grade_id(cell).removesuffix("-check"))
-    return EXERCISES.get(present_name(name)) if cell.cell_type == "code" else None
+    return exercises.EXERCISES.get(exercises.present_name(name)) if cell.cell_type == "code" else None
 
 
-def variant_of(cell: NotebookNode) -> Value:
+def variant_of(cell: NotebookNode) -> "Value":
     """What the check cell was released with."""
     value: Value = cell.metadata.get(RECORD, {}).get("variant")
     return value
 
 
-def _changed(cell: NotebookNode, record: Exercise | Witness, value: Value) -> list[NotebookNode]:
+def _changed(cell: NotebookNode, record: "Exercise | Witness", value: "Value") -> list[NotebookNode]:
     """Changes an answer or its check; returns what stands above it."""
+    from ..exercises.record import Exercise
+
     if grade_id(cell).endswith("-check"):
         cell.source = _END.sub(f", variant={value!r})", cell.source)
         cell.metadata.setdefault(RECORD, {})["variant"] = value

@@ -5,10 +5,10 @@ keeps the colour of the page and the accents are mid-tones that read on white an
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape as escape_markup
 
-from . import phrases, plot
+from . import phrases
 from .causes import Cause
 from .data import ReportData
 from .results import CaseResult, Curve
@@ -71,10 +71,13 @@ CODE = re.compile(r"`([^`]+)`")
 THREAD = re.compile(r"\b([\w.-]+/[\w.-]+)#(\d+)")
 
 
-def render(report: ReportData) -> str:
-    """The report as a self-contained HTML fragment. Every text is escaped: names and messages come from learners."""
+def render(report: ReportData, draw_passed: bool = True) -> str:
+    """The report as a self-contained HTML fragment. Every text is escaped: names and messages come from learners.
+
+    draw_passed: whether the error of an answer that passed is drawn; that of one that failed always is.
+    """
     state = "stub" if phrases.is_stub(report) else "pass" if report.passed else "fail"
-    body = stub(report) if state == "stub" else failure(report) + rest(report)
+    body = stub(report) if state == "stub" else failure(report) + rest(report, draw_passed)
     return f'<div class="graded-kernels {state}"><style>{STYLE}</style>{head(report)}{body}</div>'
 
 
@@ -105,7 +108,7 @@ def failure(report: ReportData) -> str:
     if report.fingerprint:
         claim = prose(phrases.sentence(report.fingerprint))
         parts.append(f'<div class="print"><p><b>{claim}</b></p><p>{prose(report.fingerprint_story)}</p></div>')
-    drawn = plot.chosen(phrases.failing(report.cases))
+    drawn = chosen(phrases.failing(report.cases))
     if drawn:
         parts.append(figure(*drawn))
     parts += [also_in(cause) for cause in causes[:1]]
@@ -164,18 +167,27 @@ def what_happened(case: CaseResult) -> str:
     return f"<dl>{''.join(cells)}</dl>"
 
 
+def chosen(cases: Sequence[CaseResult]) -> tuple[CaseResult, Curve] | None:
+    """The case to draw and its curve: the first failing one with a curve, or the first with one if nothing failed."""
+    either = phrases.failing(cases) or cases
+    drawn = [(case, case.curve) for case in either if case.curve is not None and len(case.curve.x)]
+    return drawn[0] if drawn else None
+
+
 def figure(case: CaseResult, curve: Curve) -> str:
+    from . import plot  # when there is something to draw: matplotlib takes longer to import than a check runs
+
     caption = f"{escape(case.name)}: the largest error near each {escape(curve.parameter)}"
     return f'<figure>{plot.draw(curve)}<figcaption class="quiet">{caption}</figcaption></figure>'
 
 
-def rest(report: ReportData) -> str:
+def rest(report: ReportData, draw_passed: bool) -> str:
     """Folded or quiet: what passed, the distinctions, the traffic, the compiler, what did not run."""
     parts = []
     passing = phrases.passing(report.cases)
     if passing:
         parts.append(folded(escape(phrases.how_many_passed(report)), items(passing)))
-    drawn = plot.chosen(report.cases) if report.passed else None
+    drawn = chosen(report.cases) if report.passed and draw_passed else None
     if drawn:
         parts.append(folded("The error in ulp, drawn", figure(*drawn)))
     bonus = phrases.distinctions(report.cases)

@@ -8,7 +8,7 @@ its top edge.
 import html
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from . import phrases
-from .results import CaseResult, Curve
+from .results import Curve
 
 BINS = 400
 NEAR, FAR = 1e-8, 1e5  # the axis shows the decades between these on both sides of zero
@@ -26,13 +26,6 @@ LOWEST = 0.05  # ulp; a smaller error is drawn here
 VARIABLES = {"#010101": "ink", "#020202": "muted", "#030303": "answer", "#040404": "wild"}
 INK, MUTED, ANSWER, WILD = VARIABLES
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def chosen(cases: Sequence[CaseResult]) -> tuple[CaseResult, Curve] | None:
-    """The case to draw and its curve: the first failing one with a curve, or the first with one if nothing failed."""
-    either = phrases.failing(cases) or cases
-    drawn = [(case, case.curve) for case in either if case.curve is not None and len(case.curve.x)]
-    return drawn[0] if drawn else None
 
 
 def draw(curve: Curve) -> str:

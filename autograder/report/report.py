@@ -2,7 +2,7 @@
 
 import os
 
-from . import terminal
+from . import notebook, terminal
 from .data import MIME, ReportData
 
 
@@ -27,6 +27,4 @@ class Report(ReportData):
         return {MIME: self.to_dict()}
 
     def _repr_html_(self) -> str:
-        from . import notebook  # when asked for: matplotlib takes longer to import than a check runs
-
         return notebook.render(self)

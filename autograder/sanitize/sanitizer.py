@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Container
 
 import torch
+from triton.runtime.jit import TensorWrapper
 
 from ..emulator import Emulator, EmulatorError, Finding, Launch
 from ..emulator.findings import here
@@ -56,6 +57,9 @@ class Sanitizer(Emulator):
             self.refuse(f"`{executor.fn.__name__}` is a cooperative launch, whose programs wait for each other.")
         with torch._C.DisableTorchFunction():
             for position, value in enumerate([*args, *options.values()]):
+                if hasattr(value, "data_ptr") and not isinstance(value, torch.Tensor | TensorWrapper):
+                    what = f"argument {position} of `{executor.fn.__name__}` is a {type(value).__name__}"
+                    self.refuse(f"The emulator takes PyTorch's tensors, and {what}.")
                 if self.reachable and isinstance(value, torch.Tensor) and not self.reachable(value):
                     raise ValueError(
                         f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)"

@@ -11,39 +11,41 @@ SUMMARY = "kernels in the emulator"
 
 
 class Plugin:
-    """Runs the whole session under one `Sanitizer`, and asks after every test what was found in it.
+    """Runs the whole session under one `Sanitizer`, and asks after every test what was found in it. It begins before
+    a suite's `conftest.py` is imported, which may well ask whether there is a GPU.
 
     Under pytest-xdist the workers run the tests, and this process adds up what they report.
     """
 
-    def __init__(self, config):
+    def __init__(self, config, shim: bool):
+        from .watch import watched
+
         self.config = config
-        distributed = bool(getattr(config.option, "numprocesses", None) or getattr(config.option, "tx", None))
-        self.gathers = distributed and not hasattr(config, "workerinput")
-        self.sanitizer, self.shim = None, ""
         self.found: list[dict] = []  # in the test that is running
         self.outside: list[dict] = []  # in a module, say
-        self.kernels, self.kinds, self.moved = Counter(), Counter(), 0
+        self.kernels: Counter[str] = Counter()
+        self.kinds: Counter[str] = Counter()
+        self.moved = 0
         self.spawned: list[str] = []
         self._stack = contextlib.ExitStack()
+        config.add_cleanup(self._stack.close)
+        watch = self._stack.enter_context(watched(self._record, shim=shim))
+        self.sanitizer, self.shim = watch.sanitizer, watch.shim
 
     # the session
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session):
-        if self.gathers:
+        if self._gathers():
+            self._stack.close()
             return
         from .spawned import reported
-        from .watch import watched
 
         self._stack.enter_context(reported(self.spawned.append))
-        watch = self._stack.enter_context(watched(self._record, shim=not self.config.getoption("no_cuda_shim")))
-        self.sanitizer, self.shim = watch.sanitizer, watch.shim
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session, exitstatus):
-        if self.sanitizer:
-            self.moved = self.sanitizer.moved
+        self.moved += self.sanitizer.moved
         self._stack.close()
         self.outside += self.found
         if self.outside and exitstatus == pytest.ExitCode.OK:
@@ -51,6 +53,11 @@ class Plugin:
         if hasattr(self.config, "workeroutput"):
             summary = [dict(self.kernels), dict(self.kinds), self.moved, self.shim, self.spawned]
             self.config.workeroutput[SUMMARY] = summary
+
+    def _gathers(self) -> bool:
+        option = self.config.option
+        distributed = getattr(option, "numprocesses", None) or getattr(option, "tx", None)
+        return bool(distributed) and not hasattr(self.config, "workerinput")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node, error):

@@ -3,19 +3,22 @@
 import atexit
 import functools
 import html
+import importlib
 import json
 import os
 import platform
 import time
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from ..check import check_answer
-from ..exercises.record import Case
-from ..instructor.hidden import cases_of
-from ..report.report import Report
 from ..sandbox import Budget, SandboxError, Worker, require
 from .job import Job
 from .verdict import LATE, LOST, Verdict
+
+if TYPE_CHECKING:  # where every verdict is there, PyTorch is not imported
+    from ..exercises.record import Case
+    from ..report.report import Report
 
 LONGEST = 1_000_000  # characters of a report's HTML; an answer may raise an error with a message of any length
 _CUT = 2_000  # characters that are kept of each text in the data of such a report
@@ -27,6 +30,7 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
     """Checks the answer. checks: how many times it will have been checked with this one. notebook: what all answers of
     a notebook may take together, of which this check takes its part.
     """
+    load()
     began, busy, lost = time.monotonic(), time.process_time(), worker.lost
     notebook = notebook or Budget("notebook", float("inf"))
     spent = notebook.spent
@@ -61,14 +65,29 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
     )
 
 
+@functools.cache
+def load() -> None:
+    """Imports what a check takes: seconds that are no answer's."""
+    for module in ("exercises.table", "instructor.hidden", "judge.judge", "report.notebook", "sandbox.compiler"):
+        importlib.import_module(f"..{module}", __package__)
+
+
 @functools.lru_cache(maxsize=64)
-def _cases(exercise: str, tables: str) -> tuple[Case, ...]:
+def _cases(exercise: str, tables: str) -> "tuple[Case, ...]":
+    from ..instructor.hidden import cases_of
+
     return cases_of(exercise, json.loads(tables)) if tables != "[]" else ()
 
 
-def shown(report: Report) -> tuple[str, str, dict]:
-    """The report as text, as HTML and as data without what it cost: the same answer, checked again, gives the same."""
-    text, page, data = str(report), report._repr_html_(), report.to_dict()
+def shown(report: "Report") -> tuple[str, str, dict]:
+    """The report as text, as HTML and as data without what it cost: the same answer, checked again, gives the same.
+
+    The error of an answer that passed is not drawn: that takes a tenth of a check's time, and in the notebook the check
+    draws it.
+    """
+    from ..report.notebook import render
+
+    text, page, data = str(report), render(report, draw_passed=False), report.to_dict()
     for target in (data["compile"] or {}).get("targets", ()):
         del target["seconds"], target["cached"]
     if len(page) <= LONGEST:
@@ -85,11 +104,11 @@ def _cut(value):
     return value[:_CUT] if isinstance(value, str) else value
 
 
-def shared_worker(rung: str, isolated: bool) -> Worker:
+def shared_worker(rung: str, isolated: bool, start: bool = True) -> Worker:
     """The process in which all answers are called that this process has checked, each in children of its own.
 
-    rung: the best there is where it is "". isolated: whether it has to keep answers from files and network. Raises
-    SandboxError.
+    rung: the best there is where it is "". isolated: whether it has to keep answers from files and network. start:
+    now, so that its imports go on during other work; else with the first answer. Raises SandboxError.
     """
     global _shared
     if _shared is None:
@@ -98,6 +117,7 @@ def shared_worker(rung: str, isolated: bool) -> Worker:
             if rung == "weak":
                 raise SandboxError("c.Grade.isolation is weak, and c.Grade.allow_weak_sandbox is not set")
         _shared = Worker(rung or None)
-        _shared.start()  # its imports go on during other work
         atexit.register(_shared.close)
+    if start:
+        _shared.start()
     return _shared

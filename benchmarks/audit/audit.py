@@ -57,15 +57,27 @@ def audited(name: str, line: str, needs: list[str]) -> list[dict]:
     """What one version of one package does in each exercise it has a function for."""
     version = line.split()[0].partition("==")[2]
     with tempfile.TemporaryDirectory(prefix="audit-") as folder:
-        wanted = Path(folder, "pins.txt")
-        wanted.write_text("\n".join([line, *needs]), encoding="utf-8")
-        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes"]
-        installed = subprocess.run(
-            [*install, "--target", f"{folder}/at", "-r", str(wanted)], capture_output=True, text=True
-        )
-        if installed.returncode:
-            return [{"unable": f"not run: {installed.stderr.strip().splitlines()[-1]}"}]
-        return run(name, version, f"{folder}/at")
+        if why := install([line, *needs], Path(folder)):
+            return [{"unable": f"not run: {why}"}]
+        return run(name, version, folder)
+
+
+def install(lines: list[str], folder: Path) -> str:
+    """Packages by version and hash into a folder. "", or why that failed."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as wanted:
+        wanted.write("\n".join(lines))
+        wanted.flush()
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--target"]
+        installed = subprocess.run([*pip, str(folder), "-r", wanted.name], capture_output=True, text=True)
+    take_precedence(folder)
+    return installed.stderr.strip().splitlines()[-1] if installed.returncode else ""
+
+
+def take_precedence(folder: Path) -> None:
+    """A package without ``__init__.py`` gives way to one of its name in the environment, wherever it is on the path."""
+    for package in folder.iterdir():
+        if package.is_dir() and package.suffix != ".dist-info":
+            (package / "__init__.py").touch()
 
 
 def run(name: str, version: str, path: str) -> list[dict]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..memory import distinct
 
+_SPARSE = 64  # where there are fewer possible elements for each lane, a flag for each is quicker than to sort the lanes
 _SHORT = 16  # rows of fewer elements are gathered one by one
 
 
@@ -80,8 +81,15 @@ class Lanes:
             if ((at[1:] > at[:-1]) | (row[1:] > row[:-1])).all():
                 return self.counts()
         low, high = int(at.min()), int(at.max())
-        elements = np.unique(row * (high - low + 1) + (at - low))
-        return np.bincount(elements // (high - low + 1), minlength=self.rows)
+        span = high - low + 1
+        elements = row * span + (at - low)
+        if span * self.rows < _SPARSE * at.size:  # a flag for each element that a row might ask for
+            asked = np.zeros(span * self.rows, bool)
+            asked[elements] = True
+            if np.count_nonzero(asked) == at.size:
+                return self.counts()
+            return np.count_nonzero(asked.reshape(self.rows, span), axis=1)
+        return np.bincount(np.unique(elements) // span, minlength=self.rows)
 
 
 def _indices(on: np.ndarray) -> "slice | np.ndarray":

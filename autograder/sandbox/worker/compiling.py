@@ -8,6 +8,7 @@ from ...compiler import TARGETS, worker
 
 def prepare() -> None:
     """Does in advance what the first compilation would: imports, and the versions of Triton and its tools."""
+    import triton.compiler.code_generator  # noqa: F401  the compiler imports it when it first compiles
     from triton.backends.compiler import GPUTarget
     from triton.compiler import make_backend
     from triton.runtime.cache import triton_key

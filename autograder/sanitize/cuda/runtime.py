@@ -1,6 +1,7 @@
 """`torch.cuda` for one GPU that is not there: properties, streams, events, memory, random numbers."""
 
 import contextlib
+import struct
 from types import SimpleNamespace
 from typing import Any
 
@@ -105,8 +106,45 @@ class Generator(torch.Generator):
         return GPU if self.gpu else torch.device("cpu")
 
 
+class Default(Generator):
+    """`torch.cuda.default_generators[0]`, of which kernels ask seed and offset: its state is 8 bytes of each.
+
+    PyTorch's own random numbers are the CPU's; only who sets the offset moves it.
+    """
+
+    offset: int
+
+    def __new__(cls):
+        self = super().__new__(cls, GPU)
+        self.offset = 0
+        return self
+
+    def initial_seed(self) -> int:
+        return torch.initial_seed()
+
+    def manual_seed(self, seed: int) -> "Default":
+        self.offset = 0
+        torch.default_generator.manual_seed(seed)  # not torch.manual_seed, which calls torch.cuda.manual_seed_all
+        return self
+
+    def get_state(self) -> torch.Tensor:
+        state = struct.pack("=Qq", self.initial_seed(), self.offset)
+        return torch.frombuffer(bytearray(state), dtype=torch.uint8)
+
+    def set_state(self, state: torch.Tensor) -> "Default":
+        seed, offset = struct.unpack("=Qq", bytes(state.tolist()))
+        if seed != self.initial_seed():
+            self.manual_seed(seed)
+        self.offset = offset
+        return self
+
+
 def set_device(device) -> None:
     Device(device)
+
+
+def empty_strided(size, stride, dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty_strided(size, stride, dtype=dtype, device=GPU)
 
 
 def nothing(*args, **kwargs) -> None:
@@ -120,7 +158,8 @@ def answers() -> dict:
     same = {
         **{name: True for name in ("is_available", "is_initialized", "is_bf16_supported", "is_tf32_supported")},
         **{name: 0 for name in ("current_device", "memory_allocated", "max_memory_allocated", "memory_reserved")},
-        **{"max_memory_reserved": 0, "device_count": 1, "mem_get_info": (MEMORY, MEMORY)},
+        **{name: 0 for name in ("max_memory_reserved", "_exchange_device", "_maybe_exchange_device")},
+        **{"device_count": 1, "mem_get_info": (MEMORY, MEMORY)},
         **{"get_device_name": PROPERTIES.name, "get_device_capability": (8, 0), "get_device_properties": PROPERTIES},
         **{"current_stream": stream, "default_stream": stream, "get_arch_list": ["sm_80"]},
         **{"is_current_stream_capturing": False, "_is_in_bad_fork": False, "memory_stats": {}, "utilization": 0},
@@ -133,8 +172,9 @@ def answers() -> dict:
     made |= {name: nothing for name in idle.split()}
     made |= {"Stream": Stream, "Event": Event, "ExternalStream": Stream, "device": Device, "device_of": Device}
     made |= {"set_device": set_device, "stream": lambda stream: stream or contextlib.nullcontext()}
-    sow = torch.default_generator.manual_seed  # not torch.manual_seed, which calls torch.cuda.manual_seed_all
-    made |= {"manual_seed": sow, "manual_seed_all": sow, "seed": torch.seed}
+    default = Default()
+    made |= {"manual_seed": default.manual_seed, "manual_seed_all": default.manual_seed, "seed": torch.seed}
+    made |= {"default_generators": (default,)}
     made |= {"get_rng_state": lambda device=None: torch.get_rng_state(), "initial_seed": torch.initial_seed}
     made |= {"set_rng_state": lambda state, device=None: torch.set_rng_state(state), "seed_all": torch.seed}
     return made | {"max_memory_cached": zero, "memory_cached": zero}

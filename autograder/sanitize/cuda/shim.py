@@ -44,12 +44,19 @@ def _replaced(owner, name: str, value) -> Iterator[None]:
 
 def _torch(calls: Calls, refuse: Callable) -> list[tuple]:
     found: list[tuple[Any, str, Any]] = [(torch.cuda, name, value) for name, value in runtime.answers().items()]
-    for name in ("CUDAGraph", "graph", "make_graphed_callables"):
-        found.append((torch.cuda, name, lambda *a, **k: refuse("CUDA graphs need a GPU; call the function itself.")))
+
+    def graphed(*args, **kwargs):
+        refuse("CUDA graphs need a GPU; call the function itself.")
+
+    for name in ("CUDAGraph", "graph"):  # types still: annotations name them
+        found.append((torch.cuda, name, type(name, (), {"__init__": graphed})))
+    found.append((torch.cuda, "make_graphed_callables", graphed))
     for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
         found.append((torch.cuda.nvtx, name, runtime.nothing))
     found.append((torch.cuda.nvtx, "range", lambda *args, **kwargs: contextlib.nullcontext()))
     found.append((torch, "Generator", runtime.Generator))
+    found.append((torch._C, "_cuda_getCurrentRawStream", lambda device: 0))  # these two are in TorchInductor's output
+    found.append((torch._C._dynamo.guards, "_empty_strided_cuda", runtime.empty_strided))
     found.append((torch, "set_default_device", lambda device: setattr(calls, "default", is_cuda(device))))
     found.append((BackwardCFunction, "apply", _with_calls(calls, BackwardCFunction.apply)))
     return found + _autocast()

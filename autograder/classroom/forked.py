@@ -1,0 +1,16 @@
+"""What the workers of a local cluster are forked from: a process that has imported all that a check needs. PyTorch and
+Triton are then imported once and not by each worker, and their pages are shared.
+
+Ctrl-C reaches all processes of a terminal, and the run ends its workers itself: they ignore it.
+"""
+
+import gc
+import signal
+
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the imports that take seconds
+
+from . import task  # noqa: E402
+
+task.load()
+gc.collect()
+gc.freeze()  # a worker's garbage collector does not touch the pages of existing objects, so they are not copied

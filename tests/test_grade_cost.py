@@ -1,0 +1,73 @@
+"""What ``graded-kernels grade`` does not pay for: imports that nothing needs, or that another process did already."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from classroom import api, assert_success, copied, hand_in, scores
+from graded_kernels.autograder.classroom.course import Course
+from graded_kernels.autograder.nbgrader.standard import MADE_FOR
+from graded_kernels.autograder.verdicts import make as making
+from tampered import FULL
+
+ASKED = """
+import sys
+from pathlib import Path
+from graded_kernels.autograder.classroom import cluster, grade, task, waiting
+from graded_kernels.autograder.classroom.course import Course
+course = Course(Path(sys.argv[1]), "tiny", [])
+course.grader.tables(course.root), course.standard("tiny")
+jobs = [job for notebook in waiting.notebooks(course, False) for job in notebook.jobs({})]
+print(len(jobs), sorted({"torch", "triton", "matplotlib"} & set(sys.modules)))
+"""
+FORKED = """
+import signal, sys
+from graded_kernels.autograder.classroom import forked, task
+from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.sandbox import Limits
+from graded_kernels.autograder.verdicts.job import Job
+before = set(sys.modules)
+answer = Answer("silu_forward", (Cell("mine", "def silu_forward(x):\\n    return x\\n"),), "import torch")
+found = task.check(Job(answer, "torch", 1, Limits(wall_factor=1000.0)).to_json(), "")
+late = sorted(name for name in set(sys.modules) - before if name.split(".")[0] in ("torch", "triton", "graded_kernels"))
+print('"score": ' in found, late, signal.getsignal(signal.SIGINT) == signal.SIG_IGN)
+"""
+
+
+@pytest.fixture
+def course(made_course, tmp_path):
+    return copied(made_course, tmp_path)
+
+
+def printed(program: str, *arguments) -> str:
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.exhaustive
+def test_which_verdicts_are_missing_is_found_without_pytorch(course):
+    hand_in(course, "a")
+    assert printed(ASKED, course) == "2 []"
+
+
+@pytest.mark.exhaustive
+def test_workers_are_forked_from_a_process_that_has_imported_all_that_a_check_takes():
+    assert printed(FORKED) == "True [] True"
+
+
+@pytest.mark.exhaustive
+def test_a_run_that_follows_on_its_verdicts_starts_no_worker(course, monkeypatch):
+    hand_in(course, "a")
+    assert_success(api(course).autograde("tiny", "a"))
+
+    class Unstarted(making.Worker):
+        def start(self):
+            pytest.fail("nothing is to be checked")
+
+    monkeypatch.setattr(making, "_shared", None)
+    monkeypatch.setattr(making, "Worker", Unstarted)
+    monkeypatch.setenv(MADE_FOR, json.dumps({"tiny": Course(course, "tiny", []).standard("tiny")}))
+    result = api(course).autograde("tiny", "a", force=True)
+    assert_success(result)
+    assert "2 of 2 verdicts were there" in result["log"] and scores(course, "a") == FULL
