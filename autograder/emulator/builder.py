@@ -12,6 +12,7 @@ from . import arithmetic, assembly, float8, libdevice, poison
 from .handles import cast, numpy_type, rounded, wide
 
 _SEMANTICS = interpreter._ir.MEM_SEMANTIC
+_USUAL = {"fp32", "fp64", "int32", "int64"}  # numpy computes in them, and their results are of them or comparisons
 
 
 class StrictBuilder(interpreter.InterpreterBuilder):
@@ -128,6 +129,12 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     # arithmetic
 
     def binary_op(self, lhs, rhs, op):
+        kind = lhs.dtype.name
+        if kind in _USUAL and kind == rhs.dtype.name:
+            values = op(lhs.data, rhs.data)
+            if values.dtype == lhs.data.dtype:
+                return TensorHandle(values, lhs.dtype)
+            return rounded(values, lhs.dtype)
         a, b = wide(lhs), wide(rhs)
         if a.dtype == np.bool_ and b.dtype == np.bool_ and op in (np.add, np.subtract, np.multiply):
             return TensorHandle((op(a.astype(np.int8), b.astype(np.int8)) & 1).astype(np.bool_), tl.int1)

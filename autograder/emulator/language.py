@@ -4,6 +4,7 @@ Triton's own interpreter looks through the whole language again for every call o
 """
 
 import functools
+import inspect
 import operator
 import types
 from dataclasses import dataclass, field
@@ -54,17 +55,16 @@ def changes() -> list[Change]:
     if _known and all(change.undone for change in _known):
         return _known
     scope = _Scope()
-    builder = interpreter.interpreter_builder
     for lang in (tl, tl.core):
-        interpreter._patch_builtin(lang, builder, scope)
-        interpreter._patch_builtin(lang.tensor, builder, scope)
+        _patch_builtins(lang, scope)
+        _patch_builtins(lang.tensor, scope)
         interpreter._patch_lang_tensor(lang.tensor, scope)
         interpreter._patch_lang_core(lang, scope)
         scope.set_attr(lang, "static_assert", dialect.static_assert)
         scope.set_attr(lang, "static_print", dialect.static_print)
         scope.set_attr(lang, "range", dialect.span)
-    interpreter._patch_builtin(tl.math, builder, scope)
-    interpreter._patch_builtin(tl.core.tensor_descriptor_base, builder, scope)
+    _patch_builtins(tl.math, scope)
+    _patch_builtins(tl.core.tensor_descriptor_base, scope)
     for name, method in _unpatched_methods().items():
         scope.set_attr(tl.tensor, name, method)
     scope.set_attr(tl.tensor, "__bool__", dialect.truth)
@@ -79,6 +79,24 @@ def changes() -> list[Change]:
 
 
 _known: list[Change] = []
+
+
+def _patch_builtins(owner, scope: "_Scope") -> None:
+    """The interpreter's `_patch_builtin`, with one call where it has three."""
+    for name, member in inspect.getmembers(owner):
+        if tl.core.is_builtin(member):
+            scope.set_attr(owner, name, _with_semantic(member))
+
+
+def _with_semantic(builtin):
+    """What `tl.core.builtin` wraps, which only asks whether there is a semantic; of a tensor's method, all of it."""
+    function = getattr(builtin, "__wrapped__", builtin)
+
+    def call(*args, **named):
+        named["_semantic"] = interpreter.interpreter_semantic
+        return function(*args, **named)
+
+    return call
 
 
 class _Scope:

@@ -41,7 +41,7 @@ _NEEDED = {
         "ReduceOps",
         "ScanOps",
         "_patch_lang",
-        "_patch_builtin",
+        "InterpreterError",
         "_patch_lang_tensor",
         "_patch_lang_core",
         "_implicit_cvt",
@@ -155,6 +155,9 @@ class Patches:
             (tl.tensor, "__init__", shortcuts.tensor),
             (interpreter.TensorHandle, "__init__", shortcuts.handle),
             (interpreter.interpreter_semantic, "broadcast_impl_value", shortcuts.broadcast),
+            (interpreter.interpreter_semantic, "binary_op_type_checking_impl", shortcuts.promote),
+            (interpreter.interpreter_semantic, "cast", shortcuts.cast),
+            (interpreter.interpreter_semantic, "dot", shortcuts.dot),
         ):
             self._set(owner, name, quicker(getattr(owner, name)))
         self._set(interpreter, "ReduceOps", StrictReduce)
@@ -193,15 +196,20 @@ class Patches:
         self._set(semantic, "dot_scaled", dialect.dot_scaled)
         self._set(interpreter.FunctionRewriter, "ast_transformer", dialect.StrictTransformer())
         self._set(interpreter.FunctionRewriter, "rewrite_ast", rewrite.rewritten)
-        original, call = interpreter.InterpretedFunction.rewrite, interpreter.InterpretedFunction.__call__
-        emulator = self.emulator
+        original, emulator = interpreter.InterpretedFunction.rewrite, self.emulator
+        ready: dict[interpreter.InterpretedFunction, types.FunctionType] = {}
 
         def called(function, *args, **named):
             if not emulator.launching:
                 error = launch.not_launched(function.fn.__name__)
                 emulator.record(error)
                 raise error
-            return call(function, *args, **named)
+            if function not in ready:
+                ready[function] = function.rewrite()
+            try:
+                return ready[function](*args, **named)
+            except Exception as error:
+                raise interpreter.InterpreterError(repr(error)) from error
 
         self._set(interpreter.InterpretedFunction, "__call__", called)
 

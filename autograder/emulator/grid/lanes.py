@@ -86,6 +86,8 @@ class Lanes:
         if span * self.rows < _SPARSE * at.size:  # a flag for each element that a row might ask for
             asked = np.zeros(span * self.rows, bool)
             asked[elements] = True
+            if np.count_nonzero(asked) == at.size:
+                return self.counts()
             return np.count_nonzero(asked.reshape(self.rows, span), axis=1)
         return np.bincount(np.unique(elements) // span, minlength=self.rows)
 

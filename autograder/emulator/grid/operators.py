@@ -71,11 +71,14 @@ def _operator(
         plan = plans[key]
         if plan is None:
             return slow(self, other)
-        interpreter.interpreter_builder.widen(plan.elements)
-        one, two = plan.operands(self.handle, other.handle)
+        builder, one, two = interpreter.interpreter_builder, self.handle, other.handle
+        if plan.elements > builder.widest:
+            builder.widen(plan.elements)
+        if plan.changes:
+            one, two = plan.operands(one, two)
         if mirrored:
             one, two = two, one
-        return tl.tensor(getattr(interpreter.interpreter_builder, plan.method)(one, two), plan.type)
+        return tl.tensor(getattr(builder, plan.method)(one, two), plan.type)
 
     return operator
 
@@ -93,6 +96,11 @@ class _Plan:
     elements: int
     wider: tuple[tl.dtype | None, tl.dtype | None]
     axes: tuple[int, ...]
+
+    @functools.cached_property
+    def changes(self) -> bool:
+        """Whether an operand is anything but what it was."""
+        return any(self.wider) or any(self.axes)
 
     def operands(self, *handles: TensorHandle) -> tuple[TensorHandle, ...]:
         return tuple(map(_operand, handles, self.wider, self.axes))
@@ -140,12 +148,19 @@ _indexed: dict[tuple, tl.dtype] = {}  # types, by the name of the indexed one an
 
 def _index(slow: Callable) -> Callable:
     def getitem(self, index):
-        plain = type(index) is tuple and all(i is None or (type(i) is slice and i == _WHOLE) for i in index)
-        if not plain or not self.type.is_block() or index.count(_WHOLE) > len(self.type.shape):
+        if type(index) is not tuple:
             return slow(self, index)
-        new = tuple(place for place, i in enumerate(index) if i is None)
+        places = []
+        for place, i in enumerate(index):
+            if i is None:
+                places.append(place)
+            elif type(i) is not slice or i != _WHOLE:
+                return slow(self, index)
+        new = tuple(places)
         key = self.type.name, new
         if key not in _indexed:
+            if not self.type.is_block() or len(index) - len(new) > len(self.type.shape):
+                return slow(self, index)
             shape = list(self.type.shape)
             for place in new:
                 shape.insert(place, 1)
