@@ -39,8 +39,8 @@ JUDGED = {
     "kv_cache_filling": ("wrong", SAME_PLACE + "`block_offsets` is all zeros, so that all sequences have block 0"),
     "layer_norm_welfold": (
         "wrong",
-        "padding in the variance, line 72: lanes past the row, even where they are 0, add the mean's square to the sum. "
-        "Test 4 has one column: its `rstd` is 0.047, by the formula 316 (0 in the lanes, against float64)",
+        "padding in the variance, line 72: lanes past the row, even where they are 0, add the mean's square; with one "
+        "column, as in test 4, and x = 0.66 `rstd` is 0.047 (0 in the lanes), in float64 316",
     ),
     "mixed_sparse_attention": (
         "wrong",
