@@ -2,6 +2,7 @@
 a process of its own.
 """
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -11,18 +12,19 @@ os.environ["TRITON_INTERPRET"] = "1"  # before any test module can import triton
 
 import pytest
 from graded_kernels.autograder import cli
+from graded_kernels.autograder.commands import check as commands_check
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, whose children would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The modules that take longest, longest first: a test process that gets one of them last keeps everybody waiting.
 LONGEST_FIRST = [
-    *("test_exercises", "test_attack_notebooks", "test_emulator_random", "test_nbgrader", "test_attacks"),
-    *("test_compiler_wall", "test_cli"),
-    *("test_emulator_grid", "test_sandbox", "test_notebooks", "test_nbgrader_class", "test_teaching"),
-    *("test_teaching_limits", "test_quality"),
-    *("test_emulator_grid_answers", "test_layer_norm_kernels", "test_nbgrader_again"),
-    *("test_nbgrader_runs", "test_sandbox_limits", "test_compiler", "test_process_memory", "test_hidden", "test_loss"),
+    *("test_attack_notebooks", "test_attacks", "test_emulator_random", "test_notebooks", "test_chaos"),
+    *("test_exercises", "test_handed_out", "test_teaching_limits", "test_nbgrader", "test_compiler_wall"),
+    *("test_cli", "test_fair"),
+    *("test_emulator_grid", "test_sandbox", "test_sandbox_limits", "test_in_notebook", "test_nbgrader_class"),
+    *("test_nbgrader_again", "test_process_memory", "test_teaching", "test_quality", "test_floats"),
+    *("test_emulator_grid_answers", "test_layer_norm_kernels", "test_nbgrader_runs", "test_compiler", "test_hidden"),
 ]
 
 
@@ -53,9 +55,11 @@ def worker():
 
 
 def pytest_xdist_auto_num_workers(config) -> int:
-    """Three test processes for two cores: a test process waits two fifths of its time, for processes and for clocks."""
+    """Three test processes for two cores, four for the exhaustive tests: a test process waits two fifths of its time,
+    or three fifths, for processes and for clocks.
+    """
     cores = len(os.sched_getaffinity(0))
-    return cores + (cores + 1) // 2
+    return 2 * cores if config.option.markexpr == "exhaustive" else cores + (cores + 1) // 2
 
 
 def pytest_report_header(config) -> str:
@@ -73,8 +77,14 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture
-def called(capfd, monkeypatch):
-    """The command line in this process: no import is waited for."""
+def called(capfd, monkeypatch, request):
+    """The command line in this process, with the worker of all tests: no import is waited for."""
+    real = commands_check.started
+
+    def started(record=None):
+        return real(record) if record else contextlib.nullcontext(request.getfixturevalue("worker"))
+
+    monkeypatch.setattr(commands_check, "started", started)
     monkeypatch.setenv("COLUMNS", "100")
 
     def call(*arguments):

@@ -122,8 +122,17 @@ def running(folder: Path, course: Path) -> Iterator[str]:
         finally:
             hub.send_signal(signal.SIGINT)  # it ends its proxy, its service and everybody's servers
             hub.wait(60)
+            end_proxy(state)
             for name in (GRADER, TEACHER, LEARNER):
                 subprocess.run(["pkill", "-KILL", "-u", name])
+
+
+def end_proxy(state: Path) -> None:
+    """The proxy of a hub that failed before it would have ended it: JupyterHub keeps its id in the hub's folder."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        pid = int((state / "jupyterhub-proxy.pid").read_text())
+        if b"configurable-http-proxy" in Path(f"/proc/{pid}/cmdline").read_bytes():  # and no later process of this id
+            os.kill(pid, signal.SIGTERM)
 
 
 def wait_for(hub: subprocess.Popen, url: str, log: Path) -> None:

@@ -3,13 +3,24 @@
 import csv
 import re
 from html import unescape
+from pathlib import Path
 
 import nbformat
 import pytest
 from classroom import copied, place
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.classroom.course import configured
-from graded_kernels.autograder.classroom.findings import FAILED, PASSED, UNREACHED, findings, rows
+from graded_kernels.autograder.classroom.findings import (
+    FAILED,
+    PASSED,
+    UNREACHED,
+    Findings,
+    Learner,
+    findings,
+    rows,
+)
+from graded_kernels.autograder.classroom.page import class_page
+from graded_kernels.autograder.nbgrader.export import WAITS
 from graded_kernels.autograder.nbgrader.outputs import REPORT
 from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.autograder.verdicts.verdict import Verdict
@@ -106,12 +117,15 @@ def test_what_a_class_did_is_counted(course):
 def test_the_page_says_it(written):
     seen = text(written["tiny.html"])
     assert "7 learners: " in seen and "4 graded" in seen and "1 never handed in" in seen
+    assert "1 waits for a person" in seen
     assert "Checking took 12 s of processor time" in seen and f"dan ({WITNESS})" in seen
     assert f"{TORCH} 2 of 5 {BUG} bob, cleo" in seen
     assert f"3 of 4 {TORCH} exact <zeros> x: float32 (1,)" in seen
     assert "tiny values 2 1 1" in seen and "waits for a person, " in seen
     assert 'href="../feedback/bob/tiny/tiny.html"' in written["tiny.html"]
-    assert written["tiny.html"].count("<svg") == 2
+    page = written["tiny.html"]
+    assert "print-color-adjust: exact" in page  # without it a browser prints no bar
+    assert page.count("<svg") == 2 and page.count('<div class="wide">') == page.count("<table") + 2
 
 
 def test_it_holds_no_markup_but_its_own(written):
@@ -125,6 +139,8 @@ def test_it_holds_no_markup_but_its_own(written):
 def test_a_course_has_a_page_of_students_by_assignments(written):
     seen = text(written["course.html"])
     never = "never handed in"
+    page = written["course.html"]
+    assert re.findall('href="([^"]*)"', page) == ["tiny.html"] and page.count('<th class="number">') == 5
     assert seen.startswith(f"course Course student 01_silu both memory tiny together bob {never} ")
     assert seen.endswith(f"ada {never} {never} {never} 5 / 7 5") and f"gil {never} {never} {never} {never} 0 " in seen
 
@@ -142,3 +158,9 @@ def test_reports_are_their_owners_alone_and_an_unknown_assignment_is_named(cours
     assert (course / "reports").stat().st_mode & 0o777 == 0o700
     assert cli.main(["report", "tinny", "--course", str(course)]) == 2
     assert "no assignment tinny; there are" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("count", "sentence"), [(1, "1 learner: 1 waits for a"), (2, "2 learners: 2 wait for a")])
+def test_one_waits_and_two_wait(count, sentence):
+    learners = tuple(Learner(str(n), "", WAITS, None, None, 7.0, 0, {}) for n in range(count))
+    assert sentence in text(class_page(Findings("tiny", learners, (), ()), Path()))

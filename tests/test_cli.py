@@ -4,10 +4,11 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from graded_kernels.autograder import cli
+from graded_kernels.autograder import cli, sandbox
 from graded_kernels.autograder.commands import answers
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.run.answer import Answer, Cell, load, read_file
@@ -148,11 +149,11 @@ def silu_backward(dy, x):
 """
 
 
-def test_answers_are_isolated_unless_asked(answer, tmp_path):
+def test_answers_are_isolated_unless_asked(answer, called, tmp_path):
     """What an answer writes stays in its worker, and an answer that ends its process ends nobody else's."""
     trace = tmp_path / "trace"
     path = answer(ESCAPE.format(trace=str(trace)))
-    done = run("check", "silu_backward", path, "--json")
+    done = called("check", "silu_backward", path, "--json")
     if "cannot be isolated" in done.stderr:
         pytest.skip(f"not run: {done.stderr.strip()}")
     data = json.loads(done.stdout)
@@ -161,9 +162,8 @@ def test_answers_are_isolated_unless_asked(answer, tmp_path):
 
 
 @pytest.mark.parametrize("moment", ["start", "call"])
-def test_what_cannot_be_isolated_is_not_run(moment, answer, monkeypatch, capfd, tmp_path):
+def test_what_cannot_be_isolated_is_not_run(moment, answer, called, monkeypatch, tmp_path):
     """Neither where isolation cannot start nor where it fails in the middle, which an answer may bring about."""
-    from graded_kernels.autograder import sandbox
 
     def fails(*args, **kwargs):
         raise sandbox.SandboxError("the worker did not start: no reason given")
@@ -171,14 +171,9 @@ def test_what_cannot_be_isolated_is_not_run(moment, answer, monkeypatch, capfd, 
     monkeypatch.setattr(sandbox.Isolated, "__init__" if moment == "start" else "call", fails)
     trace = tmp_path / "trace"
     path = answer(f"import pathlib\npathlib.Path({str(trace)!r}).write_text('ran')\n{CANDLE}")
-    stdout, stderr = os.dup(1), os.dup(2)
-    try:
-        code = cli.main(["check", "silu_backward", str(path), "--json"])
-    finally:
-        os.dup2(stdout, 1), os.dup2(stderr, 2)
-    printed = capfd.readouterr()
-    assert code == 2 and not trace.exists() and not printed.out
-    assert "cannot be isolated: the worker did not start" in printed.err and "--in-process" in printed.err
+    done = called("check", "silu_backward", path, "--json")
+    assert done.returncode == 2 and not trace.exists() and not done.stdout
+    assert "cannot be isolated: the worker did not start" in done.stderr and "--in-process" in done.stderr
 
 
 @pytest.mark.parametrize("where", ["isolated", "in process"])
@@ -190,21 +185,21 @@ def test_what_cannot_be_isolated_is_not_run(moment, answer, monkeypatch, capfd, 
         ("raise SystemExit(0)", "SystemExit"),
     ],
 )
-def test_a_file_that_cannot_be_imported_does_not_pass(line, says, where, answer):
+def test_a_file_that_cannot_be_imported_does_not_pass(line, says, where, answer, worker):
     """Its function is right and defined by then, and nobody could import it."""
     source = Path(right.__file__).read_text()
     file = read_file(answer(f"{source}\n\n{line}\n"), "silu_backward")
     wanted = answers.Wanted(EXERCISES["silu_backward"], file, "torch")
-    report = answers.report_on(wanted, in_process=where == "in process", limits={}, seed=0, how={})
+    report = answers.report_on(wanted, in_process=where == "in process", limits={}, seed=0, how={}, worker=worker)
     assert not report.passed and report.score == 0 and says in report.summary, report.summary
 
 
-def test_a_file_that_compares_itself_with_pytorch_passes(answer):
+def test_a_file_that_compares_itself_with_pytorch_passes(answer, worker):
     """Apart from the course its comparison runs; here the operator is refused, and what needs its result fails."""
     compares = "y = torch.nn.functional.silu(torch.ones(3))\nassert y.shape == (3,)\n"
     file = read_file(answer(f"import torch\n{compares}{Path(right.__file__).read_text()}"), "silu_backward")
     wanted = answers.Wanted(EXERCISES["silu_backward"], file, "torch")
-    assert answers.report_on(wanted, in_process=False, limits={}, seed=0, how={}).passed
+    assert answers.report_on(wanted, in_process=False, limits={}, seed=0, how={}, worker=worker).passed
 
 
 def test_what_runs_only_as_a_script_is_no_part_of_an_answer(answer):
@@ -239,7 +234,8 @@ def test_an_isolated_answer_gets_new_numbers_unless_a_seed_is_given(answer, call
 
 
 @pytest.mark.exhaustive
-def test_a_limit_in_seconds_is_processor_time(answer, called):
+def test_a_limit_in_seconds_is_processor_time(answer, called, monkeypatch):
+    monkeypatch.setattr(sandbox, "Limits", partial(sandbox.Limits, wall_factor=1000.0))  # however busy the machine is
     path = answer("def silu_backward(dy, x):\n    while True:\n        pass\n")
     ran = called("check", "silu_backward", path, "--seconds", "0.5", "--json")
     report = json.loads(ran.stdout)

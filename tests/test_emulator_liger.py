@@ -15,9 +15,13 @@ if find_spec("liger_kernel") is None:
 
 
 class _Ops:
-    """`liger_kernel.ops`, imported on first use: it takes seconds, and every test process collects this file."""
+    """`liger_kernel.ops`, imported on first use: it takes seconds, and every test process collects this file, where
+    pytest asks each object for attributes of its own.
+    """
 
     def __getattr__(self, name: str):
+        if not name.startswith("Liger"):
+            raise AttributeError(name)
         return getattr(import_module("liger_kernel.ops"), name)
 
 

@@ -70,8 +70,13 @@ START = "tl.program_id(0).to(tl.int64) * BLOCK"
     ("old", "new", "note"),
     [
         (".to(tl.float32)", "", ""),
-        (".to(out_ptr.dtype.element_ty)", "", ""),
-        (START, "tl.program_id(0) * BLOCK", "wraps around in a tensor of more than 2^31 elements"),
+        pytest.param(".to(out_ptr.dtype.element_ty)", "", "", marks=pytest.mark.exhaustive),
+        pytest.param(
+            START,
+            "tl.program_id(0) * BLOCK",
+            "wraps around in a tensor of more than 2^31 elements",
+            marks=pytest.mark.exhaustive,
+        ),
         (
             "mask = offsets < n",
             "mask = (offsets >= 0) and (offsets < n)",

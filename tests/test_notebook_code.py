@@ -2,6 +2,7 @@
 
 import pytest
 from bounded import bounded
+from graded_kernels.autograder.nbgrader import notebook_code
 from graded_kernels.autograder.nbgrader.notebook_code import NOTES, effort, plain_python, without_course
 
 
@@ -67,3 +68,20 @@ def test_of_many_lines_left_out_the_first_are_named():
     _, notes = without_course("import graded_kernels\n" * 30_000)
     assert len(notes) == NOTES + 1
     assert notes[-1] == f"{30_000 - NOTES:,} more lines were left out for the same reason."
+
+
+def test_ipython_translates_a_cell_once(monkeypatch):
+    """It reads the whole cell again for each of hundreds of magics, and several steps ask for the same cell."""
+    read = []
+
+    class Counted(notebook_code.TransformerManager):
+        def transform_cell(self, cell):
+            read.append(cell)
+            return super().transform_cell(cell)
+
+    monkeypatch.setattr(notebook_code, "TransformerManager", Counted)
+    source = "%time x\ndef f_of_this_test(x):\n    return x\n"
+    code, notes = plain_python(source)
+    assert notebook_code.defined(source) == {"f_of_this_test"} and not notebook_code.is_blank(source)
+    notes.append("of the caller")
+    assert plain_python(source) == (code, notes[:1]) and len(read) == 1

@@ -12,7 +12,7 @@ from graded_kernels.autograder.report.quality import Quality
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.run.contract import as_tuple
 from graded_kernels.autograder.run.runner import InProcess
-from graded_kernels.autograder.sandbox import Isolated, Worker, probe
+from graded_kernels.autograder.sandbox import Isolated, probe
 from graded_kernels.autograder.sandbox.worker import confine
 
 RECORDS = [record for record in EXERCISES.values() if getattr(record, "large", None)]
@@ -51,7 +51,7 @@ def test_the_large_call_is_large_enough_to_tell(record):
 
 
 @pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
-def test_the_large_call_has_to_be_computed():
+def test_the_large_call_has_to_be_computed(worker):
     record = EXERCISES["linear_cross_entropy_forward_backward"]
     source = """
 import torch
@@ -61,14 +61,14 @@ def linear_cross_entropy_forward_backward(hidden, weight, labels):
     return torch.zeros(()), torch.zeros_like(hidden), torch.zeros_like(weight)
 """
     code = Answer(record.name, (Cell("cell", source),))
-    with Worker() as worker, Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
+    with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
         held = judge_process(record, runner)
     assert held.result.status == "fail" and held.result.kind is Quality.CORRECT
     assert held.result.message == "loss is wrong in 1 of 1 elements in a large call."
 
 
 @pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
-def test_memory_that_was_given_back_is_not_counted():
+def test_memory_that_was_given_back_is_not_counted(worker):
     """Our own answer takes a few blocks of logits at a time, each of which it frees. Were they kept in the heap, it
     would not get along with half of what is right.
     """
@@ -76,7 +76,7 @@ def test_memory_that_was_given_back_is_not_counted():
     small = record.large.inputs(torch.Generator().manual_seed(102))
     args, code = record.large.repeated(*small), answer(record.name, "torch")
     results = [(output.dtype, output.shape) for output in (torch.zeros(()), *args[:2])]
-    with Worker() as worker, Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
+    with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
         assert runner.within(args, record.most_bytes(*args) // 2, results).trouble is None
 
 
@@ -127,15 +127,14 @@ def test_one_matrix_of_scores_is_too_much(name):
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.exhaustive if n == "attention_forward" else ()) for n in ALL_SCORES]
 )
-def test_attention_holds_no_score_matrix(name):
+def test_attention_holds_no_score_matrix(name, worker):
     """Our own answer has room enough; one that computes right and holds all scores has not."""
     record = EXERCISES[name]
     formula = Answer(name, (Cell("cell", ALL_SCORES[name]),))
     found = []
-    with Worker() as worker:
-        for code in (answer(name, "torch"), formula):
-            with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
-                found.append(judge_process(record, runner))
+    for code in (answer(name, "torch"), formula):
+        with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
+            found.append(judge_process(record, runner))
     ours, held = found
     assert ours is None
     assert held.result.status == "fail" and held.result.kind is Quality.EFFICIENT

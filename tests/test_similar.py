@@ -1,7 +1,7 @@
 """Similar answers: pairs for a person, of which names and layout are no part, nor what was handed out."""
 
 from graded_kernels.autograder.classroom.page import similar_page
-from graded_kernels.autograder.classroom.similar import COURSE, LEAST, SHORT, Pair, pairs, tokens
+from graded_kernels.autograder.classroom.similar import COURSE, LEAST, SHORT, Pair, pairs, tokens, without_marks
 
 STUB = '''def silu_backward(dy, x):
     """The gradient of x · s(x)."""
@@ -79,3 +79,12 @@ def test_a_page_shows_text_and_nothing_else():
     page = similar_page("01_silu", [Pair(NAME, "<b>", "o", 0.95, ("<script>alert(1)</script>", "\x1b[31mx \u202e"))])
     assert "<script>" not in page and "&lt;script&gt;" in page and "95% the same" in page
     assert "\x1b" not in page and "\u202e" not in page and "&lt;b&gt; and o" in page
+
+
+def test_the_published_answer_is_shown_as_a_learner_would_write_it():
+    marked = "def f(x):\n    ### BEGIN SOLUTION\n    y = x  ### BEGIN\n    return y\n    ### END SOLUTION"
+    assert without_marks(marked) == "def f(x):\n    y = x  ### BEGIN\n    return y"
+
+
+def test_a_class_without_pairs_has_a_page_that_says_so():
+    assert "<h1>01_silu: no similar answers</h1>" in similar_page("01_silu", [])

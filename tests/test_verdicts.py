@@ -236,3 +236,24 @@ def test_the_command_shows_and_removes(tmp_path, capsys):
     assert "is no course root" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         cli.main(["verdicts", "--older", "soon"])
+
+
+def test_a_disk_that_is_full_when_the_log_is_written_costs_no_verdict(tmp_path, monkeypatch):
+    """Between the verdict's file and the log's line; and a line that was cut takes no other with it."""
+    sentences: list[str] = []
+    store, others = Store(tmp_path, sentences.append), [dataclasses.replace(JOB, seed=seed) for seed in (8, 9)]
+    write = os.write
+
+    def full(file, data):
+        raise OSError(28, "No space left on device")
+
+    def cut(file, data):
+        return write(file, data[: len(data) // 2])
+
+    for job, writes in ((JOB, full), (others[0], cut), (others[1], write)):
+        monkeypatch.setattr(os, "write", writes)
+        store.put(verdict(job))
+    assert [store.get(job) is not None for job in (JOB, *others)] == [True] * 3
+    assert [entry["key"] for entry in store.made()] == [others[1].key]
+    (sentence,) = sentences
+    assert "was kept, and its line" in sentence and "No space left on device" in sentence

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from ..nbgrader.export import GRADED
+from ..nbgrader.export import GRADED, WAITS
 from ..nbgrader.grade import duration
 from ..report.phrases import visible
 from . import figures
@@ -30,18 +30,21 @@ body { margin: 2.5rem auto; max-width: 60rem; padding: 0 1.2rem; background: var
 h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .5rem; }
 h3 { font: 600 1rem ui-monospace, monospace; margin: 1.4rem 0 .3rem; }
 p { margin: .3rem 0; } .quiet { color: var(--gk-muted); } a { color: inherit; }
-svg { display: block; width: 100%; height: auto; font-family: system-ui, sans-serif; }
+svg { display: block; width: 100%; min-width: 34rem; height: auto; font-family: system-ui, sans-serif; }
+.wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 500; color: var(--gk-muted); }
 th, td { padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
 .number { text-align: right; } td.code { font: 13px/1.6 ui-monospace, monospace; overflow-wrap: anywhere; }
-.bar { display: block; height: .55rem; margin: .45rem 0 0 1rem; min-width: 6rem; background: var(--rule); }
+.bar { display: block; height: .55rem; margin: .45rem 0 0 1rem; min-width: 6rem; background: var(--rule);
+  print-color-adjust: exact; }
 .bar i { display: block; float: left; height: 100%; background: var(--gk-answer); }
 .bar i + i { background: var(--gk-wild); }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }
 pre { margin: 0; padding: .6rem; border: 1px solid var(--rule); font: 12px/1.5 ui-monospace, monospace;
   white-space: pre-wrap; overflow-wrap: anywhere; }
 @media print { :root { color-scheme: light; } body { margin: 0; max-width: none; font-size: 11px; }
+  .wide { overflow: visible; } svg { min-width: 0; }
   h2, h3, tr, svg { break-inside: avoid; } h2, h3 { break-after: avoid; } }
 """
 
@@ -50,8 +53,8 @@ def class_page(found: Findings, folder: Path, similar: int = 0) -> str:
     """The page of one assignment, which will lie in ``folder``. similar: how many pairs `similar_page` shows."""
     parts = [
         f"<h1>{escape(found.assignment)}</h1>{_overview(found)}",
-        _section("Scores", figures.scores(found)),
-        _section("Exercises", figures.outcomes(found.answers) + _answers(found) if found.answers else ""),
+        _section("Scores", _wide(figures.scores(found))),
+        _section("Exercises", _wide(figures.outcomes(found.answers)) + _answers(found) if found.answers else ""),
         _section("Bugs that shipped, written again", _bugs(found.answers)),
         _section("Inputs that failed most", _inputs(found.answers)),
         _section("Cases", "".join(map(_cases, found.answers))),
@@ -63,6 +66,8 @@ def class_page(found: Findings, folder: Path, similar: int = 0) -> str:
 
 def similar_page(assignment: str, found: Sequence[Pair]) -> str:
     """Pairs of answers beside each other."""
+    if not found:
+        return _page(f"{assignment}: similar answers", [f"<h1>{escape(assignment)}: no similar answers</h1>"])
     shown = [f"<h1>{escape(assignment)}: similar answers</h1>", f'<p class="quiet">{SIMILAR}</p>']
     for pair in found[:MOST_PAIRS]:
         title = f"{escape(pair.answer)}: {escape(pair.one)} and {escape(pair.other)}"
@@ -73,8 +78,8 @@ def similar_page(assignment: str, found: Sequence[Pair]) -> str:
     return _page(f"{assignment}: similar answers", shown)
 
 
-def course_page(assignments: Sequence[str], rows: list[dict]) -> str:
-    """Students by assignments. rows: `export.rows_of` the course."""
+def course_page(assignments: Sequence[str], rows: list[dict], written: Iterable[str]) -> str:
+    """Students by assignments. rows: `export.rows_of` the course. written: the assignments that have a page."""
     by_student: dict[str, dict[str, dict]] = {}
     for row in rows:
         by_student.setdefault(row["student_id"], {})[row["assignment"]] = row
@@ -83,8 +88,9 @@ def course_page(assignments: Sequence[str], rows: list[dict]) -> str:
         cells = [_score(own[name].get("score"), own[name]["max_score"], own[name]["status"]) for name in assignments]
         total = sum(row.get("score") or 0.0 for row in own.values())
         lines.append([escape(student), *cells, _right(f"{total:g}")])
-    links = [f'<a href="{quote(name)}.html">{escape(name)}</a>' for name in assignments]
-    return _page("course", ["<h1>Course</h1>", _table(["student", *links, _right("together")], lines)])
+    pages = set(written)
+    links = [f'<a href="{quote(one)}.html">{escape(one)}</a>' if one in pages else escape(one) for one in assignments]
+    return _page("course", ["<h1>Course</h1>", _table(["student", *map(_right, links), _right("together")], lines)])
 
 
 def _page(title: str, parts: Iterable[str]) -> str:
@@ -103,9 +109,13 @@ def _overview(found: Findings) -> str:
     counts: dict[str, int] = {}
     for learner in found.learners:
         counts[learner.status] = counts.get(learner.status, 0) + 1
-    listed = ", ".join(f"{count} {status}" for status, count in counts.items())
+    plural = {WAITS: "wait for a person"}
+    listed = ", ".join(f"{n} {plural.get(status, status) if n > 1 else status}" for status, n in counts.items())
     seconds = sum(answer.seconds for answer in found.answers)
-    lines = [f"{len(found.learners)} learners: {listed}.", f"Checking took {duration(seconds)} of processor time."]
+    lines = [
+        f"{_counted(len(found.learners), 'learner')}: {listed}.",
+        f"Checking took {duration(seconds)} of processor time.",
+    ]
     if found.unchecked:
         who = ", ".join(f"{student} ({answer})" for student, answer in found.unchecked)
         lines.append(f"For a person, because the check ended without a verdict: {who}.")
@@ -162,7 +172,7 @@ def _cases(answer: Answer) -> str:
 def _similar(assignment: str, count: int) -> str:
     if not count:
         return ""
-    return f'<p><a href="{quote(assignment)}-similar.html">{count} pairs</a>, for a person to judge.</p>'
+    return f'<p><a href="{quote(assignment)}-similar.html">{_counted(count, "pair")}</a>, for a person to judge.</p>'
 
 
 def _learners(found: Findings, folder: Path) -> str:
@@ -177,6 +187,15 @@ def _learners(found: Findings, folder: Path) -> str:
         late = f"{learner.late} d" if learner.late else ""
         rows.append([escape(learner.id), escape(learner.name), score, _right(late), ", ".join(pages)])
     return _table(["student", "name", _right("score"), _right("late"), "feedback"], rows)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count != 1 else ''}"
+
+
+def _wide(content: str) -> str:
+    """What a narrow window scrolls, and not the page."""
+    return f'<div class="wide">{content}</div>' if content else ""
 
 
 def _score(score: float | None, most: float, status: str) -> str:
@@ -197,4 +216,4 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
         kind = [(' class="number"' if cell.startswith("\0") else "", cell.removeprefix("\0")) for cell in cells]
         return "<tr>" + "".join(f"<{tag}{css}>{cell}</{tag}>" for css, cell in kind) + "</tr>"
 
-    return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
+    return _wide(f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>")

@@ -48,7 +48,8 @@ def write(courses: CourseDirectory, assignment: str) -> list[Path]:
     similar = folder / f"{assignment}-similar.html"
     similar.write_text(similar_page(assignment, close), encoding="utf-8")
     _write_table(found, table)
-    course.write_text(course_page(assignments, every), encoding="utf-8")
+    pages = [name for name in assignments if (folder / f"{name}.html").is_file()]
+    course.write_text(course_page(assignments, every, pages), encoding="utf-8")
     return [page, similar, table, course]
 
 

@@ -24,6 +24,7 @@ LEAST = 0.9  # of the tokens, to be shown
 SHORT = 60  # tokens; of a shorter answer the course's text leaves few ways to write it
 MOST = 100  # pairs on a page
 COURSE = "the published answer"
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 _LAYOUT = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
@@ -128,13 +129,19 @@ def in_class(courses: CourseDirectory, assignment: str, students: list[str]) -> 
         folder = Path(courses.root, courses.format_path(getattr(courses, f"{step}_directory"), student, assignment))
         return {name: source for path in sorted(folder.glob("*.ipynb")) for name, source in _answers(path).items()}
 
-    released, published = cells("release", "."), cells("source", ".")
+    released = cells("release", ".")
+    published = {name: without_marks(source) for name, source in cells("source", ".").items()}
     answers: dict[str, dict[str, str]] = defaultdict(dict)
     for student in students:
         for name, source in cells("autograded", student).items():
             if source.strip() != released.get(name, "").strip():
                 answers[name][student] = source
     return pairs(answers, released, published)
+
+
+def without_marks(source: str) -> str:
+    """A published answer without nbgrader's lines around what learners do not get."""
+    return "\n".join(line for line in source.split("\n") if line.strip() not in (BEGIN, END))
 
 
 def _answers(path: Path) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Notebook code as Python: what only IPython understands is left out, line by line, and named."""
 
 import ast
+import functools
 import re
 import warnings
 from collections.abc import Callable
@@ -21,6 +22,14 @@ def plain_python(source: str) -> tuple[str, list[str]]:
     """
     if is_python(source):
         return source, []
+    code, notes = _translated(source)
+    return code, list(notes)
+
+
+@functools.lru_cache(
+    maxsize=64
+)  # a notebook's cells are asked for several times; hundreds of magics take IPython seconds
+def _translated(source: str) -> tuple[str, tuple[str, ...]]:
     written = source.split("\n")
     lines, notes = list(written), []
     first = _first(lines)
@@ -32,8 +41,8 @@ def plain_python(source: str) -> tuple[str, list[str]]:
         rest = TransformerManager().transform_cell("\n".join(lines[first:]))  # it would drop the blank lines before
         code, more = _without("\n" * first + rest, written, _calls_ipython, "is not Python")
     except (*NOT_PYTHON, RuntimeError):  # RuntimeError: hundreds of magics
-        return ("", notes) if notes else (source, [])
-    return code, notes + more
+        return ("" if notes else source), tuple(notes)
+    return code, (*notes, *more)
 
 
 def without_course(source: str) -> tuple[str, list[str]]:

@@ -45,7 +45,9 @@ class Store:
         return verdict
 
     def put(self, verdict: Verdict) -> None:
-        """Raises OSError, with nothing left behind, where it cannot be written."""
+        """Raises OSError, with nothing left behind, where it cannot be written. One whose line in the log cannot be
+        written is kept: the log tells what verdicts cost, and no grade depends on it.
+        """
         path = self._place(verdict.name, verdict.key)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.chmod(0o700)
@@ -62,7 +64,10 @@ class Store:
                 written.unlink()
             raise
         _flush(path.parent)
-        self._log(verdict)
+        try:
+            self._log(verdict)
+        except OSError as error:
+            self.tell(f"A verdict on {verdict.name} was kept, and its line in {self.folder / LOG} was not: {error}.")
 
     def settled(self, job: Job, make: Callable[[Job, int], Verdict]) -> tuple[Verdict, bool]:
         """The verdict on ``job`` that counts, and whether it was there. ``make`` checks the answer, and is given how
@@ -96,7 +101,7 @@ class Store:
             return []
         found = []
         for line in lines:
-            with contextlib.suppress(ValueError):  # the last line of a full disk
+            with contextlib.suppress(ValueError):  # empty, or the last line of a full disk
                 found.append(json.loads(line))
         return found
 
@@ -108,13 +113,15 @@ class Store:
         return len(removed)
 
     def _log(self, verdict: Verdict) -> None:
-        """One write to the end of the file: lines of several processes do not mix."""
+        """One write to the end of the file: lines of several processes do not mix. What breaks the line comes first, so
+        that the next one is whole where a full disk cut this one.
+        """
         entry = {
             name: getattr(verdict, name) for name in ("key", "name", "seconds", "checks", "made", "where", "doubt")
         }
         file = os.open(self.folder / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
-            os.write(file, f"{json.dumps(entry)}\n".encode())
+            os.write(file, f"\n{json.dumps(entry)}".encode())
         finally:
             os.close(file)
 
