@@ -19,7 +19,7 @@ def module(monkeypatch):
         return importlib.import_module(path.stem)
 
     yield lambda path: load(Path(path))
-    for name in ("audit", "adapters", "tritonbench", "tritonbench_table", "tritonbench_judged"):
+    for name in ("audit", "adapters", "suites", "tritonbench", "tritonbench_table", "tritonbench_judged"):
         sys.modules.pop(name, None)
 
 
@@ -47,6 +47,36 @@ def test_a_package_without_init_is_not_that_of_the_environment(module, tmp_path)
     command = [sys.executable, "-c", "import iniconfig.__about__"]
     child = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
     assert child.stdout == "of the folder\n", child.stderr
+
+
+JUNIT = """<testsuites><testsuite>
+<testcase name="test_a[1]"/><testcase name="test_a[2]"/><testcase name="test_b"><skipped message="no"/></testcase>
+<testcase name="test_c[x]"><failure message="k.py:3: out-of-bounds in `copy`&#10;    y = 1">...</failure></testcase>
+<testcase name="test_c[y]"><failure message="assert False">...</failure></testcase>
+<testcase name="test_d"><error message="k.py:9: not judged: not-emulated in `d`">...</error></testcase>
+</testsuite></testsuites>"""
+
+
+def test_a_suite_counts_findings_apart_and_says_what_nobody_has_read(module, tmp_path):
+    suites = module("audit/suites.py")
+    (tmp_path / "junit.xml").write_text(JUNIT)
+    row = suites.read(tmp_path / "junit.xml") | {"left_out": 4, "launches": "2 kernels, 9 launches", "seconds": 8}
+    files = [
+        {"path": "t/test_x.py", "why": {"test_c[y]": "The reference."}, "left_out": "Too large."},
+        {"path": "n.py"},
+    ]
+    page = suites.page({"lib": {"source": "lib==1.0 --hash=sha256:0", "files": files}}, {"lib/t/test_x.py": row})
+    assert "| lib 1.0 | test_x.py | 2 | 3 | 1 | 1 | 4 | 2 kernels, 9 launches | 8 |" in page
+    assert "| lib 1.0 | n.py | not run |" in page and "- lib 1.0, test_x.py: Too large." in page
+    assert "1 of test_c: The reference." in page
+    assert "1 of test_c: not read: k.py:3: out-of-bounds" in page and "1 of test_d: not read: k.py:9" in page
+
+
+def test_every_suite_is_pinned_by_hash(module):
+    known = module("audit/suites.py").suites()
+    pins = [line for suite in known.values() for line in [suite["source"], *suite["needs"]]]
+    assert pins and all("==" in line and "--hash=sha256:" in line for line in pins)
+    assert all("left_out" in file for suite in known.values() for file in suite["files"] if "choose" in file)
 
 
 def test_gradients_are_those_of_autograd(module):

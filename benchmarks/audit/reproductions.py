@@ -1,4 +1,4 @@
-"""What audit.md says of a package, against float64 and without our exercises: ``python reproductions.py`` runs all.
+"""What audit.md and suites.md say of a package, against float64, without our exercises: ``python reproductions.py``.
 
 Each needs its package on the path (``pip install --no-deps --target FOLDER``, then ``PYTHONPATH=FOLDER``); without it
 it is "not run". Kernels run on the GPU where there is one, otherwise in the strict emulator.
@@ -40,6 +40,27 @@ def a_sum_in_half_precision() -> str:
     return f"liger-kernel's largest error is {error:.2g}, PyTorch's own {own:.2g}"
 
 
+def a_reference_in_half_precision() -> str:
+    """PyTorch's layer norm on the CPU, the reference of liger-kernel's tests: bfloat16 is added in bfloat16."""
+    from liger_kernel.ops.layer_norm import LigerLayerNormFunction
+
+    x, dy = torch.randn(2, 64, 128, generator=torch.Generator().manual_seed(0)).bfloat16()
+
+    def gradient(norm, x, dy) -> torch.Tensor:
+        weight = torch.ones_like(x[0]).requires_grad_()
+        return torch.autograd.grad(norm(x, weight, torch.zeros_like(x[0])), weight, dy)[0].double().cpu()
+
+    def by_pytorch(x, weight, bias):
+        return F.layer_norm(x, (128,), weight, bias)
+
+    wanted = gradient(by_pytorch, x.double(), dy.double())
+    with emulated():
+        found = gradient(lambda *given: LigerLayerNormFunction.apply(*given, 1e-5), x.cuda(), dy.cuda())
+    own, rounded = gradient(by_pytorch, x, dy), wanted.bfloat16().double()
+    errors = ((y - wanted).abs().max().item() for y in (found, own, rounded))
+    return "largest errors: liger-kernel {:.3g}, PyTorch on the CPU {:.3g}, float64 rounded {:.3g}".format(*errors)
+
+
 def emulated():
     return Emulator(fill=0.0) if SIMULATED else contextlib.nullcontext()
 
@@ -49,7 +70,7 @@ def main() -> None:
         raise NotImplementedError(text)
 
     with shimmed(refuse) if SIMULATED else contextlib.nullcontext():
-        for reproduce in (a_first_block_of_infinity, a_sum_in_half_precision):
+        for reproduce in (a_first_block_of_infinity, a_sum_in_half_precision, a_reference_in_half_precision):
             try:
                 print(f"{reproduce.__name__}: {reproduce()}", flush=True)
             except ModuleNotFoundError as error:

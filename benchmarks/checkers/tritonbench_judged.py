@@ -37,6 +37,11 @@ JUDGED = {
         SAME_PLACE + "the indices of test 3 are all 0, and line 48 stores where it had to add",
     ),
     "kv_cache_filling": ("wrong", SAME_PLACE + "`block_offsets` is all zeros, so that all sequences have block 0"),
+    "layer_norm_welfold": (
+        "wrong",
+        "padding in the variance, line 72: lanes past the row, even where they are 0, add the mean's square; with one "
+        "column, as in test 4, and x = 0.66 `rstd` is 0.047 (0 in the lanes), in float64 316",
+    ),
     "mixed_sparse_attention": (
         "wrong",
         "line 85 loads 64 indices from a row of 8, its mask asks only whether there are any: of 128 the last row reads "

@@ -1,0 +1,149 @@
+"""Libraries' own tests under ``pytest --sanitize-kernels``: ``python benchmarks/audit/suites.py [LIBRARY[/FILE] ...]``.
+
+suites.toml names each library's source distribution by version and hash, what its tests import beside this
+environment's PyTorch and Triton, and the tests that are run. They run unchanged, a file at a time, in a folder that is
+thrown away. What a run found is kept in suites.json, of which only the rows that are named are made anew; suites.md is
+made from it. Without a package registry: not run.
+"""
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+from datetime import date
+from pathlib import Path
+from xml.etree import ElementTree
+
+import torch
+import triton
+from audit import install
+
+HERE = Path(__file__).resolve().parent
+KEPT = HERE / "suites.json"
+SECONDS = 3600
+FINDING = re.compile(r"\S+\.py:\d+: (?!not judged)\S+ in `")
+ABOUT = f"""# Libraries' own tests under `pytest --sanitize-kernels`
+
+{{date}}, PyTorch {torch.__version__}, Triton {triton.__version__}, no GPU: one was simulated, and Triton kernels ran in
+the strict emulator. Made by suites.py; suites.toml has versions and hashes, and says which tests are left out. The
+tests are the libraries' own, from their source distributions, unchanged.
+
+*Skipped*: by the suite itself. *Findings*: tests that failed because of what the emulator saw in a kernel, whatever
+their own assertions say. *Seconds*: of processor time, one process, with PyTorch's start.
+
+| library | test file | passed | failed | findings | skipped | left out | kernels and launches | seconds |
+|---|---|---|---|---|---|---|---|---|"""
+
+
+def suites() -> dict[str, dict]:
+    return tomllib.loads((HERE / "suites.toml").read_text(encoding="utf-8"))
+
+
+def fetched(suite: dict, folder: Path) -> str:
+    """Unpacks a library's source beside the packages that its tests need. "", or why that failed."""
+    wanted = folder / "source.txt"
+    wanted.write_text(suite["source"], encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-binary", ":all:", "--no-deps", "--require-hashes"]
+    command = [*pip, "--no-build-isolation", "--dest", str(folder), "-r", str(wanted)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1]
+    (archive,) = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder / "unpacked", filter="data")
+    (folder / "needs").mkdir()
+    return install(suite["needs"], folder / "needs") if suite["needs"] else ""
+
+
+def run(folder: Path, file: dict) -> dict:
+    """One file of tests. Raises RuntimeError where pytest itself could not run."""
+    (root,) = (folder / "unpacked").iterdir()
+    told = folder / "junit.xml"
+    told.unlink(missing_ok=True)
+    flags = ["--sanitize-kernels", "--color=no", "-p", "no:cacheprovider", "-o", "log_cli=false", "--tb=line"]
+    command = [sys.executable, "-m", "pytest", *flags, f"--junitxml={told}", *file.get("choose", ()), file["path"]]
+    environment = os.environ | {"PYTHONPATH": str(folder / "needs"), "OMP_NUM_THREADS": "1"}
+    before = _processor()
+    child = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=SECONDS)
+    if not told.is_file():
+        raise RuntimeError((child.stdout + child.stderr).strip()[-300:])
+    left = re.search(r"(\d+) deselected", child.stdout)
+    moved = re.search(r"^(\d[\d,]* kernels?, [\d,]* launch(es)?)", child.stdout, re.MULTILINE)
+    row = read(told) | {"left_out": int(left[1]) if left else 0, "launches": moved[1] if moved else ""}
+    return row | {"seconds": round(_processor() - before)}
+
+
+def _processor() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def read(told: Path) -> dict:
+    """What pytest's junit file says: counts, and each failure's first lines by test."""
+    row: dict = {"passed": 0, "skipped": 0, "failed": {}}
+    for case in ElementTree.parse(told).iter("testcase"):
+        problem = next((part for part in case if part.tag in ("failure", "error")), None)
+        if problem is not None:
+            row["failed"][case.get("name")] = " ".join(problem.get("message", "").split())[:300]
+        elif case.find("skipped") is not None:
+            row["skipped"] += 1
+        else:
+            row["passed"] += 1
+    return row
+
+
+def page(known: dict[str, dict], results: dict[str, dict]) -> str:
+    lines, failures, left = [ABOUT.format(date=f"{date.today():%d %B %Y}")], [], []
+    for name, suite in known.items():
+        library = suite["source"].split()[0].replace("==", " ")
+        for file in suite["files"]:
+            row, short = results.get(f"{name}/{file['path']}", {"unable": "not run"}), Path(file["path"]).name
+            if "unable" in row:
+                lines.append(f"| {library} | {short} | {row['unable']} | | | | | | |")
+                continue
+            found = sum(bool(FINDING.match(message)) for message in row["failed"].values())
+            counts = row["passed"], len(row["failed"]), found, row["skipped"], row["left_out"]
+            cells = " | ".join(map(str, [*counts, row["launches"], row["seconds"]]))
+            lines.append(f"| {library} | {short} | {cells} |")
+            failures += [f"- {library}, {short}: {text}" for text in reasons(row["failed"], file.get("why", {}))]
+            if "left_out" in file:
+                left.append(f"- {library}, {short}: {file['left_out']}")
+    return "\n".join([*lines, "", "## Failed, and why", "", *failures, "", "## Left out, and why", "", *left, ""])
+
+
+def reasons(failed: dict[str, str], why: dict[str, str]) -> list[str]:
+    """A sentence for each reason that reading gave, with how many tests it is for; the message where none was read."""
+    found: dict[str, list[str]] = {}
+    for test, message in failed.items():
+        reason = next((text for part, text in why.items() if part in test), f"not read: {message[:200]}")
+        found.setdefault(reason, []).append(test.partition("[")[0])
+    return [f"{len(tests)} of {', '.join(sorted(set(tests)))}: {reason}" for reason, tests in found.items()]
+
+
+def main(names: list[str]) -> int:
+    known = suites()
+    results = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else {}
+    for name, suite in known.items():
+        chosen = [
+            file for file in suite["files"] if not names or {name, f"{name}/{Path(file['path']).name}"} & {*names}
+        ]
+        if not chosen:
+            continue
+        with tempfile.TemporaryDirectory(prefix="suite-") as folder:
+            why = fetched(suite, Path(folder))
+            for file in chosen:
+                key = f"{name}/{file['path']}"
+                print(key, file=sys.stderr, flush=True)
+                results[key] = {"unable": f"not run: {why}"} if why else run(Path(folder), file)
+                KEPT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    (HERE / "suites.md").write_text(page(known, results), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
