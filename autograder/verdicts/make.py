@@ -68,7 +68,8 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
 @functools.cache
 def load() -> None:
     """Imports what a check takes: seconds that are no answer's."""
-    for module in ("exercises.table", "instructor.hidden", "judge.judge", "report.notebook", "sandbox.compiler"):
+    shown = ("report.notebook", "report.plot")
+    for module in ("exercises.table", "instructor.hidden", "judge.judge", *shown, "sandbox.compiler"):
         importlib.import_module(f"..{module}", __package__)
 
 
