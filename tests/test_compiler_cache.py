@@ -4,7 +4,7 @@ import dataclasses
 import json
 
 import pytest
-from compiler_kernels import BODY, HEADER, SCALE, SM_90, cache, compile_report, described, no_worker, row_of  # noqa: F401
+from compiler_kernels import BODY, COMPILER, HEADER, SCALE, SM_90, cache, compile_report, described, no_worker, row_of  # noqa: F401
 from graded_kernels.autograder import compiler
 from graded_kernels.autograder.compiler import cache as cache_module
 from graded_kernels.autograder.sandbox import Compiler, paths
@@ -19,7 +19,9 @@ def empty_cache(tmp_path, monkeypatch):
 def test_a_second_report_starts_no_process(empty_cache):
     source = HEADER + SCALE + BODY.format("y = x[0]")
     launches = [described(source), described(source, "scale_kernel")]
+    spent = COMPILER.spent
     first = compile_report(launches, SM_90)
+    assert COMPILER.spent > spent  # processor time, of which a verdict gives account
     assert len(list(empty_cache.glob("*.json"))) == 2
     moved = [dataclasses.replace(launch, source="# one line more\n" + source) for launch in launches]
     second = compiler.compile_report(moved, no_worker, SM_90)

@@ -3,12 +3,18 @@
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from classroom import api, assert_success, copied, hand_in, scores
+from graded_kernels.autograder import check
 from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.nbgrader.standard import MADE_FOR
+from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.sandbox import Budget, Limits
 from graded_kernels.autograder.verdicts import make as making
+from graded_kernels.autograder.verdicts.job import Job
+from graded_kernels.solutions import silu
 from tampered import FULL
 
 ASKED = """
@@ -71,3 +77,18 @@ def test_a_run_that_follows_on_its_verdicts_starts_no_worker(course, monkeypatch
     result = api(course).autograde("tiny", "a", force=True)
     assert_success(result)
     assert "2 of 2 verdicts were there" in result["log"] and scores(course, "a") == FULL
+
+
+def test_a_verdict_gives_account_of_the_compilers_time(monkeypatch):
+    worker = SimpleNamespace(lost=0, compiler=SimpleNamespace(spent=5.0))
+    notebook = Budget("notebook", 100.0)
+    right = check("silu_forward", silu.silu_forward, backend="torch")
+
+    def check_answer(*args, **named):
+        notebook.spent += 1.5
+        worker.compiler.spent += 2.25
+        return right
+
+    monkeypatch.setattr(making, "check_answer", check_answer)
+    job = Job(Answer("silu_forward", (Cell("silu_forward-torch", ""),)), "torch", 7, Limits())
+    assert making.make(job, worker, notebook=notebook).seconds == 3.75

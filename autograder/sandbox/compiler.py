@@ -24,11 +24,12 @@ class Compiler:
     """Compiles the kernels of one answer at a time. Its process starts on first use.
 
     rung: the level of isolation, by default the best available. limits: for everything compiled for one report. hidden:
-    as in `answers.Worker`.
+    as in `answers.Worker`. spent: seconds of processor time of everything that it has compiled.
     """
 
     def __init__(self, rung: str | None = None, limits: Limits = LIMITS, hidden: tuple[str, ...] = ()):
         self.rung, self.limits, self.hidden = rung, limits, hidden
+        self.spent = 0.0
         self._worker: Host | None = None
         self._folder: tempfile.TemporaryDirectory | None = None
 
@@ -66,6 +67,7 @@ class Compiler:
             if budget.broken(self.limits.wall_factor):
                 most = f"all kernels of the answer took the compiler more than {self.limits.total_seconds:g} s"
                 answers |= {i: {"lost": most} for i in waiting if i not in answers}
+        self.spent += budget.spent
         return list(answers.items())
 
     def _ready(self) -> Host:

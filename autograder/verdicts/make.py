@@ -33,7 +33,7 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
     load()
     began, busy, lost = time.monotonic(), time.process_time(), worker.lost
     notebook = notebook or Budget("notebook", float("inf"))
-    spent = notebook.spent
+    spent, compiling = notebook.spent, worker.compiler.spent
     report = check_answer(
         job.answer,
         job.backend,
@@ -55,7 +55,7 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
         data,
         text,
         page,
-        round(notebook.spent - spent, 3),
+        round(notebook.spent - spent + worker.compiler.spent - compiling, 3),
         round(time.process_time() - busy, 3),
         round(time.monotonic() - began, 3),
         datetime.now(UTC).isoformat(timespec="seconds"),
