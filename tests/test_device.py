@@ -3,6 +3,10 @@
 import ctypes
 import dataclasses
 import importlib.util
+import os
+import subprocess
+import sys
+import types
 
 import pytest
 import torch
@@ -11,11 +15,14 @@ import triton.language as tl
 from answers import PAIRS, answer
 from graded_kernels.autograder import EXERCISES, Emulator, Report, check
 from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.judge.side_by_side import answer_of, combined, emulated
+from graded_kernels.autograder.judge.side_by_side import answer_of, combined, emulated, needed
+from graded_kernels.autograder.run import runner
+from graded_kernels.autograder.run.answer import load
 from graded_kernels.autograder.run.device import Device
 from graded_kernels.autograder.run.machine import Machine
 from graded_kernels.autograder.run.memory import Peak
 from graded_kernels.autograder.run.runner import unchanged
+from graded_kernels.autograder.sanitize.function import Function
 from graded_kernels.solutions.silu import silu_forward
 
 
@@ -73,10 +80,6 @@ def test_memory_that_was_given_back_counts_once_and_pads_do_not():
 @pytest.mark.parametrize(("name", "backend"), [pair for pair in PAIRS if pair[1] == "triton"])
 def test_answers_pass_on_the_device(name, backend, tmp_path):
     """In a process of its own: this one interprets."""
-    import os
-    import subprocess
-    import sys
-
     path = tmp_path / "answer.py"
     whole = answer(name, backend)
     path.write_text("\n\n".join([whole.setup, *(cell.source for cell in whole.cells)]))
@@ -132,15 +135,67 @@ def test_the_emulator_runs_in_a_worker_on_the_functions_text(tmp_path):
     path = tmp_path / "mine.py"
     whole = answer("silu_forward", "triton")
     path.write_text(whole.setup + "\n\n".join(cell.source for cell in whole.cells))
-    spec = importlib.util.spec_from_file_location("mine", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    record = EXERCISES["silu_forward"]
+    module, record = module_of(path), EXERCISES["silu_forward"]
     report = emulated(module.silu_forward, record, lambda runner: judge(record, "triton", runner, compiler=False))
     if isinstance(report, str) and "isolat" in report:
         pytest.skip(f"not run: {report}")
     assert not isinstance(report, str), report
     assert report.passed and report.traffic["ratio"] == 1.0
+
+
+def module_of(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_function_of_a_file_of_tests_is_taken_out_of_it():
+    found = load(answer_of(silu_in_triton, "silu_forward"))
+    assert found.__name__ == "silu_in_triton" and found is not silu_in_triton
+    assert "def test_" not in answer_of(silu_in_triton, "silu_forward").text
+    kept = needed(
+        "if 1:\n    import a.b as c\nx: int = c.d\nx += 1\ndef g(y): return f(y)\ndef f(x): ...\nz = x\n", "z"
+    )
+    assert kept == "if 1:\n    import a.b as c\nx: int = c.d\nx += 1\nz = x"
+
+
+def test_a_function_whose_text_is_refused_keeps_the_devices_points(tmp_path):
+    (tmp_path / "ours.py").write_text("def silu_forward(x):\n    import graded_kernels.kernels\n    return x\n")
+    module = module_of(tmp_path / "ours.py")
+    report = emulated(module.silu_forward, EXERCISES["silu_forward"], lambda runner: pytest.fail("it was called"))
+    assert isinstance(report, str) and "imports graded_kernels" in report
+    assert combined(device_report(True), report).passed
+
+
+@pytest.mark.exhaustive
+def test_a_function_whose_text_does_not_load_alone_keeps_the_devices_points(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "neighbour", types.SimpleNamespace(factor=2))
+    (tmp_path / "mine.py").write_text("from neighbour import factor\ndef silu_forward(x): return factor * x\n")
+    module, record = module_of(tmp_path / "mine.py"), EXERCISES["silu_forward"]
+    report = emulated(module.silu_forward, record, lambda runner: judge(record, "triton", runner, compiler=False))
+    if isinstance(report, str) and "isolat" in report:
+        pytest.skip(f"not run: {report}")
+    assert isinstance(report, str) and "does not run on its own" in report and "neighbour" in report
+
+
+def test_a_function_gets_its_tensors_on_the_device_also_after_a_call_that_launched_nothing(monkeypatch):
+    put = []
+
+    class Noted(Device):
+        def __init__(self):
+            super().__init__("cpu")
+
+        def put(self, name, tensor):
+            put.append(tuple(tensor.shape))
+            return super().put(name, tensor)
+
+    monkeypatch.setattr(runner, "interpreted", lambda: False)
+    monkeypatch.setattr(runner, "Device", Noted)
+    called = Function(torch.nn.functional.silu, EXERCISES["silu_forward"].contract, "triton", simulated=False)
+    for rows in (0, 3, 2):
+        assert called.once((torch.ones(rows, 4),)).trouble is None
+    assert put == [(0, 4), (3, 4), (2, 4)]
 
 
 @pytest.mark.parametrize("machine", [Emulator, lambda: Device("cpu")], ids=["emulator", "device"])

@@ -1,12 +1,14 @@
 """A program that asks for CUDA on a machine without it: what it is told, and what it is refused."""
 
 import types
+from pathlib import Path
 
 import pytest
 import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder.emulator import EmulatorError
+from graded_kernels.autograder.sanitize.cuda import memory
 from graded_kernels.autograder.sanitize.watch import watched
 
 if torch.cuda.is_available():
@@ -65,6 +67,8 @@ def events():
     with watched(found.append):
         yield found
     assert not torch.cuda.is_available() and not torch.ones(1).is_cuda  # and it is all taken away again
+    with pytest.raises(NotImplementedError):
+        torch.mm(torch.ones(1, 1).half(), torch.ones(1, 1).half(), out_dtype=torch.float32)
 
 
 def test_tensors_know_where_they_are(events):
@@ -150,6 +154,61 @@ def test_torch_cuda_answers(events):
     generator = torch.Generator(device="cuda").manual_seed(3)
     first = torch.randn(3, device="cuda", generator=generator)
     assert generator.device == GPU and first.equal(torch.randn(3, generator=generator.manual_seed(3)).cuda())
+
+
+def test_its_memory_is_that_of_this_machine(events):
+    (held,) = [line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal")]
+    free, total = torch.cuda.mem_get_info()
+    assert 0 < free <= total <= min(80 << 30, int(held.split()[1]) << 10)
+    assert total == torch.cuda.get_device_properties(0).total_memory == torch.cuda.memory.mem_get_info("cuda")[1]
+
+
+@pytest.mark.parametrize("group, total, free", [("max", 8 << 20, 6 << 20), ("4194304", 4 << 20, 3 << 20)])
+def test_memory_ends_at_the_limit_of_a_control_group(tmp_path, group, total, free):
+    files = {
+        "proc/meminfo": "MemTotal:        8192 kB\nMemFree:         1024 kB\nMemAvailable:    6144 kB\n",
+        "proc/self/cgroup": "0::/jobs/mine\n",
+        "sys/fs/cgroup/jobs/memory.max": group + "\n",
+        "sys/fs/cgroup/jobs/memory.current": "2097152\n",
+        "sys/fs/cgroup/jobs/memory.stat": "anon 1048576\ninactive_file 1048576\n",
+        "sys/fs/cgroup/jobs/mine/memory.max": "max\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert (memory.total(tmp_path), memory.free(tmp_path)) == (total, free)
+    (tmp_path / "proc/self/cgroup").unlink()
+    assert (memory.total(tmp_path), memory.free(tmp_path)) == (8 << 20, 6 << 20)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_product_is_added_in_float32_and_rounded_once(events, dtype):
+    a, b = torch.randn(2, 3, 64, device="cuda").to(dtype), torch.randn(2, 64, 5, device="cuda").to(dtype)
+    c, wide = torch.randn(2, 3, 5, device="cuda"), (a.double() @ b.double()).cpu()
+    with torch.autocast("cuda"):  # which these calls take no part in
+        found = torch.bmm(a, b, out_dtype=torch.float32)
+        added = torch.baddbmm(c, a, b, out_dtype=torch.float32, beta=2, alpha=0.5)
+        one = torch.mm(a[0], b[0], torch.float32), torch.addmm(c[0], a[0], b[0], out_dtype=torch.float32)
+    assert found.is_cuda and found.dtype == torch.float32 and torch.allclose(found.cpu().double(), wide, atol=1e-5)
+    assert torch.allclose(added.cpu().double(), 2 * c.cpu() + wide / 2, atol=1e-5)
+    assert torch.equal(one[0], found[0]) and torch.allclose(one[1].cpu().double(), (c[0].cpu() + wide[0]), atol=1e-5)
+    total = torch.empty(0, device="cuda")
+    assert torch.mm(a[0], b[0], out_dtype=torch.float32, out=total) is total and torch.equal(total, found[0])
+    assert torch.equal(torch.mm(a[0], b[0], out_dtype=dtype), found[0].to(dtype))
+
+
+def test_products_refuse_what_a_gpu_refuses(events):
+    a, wide = torch.ones(4, 4, device="cuda").half(), torch.ones(4, 4, device="cuda")
+    with pytest.raises(RuntimeError, match="out_dtype must be the same as input dtype or fp32"):
+        torch.mm(wide, wide, out_dtype=torch.float16)
+    with pytest.raises(RuntimeError, match="must have the same dtype"):
+        torch.mm(a, wide, out_dtype=torch.float32)
+    with pytest.raises(RuntimeError, match="self dtype must match"):
+        torch.addmm(wide.double(), a, a, out_dtype=torch.float32)
+    with pytest.raises(RuntimeError, match="the dtype of the provided out tensor"):
+        torch.mm(a, a, out_dtype=torch.float32, out=torch.empty(4, 4, device="cuda").half())
+    with pytest.raises(NotImplementedError, match="'CPU' backend"):
+        torch.mm(a.cpu(), a.cpu(), out_dtype=torch.float32)
 
 
 def test_launchers_of_compiled_code_find_device_and_stream(events):

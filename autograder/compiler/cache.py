@@ -51,5 +51,5 @@ def write(key: str, result: dict) -> None:
 
 def _own_code() -> list[str]:
     here = Path(__file__).parent
-    files = ("worker.py", "language.py", "names.py", "machine_code.py")
+    files = ("worker.py", "optimising.py", "language.py", "names.py", "machine_code.py")
     return [(here / name).read_text(encoding="utf-8") for name in files]

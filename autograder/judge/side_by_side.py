@@ -4,8 +4,10 @@ The device shows what hardware does; the emulator names what hardware keeps sile
 function compiles its kernels, so the emulator runs in a worker, on the text of the code.
 """
 
+import ast
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -13,13 +15,26 @@ from ..exercises.record import Exercise, Witness
 from ..report.quality import both
 from ..report.report import Report
 from ..report.results import CaseResult
-from ..run.answer import OURS, Answer, AnswerError, Cell, without_imports_of
+from ..run.answer import OURS, Answer, AnswerError, Cell, refuse, without_imports_of
+from ..run.contract import Args
 from ..run.launches import own_texts
-from ..run.runner import Runner
+from ..run.outcome import Outcome
+from ..run.runner import Decoys, Runner
 from ..sandbox import Isolated, SandboxError
 
 EMULATED = "in the emulator"
 SETUP = "import math\n\nimport torch\nimport triton\nimport triton.language as tl\n"
+
+
+class Extracted(Isolated):
+    """An answer that runs in its own process: where its text alone does not load, that is no fault of its values."""
+
+    def call(self, args: Args, *, fill: float | None = None, decoy: Decoys | None = None) -> Outcome:
+        """As `Isolated.call`. Raises AnswerError where the text does not load."""
+        outcome = super().call(args, fill=fill, decoy=decoy)
+        if outcome.trouble and outcome.trouble.kind == "unloadable":
+            raise AnswerError(f"the code around it does not run on its own: {outcome.trouble.message}")
+        return outcome
 
 
 def emulated(
@@ -27,21 +42,52 @@ def emulated(
 ) -> Report | str:
     """The emulator's report on a function of this process, or a sentence on why there is none."""
     try:
-        with Isolated(answer_of(function, record.name), record.contract, "triton", results=record.results) as runner:
+        with Extracted(answer_of(function, record.name), record.contract, "triton", results=record.results) as runner:
             return judge(runner)
     except (SandboxError, AnswerError, OSError, TypeError) as reason:
         return str(reason)
 
 
 def answer_of(function: Callable[..., Any], exercise: str) -> Answer:
-    """The code of a function and of the kernels it launches: its file, or their cells of a notebook, its own last.
+    """The code of a function and of the kernels it launches: what its file has of that, or their cells of a notebook,
+    its own last.
 
-    Raises TypeError where it is no plain function, which has no text.
+    Raises TypeError where it is no plain function, which has no text, and AnswerError where its text may not be run.
     """
     if not isinstance(function, FunctionType):
         raise TypeError(f"a {type(function).__name__} has no text that the emulator could run: check a plain function")
     texts = [without_imports_of(OURS, text) for text in reversed(own_texts(function))]
+    if Path(function.__code__.co_filename).is_file():
+        texts[-1] = needed(texts[-1], function.__name__)
+    for text in texts:
+        refuse(text)
+    if function.__name__ != exercise:
+        texts[-1] += f"\n\n{exercise} = {function.__name__}\n"
     return Answer(exercise, tuple(Cell(f"part {number}", text) for number, text in enumerate(texts, 1)), SETUP)
+
+
+def needed(source: str, name: str) -> str:
+    """The statements at the top of a module that define ``name``, and what these need: a file of tests has more."""
+    body = ast.parse(source).body
+    kept: set[ast.stmt] = {n for n in body if isinstance(n, ast.ImportFrom) and n.module == "__future__"}
+    wanted = [name]
+    while wanted:
+        one = wanted.pop()
+        found = {node for node in body if one in _defined(node)} - kept
+        wanted += [part.id for node in found for part in ast.walk(node) if isinstance(part, ast.Name)]
+        kept |= found
+    return ast.unparse(ast.Module([node for node in body if node in kept], []))
+
+
+def _defined(node: ast.stmt) -> set[str]:
+    """The names that a statement of a module defines in it."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    parts = list(ast.walk(node))
+    imports = [alias for part in parts if isinstance(part, ast.Import | ast.ImportFrom) for alias in part.names]
+    stored = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    inner = {part.name for part in parts if isinstance(part, ast.FunctionDef | ast.ClassDef)}  # below an `if`, say
+    return stored | inner | {alias.asname or alias.name.partition(".")[0] for alias in imports}
 
 
 def combined(device: Report, emulator: Report | str) -> Report:

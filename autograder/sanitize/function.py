@@ -102,8 +102,11 @@ class Function(InProcess):
             return None, Trouble("raised", f"{kind}: {error}", trace(error), kind)
 
     def _complaint(self, result, args, machine):
-        self.backend = "triton" if machine.launches else "torch"
-        return super()._complaint(result, args, machine)
+        asked, self.backend = self.backend, "triton" if machine.launches else "torch"
+        try:
+            return super()._complaint(result, args, machine)
+        finally:
+            self.backend = asked  # of which the next call's tensors are on the GPU or not
 
 
 def report_on(

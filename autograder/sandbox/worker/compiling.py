@@ -3,7 +3,7 @@
 import json
 import os
 
-from ...compiler import TARGETS, worker
+from ...compiler import TARGETS, optimising, worker
 
 
 def prepare() -> None:
@@ -14,6 +14,7 @@ def prepare() -> None:
     from triton.runtime.cache import triton_key
 
     triton_key()
+    optimising.share()
     for target in TARGETS:
         make_backend(GPUTarget(target.backend, target.arch, target.warp_size)).hash()
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
+from . import memory
 from .places import GPU, is_cuda
 
-NAME = "an NVIDIA A100-SXM4-80GB"
-MEMORY = 80 << 30
+MEMORY = min(80 << 30, memory.total())  # never more than can be had: suites ask, and leave out what does not fit
+NAME = f"an NVIDIA A100-SXM4-80GB with this machine's {MEMORY >> 30} GiB of memory"
 PROPERTIES = SimpleNamespace(
     name="NVIDIA A100-SXM4-80GB",
     major=8,
@@ -159,7 +160,7 @@ def answers() -> dict:
         **{name: True for name in ("is_available", "is_initialized", "is_bf16_supported", "is_tf32_supported")},
         **{name: 0 for name in ("current_device", "memory_allocated", "max_memory_allocated", "memory_reserved")},
         **{name: 0 for name in ("max_memory_reserved", "_exchange_device", "_maybe_exchange_device")},
-        **{"device_count": 1, "mem_get_info": (MEMORY, MEMORY)},
+        "device_count": 1,
         **{"get_device_name": PROPERTIES.name, "get_device_capability": (8, 0), "get_device_properties": PROPERTIES},
         **{"current_stream": stream, "default_stream": stream, "get_arch_list": ["sm_80"]},
         **{"is_current_stream_capturing": False, "_is_in_bad_fork": False, "memory_stats": {}, "utilization": 0},
@@ -177,4 +178,5 @@ def answers() -> dict:
     made |= {"default_generators": (default,)}
     made |= {"get_rng_state": lambda device=None: torch.get_rng_state(), "initial_seed": torch.initial_seed}
     made |= {"set_rng_state": lambda state, device=None: torch.set_rng_state(state), "seed_all": torch.seed}
+    made |= {"mem_get_info": lambda device=None: (min(MEMORY, memory.free()), MEMORY)}
     return made | {"max_memory_cached": zero, "memory_cached": zero}

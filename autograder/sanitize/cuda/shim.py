@@ -11,7 +11,7 @@ from torch.autograd.function import BackwardCFunction
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
-from . import runtime
+from . import products, runtime
 from .calls import Calls
 from .driver import Compiled, Driver, once
 from .places import Places, is_cuda, on_gpu, place, tensors
@@ -24,6 +24,7 @@ def shimmed(refuse: Callable[[str], None]) -> Iterator[str]:
     with contextlib.ExitStack() as stack:
         for owner, name, value in [*_torch(calls, refuse), *_triton(refuse)]:
             stack.enter_context(_replaced(owner, name, value))
+        stack.enter_context(products.simulated())
         stack.enter_context(Places())
         stack.enter_context(calls)
         yield runtime.NAME
@@ -43,7 +44,10 @@ def _replaced(owner, name: str, value) -> Iterator[None]:
 
 
 def _torch(calls: Calls, refuse: Callable) -> list[tuple]:
-    found: list[tuple[Any, str, Any]] = [(torch.cuda, name, value) for name, value in runtime.answers().items()]
+    found: list[tuple[Any, str, Any]] = []
+    for name, value in runtime.answers().items():  # also where it is defined, from where some import it
+        owners = [owner for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random) if hasattr(owner, name)]
+        found += [(owner, name, value) for owner in owners or [torch.cuda]]
 
     def graphed(*args, **kwargs):
         refuse("CUDA graphs need a GPU; call the function itself.")
