@@ -1,13 +1,14 @@
 """LLVM optimises a kernel once for all of NVIDIA's GPUs for which Triton makes the same LLVM code of it.
 
 Triton's NVIDIA backend links the device library and optimises for each GPU anew, although neither step is told which
-GPU it is for. Here the result is kept by the text of the code, within one process: that of one answer's kernels.
+GPU it is for. Here the result is kept by the text of the code and the options, within one process: that of the kernels
+of one answer.
 """
 
 import functools
 
-# Whose backend was read: optimising is the last thing it does to the code, and it is told nothing of the GPU.
-VERSIONS = ("3.7.1",)
+# Whose backend was read: optimising is the last thing it does to the code, and all it knows of the GPU is its options.
+VERSIONS = ("3.6.0", "3.7.1", "3.8.0", "3.9.0")
 
 
 class Shared:
@@ -25,13 +26,13 @@ class Shared:
     def link_extern_libs(self, module, paths):
         self._libraries = tuple(paths)
 
-    def optimize_module(self, module, *options):
+    def optimize_module(self, module, *options, **named):
         libraries, self._libraries = self._libraries, ()
-        key = (str(module), libraries, options)
+        key = (str(module), libraries, options, repr(sorted(named.items())))
         if key not in self._known:
             if libraries:
                 self._llvm.link_extern_libs(module, list(libraries))
-            self._llvm.optimize_module(module, *options)
+            self._llvm.optimize_module(module, *options, **named)
             self._known[key] = str(module)
         self.optimised = self._known[key]
 
