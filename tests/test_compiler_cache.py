@@ -7,6 +7,7 @@ import pytest
 from compiler_kernels import BODY, COMPILER, HEADER, SCALE, SM_90, cache, compile_report, described, no_worker, row_of  # noqa: F401
 from graded_kernels.autograder import compiler
 from graded_kernels.autograder.compiler import cache as cache_module
+from graded_kernels.autograder.compiler import report
 from graded_kernels.autograder.sandbox import Compiler, paths
 
 
@@ -72,3 +73,17 @@ def test_without_a_triton_that_imports_the_report_says_not_run(tmp_path, monkeyp
     assert report["status"] == "not-run" and report["targets"] == []
     assert "libcuda is the wrong version" in report["reason"]
     assert not list(empty_cache.glob("*"))
+
+
+def test_a_source_is_read_once_for_all_targets(empty_cache, monkeypatch):
+    read, extract = [], report.extract
+    monkeypatch.setattr(report, "extract", lambda launch: read.append(launch) or extract(launch))
+    launches = [described(HEADER + SCALE, "scale_kernel", kind) for kind in ("fp32", "fp16")]
+    rows = compiler.compile_report(
+        launches,
+        lambda modules, jobs: [
+            (i, {"message": "no", "function": None, "line": None, "seconds": 0}) for i in range(len(jobs))
+        ],
+    )
+    assert [row["target"] for row in rows["targets"]] == 2 * [target.name for target in compiler.TARGETS]
+    assert read == launches

@@ -16,6 +16,7 @@ from graded_kernels.autograder.classroom import cluster
 from graded_kernels.autograder.classroom import grade as grading
 from graded_kernels.autograder.classroom.cluster import NoCluster
 from graded_kernels.autograder.classroom.course import Course
+from graded_kernels.autograder.classroom.standby import Nbgrader
 from graded_kernels.autograder.classroom.task import FAILED, UNFIT, check
 from graded_kernels.autograder.classroom.waiting import notebooks
 from graded_kernels.autograder.nbgrader.contents import Origin, digest, mark
@@ -58,7 +59,7 @@ def graded(monkeypatch) -> list:
     """What nbgrader's autograde would have been asked for; it does not run."""
     asked: list = []
 
-    def autograde(course, students, force):
+    def autograde(nbgrader, course, students, force):
         asked.append((list(students), force))
         return 0
 
@@ -221,6 +222,27 @@ def test_a_cluster_that_lost_a_worker_while_it_started_is_started_again(monkeypa
         with pytest.raises(RuntimeError, match="Nanny failed to start"):
             cluster._started(2)
         assert len(starts) == cluster.STARTS
+
+
+@pytest.mark.exhaustive
+def test_nbgrader_runs_in_a_process_of_its_own_that_does_not_import_it_again(course, capfd):
+    hand_in(course, "a")
+    with open(course / "nbgrader_config.py", "a") as file:
+        file.write('\nimport os, sys\nprint("read by", os.getpid(), "distributed" in sys.modules)\n')
+    assert grading.grade("tiny", Answers(right).connect, course) == grading.DONE and scores(course, "a") == FULL
+    *_, last = [line.split() for line in capfd.readouterr().out.splitlines() if line.startswith("read by")]
+    assert last[2] != str(os.getpid()) and last[3] == "True"
+
+
+def test_nbgraders_process_says_how_it_ended_and_leaves_with_its_context(tmp_path):
+    with Nbgrader() as nbgrader:
+        assert nbgrader.run(["--version"], tmp_path, {}) == 0
+    with Nbgrader() as nbgrader:
+        assert nbgrader.run(["autograde"], tmp_path, {}) == 1  # without an assignment
+    with Nbgrader() as nbgrader:
+        pass
+    with pytest.raises(ProcessLookupError):
+        os.kill(nbgrader._pid, 0)
 
 
 def test_a_worker_takes_text_and_gives_text(course, graded):

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from classroom import api, assert_success, copied, hand_in, scores
 from graded_kernels.autograder import check
+from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.nbgrader.standard import MADE_FOR
 from graded_kernels.autograder.run.answer import Answer, Cell
@@ -21,6 +22,7 @@ ASKED = """
 import sys
 from pathlib import Path
 from graded_kernels.autograder.classroom import cluster, grade, task, waiting
+from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
 course = Course(Path(sys.argv[1]), "tiny", [])
 course.grader.tables(course.root), course.standard("tiny")
@@ -92,3 +94,29 @@ def test_a_verdict_gives_account_of_the_compilers_time(monkeypatch):
     monkeypatch.setattr(making, "check_answer", check_answer)
     job = Job(Answer("silu_forward", (Cell("silu_forward-torch", ""),)), "torch", 7, Limits())
     assert making.make(job, worker, notebook=notebook).seconds == 3.75
+
+
+def spent_by_a_worker() -> tuple[int, float, bool]:
+    """In a worker: the pages that the system zeroes for 20 temporaries of 8 MiB, the seconds between two wake-ups of
+    its event loop, and whether its stack is sampled.
+    """
+    import resource
+
+    import numpy
+    from distributed import get_worker
+
+    for _ in range(2):  # the first ones grow the heap
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(20):
+            numpy.ones(1 << 20) + 1.0
+        pages = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    callbacks = get_worker().periodic_callbacks
+    return pages, callbacks["tick"].callback_time / 1000, "profile" in callbacks
+
+
+@pytest.mark.exhaustive
+def test_a_worker_keeps_its_memory_and_sleeps_while_it_has_nothing_to_do():
+    with local(1, "") as cluster:
+        pages, tick, sampled = cluster._client.submit(spent_by_a_worker).result()
+    assert pages < 2048, "one of 40 temporaries has 2048 pages"
+    assert tick >= 1 and not sampled

@@ -1,4 +1,5 @@
-"""`course/clusters/slurm.py` on a SLURM cluster of one node, which is this machine: checks run in jobs of sbatch.
+"""`course/clusters/slurm.py`, and `workers.sbatch` with a scheduler of one's own, on a SLURM cluster of one node, which
+is this machine: checks run in jobs of sbatch.
 
 Needs root, Debian's SLURM and MUNGE, and dask-jobqueue; says so where one is missing. The cluster is this test's alone:
 its daemons, keys, state and sockets lie in a folder of its own.
@@ -6,6 +7,7 @@ its daemons, keys, state and sockets lie in a folder of its own.
 
 import json
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -26,6 +28,16 @@ from tampered import FULL, NOTHING, TORCH, ZEROS, find
 pytestmark = pytest.mark.release
 pytest.importorskip("dask_jobqueue", reason="not run: needs dask-jobqueue (pip install dask-jobqueue)")
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
+CLUSTERS = ROOT / "course" / "clusters"
+# As `workers.sbatch` has it, on one core.
+SESSION = """\
+set -e
+source "$FILES/environment.sh"
+dask scheduler --host "$ADDRESS" --dashboard-address 127.0.0.1:0 &
+trap 'scancel --name grading; kill %1' EXIT
+sbatch --cpus-per-task 1 "$FILES/workers.sbatch" "$ADDRESS"
+graded-kernels grade tiny --scheduler "$ADDRESS"
+"""
 SECONDS = 600  # a bound for what hangs; nothing is measured
 CONFIGURATION = """\
 ClusterName=test
@@ -106,7 +118,9 @@ def wait_until_idle(variables: dict[str, str], folder: Path) -> None:
     raise AssertionError("\n".join(f"{path}:\n{path.read_text()[-2000:]}" for path in sorted(folder.glob("*.log"))))
 
 
-def test_a_class_is_graded_by_jobs_of_sbatch(made_course, tmp_path, cluster):
+@pytest.fixture
+def course(made_course, tmp_path):
+    """With five notebooks, one of them wrong, which take six verdicts."""
     course = copied(made_course, tmp_path)
     for number in range(4):
         notebook = right_answers(course)
@@ -114,7 +128,20 @@ def test_a_class_is_graded_by_jobs_of_sbatch(made_course, tmp_path, cluster):
         place(course, f"right{number}").write_text(json.dumps(notebook))
     find(notebook, TORCH)["source"] = ZEROS
     place(course, "wrong").write_text(json.dumps(notebook))
-    script = (ROOT / "course" / "clusters" / "slurm.py").read_text()
+    return course
+
+
+def assert_graded(course: Path, cluster: dict[str, str]) -> None:
+    assert [scores(course, f"right{number}") for number in range(4)] == [FULL] * 4
+    assert scores(course, "wrong") == FULL | {TORCH: NOTHING[TORCH]}
+    assert len(list(Store(course))) == 6
+    jobs = subprocess.run(["scontrol", "-o", "show", "jobs"], env=cluster, capture_output=True, text=True).stdout
+    print(jobs)
+    assert "JobName=grading" in jobs and "Partition=compute" in jobs
+
+
+def test_a_class_is_graded_by_jobs_of_sbatch(course, tmp_path, cluster):
+    script = (CLUSTERS / "slurm.py").read_text()
     for line, here in {
         "NODES = 4": "NODES = 1",
         "CORES = 16": "CORES = 1",
@@ -129,9 +156,16 @@ def test_a_class_is_graded_by_jobs_of_sbatch(made_course, tmp_path, cluster):
     )
     print(ran.stdout, ran.stderr)
     assert ran.returncode == 0 and "6 verdicts to make, on " in ran.stdout
-    assert [scores(course, f"right{number}") for number in range(4)] == [FULL] * 4
-    assert scores(course, "wrong") == FULL | {TORCH: NOTHING[TORCH]}
-    assert len(list(Store(course))) == 6
-    jobs = subprocess.run(["scontrol", "-o", "show", "jobs"], env=cluster, capture_output=True, text=True).stdout
-    print(jobs)
-    assert "JobName=grading" in jobs and "Partition=compute" in jobs
+    assert_graded(course, cluster)
+
+
+def test_a_class_is_graded_by_ones_own_scheduler_with_workers_of_sbatch(course, tmp_path, cluster):
+    address, script = f"tls://127.0.0.1:{free_port()}", tmp_path / "session.sh"
+    script.write_text(SESSION)
+    variables = cluster | {"HOME": str(tmp_path), "FILES": str(CLUSTERS), "ADDRESS": address}
+    ran = subprocess.run(["bash", script], cwd=course, env=variables, capture_output=True, text=True, timeout=SECONDS)
+    log = "".join(path.read_text() for path in course.glob("slurm-*.out"))
+    print(ran.stdout, ran.stderr, log)
+    assert ran.returncode == 0 and "6 verdicts to make, on " in ran.stdout and "not encrypted" not in ran.stdout
+    assert re.search(rf"Registered to: +{address}\n", log)  # the job's own output: the worker ran there
+    assert_graded(course, cluster)

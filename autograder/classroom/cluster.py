@@ -24,6 +24,19 @@ DEATHS = 3  # workers that a check may end before it is left to a person
 _AHEAD = 4  # checks that are handed to a cluster which has no worker yet
 _PATIENCE = 60  # seconds to reach a scheduler
 _FORKED = f"{__package__}.forked"
+_SETTINGS = {
+    "distributed.scheduler.allowed-failures": DEATHS - 1,
+    "distributed.admin.log-format": "%(message)s",
+    # Dask samples every process's stack 100 times a second and wakes each event loop 50 times a second: 6% of a core
+    # for the client and as much for each worker, whatever they do; like this 1%.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+}
+# Of the C library, in the environment of workers. Dask has it return what is freed above 64 KiB to the system at once,
+# so that every large temporary is mapped, zeroed and unmapped again: a fifth of a check's time. These are the library's
+# own upper bounds, which it would reach by itself.
+MALLOC = {"MALLOC_TRIM_THRESHOLD_": 64 << 20, "MALLOC_MMAP_THRESHOLD_": 32 << 20}
 
 
 class NoCluster(Exception):
@@ -72,7 +85,8 @@ def local(workers: int | None, rung: str) -> Iterator[Cluster]:
     """One of this machine: a process for each core, or as many as ``workers`` says. Raises RuntimeError where its
     processes do not start.
     """
-    with _configured(), dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+    own = {f"distributed.nanny.pre-spawn-environ.{name}": size for name, size in MALLOC.items()}
+    with configured(), dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"} | own):
         get_mp_context().set_forkserver_preload([_FORKED, "distributed"])
         with _started(workers or os.cpu_count()) as cluster, Client(cluster) as client:
             yield Cluster(client, rung)
@@ -102,7 +116,7 @@ def _started(workers: int | None) -> LocalCluster:
 @contextmanager
 def remote(address: str, rung: str) -> Iterator[Cluster]:
     """The one at ``address``; certificates for ``tls://`` come from Dask's own configuration. Raises NoCluster."""
-    with _configured():
+    with configured():
         try:
             client = Client(address, timeout=_PATIENCE)
         except (OSError, ValueError, TypeError) as error:
@@ -112,7 +126,7 @@ def remote(address: str, rung: str) -> Iterator[Cluster]:
 
 
 @contextmanager
-def _configured() -> Iterator[None]:
-    settings = {"distributed.scheduler.allowed-failures": DEATHS - 1, "distributed.admin.log-format": "%(message)s"}
-    with dask.config.set(settings):
+def configured() -> Iterator[None]:
+    """Dask's settings for a scheduler, client or workers that this process starts."""
+    with dask.config.set(_SETTINGS):
         yield

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from collections import Counter, defaultdict, deque
@@ -23,6 +22,7 @@ from ..verdicts.store import Store
 from ..verdicts.verdict import Verdict
 from .cluster import DEATHS, Cluster, NoCluster, local, remote
 from .course import Course, NoCourse, environment
+from .standby import Nbgrader
 from .task import FAILED, UNFIT
 from .waiting import Notebook, notebooks
 
@@ -52,15 +52,16 @@ def grade(
     grade again what was graded and has not changed.
     """
     try:
-        course = Course(root, assignment, list(students))
-        course.grader.tables(course.root)
-        with Lock(course.root, LOCK, wait=lambda holder: tell(f"Waiting for another run to end: {holder}")):
-            making = Making(Store(course.root, tell), notebooks(course, force))
-            if making.queue:
-                with connect(course.grader.isolation) as cluster:
-                    making.carry_out(cluster)
-            tell(making.table())
-            return autograde(course, students, force)
+        with Nbgrader() as nbgrader:
+            course = Course(root, assignment, list(students))
+            course.grader.tables(course.root)
+            with Lock(course.root, LOCK, wait=lambda holder: tell(f"Waiting for another run to end: {holder}")):
+                making = Making(Store(course.root, tell), notebooks(course, force))
+                if making.queue:
+                    with connect(course.grader.isolation) as cluster:
+                        making.carry_out(cluster)
+                tell(making.table())
+                return autograde(nbgrader, course, students, force)
     except REFUSALS as error:
         print(f"graded-kernels: {error}", file=sys.stderr)
         return USAGE
@@ -76,14 +77,13 @@ def tell(sentence: str) -> None:
     print(sentence, flush=True)
 
 
-def autograde(course: Course, students: Sequence[str], force: bool) -> int:
+def autograde(nbgrader: Nbgrader, course: Course, students: Sequence[str], force: bool) -> int:
     """nbgrader's own, in a process of its own, the only one that writes the gradebook. Returns its exit status."""
-    command = [sys.executable, "-m", "nbgrader", "autograde", course.assignment]
-    command += [f"--Submissions.students={student}" for student in students]
-    command += ["--force"] if force else []
+    arguments = ["autograde", course.assignment, *(f"--Submissions.students={student}" for student in students)]
+    arguments += ["--force"] if force else []
     made_for = {name: course.standard(name) for name in course.submissions.names(course.assignment)}
     variables = environment() | {MADE_FOR: json.dumps(made_for)}
-    return subprocess.run(command, cwd=course.root, env=variables).returncode
+    return nbgrader.run(arguments, course.root, variables)
 
 
 class Making:

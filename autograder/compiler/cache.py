@@ -5,6 +5,7 @@ treated as absent and written again. Where the folder cannot be written, everyth
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -49,7 +50,8 @@ def write(key: str, result: dict) -> None:
             raise
 
 
-def _own_code() -> list[str]:
+@functools.cache
+def _own_code() -> str:
     here = Path(__file__).parent
-    files = ("worker.py", "language.py", "names.py", "machine_code.py")
-    return [(here / name).read_text(encoding="utf-8") for name in files]
+    files = ("worker.py", "optimising.py", "language.py", "names.py", "machine_code.py")
+    return hashlib.sha256(b"\0".join((here / name).read_bytes() for name in files)).hexdigest()

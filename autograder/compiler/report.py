@@ -4,7 +4,7 @@ import importlib.metadata
 import importlib.util
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import cache
 from .bindings import Refused
@@ -51,7 +51,7 @@ def compile_report(
     if not chosen:
         return _not_run("no kernel was launched", version)
     targets = tuple(targets)
-    jobs = [_prepare(launch, target, version) for launch in chosen for target in targets]
+    jobs = [job for launch in chosen for job in _prepare(launch, targets, version)]
     try:
         _compile([job for job in jobs if job.extract and not job.result], run_jobs)
     except CannotCompile as error:
@@ -86,20 +86,22 @@ def _choose(launches: Iterable[KernelLaunch], limit: int) -> tuple[list[KernelLa
     return [launch for _, launch in ranked[:limit]], max(0, len(ranked) - limit)
 
 
-def _prepare(launch: KernelLaunch, target: Target, version: str) -> _Job:
-    job = _Job(launch, target)
+def _prepare(launch: KernelLaunch, targets: tuple[Target, ...], version: str) -> list[_Job]:
+    """The launch's jobs. What it needs of the source is the same for every target."""
+    jobs = [_Job(launch, target) for target in targets]
     try:
-        job.extract = extract(launch)
-    except Refused as refused:
-        job.refused = refused
-        return job
+        found = extract(launch)
+    except Refused as reason:
+        return [replace(job, refused=reason) for job in jobs]
     except RecursionError:
-        job.refused = Refused("not-run", "the source is nested too deeply to be read")
-        return job
-    job.key = cache.key_of({"triton": version, "code": _content(job), "job": _request(job)})
-    job.result = cache.read(job.key)
-    job.cached = job.result is not None
-    return job
+        too_deep = Refused("not-run", "the source is nested too deeply to be read")
+        return [replace(job, refused=too_deep) for job in jobs]
+    for job in jobs:
+        job.extract = found
+        job.key = cache.key_of({"triton": version, "code": _content(job), "job": _request(job)})
+        job.result = cache.read(job.key)
+        job.cached = job.result is not None
+    return jobs
 
 
 def _content(job: _Job) -> dict:
@@ -140,9 +142,11 @@ def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
 
 
 def _answers(jobs: list[_Job], run_jobs: RunJobs) -> Iterable[tuple[_Job, dict]]:
-    modules = {json.dumps(_content(job)): _content(job) for job in jobs}
+    contents = [_content(job) for job in jobs]
+    texts = [json.dumps(content) for content in contents]
+    modules = dict(zip(texts, contents, strict=True))
     index = {text: i for i, text in enumerate(modules)}
-    requests = [_request(job) | {"module": index[json.dumps(_content(job))]} for job in jobs]
+    requests = [_request(job) | {"module": index[text]} for job, text in zip(jobs, texts, strict=True)]
     return [(jobs[i], answer) for i, answer in run_jobs(list(modules.values()), requests)] if jobs else []
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from dask_jobqueue import SLURMCluster
 from distributed import Client
 from distributed.security import Security
-from graded_kernels.autograder.classroom.cluster import Cluster
+from graded_kernels.autograder.classroom.cluster import MALLOC, Cluster, configured
 from graded_kernels.autograder.classroom.grade import grade
 
 QUEUE, ACCOUNT = "compute", "YOUR-ACCOUNT"
@@ -27,19 +27,24 @@ CERTIFICATES = Path.home() / ".dask-certificates"  # read by the nodes, and by y
 def slurm(rung: str):
     """A job for each node, and a worker for each of its cores."""
     CERTIFICATES.mkdir(mode=0o700, exist_ok=True)
-    with SLURMCluster(
-        queue=QUEUE,
-        account=ACCOUNT,
-        cores=CORES,
-        processes=CORES,
-        memory=MEMORY,
-        walltime="02:00:00",
-        job_extra_directives=["--job-name=grading"],
-        worker_extra_args=["--memory-limit", "0"],
-        protocol="tls://",
-        security=Security.temporary(),
-        shared_temp_directory=str(CERTIFICATES),
-    ) as cluster:
+    variables = MALLOC | {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": False}
+    with (
+        configured(),
+        SLURMCluster(
+            queue=QUEUE,
+            account=ACCOUNT,
+            cores=CORES,
+            processes=CORES,
+            memory=MEMORY,
+            walltime="02:00:00",
+            job_extra_directives=["--job-name=grading"],
+            job_script_prologue=[f"export {name}={value}" for name, value in variables.items()],
+            worker_extra_args=["--memory-limit", "0"],
+            protocol="tls://",
+            security=Security.temporary(),
+            shared_temp_directory=str(CERTIFICATES),
+        ) as cluster,
+    ):
         cluster.scale(jobs=NODES)
         with Client(cluster) as client:
             client.wait_for_workers(1)

@@ -3,17 +3,22 @@
 import json
 import os
 
-from ...compiler import TARGETS, worker
+from ...compiler import TARGETS, optimising, worker
 
 
 def prepare() -> None:
-    """Does in advance what the first compilation would: imports, and the versions of Triton and its tools."""
-    import triton.compiler.code_generator  # noqa: F401  the compiler imports it when it first compiles
+    """Does in advance what the first compilation would: imports, and the versions of Triton's tools.
+
+    Triton finds what it compiled before by a digest of itself, of hundreds of megabytes: half of this process's start.
+    Here it starts in an empty folder each time, and the version takes the digest's place.
+    """
+    import triton.compiler.code_generator  # the compiler imports it when it first compiles
     from triton.backends.compiler import GPUTarget
     from triton.compiler import make_backend
-    from triton.runtime.cache import triton_key
+    from triton.runtime import cache
 
-    triton_key()
+    cache.triton_key = lambda: triton.__version__
+    optimising.share()
     for target in TARGETS:
         make_backend(GPUTarget(target.backend, target.arch, target.warp_size)).hash()
 
