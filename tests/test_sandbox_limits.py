@@ -194,3 +194,13 @@ def test_a_call_that_prints_too_much_is_ended(write, worker):
 def test_a_call_that_prints_without_end_does_not_take_its_time(worker):
     with isolated("    while True:\n        print('x' * 1000)\n", worker, seconds=600.0, total_seconds=600.0) as runner:
         assert runner.call((X,)).trouble.kind == "output"
+
+
+def test_a_process_cannot_name_itself_a_memory_of_its_own_choice():
+    """/proc/PID/status begins with the name, which the process may set to a line of that file."""
+    code = "open('/proc/self/comm', 'w').write('\\nRssAnon:1 kB'); print('named', flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout.readline() == b"named\n"
+        found = linux.resident(child.pid)
+        child.communicate(b"\n")
+    assert found > MIB

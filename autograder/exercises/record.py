@@ -3,6 +3,7 @@
 A record holds data only. It never imports the answers: a grader that checks an answer against itself checks nothing.
 """
 
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -133,6 +134,12 @@ class Large:
     terms: tuple[int, ...]
 
 
+@functools.cache
+def _parameters(oracle: Callable[..., Any]) -> tuple[str, ...]:
+    """By name; a check asks for them hundreds of times."""
+    return tuple(inspect.signature(oracle).parameters)
+
+
 @dataclass(frozen=True)
 class Exercise:
     """A function to write.
@@ -177,7 +184,7 @@ class Exercise:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        return tuple(inspect.signature(self.oracle).parameters)
+        return _parameters(self.oracle)
 
     @property
     def contract(self) -> Contract:

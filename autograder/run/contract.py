@@ -1,6 +1,6 @@
 """What an answer has to keep to, and nothing of what is right: all that a runner or a child of a worker is given."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 # What an answer is given or returns: tensors, numbers, names. Which ones, its exercise's signature says.
@@ -32,7 +32,7 @@ class Contract:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {name: sorted(v) if isinstance(v, frozenset) else v for name, v in asdict(self).items()}
+        return {name: sorted(v) if isinstance(v, frozenset) else v for name, v in vars(self).items()}
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> "Contract":

@@ -37,7 +37,10 @@ class Role:
 
 
 def answering(hidden: tuple[str, ...] = ()) -> Role:
-    return Role("answering", launcher.environment(), hidden=hidden)
+    """Calls answers. PyTorch puts tensors of 2 MiB and more on large pages: these are given back when they are freed,
+    and page by page that took a large call as long as its arithmetic.
+    """
+    return Role("answering", launcher.environment() | {"THP_MEM_ALLOC_ENABLE": "1"}, hidden=hidden)
 
 
 def compiling(folder: str, hidden: tuple[str, ...] = ()) -> Role:

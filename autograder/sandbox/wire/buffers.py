@@ -6,11 +6,12 @@ reader.
 """
 
 import fcntl
+import functools
 import math
 import mmap
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
 
@@ -36,14 +37,14 @@ class Layout:
     stride: tuple[int, ...]
     offset: int
 
-    @property
+    @functools.cached_property
     def nbytes(self) -> int:
         """Bytes of memory; of rows that lie far apart, what they take without what is between them."""
         if self.is_apart:
             return apart.nbytes(DTYPES[self.dtype], self.shape)
         return span(self.shape, self.stride) * DTYPES[self.dtype].itemsize
 
-    @property
+    @functools.cached_property
     def is_apart(self) -> bool:
         return apart.is_apart(self.shape, self.stride)
 
@@ -53,7 +54,7 @@ class Layout:
         return apart.reach(DTYPES[self.dtype], self.shape) if self.is_apart else 0
 
     def data(self) -> dict:
-        return asdict(self)
+        return {"dtype": self.dtype, "shape": self.shape, "stride": self.stride, "offset": self.offset}
 
     @staticmethod
     def of(data: dict) -> "Layout":

@@ -74,10 +74,10 @@ def resident(pid: int) -> int | None:
     it; None where it has just ended. Raises OSError without a /proc.
     """
     try:
-        with open(f"/proc/{pid}/status") as file:
-            fields = dict(line.split(":", 1) for line in file)
-        return sum(int(fields[name].split()[0]) << 10 for name in ("RssAnon", "RssShmem"))
-    except (FileNotFoundError, ProcessLookupError, KeyError):
+        with open(f"/proc/{pid}/status", "rb") as file:
+            fields = file.read()
+        return sum(int(fields.split(name, 1)[1].split(None, 1)[0]) << 10 for name in (b"\nRssAnon:", b"\nRssShmem:"))
+    except (FileNotFoundError, ProcessLookupError, IndexError):
         os.stat("/proc/self/status")
         return None
 
