@@ -133,6 +133,10 @@ def magics(nb):
     add(nb, TORCH, "%matplotlib inline\n!pip list\nfiles = !ls\ntorch.exp?")
 
 
+def hundreds_of_magics(nb):
+    find(nb, TORCH)["source"] = "%time x = 1\n" * 200 + find(nb, TORCH)["source"]
+
+
 def helper_cells(nb):
     """One before the answer, and one between it and its check."""
     add(nb, TORCH, "def wide(x):\n    return x.to(torch.promote_types(x.dtype, torch.float32))")
@@ -249,6 +253,7 @@ TAMPERED = {
     lost_and_ambiguous: FULL | {TORCH: 0},
     odd_metadata: FULL,
     magics: FULL,
+    hundreds_of_magics: FULL,
     helper_cells: FULL,
     helper_in_a_copied_cell: FULL,
     edited_demo: FULL,
