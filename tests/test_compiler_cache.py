@@ -2,13 +2,17 @@
 
 import dataclasses
 import json
+import os
 
 import pytest
 from compiler_kernels import BODY, COMPILER, HEADER, SCALE, SM_90, cache, compile_report, described, no_worker, row_of  # noqa: F401
 from graded_kernels.autograder import compiler
 from graded_kernels.autograder.compiler import cache as cache_module
 from graded_kernels.autograder.compiler import report
+from graded_kernels.autograder.judge import cost
 from graded_kernels.autograder.sandbox import Compiler, paths
+from graded_kernels.autograder.sandbox import compiler as sandbox_compiler
+from graded_kernels.autograder.sandbox.compiler import shared_compiler
 
 
 @pytest.fixture
@@ -87,3 +91,25 @@ def test_a_source_is_read_once_for_all_targets(empty_cache, monkeypatch):
     )
     assert [row["target"] for row in rows["targets"]] == 2 * [target.name for target in compiler.TARGETS]
     assert read == launches
+
+
+def test_checks_without_a_compiler_of_their_own_share_one_process(empty_cache):
+    found = []
+    for number in range(2):
+        launch = described(HEADER + BODY.format(f"y = x + {{{number}}}"))
+        figures, (case,) = cost.judge_compile([launch], runner=None)
+        assert figures["status"] == case.status == "fail", figures
+        found.append(shared_compiler()._worker)
+    assert found[0] is found[1] and found[0].starts == 1 and found[0].runs()
+
+
+def test_a_process_that_was_forked_neither_has_nor_ends_the_compiler_of_the_other():
+    ours = shared_compiler()
+    ours._ready()
+    child = os.fork()
+    if child == 0:
+        same = shared_compiler() is ours
+        sandbox_compiler._close(os.getppid())  # as this process does at its end
+        os._exit(same)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert ours._worker.runs() and os.path.isdir(ours._folder.name)

@@ -8,7 +8,6 @@ it, and may report it wrong; an isolated one is called once more, on more than i
 too much.
 """
 
-import contextlib
 import os
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
@@ -22,7 +21,7 @@ from ..report.results import CaseResult, Status
 from ..run.contract import Args
 from ..run.outcome import Outcome
 from ..run.runner import Runner
-from ..sandbox import Compiler
+from ..sandbox.compiler import shared_compiler
 from ..ulp import ulp_size
 from .case import Judged, describe
 from .compare import Expected, expect
@@ -146,9 +145,8 @@ def judge_compile(launches: list[KernelLaunch | str], runner: Runner) -> tuple[F
     if kernels > KERNELS:
         reason = f"The answer launches {kernels} kernels; at most {KERNELS} can be compiled, and all of them must be."
         return _failed(reason, Quality.CORRECT)
-    shared = getattr(runner, "compiler", None)
-    with contextlib.nullcontext(shared) if shared else Compiler() as compiler:
-        report = compiler.report(described, limit=kernels)
+    compiler = getattr(runner, "compiler", None) or shared_compiler()
+    report = compiler.report(described, limit=kernels)
     if report["status"] == "not-run":
         return _not_run(report["reason"])
     hint = ""

@@ -1,5 +1,6 @@
 """Compiles kernels in a worker: a compiler executes some of a kernel's Python, so it runs inside the sandbox."""
 
+import atexit
 import json
 import os
 import signal
@@ -79,6 +80,25 @@ class Compiler:
             return self._worker
         except SandboxError as error:
             raise CannotCompile(str(error)) from None
+
+
+_shared: dict[int, Compiler] = {}  # by the number of the process: one that was forked has another
+
+
+def shared_compiler() -> Compiler:
+    """The one of all checks of this process that have none of their own, as in a notebook: its start takes as long as
+    compiling a kernel. It starts with the first kernel, and ends with this process.
+    """
+    process = os.getpid()
+    if process not in _shared:
+        _shared[process] = Compiler()
+        atexit.register(_close, process)
+    return _shared[process]
+
+
+def _close(process: int) -> None:
+    if process == os.getpid():
+        _shared[process].close()
 
 
 def _run(worker: Host, request: dict, limits: Limits, budget: Budget) -> Ended:
