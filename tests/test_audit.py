@@ -1,12 +1,15 @@
 """The audit's and the checkers' pages, from rows as a run leaves them; not run: what installs packages."""
 
 import importlib
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -19,15 +22,42 @@ def module(monkeypatch):
         return importlib.import_module(path.stem)
 
     yield lambda path: load(Path(path))
-    for name in ("audit", "adapters", "suites", "tritonbench", "tritonbench_table", "tritonbench_judged"):
+    for name in (
+        "audit",
+        "adapters",
+        "fetching",
+        "reproductions",
+        "reproduce",
+        "suites",
+        "tritonbench",
+        "tritonbench_table",
+        "tritonbench_judged",
+    ):
         sys.modules.pop(name, None)
 
 
 def test_every_package_is_pinned_by_hash_and_has_an_adapter(module):
-    audit, adapters = module("audit/audit.py"), module("audit/adapters.py")
-    pins = audit.pins()
-    assert all("--hash=sha256:" in line and "==" in line for lines in pins.values() for line in lines)
-    assert {*pins, "torch"} == {*adapters.ADAPTERS, *sum(audit.NEEDS.values(), ())}
+    fetching, adapters = module("audit/fetching.py"), module("audit/adapters.py")
+    pins = fetching.pins()
+    pinned = re.compile(r"\S+==(\S+ --hash=sha256:[0-9a-f]{64}|[0-9a-f]{40} https://\S+)")
+    assert all(pinned.fullmatch(line) for lines in pins.values() for line in lines)
+    assert {*pins, "torch"} == {*adapters.ADAPTERS, *sum(fetching.NEEDS.values(), ())}
+
+
+def test_every_refusal_of_the_audit_has_a_reproduction(module):
+    known = module("audit/reproductions.py").REPRODUCTIONS.values()
+    shown = {(f"{one.package} {one.version[:12]}".strip(), exercise) for one in known for exercise in one.exercises}
+    rows = json.loads((BENCHMARKS / "audit/audit.json").read_text(encoding="utf-8"))
+    refused = {(name, row["exercise"]) for name, found in rows.items() for row in found if row.get("wrong")}
+    assert refused and not {(name.replace(f"torch {torch.__version__}", "torch"), op) for name, op in refused} - shown
+
+
+def test_a_reproduction_with_another_version_names_the_cure(module):
+    told = module("audit/reproduce.py").here("a_sum_in_half_precision")
+    assert (
+        told.startswith("not run: it is about liger-kernel 0.5.4, and ")
+        and "--target FOLDER liger-kernel==0.5.4" in told
+    )
 
 
 def test_the_audit_keeps_conventions_apart_from_wrong_numbers(module):
@@ -43,7 +73,7 @@ def test_the_audit_keeps_conventions_apart_from_wrong_numbers(module):
 def test_a_package_without_init_is_not_that_of_the_environment(module, tmp_path):
     (tmp_path / "iniconfig").mkdir()
     (tmp_path / "iniconfig" / "__about__.py").write_text("print('of the folder')")
-    module("audit/audit.py").take_precedence(tmp_path)
+    module("audit/fetching.py").take_precedence(tmp_path)
     command = [sys.executable, "-c", "import iniconfig.__about__"]
     child = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
     assert child.stdout == "of the folder\n", child.stderr
@@ -74,14 +104,13 @@ def test_a_suite_counts_findings_apart_and_says_what_nobody_has_read(module, tmp
 
 def test_every_suite_is_pinned_by_hash(module):
     known = module("audit/suites.py").suites()
-    pins = [line for suite in known.values() for line in [suite["source"], *suite["needs"]]]
+    lines_of = module("audit/fetching.py").lines_of
+    pins = [line for suite in known.values() for line in [suite["source"], *lines_of(suite["needs"])]]
     assert pins and all("==" in line and "--hash=sha256:" in line for line in pins)
     assert all("left_out" in file for suite in known.values() for file in suite["files"] if "choose" in file)
 
 
 def test_gradients_are_those_of_autograd(module):
-    import torch
-
     backward = module("audit/adapters.py").gradients(lambda x, y, power: (x * y) ** power, 2)
     x, y, dy = torch.tensor([2.0]), torch.tensor([3.0]), torch.tensor([0.5])
     assert backward(dy, x, y, 2) == (torch.tensor([18.0]), torch.tensor([12.0]))

@@ -30,11 +30,16 @@ sys.exit(5)
 """
 
 
-def start(*arguments):
+def start(*arguments, ignored=False):
+    """ignored: as a shell starts what is to run in the background, with interruptions ignored."""
     run = [sys.executable, "-m", "graded_kernels.autograder", "sanitize", *map(str, arguments)]
-    return subprocess.Popen(
-        run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
-    )
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if ignored else signal.getsignal(signal.SIGINT)
+    try:
+        return subprocess.Popen(
+            run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.exhaustive
@@ -64,6 +69,13 @@ def test_an_interruption_reports_what_was_found_so_far(tmp_path):
         process.kill()
     output = " ".join(stdout.split())  # lines end where the folder's name makes them
     assert process.returncode == 1 and "out-of-bounds" in output and "found so far" in output
+
+
+@pytest.mark.exhaustive
+def test_a_program_in_a_shells_background_can_be_interrupted(tmp_path):
+    (tmp_path / "p.py").write_text("import signal\nprint(signal.getsignal(signal.SIGINT).__name__)\n")
+    stdout, stderr = start(tmp_path / "p.py", ignored=True).communicate()
+    assert "default_int_handler" in stdout, stderr
 
 
 @pytest.mark.parametrize(

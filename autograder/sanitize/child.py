@@ -6,6 +6,7 @@ What is found goes through the pipe ``events``, a line of JSON each; the program
 import json
 import linecache
 import os
+import signal
 import sys
 import traceback
 import types
@@ -37,6 +38,7 @@ class Events:
 
 
 def main() -> int:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
     settings = json.loads(sys.argv[1])
     events = Events(settings["events"])
     status, end = 0, {"how": "returned"}

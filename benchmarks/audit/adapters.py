@@ -3,9 +3,13 @@
 What a package computes and does not hand out (a row's lse, mean and rstd) is added in float64 and so is not judged.
 """
 
+import os
+import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, module_from_spec
 
 import torch
 from torch.nn import functional as F
@@ -113,7 +117,13 @@ def fla(version: tuple[int, ...]) -> dict[str, Function]:
 
 
 def flag_gems(version: tuple[int, ...]) -> dict[str, Function]:
-    ops = import_module("flag_gems.ops")
+    os.environ["GEMS_VENDOR"] = "nvidia"
+    try:
+        ops = import_module("flag_gems.ops")
+    except AttributeError:
+        raise RuntimeError(
+            "its launcher, libentry, takes kernels that are compiled, none for the interpreter"
+        ) from None
     norm, rms = import_module("flag_gems.ops.layernorm"), import_module("flag_gems.ops.rms_norm")
     return {
         "silu_forward": ops.silu,
@@ -134,9 +144,70 @@ def cut_cross_entropy(version: tuple[int, ...]) -> dict[str, Function]:
     }
 
 
+def bare(name: str) -> None:
+    """A package of which submodules are imported, and not its ``__init__``, which needs much more."""
+    spec = find_spec(name)
+    if spec is None or spec.submodule_search_locations is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    package = module_from_spec(ModuleSpec(name, None, is_package=True))
+    package.__path__ = list(spec.submodule_search_locations)
+    sys.modules[name] = package
+
+
 def unsloth(version: tuple[int, ...]) -> dict[str, Function]:
-    swiglu = import_module("unsloth.kernels.swiglu")
-    return {"swiglu_forward": lambda gate, up: swiglu.swiglu_fg_kernel(gate[None], up[None])[0]}
+    os.environ["UNSLOTH_IS_PRESENT"] = "1"
+    bare("unsloth")
+    bare("unsloth.kernels")
+    swiglu, losses = import_module("unsloth.kernels.swiglu"), import_module("unsloth.kernels.cross_entropy_loss")
+    layer, rms = import_module("unsloth.kernels.layernorm"), import_module("unsloth.kernels.rms_layernorm")
+
+    def by_row(logits, labels, ignore_index):
+        return losses.Fast_CrossEntropyLoss.apply(logits.clone(), labels.where(labels != ignore_index, -100), 0, 0)
+
+    return {
+        "swiglu_forward": lambda gate, up: swiglu.swiglu_fg_kernel(*(x.reshape(1, 1, -1) for x in (gate, up))).view(
+            gate.shape
+        ),
+        "layer_norm_forward": of_rows(layer.Fast_Layernorm.apply),
+        "rms_norm_forward": of_squares(lambda x, w, eps: rms.Fast_RMS_Layernorm.apply(x, w, eps, False)),
+        "cross_entropy_forward": of_losses(by_row),
+    }
+
+
+def flash_attn(version: tuple[int, ...]) -> dict[str, Function]:
+    bare("flash_attn")
+    norms, losses = (import_module(f"flash_attn.ops.triton.{name}") for name in ("layer_norm", "cross_entropy"))
+
+    def by_row(logits, labels, ignore_index):
+        return losses.cross_entropy_loss(logits.clone(), labels, ignore_index=ignore_index)[0]
+
+    return {
+        "layer_norm_forward": of_rows(lambda x, w, b, eps: norms.layer_norm_fn(x, w, b, eps=eps)),
+        "rms_norm_forward": of_squares(lambda x, w, eps: norms.rms_norm_fn(x, w, None, eps=eps)),
+        "cross_entropy_forward": of_losses(by_row),
+    }
+
+
+def attorch(version: tuple[int, ...]) -> dict[str, Function]:
+    activations, gated = import_module("attorch.act_layers"), import_module("attorch.glu_layer")
+    layer, rms = import_module("attorch.layer_norm_layer"), import_module("attorch.rms_norm_layer")
+    kinds = {"none": "gelu", "tanh": "geluapprox"}
+
+    def silu(x):
+        return activations.ActFuncAutoGrad.apply(x, "silu", 0.0, False)
+
+    def gelu(x, approximate="none"):
+        return activations.ActFuncAutoGrad.apply(x, kinds[approximate], 0.0, False)
+
+    return {
+        "silu_forward": silu,
+        "silu_backward": gradients(silu, 1),
+        "gelu_forward": gelu,
+        "gelu_backward": gradients(gelu, 1),
+        "swiglu_forward": lambda gate, up: gated.GLUAutoGrad.apply(torch.stack([up, gate]), 0, "silu")[0],
+        "layer_norm_forward": of_rows(lambda x, w, b, eps: layer.LayerNormAutoGrad.apply(x, w, b, eps, False)),
+        "rms_norm_forward": of_squares(rms.RMSNormAutoGrad.apply),
+    }
 
 
 def torchtune(version: tuple[int, ...]) -> dict[str, Function]:
@@ -188,5 +259,7 @@ ADAPTERS: dict[str, Callable[[tuple[int, ...]], dict[str, Function]]] = {
     "flag-gems": flag_gems,
     "cut-cross-entropy": cut_cross_entropy,
     "unsloth": unsloth,
+    "flash-attn": flash_attn,
+    "attorch": attorch,
     "torchtune": torchtune,
 }

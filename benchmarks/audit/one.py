@@ -31,6 +31,7 @@ def row(exercise: str, function, simulated: bool) -> dict:
     return {
         "exercise": exercise,
         "cases": len(needed),
+        "unportable": sum(case.kind == "portable" and case.status != "pass" for case in report.cases if not case.bonus),
         "wrong": [case.name for case in failing if not case.convention],
         "conventions": [f"{case.name} ({case.convention})" for case in failing if case.convention],
         "message": _message(first) if first else "",
@@ -47,7 +48,7 @@ def main(name: str, version: str, *exercises: str) -> None:
     simulated = name != "torch" and not torch.cuda.is_available()
     with shimmed(refuse) if simulated else contextlib.nullcontext():
         try:
-            found = ADAPTERS[name](tuple(int(part) for part in version.split(".")[:2]))
+            found = ADAPTERS[name](tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()))
         except Exception as error:
             print(json.dumps({"unable": f"{type(error).__name__}: {error}"}), flush=True)
             return

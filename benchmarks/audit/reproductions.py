@@ -1,50 +1,112 @@
-"""What audit.md and suites.md say of a package, against float64, without our exercises: ``python reproductions.py``.
-
-Each needs its package on the path (``pip install --no-deps --target FOLDER``, then ``PYTHONPATH=FOLDER``); without it
-it is "not run". Kernels run on the GPU where there is one, otherwise in the strict emulator.
+"""What audit.md and suites.md say of a package, against float64 and without our exercises, in ten lines each: run them
+with reproduce.py.
 """
 
-import contextlib
+from collections.abc import Callable
 
 import torch
-from graded_kernels.autograder import Emulator
-from graded_kernels.autograder.sanitize.cuda import shimmed
+from reproduction import REPRODUCTIONS, Reproduction, emulated, of, raised, random, worst
 from torch.nn import functional as F
 
-SIMULATED = not torch.cuda.is_available()
+
+def head_of_one_row() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Hidden values, weights of 32 classes, labels."""
+    both = random(33, 64).half()
+    return both[:1], both[1:], torch.tensor([0])
 
 
-def a_first_block_of_infinity() -> str:
-    """liger-kernel 0.8.5, cross-entropy: the online maximum starts at -inf. Dao-AILab/flash-attention#1930."""
-    from liger_kernel.ops.cross_entropy import LigerCrossEntropyFunction
+def mean_loss(hidden: torch.Tensor, weight: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    return F.cross_entropy(hidden.double() @ weight.double().T, labels)
 
-    logits = torch.full((1, 40_000), -torch.inf)
-    logits[0, -2:] = torch.tensor([1.0, 2.0])  # the first block has 32,768 columns
-    labels = torch.tensor([39_999])
-    wanted = (logits.double().logsumexp(1) - logits.double()[0, labels]).item()
+
+# PyTorch
+
+
+@of("torch", "cross_entropy_forward")
+def a_loss_that_comes_in_half_precision() -> str:
+    logits, labels = torch.tensor([[12.0, 0.0]]).half(), torch.tensor([0])
+    loss = F.cross_entropy(logits, labels, reduction="none")
+    return f"{loss.item():.4g} in {loss.dtype}, by the formula {F.cross_entropy(logits.double(), labels).item():.4g}"
+
+
+@of("torch", "linear_cross_entropy_forward_backward")
+def logits_that_are_rounded_before_the_loss() -> str:
+    hidden, weight, labels = head_of_one_row()
+    loss = F.cross_entropy((hidden @ weight.T).float(), labels)
+    return f"the mean loss is off by {worst(loss, mean_loss(hidden, weight, labels))} of float32"
+
+
+@of("torch", "attention_forward")
+def a_masked_value_that_is_nan() -> str:
+    q, k, v = (random(3, 1, 1, 4, 8) + 0).unbind()
+    v[0, 0, 3] = torch.nan
+    seen = torch.tensor([True, True, True, False]).expand(1, 1, 4, 4)
+    found = F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
+    wanted = F.scaled_dot_product_attention(q.double(), k[:, :, :3].double(), v[:, :, :3].double())
+    return f"with a key that nobody sees {found[0, 0, 0, 0].item():.4g}, without it {wanted[0, 0, 0, 0].item():.4g}"
+
+
+# liger-kernel
+
+
+def a_swiglu_without_dimensions() -> str:
+    from liger_kernel.ops.swiglu import LigerSiLUMulFunction
+
+    with emulated(), raised() as error:
+        LigerSiLUMulFunction.apply(torch.tensor(1.0).cuda(), torch.tensor(2.0).cuda())
+    return f"{error}, by the formula {2 * F.silu(torch.tensor(1.0).double()).item():.6g}"
+
+
+def an_rms_norm_that_rounds_twice() -> str:
+    from liger_kernel.ops.rms_norm import LigerRMSNormFunction
+
+    x, weight = random(8, 65).half(), (random(65) + 1).half()
     with emulated():
-        found = LigerCrossEntropyFunction.apply(logits.cuda(), labels.cuda(), None, -100, 0.0, 0.0, "none", None, False)
-    return f"liger-kernel's loss is {found[0].item():.6g}, the formula in float64 {wanted:.6g}"
+        found = LigerRMSNormFunction.apply(x.cuda(), weight.cuda(), 1e-6, 0.0, "llama")
+    exact = F.rms_norm(x.double(), (65,), weight.double(), 1e-6)
+    return f"{worst(found, exact)}; PyTorch's own {worst(F.rms_norm(x, (65,), weight, 1e-6), exact)}"
 
 
+def a_head_that_rounds_its_logits() -> str:
+    from liger_kernel.ops.fused_linear_cross_entropy import LigerFusedLinearCrossEntropyFunction
+
+    hidden, weight, labels = head_of_one_row()
+    with emulated():
+        found = LigerFusedLinearCrossEntropyFunction.apply(hidden.cuda(), weight.cuda(), labels.cuda())
+    loss = found[0] if isinstance(found, tuple) else found
+    return f"{loss.dtype}, off by {worst(loss.float(), mean_loss(hidden, weight, labels))} of float32"
+
+
+for version in ("0.2.1", "0.5.4", "0.8.5"):
+    for function, *exercises in (
+        (a_swiglu_without_dimensions, "swiglu_forward", "swiglu_backward"),
+        (an_rms_norm_that_rounds_twice, "rms_norm_forward"),
+        (a_head_that_rounds_its_logits, "linear_cross_entropy_forward_backward"),
+    ):
+        name = f"{function.__name__}_{version.replace('.', '_')}"
+        REPRODUCTIONS[name] = Reproduction(function, "liger-kernel", version, tuple(exercises), "")
+
+
+@of("liger-kernel==0.5.4", "layer_norm_forward", upstream="linkedin/Liger-Kernel#518")
 def a_sum_in_half_precision() -> str:
-    """liger-kernel 0.5.4, layer norm: a float16 row is summed in float16, which ends at 65,504."""
+    """A float16 row is summed in float16, which ends at 65,504. It converts nothing to float32; 0.8.5 does."""
     from liger_kernel.ops.layer_norm import LigerLayerNormFunction
 
-    x = (torch.randn(4, 4096, generator=torch.Generator().manual_seed(0)) + 20).half()
+    x = (random(4, 4096) + 20).half()
     weight, bias = torch.ones(4096).half(), torch.zeros(4096).half()
     wanted = F.layer_norm(x.double(), (4096,))
     with emulated():
         found = LigerLayerNormFunction.apply(x.cuda(), weight.cuda(), bias.cuda(), 1e-5).cpu()
     error, own = ((y.double() - wanted).abs().max().item() for y in (found, F.layer_norm(x, (4096,))))
-    return f"liger-kernel's largest error is {error:.2g}, PyTorch's own {own:.2g}"
+    return f"the largest error is {error:.2g}, PyTorch's own {own:.2g}"
 
 
+@of("liger-kernel==0.8.5")
 def a_reference_in_half_precision() -> str:
     """PyTorch's layer norm on the CPU, the reference of liger-kernel's tests: bfloat16 is added in bfloat16."""
     from liger_kernel.ops.layer_norm import LigerLayerNormFunction
 
-    x, dy = torch.randn(2, 64, 128, generator=torch.Generator().manual_seed(0)).bfloat16()
+    x, dy = random(2, 64, 128).bfloat16()
 
     def gradient(norm, x, dy) -> torch.Tensor:
         weight = torch.ones_like(x[0]).requires_grad_()
@@ -61,21 +123,179 @@ def a_reference_in_half_precision() -> str:
     return "largest errors: liger-kernel {:.3g}, PyTorch on the CPU {:.3g}, float64 rounded {:.3g}".format(*errors)
 
 
-def emulated():
-    return Emulator(fill=0.0) if SIMULATED else contextlib.nullcontext()
+@of("liger-kernel==0.8.5", "swiglu_forward")
+def a_gate_that_is_rounded_in_between() -> str:
+    from liger_kernel.ops.swiglu import LigerSiLUMulFunction
+
+    gate, up = random(2, 4096).half()
+    with emulated():
+        found = LigerSiLUMulFunction.apply(gate[None].cuda(), up[None].cuda())[0]
+    exact, once = F.silu(gate.double()) * up.double(), (F.silu(gate.float()) * up.float()).half()
+    return f"{worst(found, exact)}; rounded once {worst(once, exact)}"
 
 
-def main() -> None:
-    def refuse(text: str) -> None:
-        raise NotImplementedError(text)
+def liger_losses(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    from liger_kernel.ops.cross_entropy import LigerCrossEntropyFunction
 
-    with shimmed(refuse) if SIMULATED else contextlib.nullcontext():
-        for reproduce in (a_first_block_of_infinity, a_sum_in_half_precision, a_reference_in_half_precision):
-            try:
-                print(f"{reproduce.__name__}: {reproduce()}", flush=True)
-            except ModuleNotFoundError as error:
-                print(f"{reproduce.__name__}: not run: {error}", flush=True)
+    with emulated():
+        given = (None, -100, 0.0, 0.0, "none", None, False)
+        return LigerCrossEntropyFunction.apply(logits.cuda(), labels.cuda(), *given)[0].cpu()
 
 
-if __name__ == "__main__":
-    main()
+def first_block() -> tuple[torch.Tensor, torch.Tensor, float]:
+    """A row that begins with a whole block of -inf, which has 32,768 columns at most; label and loss."""
+    logits = torch.full((1, 70_000), -torch.inf)
+    logits[0, -2:] = torch.tensor([1.0, 2.0])
+    return logits, torch.tensor([69_999]), 0.31326168751822286  # log(1 + 1/e)
+
+
+def a_first_block_of_infinity() -> str:
+    logits, labels, wanted = first_block()
+    return f"{liger_losses(logits, labels).item():.6g}, by the formula {wanted:.6g}"
+
+
+def a_loss_in_the_dtype_of_the_logits() -> str:
+    logits = torch.tensor([[12.0, 0.0]]).half()
+    loss, wanted = liger_losses(logits.clone(), torch.tensor([0])), F.cross_entropy(logits.double(), torch.tensor([0]))
+    return f"{loss.item():.4g} in {loss.dtype}, by the formula {wanted.item():.4g}"
+
+
+for version in ("0.5.4", "0.8.5"):
+    for function, upstream in (
+        (a_first_block_of_infinity, "Dao-AILab/flash-attention#1930"),
+        (a_loss_in_the_dtype_of_the_logits, ""),
+    ):
+        name = f"{function.__name__}_{version.replace('.', '_')}"
+        REPRODUCTIONS[name] = Reproduction(function, "liger-kernel", version, ("cross_entropy_forward",), upstream)
+
+
+@of("liger-kernel==0.8.5", "cross_entropy_forward")
+def losses_of_no_rows() -> str:
+    with raised() as error:
+        liger_losses(torch.empty(0, 7), torch.empty(0, dtype=torch.int64))
+    return f"{error}; PyTorch gives a loss of no elements"
+
+
+# the others
+
+
+@of("fla-core==0.6.0", "layer_norm_forward", "rms_norm_forward")
+def a_row_of_more_than_64_kb_in_fla() -> str:
+    from fla.modules.layernorm import layer_norm
+
+    with emulated(), raised() as error:
+        layer_norm(random(2, 20_000).cuda(), torch.ones(20_000).cuda(), torch.zeros(20_000).cuda())
+    return str(error)
+
+
+@of("cut-cross-entropy==25.1.1", "linear_cross_entropy_forward_backward")
+def gradients_of_float32() -> str:
+    from cut_cross_entropy import linear_cross_entropy
+
+    hidden, weight = random(8, 64).cuda().requires_grad_(), random(32, 64).cuda().requires_grad_()
+    with emulated(), raised() as error:
+        linear_cross_entropy(hidden, weight, torch.arange(8).cuda(), impl="cce").backward()
+    return str(error)
+
+
+@of("cut-cross-entropy==25.1.1", "linear_cross_entropy_forward_backward")
+def a_loss_of_half_precision_in_cce() -> str:
+    from cut_cross_entropy import linear_cross_entropy
+
+    hidden, weight, labels = head_of_one_row()
+    with emulated():
+        loss = linear_cross_entropy(hidden.cuda(), weight.cuda(), labels.cuda(), impl="cce").cpu()
+    return f"{loss.dtype}, off by {worst(loss.float(), mean_loss(hidden, weight, labels))} of float32"
+
+
+def flash(module: str):
+    from adapters import bare
+
+    bare("flash_attn")
+    return __import__(f"flash_attn.ops.triton.{module}", fromlist=["_"])
+
+
+@of("flash-attn==2.8.3", "layer_norm_forward", "rms_norm_forward")
+def a_row_of_more_than_64_kb_in_flash_attn() -> str:
+    with emulated(), raised() as error:
+        flash("layer_norm").layer_norm_fn(random(2, 20_000).cuda(), torch.ones(20_000).cuda(), None, eps=1e-5)
+    return str(error)
+
+
+@of("flash-attn==2.8.3", "cross_entropy_forward", upstream="Dao-AILab/flash-attention#1930")
+def a_first_block_of_infinity_in_flash_attn() -> str:
+    logits, labels, wanted = first_block()
+    with emulated():
+        found, _ = flash("cross_entropy").cross_entropy_loss(logits.cuda(), labels.cuda())
+    return f"{found.item():.6g}, by the formula {wanted:.6g}"
+
+
+@of("flash-attn==2.8.3", "cross_entropy_forward")
+def labels_of_stride_2() -> str:
+    logits, labels = random(3, 5), torch.tensor([0, 4, 1, 4, 2, 4])
+    with emulated(), raised() as error:
+        found, _ = flash("cross_entropy").cross_entropy_loss(logits.cuda(), labels.cuda()[::2])
+        return f"{found.tolist()}, by the formula {F.cross_entropy(logits, labels[::2], reduction='none').tolist()}"
+    return str(error)
+
+
+@of(
+    "attorch==67c2772baf33913ef51c2d1064f746ca17b63749",
+    "silu_forward",
+    "silu_backward",
+    "gelu_forward",
+    "gelu_backward",
+)
+def every_second_column_in_attorch() -> str:
+    from attorch.act_layers import ActFuncAutoGrad
+
+    with emulated(), raised() as error:
+        ActFuncAutoGrad.apply(random(4, 64).cuda()[:, ::2], "silu", 0.0, False)
+    return str(error)
+
+
+def rows_2_to_the_30_apart() -> torch.Tensor:
+    """Three rows of 64 on the GPU; of the gigabytes between them nothing is touched."""
+    x = torch.empty(2**31 + 64, dtype=torch.float16, device="cuda").as_strided((3, 64), (2**30, 1))
+    return x.copy_(random(3, 64).half())
+
+
+def normalized(norm: Callable[[torch.Tensor], torch.Tensor]) -> str:
+    exact = F.layer_norm(random(3, 64).half().double(), (64,))
+    with emulated(), raised() as error:
+        return f"{worst(norm(rows_2_to_the_30_apart()), exact)}"
+    return str(error)
+
+
+@of("attorch==67c2772baf33913ef51c2d1064f746ca17b63749", "layer_norm_forward", "rms_norm_forward")
+def an_offset_of_2_to_the_31_in_attorch() -> str:
+    from attorch.layer_norm_layer import LayerNormAutoGrad
+
+    return normalized(lambda x: LayerNormAutoGrad.apply(x, None, None, 1e-5, False))
+
+
+@of("flash-attn==2.8.3", "layer_norm_forward", "rms_norm_forward")
+def an_offset_of_2_to_the_31_in_flash_attn() -> str:
+    norm = flash("layer_norm").layer_norm_fn
+    return normalized(lambda x: norm(x, torch.ones(64).half().cuda(), torch.zeros(64).half().cuda(), eps=1e-5))
+
+
+@of("unsloth==2026.10.9", "rms_norm_forward")
+def an_rms_norm_that_rounds_twice_in_unsloth() -> str:
+    from adapters import unsloth
+
+    x, weight = random(8, 65).half(), (random(65) + 1).half()
+    with emulated():
+        found, _ = unsloth(())["rms_norm_forward"](x.cuda(), weight.cuda(), 1e-6)
+    exact = F.rms_norm(x.double(), (65,), weight.double(), 1e-6)
+    return f"{worst(found, exact)}; PyTorch's own {worst(F.rms_norm(x, (65,), weight, 1e-6), exact)}"
+
+
+@of("unsloth==2026.10.9", "swiglu_forward")
+def a_gate_that_is_rounded_in_between_in_unsloth() -> str:
+    from adapters import unsloth
+
+    gate, up = random(2, 4096).half()
+    with emulated():
+        found = unsloth(())["swiglu_forward"](gate.cuda(), up.cuda())
+    return f"{worst(found, F.silu(gate.double()) * up.double())}"

@@ -12,7 +12,6 @@ import re
 import resource
 import subprocess
 import sys
-import tarfile
 import tempfile
 import tomllib
 from datetime import date
@@ -21,7 +20,7 @@ from xml.etree import ElementTree
 
 import torch
 import triton
-from audit import install
+from fetching import install, lines_of, unpack
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "suites.json"
@@ -46,30 +45,23 @@ def suites() -> dict[str, dict]:
 
 def fetched(suite: dict, folder: Path) -> str:
     """Unpacks a library's source beside the packages that its tests need. "", or why that failed."""
-    wanted = folder / "source.txt"
-    wanted.write_text(suite["source"], encoding="utf-8")
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-binary", ":all:", "--no-deps", "--require-hashes"]
-    command = [*pip, "--no-build-isolation", "--dest", str(folder), "-r", str(wanted)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        return done.stderr.strip().splitlines()[-1]
-    (archive,) = folder.glob("*.tar.gz")
-    with tarfile.open(archive) as packed:
-        packed.extractall(folder / "unpacked", filter="data")
+    (folder / "packed").mkdir()
     (folder / "needs").mkdir()
-    return install(suite["needs"], folder / "needs") if suite["needs"] else ""
+    why = unpack(suite["source"], folder / "packed", folder / "unpacked")
+    return why or (install(lines_of(suite["needs"]), folder / "needs") if suite["needs"] else "")
 
 
 def run(folder: Path, file: dict) -> dict:
     """One file of tests. Raises RuntimeError where pytest itself could not run."""
-    (root,) = (folder / "unpacked").iterdir()
     told = folder / "junit.xml"
     told.unlink(missing_ok=True)
     flags = ["--sanitize-kernels", "--color=no", "-p", "no:cacheprovider", "-o", "log_cli=false", "--tb=line"]
     command = [sys.executable, "-m", "pytest", *flags, f"--junitxml={told}", *file.get("choose", ()), file["path"]]
     environment = os.environ | {"PYTHONPATH": str(folder / "needs"), "OMP_NUM_THREADS": "1"}
     before = _processor()
-    child = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=SECONDS)
+    child = subprocess.run(
+        command, cwd=folder / "unpacked", env=environment, capture_output=True, text=True, timeout=SECONDS
+    )
     if not told.is_file():
         raise RuntimeError((child.stdout + child.stderr).strip()[-300:])
     left = re.search(r"(\d+) deselected", child.stdout)

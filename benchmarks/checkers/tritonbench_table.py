@@ -23,8 +23,7 @@ ABOUT = f"""# TritonBench_G, 184 programs, and the checkers
 the same stand-in for CUDA and the same seeds. compute-sanitizer: one H100, Triton 3.6.0, PyTorch 2.11.0+cu130, its
 memcheck, each tensor in an allocation of its own (`PYTORCH_NO_CUDA_MEMORY_CACHING=1`); issue 12 itself reports 8 of 24
 for it. Random numbers on a GPU are others than on a CPU. Made by tritonbench.py beside this file, which says what each
-checker is; the rows are of several runs on one day. Seeds 2 and 3: of graded-kernels alone, on the labelled programs,
-on those that it flagged, and on those that a gap in the stand-in had stopped; the other programs have seed 1 alone.
+checker is; the rows are of several runs on two days. Seeds 2 and 3: of graded-kernels alone.
 
 *Found*: of the {LABELS} programs that issue 12 of thunlp/TritonBench labels as wrong, those in which the checker names
 an access out of bounds, or that crash it. *Others flagged*: of the other {FILES - LABELS}, those in which it names
