@@ -1,6 +1,7 @@
 """``graded-kernels grade``: which verdicts a class needs, who is told what, and that a run can end anywhere."""
 
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 
 import nbformat
 import pytest
-from classroom import copied, place, right_answers, scores
+from classroom import api, copied, place, right_answers, scores
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.classroom import cluster
 from graded_kernels.autograder.classroom import grade as grading
@@ -19,6 +20,7 @@ from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.classroom.standby import Nbgrader
 from graded_kernels.autograder.classroom.task import FAILED, UNFIT, check
 from graded_kernels.autograder.classroom.waiting import notebooks
+from graded_kernels.autograder.nbgrader import submission
 from graded_kernels.autograder.nbgrader.contents import Origin, digest, mark
 from graded_kernels.autograder.verdicts.job import Job
 from graded_kernels.autograder.verdicts.store import Store
@@ -296,3 +298,15 @@ def test_on_a_cluster_of_this_machine(course, capfd):
     assert scores(course, "a b") == scores(course, "b") == FULL and scores(course, "stub") == NOTHING
     assert not (course / "autograded" / "other").exists()
     assert len({entry["where"] for entry in Store(course).made()}) == 2
+
+
+@pytest.mark.exhaustive
+def test_a_disk_that_fills_as_nbgraders_step_begins_ends_it_in_a_sentence(course, monkeypatch):
+    hand_in(course, "a")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "autograded")
+
+    monkeypatch.setattr(submission, "close_to_others", full)
+    result = api(course).autograde("tiny", "a")
+    assert not result["success"] and "Stopped: [Errno 28] No space left on device" in result["log"]

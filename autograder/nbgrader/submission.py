@@ -1,5 +1,6 @@
 """What nbgrader's autograde reads: in place of the submitted file, the notebook rebuilt from the released one."""
 
+import errno
 import fnmatch
 import glob
 import os
@@ -128,6 +129,11 @@ class Submissions(NotebookExporter):
             raise NbGraderException(str(error)) from None
         except room.DiskFull as error:
             self.log.error("Stopped: %s.", error)
+            raise NbGraderException(str(error)) from None
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            self.log.error("Stopped: %s. What was graded is kept; the same command goes on from here.", error)
             raise NbGraderException(str(error)) from None
         except KeyboardInterrupt:
             self.log.error(interrupt.KEPT)

@@ -63,7 +63,9 @@ def apart(name: str) -> str:
         environment = os.environ | {"PYTHONPATH": folder, "OMP_NUM_THREADS": "1", "TORCHDYNAMO_DISABLE": "1"}
         command = [sys.executable, str(HERE / "reproduce.py"), "--here", name]
         child = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
-    return child.stdout.strip() if child.returncode == 0 else f"it ended: {child.stderr.strip()[-200:]}"
+    return (
+        child.stdout.strip().splitlines()[-1] if child.returncode == 0 else f"it ended: {child.stderr.strip()[-200:]}"
+    )
 
 
 def page(results: dict[str, str]) -> str:

@@ -87,7 +87,7 @@ for version in ("0.2.1", "0.5.4", "0.8.5"):
         REPRODUCTIONS[name] = Reproduction(function, "liger-kernel", version, tuple(exercises), "")
 
 
-@of("liger-kernel==0.5.4", "layer_norm_forward", upstream="linkedin/Liger-Kernel#518")
+@of("liger-kernel==0.5.4", "layer_norm_forward")
 def a_sum_in_half_precision() -> str:
     """A float16 row is summed in float16, which ends at 65,504. It converts nothing to float32; 0.8.5 does."""
     from liger_kernel.ops.layer_norm import LigerLayerNormFunction
