@@ -27,6 +27,7 @@ def module(monkeypatch):
         "adapters",
         "fetching",
         "reproductions",
+        "reproductions_of_others",
         "reproduce",
         "suites",
         "tritonbench",
@@ -45,7 +46,7 @@ def test_every_package_is_pinned_by_hash_and_has_an_adapter(module):
 
 
 def test_every_refusal_of_the_audit_has_a_reproduction(module):
-    known = module("audit/reproductions.py").REPRODUCTIONS.values()
+    known = module("audit/reproduce.py").REPRODUCTIONS.values()
     shown = {(f"{one.package} {one.version[:12]}".strip(), exercise) for one in known for exercise in one.exercises}
     rows = json.loads((BENCHMARKS / "audit/audit.json").read_text(encoding="utf-8"))
     refused = {(name, row["exercise"]) for name, found in rows.items() for row in found if row.get("wrong")}

@@ -1,7 +1,6 @@
 """``graded-kernels grade``: which verdicts a class needs, who is told what, and that a run can end anywhere."""
 
 import contextlib
-import errno
 import json
 import os
 import signal
@@ -11,16 +10,14 @@ from contextlib import contextmanager
 
 import nbformat
 import pytest
-from classroom import api, copied, place, right_answers, scores
+from classroom import copied, place, right_answers, scores
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.classroom import cluster
 from graded_kernels.autograder.classroom import grade as grading
 from graded_kernels.autograder.classroom.cluster import NoCluster
 from graded_kernels.autograder.classroom.course import Course
-from graded_kernels.autograder.classroom.standby import Nbgrader
 from graded_kernels.autograder.classroom.task import FAILED, UNFIT, check
 from graded_kernels.autograder.classroom.waiting import notebooks
-from graded_kernels.autograder.nbgrader import submission
 from graded_kernels.autograder.nbgrader.contents import Origin, digest, mark
 from graded_kernels.autograder.verdicts.job import Job
 from graded_kernels.autograder.verdicts.store import Store
@@ -236,17 +233,6 @@ def test_nbgrader_runs_in_a_process_of_its_own_that_does_not_import_it_again(cou
     assert last[2] != str(os.getpid()) and last[3] == "True"
 
 
-def test_nbgraders_process_says_how_it_ended_and_leaves_with_its_context(tmp_path):
-    with Nbgrader() as nbgrader:
-        assert nbgrader.run(["--version"], tmp_path, {}) == 0
-    with Nbgrader() as nbgrader:
-        assert nbgrader.run(["autograde"], tmp_path, {}) == 1  # without an assignment
-    with Nbgrader() as nbgrader:
-        pass
-    with pytest.raises(ProcessLookupError):
-        os.kill(nbgrader._pid, 0)
-
-
 def test_a_worker_takes_text_and_gives_text(course, graded):
     hand_in(course, "a")
     cluster = Answers(right)
@@ -298,15 +284,3 @@ def test_on_a_cluster_of_this_machine(course, capfd):
     assert scores(course, "a b") == scores(course, "b") == FULL and scores(course, "stub") == NOTHING
     assert not (course / "autograded" / "other").exists()
     assert len({entry["where"] for entry in Store(course).made()}) == 2
-
-
-@pytest.mark.exhaustive
-def test_a_disk_that_fills_as_nbgraders_step_begins_ends_it_in_a_sentence(course, monkeypatch):
-    hand_in(course, "a")
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "autograded")
-
-    monkeypatch.setattr(submission, "close_to_others", full)
-    result = api(course).autograde("tiny", "a")
-    assert not result["success"] and "Stopped: [Errno 28] No space left on device" in result["log"]

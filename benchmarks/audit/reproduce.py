@@ -1,4 +1,4 @@
-"""Runs reproductions.py: ``python benchmarks/audit/reproduce.py [NAME ...]`` writes reproductions.md.
+"""Runs the reproductions: ``python benchmarks/audit/reproduce.py [NAME ...]`` writes reproductions.md.
 
 Each gets its own version of the package, fetched by hash into a folder that is thrown away. `--here NAME` runs one with
 the package that is installed, which has to be that version. Kernels run on the GPU where there is one, otherwise in the
@@ -16,18 +16,19 @@ from datetime import date
 from importlib import metadata
 from pathlib import Path
 
+import reproductions_of_others  # noqa: F401  after those of PyTorch and liger-kernel, which it imports
 import torch
 from fetching import fetch, pins
 from graded_kernels.autograder.sanitize.cuda import shimmed
-from reproduction import SIMULATED
-from reproductions import REPRODUCTIONS
+from reproduction import REPRODUCTIONS, SIMULATED
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "reproductions.json"
 WHERE = "no GPU: kernels ran in the strict emulator" if SIMULATED else "on a GPU"
 ABOUT = f"""# Reproduced against float64
 
-{{date}}, PyTorch {torch.__version__}, {WHERE}. Made by reproduce.py; the ten lines of each are in reproductions.py.
+{{date}}, PyTorch {torch.__version__}, {WHERE}. Made by reproduce.py; the ten lines of each are in reproductions.py and
+reproductions_of_others.py.
 *Refused in*: the exercises of audit.md that it is about.
 
 | package | reproduction | what it printed | refused in | upstream |

@@ -1,0 +1,34 @@
+"""nbgrader's step of ``graded-kernels grade``: a process that waits for it, and how the step ends."""
+
+import errno
+import json
+import os
+
+import pytest
+from classroom import api, copied, place, right_answers
+from graded_kernels.autograder.classroom.standby import Nbgrader
+from graded_kernels.autograder.nbgrader import submission
+
+
+def test_nbgraders_process_says_how_it_ended_and_leaves_with_its_context(tmp_path):
+    with Nbgrader() as nbgrader:
+        assert nbgrader.run(["--version"], tmp_path, {}) == 0
+    with Nbgrader() as nbgrader:
+        assert nbgrader.run(["autograde"], tmp_path, {}) == 1  # without an assignment
+    with Nbgrader() as nbgrader:
+        pass
+    with pytest.raises(ProcessLookupError):
+        os.kill(nbgrader._pid, 0)
+
+
+@pytest.mark.exhaustive
+def test_a_disk_that_fills_as_nbgraders_step_begins_ends_it_in_a_sentence(made_course, tmp_path, monkeypatch):
+    course = copied(made_course, tmp_path)
+    place(course, "a").write_text(json.dumps(right_answers(course)))
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "autograded")
+
+    monkeypatch.setattr(submission, "close_to_others", full)
+    result = api(course).autograde("tiny", "a")
+    assert not result["success"] and "Stopped: [Errno 28] No space left on device" in result["log"]
