@@ -28,7 +28,9 @@ def run(version: str) -> tuple[str, bool]:
             cwd=TESTS.parent,
             env={**os.environ, "PYTHONPATH": folder, "TRITON_INTERPRET": "1"},
         )
-        return child.stdout.strip().splitlines()[-1], child.returncode == 0
+        lines = child.stdout.strip().splitlines()
+        print(*(line for line in lines if line.startswith(("FAILED", "ERROR"))), sep="\n", file=sys.stderr, flush=True)
+        return lines[-1], child.returncode == 0
 
 
 def main(versions: tuple[str, ...]) -> int:

@@ -74,7 +74,12 @@ def test_operands_are_broadcast():
 def test_products(precision):
     for kind, rows, depth in itertools.product((tl.float16, tl.bfloat16, tl.float32, tl.int8), (16, 4), (16, 32)):
         a, b = tensor(kind, (rows, depth)), tensor(kind, (16, 16))
-        for total, out in ((tl.float32, tl.float32), (tl.float16, tl.float32), (tl.float16, tl.float16)):
+        for total, out in (
+            (tl.float32, tl.float32),
+            (tl.float16, tl.float32),
+            (tl.float16, tl.float16),
+            (tl.float32, None),
+        ):
             assert_same("dot", a, b, tensor(total, (rows, 16)), precision, None, out)
 
 

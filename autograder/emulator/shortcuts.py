@@ -171,7 +171,8 @@ def dot(original):
         key = None
         if acc is not None and input_precision is not None and max_num_imprecise_acc is None:
             if lhs.dtype.name in ("fp32", "fp16", "bf16"):
-                key = lhs.type.name, rhs.type.name, acc.type.name, input_precision, out_dtype.name
+                asked = out_dtype and out_dtype.name  # from Triton 3.8 on None, which takes the accumulator's
+                key = lhs.type.name, rhs.type.name, acc.type.name, input_precision, asked
         if key not in _products:
             result = original(lhs, rhs, acc, input_precision, max_num_imprecise_acc, out_dtype)
             if key:
