@@ -29,7 +29,9 @@ def run(version: str) -> tuple[str, bool]:
             env={**os.environ, "PYTHONPATH": folder, "TRITON_INTERPRET": "1"},
         )
         lines = child.stdout.strip().splitlines()
-        print(*(line for line in lines if line.startswith(("FAILED", "ERROR"))), sep="\n", file=sys.stderr, flush=True)
+        for line in lines:
+            if line.startswith(("FAILED", "ERROR")):
+                print(line, file=sys.stderr, flush=True)
         return lines[-1], child.returncode == 0
 
 
