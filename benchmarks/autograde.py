@@ -12,6 +12,9 @@ group (Linux, cpuacct, as root); else they are of the clock.
 
 - "alone" is a command that grades one notebook, with its start: nbgrader's imports, and the worker's or the kernel's.
 - "each of a class" is what every further notebook of the same command adds.
+
+nbgrader grades the same notebooks once more with empty check cells. What it saves is our own check, as the notebook
+calls it; its share of nbgrader's time is the ratio there would be if that check were all that grading costs.
 """
 
 import argparse
@@ -37,10 +40,11 @@ import grade_demo  # noqa: E402
 from graded_kernels.autograder.sandbox import probe  # noqa: E402
 
 GROUPS = "/sys/fs/cgroup/cpuacct"
-OURS, STOCK = "graded-kernels", "nbgrader"
+OURS, STOCK, UNCHECKED = "graded-kernels", "nbgrader", "nbgrader-without-checks"
 CLASS = ("ada", "emmy")
 # What each prints at a notebook's end, or where it turns to the next one, and which of these lines ends the first.
-ENDS = {OURS: (" points in ", 0), STOCK: ("Creating/updating student with ID", 1)}
+NEXT = ("Creating/updating student with ID", 1)
+ENDS = {OURS: (" points in ", 0), STOCK: NEXT, UNCHECKED: NEXT}
 STOCK_CONFIG = """\
 import os
 
@@ -96,12 +100,24 @@ def main() -> None:
         if unknown:
             parser.error(f"no chapter {', '.join(sorted(unknown))}; there are {', '.join(chapters)}")
         chapters = options.chapter or chapters
+        stock, unchecked = (Path(shutil.copytree(ours, Path(folder) / name)) for name in (STOCK, UNCHECKED))
+        for course in (stock, unchecked):
+            (course / "nbgrader_config.py").write_text(STOCK_CONFIG)
+        courses = {OURS: ours, STOCK: stock, UNCHECKED: unchecked}
         for chapter in chapters:
-            classroom.assert_success(classroom.api(ours).generate_assignment(chapter))
-        stock = Path(shutil.copytree(ours, Path(folder) / STOCK))
-        (stock / "nbgrader_config.py").write_text(STOCK_CONFIG)
-        for chapter in chapters:
-            compare(chapter, {OURS: ours, STOCK: stock}, options.rounds)
+            empty_check_cells(unchecked / "source" / chapter / f"{chapter}.ipynb")
+            for course in courses.values():
+                classroom.assert_success(classroom.api(course).generate_assignment(chapter))
+            compare(chapter, courses, options.rounds)
+
+
+def empty_check_cells(notebook: Path) -> None:
+    content = json.loads(notebook.read_text())
+    for cell in content["cells"]:
+        marks = cell["metadata"].get("nbgrader", {})
+        if cell["cell_type"] == "code" and marks.get("grade") and not marks.get("solution"):
+            cell["source"] = "pass"
+    notebook.write_text(json.dumps(content))
 
 
 def compare(chapter: str, courses: dict[str, Path], rounds: int) -> None:
@@ -122,6 +138,9 @@ def compare(chapter: str, courses: dict[str, Path], rounds: int) -> None:
         times = " | ".join(f"{statistics.median(found) / python:.2f}" for found in (ours, theirs))
         each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
         print(f"| {words} | {times} | {statistics.median(ratios):.2f} | {each} |", flush=True)
+    checked, unchecked = (statistics.median(batch.following for batch in batches[name]) for name in (STOCK, UNCHECKED))
+    share = 1 - unchecked / checked
+    print(f"Of {STOCK}'s time for each of a class {share:.0%} is our own check, as the notebook calls it.", flush=True)
 
 
 def hand_in(chapter: str, courses: Iterable[Path], number: int) -> None:
