@@ -7,15 +7,18 @@ replaying it counts.
 import ctypes
 import inspect
 import operator
+from collections.abc import Callable
 
 import torch
 import triton.language as tl
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import interpreter
 
 from ...compiler.recording import surroundings
 from ...run.dtypes import dtype_name
 from ...run.dynamo import lazily
+from ...run.guards import HANDED_OVER
 from ...run.operators import ALLOCATE
 from ..wire.plan import CONSTANT
 
@@ -26,8 +29,8 @@ class Unrecordable(Exception):
 
 @lazily
 class Recorder(TorchDispatchMode):
-    """Records one call of ``function``; call it in place of the function. Kernels run only if the answer reads their
-    results. Afterwards ``plan`` is the plan, or ``reason`` says why there is none.
+    """Records one call of ``function``; call it in place of the function. Kernels wait, and run only if the answer
+    reads a number that they may have written. Afterwards ``plan`` is the plan, or ``reason`` says why there is none.
     """
 
     def __init__(self, function):
@@ -43,7 +46,11 @@ class Recorder(TorchDispatchMode):
         self.globals: dict[str, object] = {}
         self.numbers: dict[int, int] = {}  # address of a storage -> number of its buffer
         self.kept: list = []  # storages, kept alive so that no address is used twice
-        self.running, self.launching, self.read = running, False, False
+        self.running, self.launching = running, False
+        self.waiting: list[Callable[[], None]] = []  # launches that did not run
+        self.read = False  # whether the answer read such a number
+        self.stale = False  # whether an operator may have read what a waiting kernel writes
+        self.misled = False  # whether what the answer read may be wrong for that reason
         for i, tensor in enumerate(a for a in args if isinstance(a, torch.Tensor)):
             if tensor.numel():
                 self._register(tensor, {"input": i})
@@ -51,15 +58,15 @@ class Recorder(TorchDispatchMode):
                 self.buffers.append({"input": i})
 
     def __call__(self, *args):
-        """If the answer reads a number that a kernel may have written, the call is recorded again with the kernels
-        running: otherwise a flag such as "all labels are valid" would never be set.
+        """A number that the answer reads is right, or a flag such as "all labels are valid" would never be set: the
+        kernels before it run first. Where an operator came between them, the call is recorded again, with all kernels.
         """
         try:
             result = self._called(args, running=False)
         except Exception:
-            if not self.read:
+            if not self.misled:
                 raise
-        if self.read:
+        if self.misled:
             result = self._called(args, running=True)
         self._finish(result)
         return result
@@ -69,10 +76,11 @@ class Recorder(TorchDispatchMode):
         original = interpreter.GridExecutor.__call__
         interpreter.GridExecutor.__call__ = lambda executor, *a, **k: self._launched(original, executor, a, k)
         try:
-            with self:
+            with self, _HandedOver(self):
                 return self.function(*args)
         finally:
             interpreter.GridExecutor.__call__ = original
+            self.waiting = []
 
     def _finish(self, result) -> None:
         outputs = result if isinstance(result, tuple | list) else (result,)
@@ -91,8 +99,8 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         if self.launching or self.reason:
             return func(*args, **kwargs)
-        if func is _READ and not self.running:
-            self.read = self.read or self._is_of_a_kernel(args[0])
+        if func is _READ and self._is_of_a_kernel(args[0]) or self.read and _HANGS_ON_NUMBERS & set(func.tags):
+            self.catch_up()
         try:
             step = self._step(func, args, kwargs)
         except Unrecordable as error:
@@ -101,6 +109,13 @@ class Recorder(TorchDispatchMode):
         result = func(*args, **kwargs)
         self._note(func, step, result)
         return result
+
+    def catch_up(self) -> None:
+        """Runs the kernels that wait, before the answer reads what they write."""
+        self.read, self.misled = True, self.misled or self.stale
+        waiting, self.waiting = self.waiting, []
+        for launch in waiting if not self.misled else ():
+            launch()
 
     def _is_of_a_kernel(self, tensor: torch.Tensor) -> bool:
         launched = any("launch" in step for step in self.steps)
@@ -123,6 +138,7 @@ class Recorder(TorchDispatchMode):
             self._register(tensor, {"dtype": dtype_name(tensor.dtype), "elements": size})
         if step["op"] in ALLOCATE or not (fresh or func._schema.is_mutable):
             return
+        self.stale = self.stale or bool(self.waiting)
         new = {id(r) for r in fresh}
         out = [self._ref(r) if id(r) in new else None for r in made]
         self.steps.append(step | {"out": out})
@@ -130,18 +146,24 @@ class Recorder(TorchDispatchMode):
     # Triton's launches
 
     def _launched(self, original, executor, args, kwargs) -> None:
-        """Records a launch without running it: what a kernel computes must not influence the next launch."""
+        """Records a launch and lets it wait: what a kernel computes must not influence the next launch."""
         if not self.reason:
             try:
                 self.steps.append(self._launch(executor, args, kwargs))
             except Unrecordable as error:
                 self.reason = str(error)
-        if self.running:
+
+        def launch() -> None:
             self.launching = True
             try:
                 original(executor, *args, **kwargs)
             finally:
                 self.launching = False
+
+        if self.running:
+            launch()
+        else:
+            self.waiting.append(launch)
 
     def _launch(self, executor, args, kwargs) -> dict:
         names = list(inspect.signature(executor.fn).parameters)
@@ -208,6 +230,21 @@ class Recorder(TorchDispatchMode):
         return tensor.untyped_storage().data_ptr()
 
 
+class _HandedOver(TorchFunctionMode):
+    """Has a recorder catch up where numbers are taken out of a tensor without an operator."""
+
+    def __init__(self, recorder: Recorder):
+        super().__init__()
+        self.recorder = recorder
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if self.recorder.read and getattr(func, "__name__", "") in _WITHOUT_OPERATOR:
+            self.recorder.catch_up()
+        return func(*args, **(kwargs or {}))
+
+
 _TYPES = {value.name: name for name, value in vars(tl).items() if type(value) is tl.dtype}  # "fp32" -> "float32"
 _READ = torch.ops.aten._local_scalar_dense.default  # a number into Python
+_HANGS_ON_NUMBERS = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
+_WITHOUT_OPERATOR = HANDED_OVER | {"tolist"}
 _ABOUT_MEMORY = (torch.device, torch.layout, torch.memory_format)
