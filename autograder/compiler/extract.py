@@ -79,6 +79,20 @@ def _bindings(source: str) -> dict[str, list]:
         raise Refused("not-run", f"the source cannot be read: {error}") from error
 
 
+@functools.lru_cache(maxsize=64)  # one function is cut out for many launches, and read to the end for each
+def _read(node: ast.FunctionDef) -> tuple[set[str], list[ast.Name], dict[ast.Name, str]]:
+    """Names that the function binds, names that it looks up, and the attributes that it takes of these. Refuses what is
+    private.
+    """
+    local = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+    local |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    parts = [n for child in (node.args, *node.body) for n in ast.walk(child)]
+    for part in parts:
+        _check_attributes(part)
+    attributes = {n.value: n.attr for n in parts if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)}
+    return local, [n for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)], attributes
+
+
 class _Extractor:
     """given: what names of this module stand for. helpers: names of the functions of other modules that have been cut
     out so far, for all modules together.
@@ -145,20 +159,13 @@ class _Extractor:
 
     def _uses(self, node: ast.FunctionDef) -> list[str]:
         """Check every name and attribute of a function; fill ``values``; return the functions it calls."""
-        local = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
-        local |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-        parts = [n for child in (node.args, *node.body) for n in ast.walk(child)]
-        for part in parts:
-            _check_attributes(part)
-        attributes = {n.value: n.attr for n in parts if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)}
+        local, names, attributes = _read(node)
         called = []
-        for part in parts:
-            if not isinstance(part, ast.Name) or not isinstance(part.ctx, ast.Load):
-                continue
-            if self._jit_function(part.id) is not None:
-                called.append(part.id)
-            elif part.id not in local or self._reaches_triton(part.id):
-                self._bind(part, attributes.get(part))
+        for name in names:
+            if self._jit_function(name.id) is not None:
+                called.append(name.id)
+            elif name.id not in local or self._reaches_triton(name.id):
+                self._bind(name, attributes.get(name))
         return called
 
     def _reaches_triton(self, name: str) -> bool:

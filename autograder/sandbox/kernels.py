@@ -10,7 +10,6 @@ import ast
 import builtins
 import functools
 import json
-from collections.abc import Container
 from dataclasses import asdict
 
 from ..compiler import KernelLaunch
@@ -75,7 +74,7 @@ def _cut_out(text: str, names: tuple[str, ...], given: str) -> dict:
 def _check_all(cut: dict) -> None:
     """Every function, those of helpers' modules, too."""
     for name, function in cut["functions"].items():
-        _check(name, function["text"], function.get("line", 1), cut["values"])
+        _check(name, function["text"], function.get("line", 1), frozenset(cut["values"]))
     for value in cut["values"].values():
         if isinstance(value, dict) and "of" in value:
             _check_all(value["of"])
@@ -88,7 +87,8 @@ def _is_function(value) -> bool:
     return isinstance(value, dict) and "function" in value
 
 
-def _check(name: str, text: str, line: int, bound: Container[str]) -> None:
+@functools.lru_cache(maxsize=64)  # of a function that is cut out with others each time
+def _check(name: str, text: str, line: int, bound: frozenset[str]) -> None:
     """Raises BadPlan where a kernel contains Python that is not Triton. bound: the module's names."""
     function = ast.parse(text).body[0]
     assert isinstance(function, ast.FunctionDef)  # that is what was cut out

@@ -62,6 +62,8 @@ def clean(value: str, limit: int = SENTENCE) -> str:
     """Without control characters, direction marks and lone surrogates, but for line breaks and tabs; shortened in the
     middle.
     """
+    if len(value) <= limit and value.isprintable():
+        return value
     kept = "".join(c for c in value[: 4 * limit] if c in "\n\t" or unicodedata.category(c)[0] != "C")
     if len(kept) > limit:
         kept = f"{kept[: limit // 2]}\n... {len(kept) - limit:,} characters left out ...\n{kept[-limit // 2 :]}"
