@@ -46,6 +46,9 @@ class Stream:
     def query(self) -> bool:
         return True
 
+    def is_capturing(self) -> bool:
+        return False
+
     def synchronize(self) -> None:
         pass
 
@@ -180,3 +183,20 @@ def answers() -> dict:
     made |= {"set_rng_state": lambda state, device=None: torch.set_rng_state(state), "seed_all": torch.seed}
     made |= {"mem_get_info": lambda device=None: (min(MEMORY, memory.free()), MEMORY)}
     return made | {"max_memory_cached": zero, "memory_cached": zero}
+
+
+def accelerator() -> dict:
+    """What `torch.accelerator` asks PyTorch's library for, where `torch.cuda` does not answer it: one GPU, index 0."""
+    return {
+        "_accelerator_getAccelerator": lambda: torch.device("cuda"),
+        "_get_accelerator": lambda check=None: torch.device("cuda"),
+        "_accelerator_getDeviceIndex": lambda: 0,
+        "_accelerator_setDeviceIndex": set_device,
+        "_accelerator_exchangeDevice": lambda index: 0,
+        "_accelerator_maybeExchangeDevice": lambda index: 0,
+        "_accelerator_getStream": lambda index: Stream(),
+        "_accelerator_setStream": nothing,
+        "_accelerator_synchronizeDevice": nothing,
+        "_accelerator_isAllocatorInitialized": lambda: False,
+        "_accelerator_getMemoryInfo": lambda index: (min(MEMORY, memory.free()), MEMORY),
+    }

@@ -8,6 +8,7 @@ import torch
 import triton
 import triton.testing
 from torch.autograd.function import BackwardCFunction
+from torch.utils.data._utils import pin_memory
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
@@ -27,6 +28,8 @@ def shimmed(refuse: Callable[[str], None]) -> Iterator[str]:
         stack.enter_context(products.simulated())
         stack.enter_context(Places())
         stack.enter_context(calls)
+        torch.get_device_module.cache_clear()  # it keeps who was the accelerator
+        stack.callback(torch.get_device_module.cache_clear)
         yield runtime.NAME
 
 
@@ -48,6 +51,7 @@ def _torch(calls: Calls, refuse: Callable) -> list[tuple]:
     for name, value in runtime.answers().items():  # also where it is defined, from where some import it
         owners = [owner for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random) if hasattr(owner, name)]
         found += [(owner, name, value) for owner in owners or [torch.cuda]]
+    found += [(torch._C, name, value) for name, value in runtime.accelerator().items()]
 
     def graphed(*args, **kwargs):
         refuse("CUDA graphs need a GPU; call the function itself.")
@@ -63,6 +67,7 @@ def _torch(calls: Calls, refuse: Callable) -> list[tuple]:
     found.append((torch._C._dynamo.guards, "_empty_strided_cuda", runtime.empty_strided))
     found.append((torch, "set_default_device", lambda device: setattr(calls, "default", is_cuda(device))))
     found.append((BackwardCFunction, "apply", _with_calls(calls, BackwardCFunction.apply)))
+    found.append((pin_memory, "_pin_memory_loop", _in_thread(pin_memory._pin_memory_loop)))
     return found + _autocast()
 
 
@@ -80,6 +85,16 @@ def _with_calls(calls: Calls, apply: Callable) -> Callable:
             return apply(self, *args)
 
     return applied
+
+
+def _in_thread(loop: Callable) -> Callable:
+    """`DataLoader` pins in a thread, where no mode is active."""
+
+    def pinning(*args):
+        with Calls():
+            loop(*args)
+
+    return pinning
 
 
 def _autocast() -> list[tuple]:

@@ -1,0 +1,67 @@
+"""`torch.accelerator` and `DataLoader(pin_memory=True)` where CUDA is simulated: they say the same as `torch.cuda`."""
+
+import warnings
+
+import pytest
+import torch
+from graded_kernels.autograder.sanitize.watch import watched
+from torch.utils.data import DataLoader, TensorDataset
+
+if torch.cuda.is_available():
+    pytest.skip("not run: there is a GPU, and the stand-in is for machines without one", allow_module_level=True)
+
+
+@pytest.fixture
+def gpu():
+    assert torch.accelerator.current_accelerator() is None and torch.get_device_module() is torch.cpu
+    with watched(lambda event: None):
+        yield torch.accelerator
+    assert not torch.accelerator.is_available() and torch.accelerator.device_count() == 0
+    assert torch.get_device_module() is torch.cpu
+
+
+def test_the_accelerator_is_the_gpu_that_is_simulated(gpu):
+    assert gpu.is_available() and gpu.device_count() == 1 and gpu.current_device_index() == 0
+    device = gpu.current_accelerator(check_available=True)
+    assert device == torch.device("cuda") and torch.get_device_module() is torch.cuda
+    assert torch.ones(3, device=device).is_cuda and torch.ones(3).to(device).device == torch.device("cuda", 0)
+    gpu.set_device_index(0)
+    gpu.set_device_index("cuda:0")
+    gpu.synchronize()
+    gpu.synchronize(device)
+    gpu.set_stream(gpu.current_stream())
+    with gpu.device_index(0):
+        assert gpu.current_device_index() == 0
+    gpu.empty_cache()
+    assert gpu.memory_allocated() == gpu.max_memory_reserved() == 0
+
+
+def test_there_is_no_second_one(gpu):
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        gpu.set_device_index(1)
+
+
+def test_its_memory_is_what_cuda_says(gpu):
+    if not hasattr(gpu, "get_memory_info"):
+        pytest.skip("not run: this PyTorch's torch.accelerator does not tell of memory")
+    assert gpu.get_memory_info()[1] == torch.cuda.mem_get_info()[1]
+
+
+def test_an_optimizer_takes_its_step(gpu):
+    """It asks the accelerator's stream whether a graph is captured."""
+    layer = torch.nn.Linear(3, 3, device="cuda")
+    optimizer = torch.optim.AdamW(layer.parameters(), lr=0.1)
+    before = layer.weight.detach().clone()
+    torch.utils.checkpoint.checkpoint(layer, torch.ones(1, 3, device="cuda"), use_reentrant=False).sum().backward()
+    optimizer.step()
+    assert layer.weight.is_cuda and not torch.equal(layer.weight, before)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_batches_are_pinned(gpu, workers):
+    """In a thread of its own where there are workers."""
+    loader = DataLoader(TensorDataset(torch.ones(8, 4)), 4, num_workers=workers, pin_memory=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for (x,) in loader:
+            assert x.is_pinned() and not x.is_cuda and x.cuda(non_blocking=True).is_cuda
