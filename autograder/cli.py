@@ -50,9 +50,9 @@ def parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help="print one JSON array")
     listing.set_defaults(run=run_list)
 
-    check.add_to(commands, quality_list, report_on_function)
+    check.add_to(commands, quality_list, new_file, report_on_function)
     new.add_to(commands)
-    sanitize.add_to(commands, quality_list)
+    sanitize.add_to(commands, quality_list, new_file)
     for entry in metadata.entry_points(group=COMMANDS):
         entry.load()(commands)
 
@@ -86,6 +86,15 @@ def quality_list(text: str) -> list[str]:
         return list(qualities(text.split(",")))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def new_file(text: str) -> Path:
+    """A file to write. Raises ArgumentTypeError where it cannot be there: to find out after a long run is too late."""
+    path = Path(text)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        missing = f"{text} is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        raise argparse.ArgumentTypeError(f"{missing}; name a file in a folder that is there")
+    return path
 
 
 def version() -> str:

@@ -32,6 +32,9 @@ def test_plain_pytorch_passes_and_the_stub_is_told_so(family, tmp_path, monkeypa
     finally:
         for name in modules:
             sys.modules.pop(name, None)
+    files = [str(tmp_path / f"{name}.py") for name in ("tried_op_record", "tried_op")]
+    assert cli.main(["check", "--record", files[0], "tried_op", files[1], "--in-process"]) == 1
+    assert "backend triton: the file imports triton" in capsys.readouterr().err
 
 
 @pytest.mark.exhaustive

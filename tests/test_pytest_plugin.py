@@ -101,6 +101,9 @@ def test_markers_expect_and_allow(run):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*no finding of the kernels, but expected: any"])
     run(marked(CONFLICT, 'allow_kernel_finding("race-read")'), "--sanitize-kernels").assert_outcomes(failed=1)
+    result = run(marked(RIGHT, 'allow_kernel_finding("race")'), "--sanitize-kernels")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["there is no finding 'race'; there are out-of-bounds, store-conflict, race-read*"])
 
 
 def test_a_kernel_that_cannot_be_judged_fails_or_is_skipped_where_that_is_allowed(run):

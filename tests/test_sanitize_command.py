@@ -88,9 +88,17 @@ def test_what_is_no_python_gets_a_sentence(tmp_path, text, says):
         child.script(tmp_path / "p.py")
 
 
+@pytest.mark.parametrize("command", [["sanitize", "--sarif"], ["check", "silu_forward", "--junit"]])
+@pytest.mark.parametrize("file, says", [("none/out", "there is no folder"), (".", ". is a folder")])
+def test_a_file_that_cannot_be_written_is_told_before_anything_runs(command, file, says, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([*command, file, __file__])
+    assert stopped.value.code == 2 and says in capsys.readouterr().err
+
+
 def test_what_is_not_there_gets_a_sentence(capsys, tmp_path, monkeypatch):
     assert cli.main(["sanitize", str(tmp_path / "none.py")]) == 2
-    assert "there is no file" in capsys.readouterr().out
+    assert "none.py` is no file" in " ".join(capsys.readouterr().out.split())
     monkeypatch.setattr(sys, "path", [*sys.path])
     with pytest.raises(child.Unusable, match="there is no module no.such.module to run"):
         child.module("no.such.module")

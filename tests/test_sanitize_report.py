@@ -25,6 +25,15 @@ def test_findings_outrank_what_is_not_judged_and_that_the_programs_end():
     assert command.status(report.Run("p", [FINDING], interrupted=True)) == 1
 
 
+def test_the_last_sentence_says_what_was_not_checked():
+    failed = report.summary(report.Run("p", failed="it exited with status 5"))
+    assert failed == (
+        "p launched no Triton kernel, so nothing was checked. The program itself failed: it exited with status 5."
+    )
+    unable = report.Run("p", unable=[FINDING | {"level": "unable"}], launches=1, kernels={"k": 1})
+    assert report.summary(unable) == "p: nothing found, 1 not judged, in 1 launch of 1 kernel."
+
+
 def test_the_text_names_file_line_and_how_often():
     run = report.Run("p.py", [FINDING], hints=[FINDING], launches=4, kernels={"k": 4})
     shown = report.text(run, 1, False, False)

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 _FUNCTION = re.compile(r"[^:]+:[A-Za-z_][\w.]*")
 
 
-def add_to(commands, qualities: Callable[[str], list[str]], on_function: "OnFunction") -> None:
-    """Adds the command to the parser. qualities: reads a list of them, with commas between. on_function: makes the
-    report on a function that is named as ``package.module:function``.
+def add_to(
+    commands, qualities: Callable[[str], list[str]], new_file: Callable[[str], Path], on_function: "OnFunction"
+) -> None:
+    """Adds the command to the parser. qualities: reads a list of them, with commas between. new_file: reads the name
+    of a file to write. on_function: makes the report on a function that is named as ``package.module:function``.
     """
     check = commands.add_parser("check", help="check answers; exit 0: passed, 1: not passed, 2: wrong usage")
     check.add_argument("exercise", metavar="EXERCISE", help="a name that `graded-kernels list` shows")
@@ -39,7 +41,7 @@ def add_to(commands, qualities: Callable[[str], list[str]], on_function: "OnFunc
     check.add_argument("--record", metavar="FILE.py", type=Path, help="defines the exercise, an op of your own")
     check.add_argument("--root", metavar="DIR", type=Path, help="where imports of the files' own package begin")
     check.add_argument("--jobs", type=jobs, default=1, metavar="N", help="how many of several files at once (1)")
-    check.add_argument("--junit", metavar="FILE", type=Path, help="also write the results to FILE, for a CI service")
+    check.add_argument("--junit", metavar="FILE", type=new_file, help="also write the results to it, for a CI service")
     check.add_argument("--backend", help="torch or triton; left out, the one the file is written for")
     check.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
     check.add_argument(

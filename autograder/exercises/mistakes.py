@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from ..run.contract import Args, as_tuple
-from .record import Case, Exercise, Witness
+from .record import Case, Exercise, Output, Tolerance, Witness
 
 BACKENDS = ("torch", "triton")
 _DRAWN = "inputs takes a torch.Generator and returns the tuple of the oracle's arguments"
@@ -41,6 +41,7 @@ def _of_names(name: str, backends: tuple[str, ...]) -> Iterator[str]:
 
 def _of(record: Exercise, called: bool) -> Iterator[str]:
     """What is wrong, what can be seen without a call first. called: whether there have to be cases to call it on."""
+    yield from _of_types(record)
     try:
         kinds = {p.kind for p in inspect.signature(record.oracle).parameters.values()}
     except ValueError:  # of a function that is written in C
@@ -61,6 +62,21 @@ def _of(record: Exercise, called: bool) -> Iterator[str]:
     for case in record.cases:
         if message := next(_of_case(record, case), ""):
             yield f"case {case.name!r}: {message}"
+
+
+def _of_types(record: Exercise) -> Iterator[str]:
+    if not callable(record.oracle):
+        yield f"its oracle is {_kind(record.oracle)}: give a function of the arguments, in float64"
+    if not isinstance(record.tolerance, Tolerance):
+        yield f'its tolerance is {_kind(record.tolerance)}: write Tolerance(1, 8, "why"), or derived(oracle)'
+    for name, parts, kind in (("outputs", record.outputs, Output), ("cases", record.cases, Case)):
+        if not isinstance(parts, tuple) or not all(isinstance(part, kind) for part in parts):
+            shown = f"({kind.__name__}(...),)"
+            yield f"{name} is no tuple of {kind.__name__}: write {name}={shown}, with a comma"
+
+
+def _kind(value: object) -> str:
+    return f"{value!r}, of type {type(value).__name__}"
 
 
 def _of_outputs(record: Exercise) -> Iterator[str]:

@@ -20,8 +20,10 @@ _MODULE = __name__.rpartition(".")[0] + ".child"
 _PATIENCE = 1.0  # seconds that a program has to stop by itself before Ctrl-C is passed on to it
 
 
-def add_to(commands, qualities: Callable[[str], list[str]]) -> None:
-    """Adds the command to the parser. qualities: reads a list of them, with commas between."""
+def add_to(commands, qualities: Callable[[str], list[str]], new_file: Callable[[str], Path]) -> None:
+    """Adds the command to the parser. qualities: reads a list of them, with commas between. new_file: reads the name
+    of a file to write.
+    """
     about = (
         "run a program with its Triton kernels in the emulator; exit 0: clean, 1: findings, 2: not run, 3: it failed"
     )
@@ -30,7 +32,9 @@ def add_to(commands, qualities: Callable[[str], list[str]]) -> None:
     command.add_argument(
         "--json", action="store_true", help="print one JSON object; the program's output goes to stderr"
     )
-    command.add_argument("--sarif", metavar="FILE", help="also write the findings to FILE, for a code host")
+    command.add_argument(
+        "--sarif", metavar="FILE", type=new_file, help="also write the findings to FILE, for a code host"
+    )
     command.add_argument("--hints", action="store_true", help="show what is only suspicious, too")
     command.add_argument(
         "--only", type=qualities, default=["correct", "portable"], help="correct: what is not portable is a hint"
@@ -74,7 +78,7 @@ class Listener:
 def sanitize(program: str, arguments: list[str], *, module: bool, shim: bool, as_json: bool) -> report.Run:
     """Run a program under the emulator, and what it found. With ``as_json`` its output goes to stderr."""
     if not module and not Path(program).is_file():
-        return report.Run(program, unusable=f"there is no file {program}. Name a script, or a module with -m.")
+        return report.Run(program, unusable=f"`{program}` is no file. Name a script, or a module with -m.")
     listener, (read, write) = Listener(), os.pipe()
     settings = {"events": write, "program": program, "module": module, "arguments": arguments, "shim": shim}
     environment = os.environ | {"TRITON_INTERPRET": "1", "TORCHDYNAMO_DISABLE": "1"}
@@ -187,7 +191,7 @@ def main(options) -> int:
         run.set_aside_portability()
     code = status(run)
     if options.sarif:
-        Path(options.sarif).write_text(json.dumps(sarif.log(run, options.hints), indent=2), encoding="utf-8")
+        options.sarif.write_text(json.dumps(sarif.log(run, options.hints), indent=2), encoding="utf-8")
     if options.json:
         print(json.dumps(report.data(run, code), indent=2), flush=True)
     else:

@@ -85,7 +85,10 @@ def summary(run: Run) -> str:
     if run.unusable:
         return f"graded-kernels sanitize: {run.unusable}"
     what = count(len(run.findings), "finding") if run.findings else "nothing found"
+    what += f", {len(run.unable):,} not judged," if run.unable else ""
     text = f"{run.program}: {what} in {count(run.launches, 'launch')} of {count(len(run.kernels), 'kernel')}"
+    if not run.launches and not run.findings and not run.unable:
+        text = f"{run.program} launched no Triton kernel, so nothing was checked"
     text += f", {count(len(run.hints), 'hint')} (--hints shows them)." if run.hints else "."
     if run.interrupted:
         text += " It was interrupted: this is what was found so far."
@@ -95,8 +98,7 @@ def summary(run: Run) -> str:
             text += " For a program that keeps its tensors on the CPU, run it with --no-cuda-shim."
     if not run.launches and not run.unable and not run.failed and not run.interrupted:
         text = (
-            f"graded-kernels sanitize: {run.program} launched no Triton kernel, so nothing was checked. Pass the "
-            "arguments that reach one, or name the script or test that does."
+            f"graded-kernels sanitize: {text} Pass the arguments that reach one, or name the script or test that does."
         )
     return text + spawned(run.spawned)
 

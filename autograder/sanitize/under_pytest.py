@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from . import report
+from .rules import RULES
 
 SUMMARY = "kernels in the emulator"
 
@@ -93,6 +94,9 @@ class Plugin:
         self.outside += self.found
         self.found.clear()
         self.sanitizer.next()
+        for mark in self._marks(item):
+            if unknown := set(mark.args) - RULES.keys():
+                pytest.fail(f"there is no finding {min(unknown)!r}; there are {', '.join(RULES)}", pytrace=False)
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
@@ -134,8 +138,11 @@ class Plugin:
             pytest.skip(f"not judged: {error}")
 
     def _unexpected(self, item) -> list[dict]:
-        marks = [*item.iter_markers("expect_kernel_finding"), *item.iter_markers("allow_kernel_finding")]
+        marks = self._marks(item)
         return [one for one in self.found if not any(not mark.args or one["kind"] in mark.args for mark in marks)]
+
+    def _marks(self, item) -> list[pytest.Mark]:
+        return [*item.iter_markers("expect_kernel_finding"), *item.iter_markers("allow_kernel_finding")]
 
     def _record(self, event: dict) -> None:
         if "launch" in event:
