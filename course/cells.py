@@ -3,6 +3,8 @@
 import nbformat
 from nbformat import NotebookNode
 
+from ..autograder.nbgrader.marks import BEGIN_GUIDE, END_GUIDE
+
 SCHEMA_VERSION = 3
 
 
@@ -34,7 +36,7 @@ def check(name: str, backend: str, points: int) -> NotebookNode:
 
 def question(guide: str, name: str, points: int) -> NotebookNode:
     """A written answer, graded by hand. The marking guide is the cell's solution, so a released notebook lacks it."""
-    source = f"<!-- BEGIN SOLUTION -->\n{guide}\n<!-- END SOLUTION -->"
+    source = f"{BEGIN_GUIDE}\n{guide}\n{END_GUIDE}"
     return _graded(nbformat.v4.new_markdown_cell(source, id=name), grade=True, solution=True, points=points)
 
 

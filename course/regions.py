@@ -9,8 +9,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..autograder.nbgrader.marks import BEGIN, END
+
 BACKENDS = {"solutions": "torch", "kernels": "triton"}
-BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 HEADER = re.compile(r"^# %% (\w+)\s*$")
 
 

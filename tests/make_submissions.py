@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import nbformat
+from graded_kernels.autograder.nbgrader.marks import BEGIN, END
 from graded_kernels.course.build import ROOT
 from graded_kernels.course.learner import release
-from graded_kernels.course.regions import BEGIN, END
 
 CHAPTER = "01_silu"
 SOURCE = ROOT / "course" / "source" / CHAPTER / f"{CHAPTER}.ipynb"

@@ -17,6 +17,7 @@ from nbgrader.coursedir import CourseDirectory
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
+from ..nbgrader.marks import BEGIN, END
 from ..nbgrader.notebook_code import is_python, plain_python
 from ..nbgrader.rebuild import grade_id, is_answer
 
@@ -24,7 +25,6 @@ LEAST = 0.9  # of the tokens, to be shown
 SHORT = 60  # tokens; of a shorter answer the course's text leaves few ways to write it
 MOST = 100  # pairs on a page
 COURSE = "the published answer"
-BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 _LAYOUT = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 

@@ -10,11 +10,12 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from .marks import BEGIN_GUIDE, END_GUIDE
 from .rebuild import RECORD, grade_id, is_answer
 
 GUIDE = "guide"  # in the metadata of a cell, under our key
 WITHOUT = f"{__name__}.WithoutGuides"
-_SOLUTION = re.compile(r"(?s)<!-- BEGIN SOLUTION -->\s*(.*?)\s*<!-- END SOLUTION -->")
+_SOLUTION = re.compile(rf"(?s){BEGIN_GUIDE}\s*(.*?)\s*{END_GUIDE}")
 
 
 class WithGuides(NbGraderPreprocessor):
