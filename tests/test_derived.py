@@ -31,7 +31,43 @@ def ulp(x: float) -> float:
 def test_what_float32_has_exactly_costs_nothing():
     x = torch.tensor([1.0, 0.5, -3.0, 0.0, 1024.0])
     assert of(lambda x: x * 2 + x, x).abs().max() == 0
-    assert of(lambda x: x.sum(), x) == 0
+    assert of(lambda x: x.sum(), torch.zeros(5)) == 0
+
+
+def running(x: torch.Tensor) -> torch.Tensor:
+    """The mean, one element after the other (Welford)."""
+    mean = torch.zeros(())
+    for count, one in enumerate(x, 1):
+        mean = mean + (one - mean) / count
+    return mean
+
+
+@pytest.mark.parametrize(
+    "mean",
+    [
+        lambda x: (x / len(x)).sum(),
+        lambda x: x.mean() + (x - x.mean()).mean(),
+        lambda x: x[:64].mean() + (x - x[:64].mean()).mean(),
+        running,
+    ],
+    ids=["divided first", "what is left of it added", "from a block's mean", "running"],
+)
+def test_a_sum_that_is_exact_by_luck_may_be_taken_in_another_form(mean):
+    """Numbers of few digits add up in float32 without an error, unless something is done to them before."""
+    for seed in range(20):
+        x = (torch.randn(300, generator=torch.Generator().manual_seed(seed)) * 256).round() / 256
+        exact = x.double().mean()
+        assert x.sum().double() == x.double().sum()
+        assert (mean(x).double() - exact).abs() <= of(lambda x: x.mean(), x) + ulp(1) / 2 * exact.abs()
+
+
+def test_a_first_mean_rounds_the_terms_of_one_size_alike():
+    """The mean of what it leaves of them is off by as much as each of them, however many they are."""
+    for seed in range(5, 10):
+        x = 100 * torch.randn(20_000, generator=torch.Generator().manual_seed(seed))
+        exact = x.double().mean()
+        mean = x.mean() + (x - x.mean()).mean()
+        assert (mean.double() - exact).abs() <= of(lambda x: x.mean(), x)
 
 
 def test_one_rounding_costs_an_ulp_and_cancellation_many():
@@ -80,6 +116,7 @@ def test_the_report_says_that_it_is_an_estimate():
         ("silu_forward", torch.nn.functional.silu),
         ("silu_backward", torch.ops.aten.silu_backward),
         ("gelu_forward", gelu.gelu_forward),
+        ("layer_norm_forward", layer_norm.layer_norm_forward),
         ("layer_norm_backward", layer_norm.layer_norm_backward),
     ],
 )

@@ -6,6 +6,10 @@ times that is the floor of the tolerance. The model:
 
 - an operation's result is rounded up or down, at random; what float32 has exactly stays;
 - a sum of n terms is added up in random order, in blocks of about √n, each partial sum rounded;
+- its terms may be an ulp off before that, as where code divides by n first or keeps a running mean: no sum counts as
+  exact only because its terms, as those of half precision, have few digits;
+- or a first mean, right to an ulp of the terms, is taken from each of them and added back: one number, so that terms of
+  one size are all rounded by the same amount, and the average of many is off by as much as each;
 - a product of matrices has the error of such sums without blocks, in the mean;
 - a function such as exp gets its argument an ulp off (exp2(x · log2 e) does), and underflow may give 0;
 - erfc, expm1 and log1p are computed as 1 - erf, exp - 1 and log(1 + x): their digits are not asked for.
@@ -110,7 +114,9 @@ class _RandomRounding(TorchDispatchMode):
         return self._moved(result).masked_fill(lost, 0)
 
     def _error_of_sum(self, result: Tensor, args: Args, kwargs: dict[str, Any], name: str) -> Tensor:
-        """Of terms added in random order, within blocks and then block by block, each partial sum rounded."""
+        """Of terms an ulp off, added in random order, within blocks and then block by block, each partial sum rounded;
+        and of what a first mean leaves of each term.
+        """
         x: Tensor = args[0]
         dims = args[1] if len(args) > 1 else kwargs.get("dim")
         chosen = range(x.dim()) if dims is None or dims == [] else [d % x.dim() for d in dims]
@@ -119,11 +125,16 @@ class _RandomRounding(TorchDispatchMode):
         if not x.numel():
             return torch.zeros_like(result)
         terms = x.permute(*kept, *chosen).reshape(*(x.shape[d] for d in kept), count)
-        terms = terms[..., torch.randperm(count, generator=self.generator)]
+        moved = self._rounded(self._moved(terms[..., torch.randperm(count, generator=self.generator)]))
         width = math.isqrt(count)
-        blocks = torch.nn.functional.pad(terms, (0, -count % width)).unflatten(-1, (width, -1)).cumsum(-1)
+        blocks = torch.nn.functional.pad(moved, (0, -count % width)).unflatten(-1, (width, -1)).cumsum(-1)
         wholes = blocks[..., -1].cumsum(-1)
         error = self._error(blocks).sum((-2, -1)) + self._error(wholes).sum(-1)
+        error += (moved.sum(-1) - terms.sum(-1)).nan_to_num(0, 0, 0)
+        size = terms.abs().mean(-1)
+        first = self._rounded(terms.mean(-1) + ULP * size * self._uniform(size))
+        rest = terms - first.unsqueeze(-1)
+        error += (rest.float().double() - rest).nan_to_num(0, 0, 0).sum(-1)
         return (error / (count if name == "mean" else 1)).reshape(result.shape)
 
     def _error_of_product(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
