@@ -99,6 +99,9 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_runs(command, fil
 def test_what_is_not_there_gets_a_sentence(capsys, tmp_path, monkeypatch):
     assert cli.main(["sanitize", str(tmp_path / "none.py")]) == 2
     assert "none.py` is no file" in " ".join(capsys.readouterr().out.split())
+    assert cli.main(["sanitize", "--sarif", "/proc/x.sarif", str(tmp_path / "none.py")]) == 2
+    shown = capsys.readouterr()
+    assert "Name a script" in shown.out and "/proc/x.sarif cannot be written" in shown.err
     monkeypatch.setattr(sys, "path", [*sys.path])
     with pytest.raises(child.Unusable, match="there is no module no.such.module to run"):
         child.module("no.such.module")

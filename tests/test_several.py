@@ -62,7 +62,7 @@ def test_one_file_has_a_results_file_too(files, called, tmp_path):
     "more, says",
     [
         (["--jobs", "2"], "--jobs is for isolated answers"),
-        (["--junit", "/nowhere/r.xml"], "the results cannot be written to /nowhere/r.xml"),
+        (["--junit", "/proc/r.xml"], "the results cannot be written to /proc/r.xml"),
         (["nowhere.py"], "there is no file nowhere.py"),
     ],
 )

@@ -190,10 +190,14 @@ def main(options) -> int:
     if "portable" not in options.only:
         run.set_aside_portability()
     code = status(run)
-    if options.sarif:
-        options.sarif.write_text(json.dumps(sarif.log(run, options.hints), indent=2), encoding="utf-8")
     if options.json:
         print(json.dumps(report.data(run, code), indent=2), flush=True)
     else:
         print(report.text(run, code, options.hints, wants_color(sys.stdout)), flush=True)
+    try:
+        if options.sarif:
+            options.sarif.write_text(json.dumps(sarif.log(run, options.hints), indent=2), encoding="utf-8")
+    except OSError as error:
+        print(f"graded-kernels sanitize: {options.sarif} cannot be written: {error}", file=sys.stderr)
+        return UNABLE
     return code
