@@ -9,7 +9,7 @@ from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises import FORMER_NAMES, find, names_of
 from graded_kernels.autograder.instructor.hidden import read_cases
-from graded_kernels.autograder.nbgrader.grade import answer_to, learners_code
+from graded_kernels.autograder.nbgrader.checks import answer_to, learners_code
 from graded_kernels.autograder.nbgrader.reading import Piece
 from graded_kernels.autograder.nbgrader.rebuild import NOTES, RECORD, grade_id, rebuild
 from graded_kernels.course import cells

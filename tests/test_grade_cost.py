@@ -6,17 +6,21 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from classroom import api, assert_success, copied, hand_in, scores
+from classroom import api, assert_success, copied, hand_in, place, right_answers, scores
 from graded_kernels.autograder import check
 from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
+from graded_kernels.autograder.classroom.grade import Making
+from graded_kernels.autograder.classroom.waiting import notebooks
 from graded_kernels.autograder.nbgrader.standard import MADE_FOR
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.sandbox import Budget, Limits
 from graded_kernels.autograder.verdicts import make as making
 from graded_kernels.autograder.verdicts.job import Job
+from graded_kernels.autograder.verdicts.store import Store
+from graded_kernels.autograder.verdicts.verdict import Verdict
 from graded_kernels.solutions import silu
-from tampered import FULL
+from tampered import FULL, TORCH, find
 
 ASKED = """
 import sys
@@ -57,6 +61,28 @@ def printed(program: str, *arguments) -> str:
 def test_which_verdicts_are_missing_is_found_without_pytorch(course):
     hand_in(course, "a")
     assert printed(ASKED, course) == "2 []"
+
+
+@pytest.mark.exhaustive
+def test_workers_begin_to_start_while_the_notebooks_are_read(course):
+    for number in range(2):
+        notebook = right_answers(course)
+        find(notebook, TORCH)["source"] += f"\n# reader {number}"
+        place(course, f"reader{number}").write_text(json.dumps(notebook))
+    asked = Course(course, "tiny", [])
+    asked.grader.tables(course)
+    read, started = [], []
+
+    def reading():
+        for notebook in notebooks(asked, False):
+            yield notebook
+            read.append(notebook.name)
+
+    made = Making(Store(course), reading(), lambda: started.append(list(read)))
+    assert started == [[]] and len(read) == 2
+    for job in made.queue:
+        Store(course).put(Verdict(job.key, job.name, score=1.0, report={"stopped_in": None}))
+    assert not Making(Store(course), notebooks(asked, False), lambda: pytest.fail("nothing is missing")).queue
 
 
 @pytest.mark.exhaustive

@@ -11,7 +11,8 @@ import nbformat
 import pytest
 from classroom import api, assert_success, autograded, copied, grade, place, right_answers, scores, shown
 from graded_kernels.autograder.check import check_answer
-from graded_kernels.autograder.nbgrader import grade as grading
+from graded_kernels.autograder.nbgrader.checks import answer_to
+from graded_kernels.autograder.nbgrader.grade import SaveScores
 from graded_kernels.autograder.nbgrader.outputs import NotGradable
 from graded_kernels.autograder.verdicts import make as making
 from graded_kernels.autograder.verdicts.store import Store
@@ -76,11 +77,28 @@ def test_a_check_that_crashes_is_left_to_a_person(course, monkeypatch):
         assert gradebook.find_grade(f"{WITNESS}-check", "tiny", "tiny", "unlucky").needs_manual_grade
 
 
+def test_the_scores_of_a_notebook_are_committed_together(course, monkeypatch):
+    """nbgrader's own commits after every cell, and waits for the disk each time."""
+    saved = SaveScores._add_score
+
+    def stops(self, cell, resources):
+        saved(self, cell, resources)
+        if cell.metadata.nbgrader["grade_id"] == f"{TORCH}-check":
+            raise KeyError("after the second score")
+
+    monkeypatch.setattr(SaveScores, "_add_score", stops)
+    place(course, "halfway").write_text(json.dumps(right_answers(course)))
+    assert not api(course).autograde("tiny", "halfway")["success"]
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        grades = gradebook.find_submission_notebook("tiny", "tiny", "halfway").grades
+        assert len(grades) > 2 and {grade.auto_score for grade in grades} == {None}
+
+
 def test_a_check_of_no_answer_gets_no_score():
     """A test cell that a teacher added is never executed, and nbgrader would count a cell without output as right."""
     cell = cells.check("silu_forward", "torch", points=2)
     with pytest.raises(NotGradable, match="silu_forward-torch-check"):
-        grading.answer_to(nbformat.v4.new_notebook(cells=[cell]), {}, 0)
+        answer_to(nbformat.v4.new_notebook(cells=[cell]), {}, 0)
 
 
 def test_a_renamed_notebook_keeps_nobody_else_from_a_grade(course):

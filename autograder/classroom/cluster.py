@@ -5,16 +5,17 @@ in its memory alone, and listens on the loopback interface: other accounts of th
 """
 
 import logging
+import multiprocessing
 import os
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import forkserver
 
 import dask
 from distributed import Client, Future, LocalCluster, as_completed
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
-from distributed.utils import get_mp_context
 
 from ..verdicts.job import Job
 from .task import check
@@ -37,6 +38,7 @@ _SETTINGS = {
 # so that every large temporary is mapped, zeroed and unmapped again: a fifth of a check's time. These are the library's
 # own upper bounds, which it would reach by itself.
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": 64 << 20, "MALLOC_MMAP_THRESHOLD_": 32 << 20}
+_OWN = {f"distributed.nanny.pre-spawn-environ.{name}": size for name, size in MALLOC.items()}
 
 
 class NoCluster(Exception):
@@ -85,11 +87,27 @@ def local(workers: int | None, rung: str) -> Iterator[Cluster]:
     """One of this machine: a process for each core, or as many as ``workers`` says. Raises RuntimeError where its
     processes do not start.
     """
-    own = {f"distributed.nanny.pre-spawn-environ.{name}": size for name, size in MALLOC.items()}
-    with configured(), dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"} | own):
-        get_mp_context().set_forkserver_preload([_FORKED, "distributed"])
+    prepare()
+    with configured(), dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"} | _OWN):
         with _started(workers or os.cpu_count()) as cluster, Client(cluster) as client:
             yield Cluster(client, rung)
+
+
+def prepare() -> None:
+    """Starts the process that local workers are forked from. Its imports take seconds, and go on beside other work.
+
+    Its environment is the one that Dask would give it, the number for its hashes included.
+    """
+    with dask.config.set(_OWN):
+        variables = dask.config.get("distributed.nanny.pre-spawn-environ") | {"PYTHONHASHSEED": 6640}
+    before = dict(os.environ)
+    os.environ.update({name: str(value) for name, value in variables.items()})
+    try:
+        multiprocessing.get_context("forkserver").set_forkserver_preload([_FORKED, "distributed"])
+        forkserver.ensure_running()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def _started(workers: int | None) -> LocalCluster:

@@ -20,7 +20,7 @@ from ..sandbox import SandboxError
 from ..verdicts.job import Job
 from ..verdicts.store import Store
 from ..verdicts.verdict import Verdict
-from .cluster import DEATHS, Cluster, NoCluster, local, remote
+from .cluster import DEATHS, Cluster, NoCluster, local, prepare, remote
 from .course import Course, NoCourse, environment
 from .standby import Nbgrader
 from .task import FAILED, UNFIT
@@ -36,8 +36,10 @@ REFUSALS = (NoCourse, NotReleased, HiddenCasesError, ClassSecretError, SandboxEr
 def main(options: argparse.Namespace) -> int:
     if options.scheduler and not options.scheduler.startswith("tls://"):
         tell(f"{options.scheduler} is not encrypted: whoever reaches it can read answers and change verdicts.")
-    connect = partial(remote, options.scheduler) if options.scheduler else partial(local, options.workers)
-    return grade(options.assignment, connect, options.course, options.students, options.force)
+    where = options.course, options.students, options.force
+    if options.scheduler:
+        return grade(options.assignment, partial(remote, options.scheduler), *where)
+    return grade(options.assignment, partial(local, options.workers), *where, prepare)
 
 
 def grade(
@@ -46,17 +48,19 @@ def grade(
     root: Path = Path(),
     students: Sequence[str] = (),
     force: bool = False,
+    missing: Callable[[], None] = lambda: None,
 ) -> int:
     """Grades a class and returns the exit status. connect: a cluster, given the rung of isolation that
     ``nbgrader_config.py`` asks for; it is called if any verdict is missing. students: all where none is named. force:
-    grade again what was graded and has not changed.
+    grade again what was graded and has not changed. missing: called with the first verdict that is, while the other
+    notebooks are still to be read.
     """
     try:
         with Nbgrader() as nbgrader:
             course = Course(root, assignment, list(students))
             course.grader.tables(course.root)
             with Lock(course.root, LOCK, wait=lambda holder: tell(f"Waiting for another run to end: {holder}")):
-                making = Making(Store(course.root, tell), notebooks(course, force))
+                making = Making(Store(course.root, tell), notebooks(course, force), missing)
                 if making.queue:
                     with connect(course.grader.isolation) as cluster:
                         making.carry_out(cluster)
@@ -89,8 +93,9 @@ def autograde(nbgrader: Nbgrader, course: Course, students: Sequence[str], force
 class Making:
     """The verdicts that are missing: the ``queue``; and which notebooks wait for which."""
 
-    def __init__(self, store: Store, waiting: Iterable[Notebook]):
-        self.store, self.queue = store, deque[Job]()
+    def __init__(self, store: Store, waiting: Iterable[Notebook], missing: Callable[[], None] = lambda: None):
+        """missing: as `grade` has it."""
+        self.store, self.queue, self._missing = store, deque[Job](), missing
         self._known: dict[str, dict | None] = {}  # of every verdict that there is, by its key, what stopped it
         self._wait: dict[str, list[Notebook]] = {}
         self._taken, self._made = Counter[str](), Counter[str]()
@@ -139,6 +144,8 @@ class Making:
                     self._known[job.key] = verdict.stopped_in
                     self._taken[job.name] += 1
                 else:
+                    if not self._wait and not self._made:
+                        self._missing()
                     self.queue.append(job)
                     self._wait[job.key] = []
             if job.key not in self._known:

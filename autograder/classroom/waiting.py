@@ -4,8 +4,8 @@ import functools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ..nbgrader.checks import answer_to, is_check, learners_code
 from ..nbgrader.contents import digest, graded_from
-from ..nbgrader.grade import answer_to, is_check, learners_code
 from ..nbgrader.outputs import NotGradable
 from ..nbgrader.reading import Unreadable, read
 from ..nbgrader.rebuild import rebuild

@@ -6,31 +6,31 @@ counts one that it cannot read as full marks; so those outputs are written here 
 
 import functools
 import os
-import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbformat import NotebookNode
+from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
-from nbgrader.utils import is_grade, is_locked, is_solution
+from nbgrader.utils import is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
-from ..exercises.names import names_of, present_name
+from ..exercises.names import present_name
 from ..instructor.tables import HiddenCasesError, read_tables
-from ..run.answer import Answer, Cell
+from ..run.answer import Answer
 from ..sandbox import RUNGS, Budget, Limits
 from ..verdicts.job import Job
 from ..verdicts.make import make, shared_worker
 from ..verdicts.store import Store
 from ..verdicts.verdict import Verdict
 from . import interrupt
+from .checks import answer_to, is_check, learners_code
 from .class_seed import class_seed
-from .notebook_code import plain_python, without_course
 from .outputs import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict
 from .published import is_published, published_answers
 from .reading import MEGABYTE
-from .rebuild import RECORD, UNREAD, exercise_of, grade_id, is_added, is_answer
+from .rebuild import RECORD, UNREAD, grade_id, is_answer
 from .variants import variant_of
 
 if TYPE_CHECKING:
@@ -213,11 +213,21 @@ class Grade(NbGraderPreprocessor):
 
 
 class SaveScores(SaveAutoGrades):
-    """nbgrader's own, but for what was not graded: that gets no score, not full marks and not 0."""
+    """nbgrader's own, but for what was not graded: that gets no score, not full marks and not 0. And the scores of a
+    notebook are committed together: nbgrader waits for the disk after each cell.
+    """
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        self._unread = UNREAD in nb.metadata.get(RECORD, {})
-        return super().preprocess(nb, resources)
+        self._unread, where = UNREAD in nb.metadata.get(RECORD, {}), resources["nbgrader"]
+        self.notebook_id, self.assignment_id, self.student_id = (
+            where[name] for name in ("notebook", "assignment", "student")
+        )
+        with Gradebook(where["db_url"]) as self.gradebook:
+            database = self.gradebook.db
+            commit, database.commit = database.commit, database.flush
+            found = NbGraderPreprocessor.preprocess(self, nb, resources)
+            commit()
+        return found
 
     def _add_score(self, cell: NotebookNode, resources: dict) -> None:
         if not self._unread:
@@ -252,43 +262,3 @@ def _read(path: Path, changed: int) -> dict[str, list[dict]]:
     for exercise, tables in read_tables(path).items():
         found.setdefault(present_name(exercise), []).extend(tables)
     return found
-
-
-def is_check(cell: NotebookNode) -> bool:
-    """Whether nbgrader would read a score from this cell's output."""
-    return cell.cell_type == "code" and is_grade(cell) and not is_answer(cell)
-
-
-def learners_code(nb: NotebookNode) -> dict[int, Cell]:
-    """The code cells that the learner wrote, by index, as Python. What had to be left out is noted under the cell."""
-    found = {}
-    for index, cell in enumerate(nb.cells):
-        if cell.cell_type != "code" or not (is_answer(cell) or is_added(cell)):
-            continue
-        code, notes = plain_python(cell.source)
-        if is_added(cell):  # one that tries something out with the course's tools must not spoil the answers after it
-            code, more = without_course(code)
-            notes += more
-        found[index] = Cell(grade_id(cell) or cell.id, code)
-        cell.outputs = [notes_output(notes)] if notes else []
-    return found
-
-
-def answer_to(nb: NotebookNode, learners: dict[int, Cell], index: int) -> tuple[Answer, str]:
-    """The answer that the check cell at ``index`` checks, and its backend.
-
-    It is the learner's code in order up to the check: cells added between the answer and its check may hold a helper,
-    and a learner who runs the check has run them. Raises NotGradable.
-    """
-    check = grade_id(nb.cells[index])
-    answer_id = check.removesuffix("-check")
-    ids = {grade_id(cell): number for number, cell in enumerate(nb.cells[:index]) if is_answer(cell)}
-    if answer_id == check or answer_id not in ids:
-        raise NotGradable(f"`{check}` does not follow an answer cell of the same name")
-    setup = next((c.source for c in nb.cells if grade_id(c) == "setup" and is_locked(c)), "")
-    at = ids[answer_id]
-    cells = tuple(cell for number, cell in learners.items() if number < index)
-    name, backend = exercise_of(answer_id)
-    used = set(re.findall(r"\w+", nb.cells[at].source))
-    exercise = next((one for one in names_of(name) if one in used), name)  # a notebook may be older than the release
-    return Answer(exercise, cells, setup, after=sum(at < number < index for number in learners)), backend

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 
 LATE, LOST = "time limit", "lost worker"
 SETTLED = 2  # checks of an answer whose result may be the machine's fault, after which the last one counts
@@ -51,7 +51,7 @@ class Verdict:
         return (self.report or {}).get("stopped_in")
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), allow_nan=False)
+        return json.dumps({field.name: getattr(self, field.name) for field in fields(self)}, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Verdict":

@@ -143,10 +143,7 @@ def _holders(names: Iterable[str]) -> list[tuple[dict, str]]:
     """Every dictionary with what `torch._C` has under these names, and its key there: Python keeps a copy of the
     module's.
     """
-    found = []
-    for name in names:
-        value = getattr(torch._C, name, None)
-        for holder in gc.get_referrers(value) if value is not None else ():
-            if isinstance(holder, dict):
-                found += [(holder, key) for key, held in holder.items() if held is value]
-    return found
+    values = [value for name in names if (value := getattr(torch._C, name, None)) is not None]
+    sought = set(map(id, values))
+    holders = [one for one in gc.get_referrers(*values) if isinstance(one, dict)]  # one look at all objects there are
+    return [(holder, key) for holder in holders for key, held in holder.items() if id(held) in sought]

@@ -1,0 +1,52 @@
+"""A notebook's check cells, and the learner's code that each of them checks."""
+
+import re
+
+from nbformat import NotebookNode
+from nbgrader.utils import is_grade, is_locked
+
+from ..exercises.names import names_of
+from ..run.answer import Answer, Cell
+from .notebook_code import plain_python, without_course
+from .outputs import NotGradable, notes_output
+from .rebuild import exercise_of, grade_id, is_added, is_answer
+
+
+def is_check(cell: NotebookNode) -> bool:
+    """Whether nbgrader would read a score from this cell's output."""
+    return cell.cell_type == "code" and is_grade(cell) and not is_answer(cell)
+
+
+def learners_code(nb: NotebookNode) -> dict[int, Cell]:
+    """The code cells that the learner wrote, by index, as Python. What had to be left out is noted under the cell."""
+    found = {}
+    for index, cell in enumerate(nb.cells):
+        if cell.cell_type != "code" or not (is_answer(cell) or is_added(cell)):
+            continue
+        code, notes = plain_python(cell.source)
+        if is_added(cell):  # one that tries something out with the course's tools must not spoil the answers after it
+            code, more = without_course(code)
+            notes += more
+        found[index] = Cell(grade_id(cell) or cell.id, code)
+        cell.outputs = [notes_output(notes)] if notes else []
+    return found
+
+
+def answer_to(nb: NotebookNode, learners: dict[int, Cell], index: int) -> tuple[Answer, str]:
+    """The answer that the check cell at ``index`` checks, and its backend.
+
+    It is the learner's code in order up to the check: cells added between the answer and its check may hold a helper,
+    and a learner who runs the check has run them. Raises NotGradable.
+    """
+    check = grade_id(nb.cells[index])
+    answer_id = check.removesuffix("-check")
+    ids = {grade_id(cell): number for number, cell in enumerate(nb.cells[:index]) if is_answer(cell)}
+    if answer_id == check or answer_id not in ids:
+        raise NotGradable(f"`{check}` does not follow an answer cell of the same name")
+    setup = next((c.source for c in nb.cells if grade_id(c) == "setup" and is_locked(c)), "")
+    at = ids[answer_id]
+    cells = tuple(cell for number, cell in learners.items() if number < index)
+    name, backend = exercise_of(answer_id)
+    used = set(re.findall(r"\w+", nb.cells[at].source))
+    exercise = next((one for one in names_of(name) if one in used), name)  # a notebook may be older than the release
+    return Answer(exercise, cells, setup, after=sum(at < number < index for number in learners)), backend
