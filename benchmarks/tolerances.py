@@ -32,26 +32,6 @@ Triton's, is within the derived one in every case.
 | exercise | largest ratio | in case | middle | passes |
 |---|---|---|---|---|"""
 
-NOTES = """
-Every exercise that has such a tolerance is here: none is looser than 8 times, and none refuses our own answer. The
-largest, `rms_norm_forward`, is one outlier in a row: every partial sum that has it in it is rounded by as much.
-
-The model was changed four times after a look at these exercises (sums in blocks, exact partial sums, copies that round
-nothing, terms that are rounded before they are added): the table shows that one model fits them, not that an op it has
-not seen gets within 8 times. The fourth is for `layer_norm_forward`, whose answer adds to the mean what it finds left
-of it in `x - mean`: without it the tolerance refused that answer in 5 of 29 cases, all of half precision. The sum that
-the formula names is exact for such numbers, while the rounding of `x - mean` does not even average out, since one
-number is taken from all of them.
-
-`masked_softmax_forward` is derived from its formula with the largest element subtracted first; the oracle's, with the
-logarithm of the sum, is none for float32 at -60,000, and gives a tolerance about 10,000 times too wide: a derived
-tolerance is as good as the formula that it is given.
-
-The formula decides in the other direction, too. Our oracle of GELU has erfc, which keeps every digit of the tail;
-PyTorch's own GELU takes 1 + erf, passes the tolerance by hand in all cases, and is refused by the derived one in 16 of
-36. Derived from the formula with 1 + erf instead it is refused in 3, by a fifth of the tolerance: 16 runs do not see
-the worst input."""
-
 
 def softmax_under(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """With the largest subtracted first. The oracle, in float64, subtracts the logarithm of the sum."""
@@ -98,8 +78,6 @@ def main(names: list[str]) -> None:
         other = replace(record, tolerance=derived(FORMULAS.get(record.name, record.oracle), given.half, given.single))
         largest, where, middle = compared(record, other)
         print(f"| `{record.name}` | {largest:.1f} | {where} | {middle:.2f} | {passes(other)} |", flush=True)
-    if not names:
-        print(NOTES)
 
 
 if __name__ == "__main__":
