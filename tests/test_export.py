@@ -4,6 +4,7 @@ import csv
 import json
 from types import SimpleNamespace
 
+import lms
 import pytest
 from classroom import copied, place, right_answers
 from graded_kernels.autograder.nbgrader import export
@@ -69,7 +70,7 @@ def test_a_wide_table_has_a_row_for_each_student(course):
     }
     assert rows["zero"]["Last name"] == "Ada, Countess" and rows["never"]["Last name"] == 'O"Neil'
     assert rows["zero"]["Email address"] == "zero@example.org" and rows["zero"]["ID number"] == "4711"
-    assert rows["half"]["ID number"] == ""
+    assert rows["half"]["ID number"] == "-"
 
 
 def test_moodle_has_no_empty_score(course):
@@ -94,6 +95,33 @@ def test_canvas_gets_its_heading_and_no_score_that_is_none(course):
         "begun": "",
     }
     assert list(possible) == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "tiny"]
+
+
+def test_canvas_reads_its_table(course):
+    """By the rules of its importer: every student is found, by whatever Canvas knows, and no score is made of none."""
+    table(course, Canvas)
+    students = [{"id": 4711, "sis": "zero", "login": "x", "name": "x"}]
+    students += [{"id": 0, "sis": student, "login": "x", "name": "x"} for student in ("waits", "half", "begun")]
+    students += [{"id": 0, "sis": "other", "login": "never", "name": "x"}]
+    possible, grades = lms.canvas(course / "Canvas.csv", students, {1: "tiny"})
+    assert possible == {"tiny": "7.0"}
+    scores = {"zero": "0.0", "waits": "", "half": "6.5", "begun": "", "other": ""}
+    assert grades == {student: {"tiny": score} for student, score in scores.items()}
+
+
+@pytest.mark.parametrize("item", ["new", "4"])
+def test_moodle_reads_its_table(course, item):
+    table(course, Wide)
+    grades = lms.moodle(course / "Wide.csv", "Username", dict(zip(NAMES, NAMES, strict=True)), {"tiny": item})
+    scores = {"zero": 0.0, "waits": None, "never": None, "half": 6.5, "begun": None}
+    assert grades == {(student, "tiny"): score for student, score in scores.items()}
+
+
+def test_moodle_gives_nobody_the_grades_of_a_student_whose_number_is_missing(course):
+    """Where the cell that identifies a user is empty, Moodle goes on with the user of the line before."""
+    table(course, Wide)
+    with pytest.raises(lms.Refused, match="no user -"):
+        lms.moodle(course / "Wide.csv", "ID number", {"4711": "zero"}, {"tiny": "new"})
 
 
 def test_by_exercise_the_three_differ_as_well(course):

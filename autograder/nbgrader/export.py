@@ -18,7 +18,7 @@ NEVER, NOT_YET, WAITS, GRADED = "never handed in", "not graded yet", "waits for 
 MOODLE = {"First name": "first_name", "Last name": "last_name", "ID number": "lms_user_id", "Username": "student_id"}
 MOODLE |= {"Email address": "email"}
 CANVAS = {"Student": "name", "ID": "lms_user_id", "SIS User ID": "student_id", "SIS Login ID": "login", "Section": ""}
-NO_GRADE = "-"  # in Moodle
+NO_GRADE = "-"  # in Moodle; also for what is not known of a student
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # a spreadsheet runs what begins like this
 
 
@@ -58,9 +58,11 @@ class Wide(Grades):
 
     The first columns bear the names of Moodle's own export of grades; in its form a person maps one of them to
     ``username``, ``useridnumber`` or ``useremail``. Where there is no score stands ``-``, Moodle's own mark: in a
-    column that is imported as a new grade item, an empty cell becomes 0. ID number: nbgrader's ``lms_user_id``.
+    column that is imported as a new grade item, an empty cell becomes 0. It also stands for a number or an address that
+    is not known: Moodle then finds no user and imports nothing, where it would give the grades of a row with an empty
+    cell to the student of the row before. ID number: nbgrader's ``lms_user_id``.
     Sources: docs.moodle.org, "Grade import"; Moodle's grade/import/csv/classes/load_data.php (`import_new_grade_item`,
-    `update_grade_item`) and `normalise_value` in lib/dml.
+    `update_grade_item`, `map_user_data_with_value`) and `normalise_value` in lib/dml.
     """
 
     def lines(self, gradebook: Gradebook, rows: list[dict]) -> Iterator[list]:
@@ -72,7 +74,7 @@ class Wide(Grades):
             cells = [
                 cell for row in found for cell in (row.get("score", NO_GRADE), row["status"], row.get("late_days"))
             ]
-            yield [*(first[column] for column in MOODLE.values()), *cells]
+            yield [*(first[column] or NO_GRADE for column in MOODLE.values()), *cells]
 
 
 class Canvas(Grades):
