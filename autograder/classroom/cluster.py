@@ -99,9 +99,9 @@ def prepare() -> None:
     Its environment is the one that Dask would give it, the number for its hashes included.
     """
     with dask.config.set(_OWN):
-        variables = dask.config.get("distributed.nanny.pre-spawn-environ") | {"PYTHONHASHSEED": 6640}
+        given = dask.config.get("distributed.nanny.pre-spawn-environ") | {"PYTHONHASHSEED": 6640}
     before = dict(os.environ)
-    os.environ.update({name: str(value) for name, value in variables.items()})
+    os.environ.update({name: str(value) for name, value in given.items()})
     try:
         multiprocessing.get_context("forkserver").set_forkserver_preload([_FORKED, "distributed"])
         forkserver.ensure_running()
@@ -148,3 +148,10 @@ def configured() -> Iterator[None]:
     """Dask's settings for a scheduler, client or workers that this process starts."""
     with dask.config.set(_SETTINGS):
         yield
+
+
+def variables() -> dict[str, str]:
+    """The same settings and the C library's, as environment variables for what is started elsewhere."""
+    own = {f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": one for name, one in _SETTINGS.items()}
+    del own["DASK_DISTRIBUTED__ADMIN__LOG_FORMAT"]  # theirs says when
+    return {name: str(value) for name, value in (own | MALLOC).items()}

@@ -8,7 +8,8 @@ NOT RUN by this project.
 The image holds this package in the same version as yours. Landlock has to be in the nodes' kernel, since pods have no
 bubblewrap:
 `kubectl run -it --rm doctor --image=IMAGE -- graded-kernels doctor` should say "good". Dask does not encrypt
-the traffic between pods here: give the namespace a network policy that lets in no other pod.
+the traffic between pods here: give the namespace a network policy that lets in no other pod. Scheduler and workers
+get the settings of memory and wake-ups that the command's own workers have, without which a check costs a fifth more.
 """
 
 import sys
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 
 from dask_kubernetes.operator import KubeCluster
 from distributed import Client
-from graded_kernels.autograder.classroom.cluster import Cluster
+from graded_kernels.autograder.classroom.cluster import Cluster, configured, variables
 from graded_kernels.autograder.classroom.grade import grade
 
 IMAGE = "registry.example.org/graded-kernels:0.1.0"
@@ -24,14 +25,18 @@ IMAGE = "registry.example.org/graded-kernels:0.1.0"
 
 @contextmanager
 def kubernetes(rung: str):
-    with KubeCluster(
-        name="grading",
-        namespace="grading",
-        image=IMAGE,
-        n_workers=32,
-        worker_command=["dask", "worker", "--nthreads", "1", "--memory-limit", "0"],
-        resources={"requests": {"cpu": "1", "memory": "3Gi"}, "limits": {"cpu": "2", "memory": "6Gi"}},
-    ) as cluster:
+    with (
+        configured(),
+        KubeCluster(
+            name="grading",
+            namespace="grading",
+            image=IMAGE,
+            env=variables(),
+            n_workers=32,
+            worker_command=["dask", "worker", "--nthreads", "1", "--memory-limit", "0"],
+            resources={"requests": {"cpu": "1", "memory": "3Gi"}, "limits": {"cpu": "2", "memory": "6Gi"}},
+        ) as cluster,
+    ):
         with Client(cluster) as client:
             client.wait_for_workers(1)
             yield Cluster(client, rung)

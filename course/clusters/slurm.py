@@ -13,7 +13,7 @@ from pathlib import Path
 from dask_jobqueue import SLURMCluster
 from distributed import Client
 from distributed.security import Security
-from graded_kernels.autograder.classroom.cluster import MALLOC, Cluster, configured
+from graded_kernels.autograder.classroom.cluster import Cluster, configured, variables
 from graded_kernels.autograder.classroom.grade import grade
 
 QUEUE, ACCOUNT = "compute", "YOUR-ACCOUNT"
@@ -27,7 +27,6 @@ CERTIFICATES = Path.home() / ".dask-certificates"  # read by the nodes, and by y
 def slurm(rung: str):
     """A job for each node, and a worker for each of its cores."""
     CERTIFICATES.mkdir(mode=0o700, exist_ok=True)
-    variables = MALLOC | {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": False}
     with (
         configured(),
         SLURMCluster(
@@ -38,7 +37,7 @@ def slurm(rung: str):
             memory=MEMORY,
             walltime="02:00:00",
             job_extra_directives=["--job-name=grading"],
-            job_script_prologue=[f"export {name}={value}" for name, value in variables.items()],
+            job_script_prologue=[f"export {name}={value}" for name, value in variables().items()],
             worker_extra_args=["--memory-limit", "0"],
             protocol="tls://",
             security=Security.temporary(),
