@@ -2,13 +2,15 @@
 waits for the first for ever.
 """
 
+import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from graded_kernels.autograder.sandbox import bubblewrap, host, paths, probe
+from graded_kernels.autograder.sandbox import Compiler, bubblewrap, host, launcher, paths, probe
 
 PROBE = sys.modules[probe.__module__]  # the package shows the function under the module's name
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="not run: isolation needs Linux")
@@ -48,7 +50,9 @@ def runs(pid: int) -> bool:
 
 def test_a_worker_that_does_not_end_is_killed_with_all_that_it_is(setting_up, monkeypatch):
     monkeypatch.setattr(host, "_GRACE", 0.01)
-    role = SimpleNamespace(command=lambda rung, control: setting_up.command, environment={"PATH": "/usr/bin:/bin"})
+    role = SimpleNamespace(
+        command=lambda rung, control: setting_up.command, environment={"PATH": "/usr/bin:/bin"}, folder=""
+    )
     worker = host.Host("weak", role)
     worker.start()
     second = setting_up.second()
@@ -67,3 +71,46 @@ def test_an_interrupted_probe_leaves_nothing_running(setting_up, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         PROBE._tried({}, ("bubblewrap",), walled=True)
     assert not runs(setting_up.second())
+
+
+OWNER = """
+import sys, time
+from graded_kernels.autograder.sandbox import Compiler
+compiler = Compiler(sys.argv[1])
+compiler._ready()
+print(compiler._folder.name, flush=True)
+time.sleep(300)
+"""
+
+
+@pytest.mark.parametrize("rung", [probe().rung, pytest.param("good", marks=pytest.mark.exhaustive)])
+def test_the_compilers_folder_goes_with_a_process_that_is_killed(rung):
+    """A notebook's kernel that is killed, say."""
+    if not rung:
+        pytest.skip("not run: nothing is isolated here")
+    with subprocess.Popen([sys.executable, "-c", OWNER, rung], stdout=subprocess.PIPE, text=True) as owner:
+        folder = Path(owner.stdout.readline().strip())
+        assert folder.is_dir()
+        owner.kill()
+    for _ in range(500):
+        if not folder.exists():
+            return
+        time.sleep(0.01)
+    pytest.fail(f"{folder} is left")
+
+
+def test_a_compiler_that_ended_starts_again_in_its_folder():
+    with Compiler() as compiler:
+        first = compiler._ready()
+        first._control.close()
+        first._process.wait(60)
+        folder = Path(compiler._folder.name)
+        assert compiler._ready() is first and first.starts == 2 and folder.is_dir()
+    assert not folder.exists()
+
+
+def test_a_folder_that_another_account_made_is_not_taken(tmp_path, monkeypatch):
+    launcher.make_again(str(tmp_path))
+    monkeypatch.setattr(launcher.os, "geteuid", lambda: os.stat(tmp_path).st_uid + 1)
+    with pytest.raises(PermissionError, match="another account's"):
+        launcher.make_again(str(tmp_path))

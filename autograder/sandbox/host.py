@@ -104,6 +104,8 @@ class Host:
         if self.runs():
             return
         self.close()
+        if self.role.folder:
+            launcher.make_again(self.role.folder)
         self.starts += 1
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._complaints, self._waiting = tempfile.TemporaryFile(), True

@@ -37,6 +37,22 @@ def python(settings: dict) -> list[str]:
     return [paths.interpreter(), "-I", "-S", "-B", _SCRIPT, json.dumps(settings)]
 
 
+def removing(folder: str) -> list[str]:
+    """What to put before a command so that its empty ``folder`` goes when it ends: whoever started it may have been
+    killed, and behind bubblewrap a process cannot remove it itself. Nothing for "".
+    """
+    return ["/bin/sh", "-c", '"$@"; rmdir -- "$0" 2> /dev/null', folder] if folder else []
+
+
+def make_again(folder: str) -> None:
+    """For a command that is started another time. Raises PermissionError where another account took the name."""
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        if os.lstat(folder).st_uid != os.geteuid():
+            raise PermissionError(f"{folder} is another account's") from None
+
+
 def kill(process: subprocess.Popen) -> None:
     """Kills a process that was started in a session of its own, and everything that is left in its process group.
 

@@ -33,7 +33,7 @@ class Role:
         settings |= {"socket": control, "rules": rules, "seccomp": confined}
         walled = rung == "strong" or (rung == "good" and not found.has("landlock"))
         wall = bubblewrap.command(view, paths.interpreter(), self.environment, self.folder) if walled else []
-        return wall + launcher.python(settings)
+        return launcher.removing(self.folder) + wall + launcher.python(settings)
 
 
 def answering(hidden: tuple[str, ...] = ()) -> Role:

@@ -54,6 +54,7 @@ def serve(settings: dict, role: types.ModuleType) -> None:
             message, files, _, _ = socket.recv_fds(control, 1 << 16, len(FILES) + _END)
             if not message:  # the parent has ended: the results are not needed
                 _kill(running)
+                _empty(settings["folder"])
                 os._exit(0)
             wanted = json.loads(message)
             _import(wanted["modules"], role)
