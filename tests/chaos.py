@@ -1,12 +1,13 @@
 """A class graded under every disturbance, against the same class graded in peace: `make chaos`.
 
-    python tests/chaos.py [--learners 200] [--works 40] [--kills 12]
+    python tests/chaos.py [--learners 200] [--works 40] [--kills 12] [--postgres]
 
 Both courses are copies of one, with the secret of its class. In one, `nbgrader autograde` grades serially, undisturbed.
 In the other, `graded-kernels grade` is started again and again: its workers are killed, it is killed itself twice, its
 disk is full once, and two of it run at once and lose a worker after every second verdict. Root mounts a disk that is
 filled to the last byte; without root the store's writes fail with ENOSPC, patched into that one run. At the end both
-must have the same grades.csv, byte for byte, and no verdict may have been made twice, by the store's log.
+must have the same grades.csv, byte for byte, and no verdict may have been made twice, by the store's log. With
+--postgres the disturbed course has its gradebook in PostgreSQL, and the other one in SQLite.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -162,14 +164,23 @@ def export(course: Path) -> bytes:
     return (course / "grades.csv").read_bytes()
 
 
-def run(folder: Path, learners: int, works: int = 0, kills: int = KILLS) -> Outcome:
-    """Both courses, in ``folder``. works: of which there are as many as learners by default."""
+def run(
+    folder: Path,
+    learners: int,
+    works: int = 0,
+    kills: int = KILLS,
+    prepare: Callable[[Path], object] = lambda course: None,
+) -> Outcome:
+    """Both courses, in ``folder``. works: of which there are as many as learners by default. prepare: is given the
+    course that will be disturbed.
+    """
     calm, storm = folder / "calm", folder / "storm"
     make_class(calm, learners, works or learners)
     with contextlib.ExitStack() as stack:
         if disk := full_disk.can_mount(folder):
             stack.enter_context(full_disk.mounted(storm, DISK))
         shutil.copytree(calm, storm, symlinks=True, dirs_exist_ok=True)
+        prepare(storm)
         peace = stack.enter_context(ThreadPoolExecutor()).submit(grade_demo.nbgrader, calm, "autograde", "tiny")
         outcome = disturb(storm, kills, disk)
         peace.result()
@@ -178,14 +189,25 @@ def run(folder: Path, learners: int, works: int = 0, kills: int = KILLS) -> Outc
         return outcome
 
 
+def postgres(stack: contextlib.ExitStack) -> Callable[[Path], object]:
+    """Moves a course's gradebook to a server that ends with the ``stack``."""
+    import test_postgres  # and psycopg with it
+
+    server = stack.enter_context(test_postgres.running())
+    return lambda course: test_postgres.in_database(course, test_postgres.database(server, "chaos"))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--learners", type=int, default=40)
     parser.add_argument("--works", type=int, default=0, help="how many of them differ (all)")
     parser.add_argument("--kills", type=int, default=KILLS, help="of workers, while two runs are at work")
+    parser.add_argument("--postgres", action="store_true", help="the disturbed course's gradebook is in PostgreSQL")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
-        outcome = run(Path(folder), options.learners, options.works, options.kills)
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="chaos-"))
+        prepare = postgres(stack) if options.postgres else lambda course: None
+        outcome = run(Path(folder), options.learners, options.works, options.kills, prepare)
     print(outcome.log)
     print(f"grades.csv is the same: {outcome.same}; verdicts made: {outcome.verdicts}; twice: {len(outcome.twice)}")
     print(f"workers killed: {outcome.workers_killed}; exit statuses: {outcome.statuses}")

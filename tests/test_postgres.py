@@ -36,6 +36,13 @@ def server() -> Iterator[Path]:
     """The folder of the socket of a running server."""
     if not SERVERS:
         pytest.skip("not run: needs PostgreSQL, install with apt-get install postgresql")
+    with running() as folder:
+        yield folder
+
+
+@contextlib.contextmanager
+def running() -> Iterator[Path]:
+    """A server, for a while; the folder of its socket."""
     folder = Path(tempfile.mkdtemp(prefix="gk-pg-"))  # a path of a socket is short
     if os.geteuid() == 0:
         shutil.chown(folder, ACCOUNT, "nogroup")
