@@ -71,6 +71,23 @@ def test_the_audit_keeps_conventions_apart_from_wrong_numbers(module):
     assert "| q 2.0 | | does not run here, because: ImportError: no x | |" in page
 
 
+def test_a_package_that_cannot_be_fetched_keeps_what_was_found(module, monkeypatch, tmp_path, capsys):
+    audit = module("audit/audit.py")
+    monkeypatch.setattr(audit, "HERE", tmp_path)
+    monkeypatch.setattr(audit, "KEPT", tmp_path / "audit.json")
+    monkeypatch.setattr(audit, "fetch", lambda line, folder: "no network")
+    audit.main(["attorch"])
+    assert (
+        "does not run" not in (tmp_path / "audit.md").read_text()
+        and "not run: no network" in (tmp_path / "audit.md").read_text()
+    )
+    row = {"exercise": "silu_forward", "cases": 9, "wrong": [], "conventions": []}
+    (tmp_path / "audit.json").write_text(json.dumps({"attorch 67c2772baf33": [row]}))
+    audit.main(["attorch"])
+    assert "as before, not run: no network" in capsys.readouterr().err
+    assert json.loads((tmp_path / "audit.json").read_text()) == {"attorch 67c2772baf33": [row]}
+
+
 def test_a_package_without_init_is_not_that_of_the_environment(module, tmp_path):
     (tmp_path / "iniconfig").mkdir()
     (tmp_path / "iniconfig" / "__about__.py").write_text("print('of the folder')")

@@ -1,8 +1,8 @@
 """Released packages put to our exercises: ``python benchmarks/audit/audit.py [PACKAGE ...]`` writes audit.md.
 
 Each package of pins.txt is installed by version and hash, alone, into a folder that is thrown away; PyTorch and Triton
-are this environment's. Without a package registry the line of a package is "not run". What a run found is kept in
-audit.json, and of a package that is named only its own lines are made anew.
+are this environment's. What a run found is kept in audit.json: of packages that are named only their own lines are made
+anew, and one that cannot be fetched keeps those it had, or is "not run".
 """
 
 import json
@@ -20,6 +20,7 @@ from fetching import NEEDS, fetch, pins
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "audit.json"
 SECONDS = 1200
+NOT_RUN = "not run"
 ABOUT = f"""# Released packages, audited
 
 {{date}}, PyTorch {torch.__version__}, Triton {triton.__version__}, no GPU: Triton kernels ran in the strict emulator.
@@ -46,7 +47,7 @@ def audited(name: str, line: str) -> list[dict]:
     version = line.split()[0].partition("==")[2]
     with tempfile.TemporaryDirectory(prefix="audit-") as folder:
         if why := fetch(line, Path(folder)):
-            return [{"unable": f"not run: {why}"}]
+            return [{"unable": f"{NOT_RUN}: {why}"}]
         return run(name, version, folder)
 
 
@@ -72,7 +73,7 @@ def page(results: dict[str, list[dict]]) -> str:
         for row in rows:
             if "unable" in row:
                 why = " ".join(row["unable"].split())[:200].replace("|", "/")
-                why = why if why.startswith("not run") else f"does not run here, because: {why}"
+                why = why if why.startswith(NOT_RUN) else f"does not run here, because: {why}"
                 lines.append(f"| {package} | | {why} | |")
             else:
                 lines.append(f"| {package} | `{row['exercise']}` | {outcome(row)} | {', '.join(row['conventions'])} |")
@@ -98,7 +99,11 @@ def main(names: list[str]) -> int:
         for line in lines:
             package = f"{name} {line.split()[0].partition('==')[2][:12]}"  # of a commit the first digits
             print(package, file=sys.stderr, flush=True)
-            results[package] = run(name, torch.__version__, "") if name == "torch" else audited(name, line)
+            found = run(name, torch.__version__, "") if name == "torch" else audited(name, line)
+            if package in results and found[0].get("unable", "").startswith(NOT_RUN):
+                print(f"  as before, {found[0]['unable']}", file=sys.stderr)
+                continue
+            results[package] = found
             KEPT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
             (HERE / "audit.md").write_text(page(results), encoding="utf-8")
     return 0
