@@ -1,14 +1,20 @@
-"""`torch.accelerator` and `DataLoader(pin_memory=True)` where CUDA is simulated: they say the same as `torch.cuda`."""
+"""Where CUDA is simulated: `torch.accelerator` and `DataLoader` agree with `torch.cuda`; CUDA C++ is left to a GPU."""
 
+import inspect
 import warnings
 
 import pytest
 import torch
+import torch.utils.cpp_extension
+from graded_kernels.autograder.emulator import EmulatorError
+from graded_kernels.autograder.sanitize import command, report
 from graded_kernels.autograder.sanitize.watch import watched
 from torch.utils.data import DataLoader, TensorDataset
 
 if torch.cuda.is_available():
     pytest.skip("not run: there is a GPU, and the stand-in is for machines without one", allow_module_level=True)
+
+CUDA_HOME = "CUDA_HOME environment variable is not set"
 
 
 @pytest.fixture
@@ -39,6 +45,16 @@ def test_the_accelerator_is_the_gpu_that_is_simulated(gpu):
 def test_there_is_no_second_one(gpu):
     with pytest.raises(RuntimeError, match="invalid device ordinal"):
         gpu.set_device_index(1)
+
+
+def test_cuda_in_cpp_is_not_judged():
+    found = []
+    with watched(found.append), pytest.raises(EmulatorError, match="leave it to one"):
+        torch.cuda._compile_kernel("__global__ void f() {}", "f")
+    assert [event["finding"]["level"] for event in found if "finding" in event] == ["unable"]
+    run = report.Run("p.py", shim="an A100", failed="it raised OSError: " + CUDA_HOME)
+    assert command.status(run) == 2 and "leave them to a GPU" in report.summary(run)
+    assert CUDA_HOME in inspect.getsource(torch.utils.cpp_extension._join_cuda_home)
 
 
 def test_its_memory_is_what_cuda_says(gpu):

@@ -152,7 +152,7 @@ def status(run: report.Run) -> int:
         return FINDINGS
     if run.interrupted:
         return 130
-    if run.unusable or run.unable:
+    if run.unusable or run.unable or run.compiles_cuda:
         return UNABLE
     if run.failed:
         return FAILED

@@ -30,6 +30,11 @@ class Run:
     interrupted: bool = False
     spawned: list[str] = field(default_factory=list)
 
+    @property
+    def compiles_cuda(self) -> bool:
+        """Whether it ended where PyTorch looks for NVIDIA's compiler."""
+        return bool(self.shim) and "CUDA_HOME environment variable is not set" in self.failed
+
     def set_aside_portability(self) -> None:
         """Right on today's NVIDIA backends and promised nowhere: a hint, for whom that is enough."""
         self.hints += [finding | {"level": "hint"} for finding in self.findings if finding["kind"] in PORTABILITY]
@@ -93,9 +98,11 @@ def summary(run: Run) -> str:
     if run.interrupted:
         text += " It was interrupted: this is what was found so far."
     elif run.failed:
-        text += f" The program itself failed: {run.failed}."
+        text += f" The program itself failed: {run.failed.rstrip('.')}."
         if run.shim and "(cpu tensor?)" in run.failed:
             text += " For a program that keeps its tensors on the CPU, run it with --no-cuda-shim."
+        if run.compiles_cuda:
+            text += " Kernels in CUDA C++ cannot be simulated: leave them to a GPU."
     if not run.launches and not run.unable and not run.failed and not run.interrupted:
         text = (
             f"graded-kernels sanitize: {text} Pass the arguments that reach one, or name the script or test that does."

@@ -59,6 +59,11 @@ def _torch(calls: Calls, refuse: Callable) -> list[tuple]:
     for name in ("CUDAGraph", "graph"):  # types still: annotations name them
         found.append((torch.cuda, name, type(name, (), {"__init__": graphed})))
     found.append((torch.cuda, "make_graphed_callables", graphed))
+
+    def compiled(*args, **kwargs):
+        refuse("CUDA C++ is compiled for a GPU: leave it to one.")
+
+    found.append((torch.cuda, "_compile_kernel", compiled))
     for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
         found.append((torch.cuda.nvtx, name, runtime.nothing))
     found.append((torch.cuda.nvtx, "range", lambda *args, **kwargs: contextlib.nullcontext()))
