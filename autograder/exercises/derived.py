@@ -10,6 +10,7 @@ times that is the floor of the tolerance. The model:
   exact only because its terms, as those of half precision, have few digits;
 - or a first mean, right to an ulp of the terms, is taken from each of them and added back: one number, so that terms of
   one size are all rounded by the same amount, and the average of many is off by as much as each;
+- a mean that is taken from each element of its row may be a running one (Welford 1962), an ulp off by element;
 - a product of matrices has the error of such sums without blocks, in the mean;
 - a function such as exp gets its argument an ulp off (exp2(x · log2 e) does), and underflow may give 0;
 - erfc, expm1 and log1p are computed as 1 - erf, exp - 1 and log(1 + x): their digits are not asked for.
@@ -83,11 +84,14 @@ class _RandomRounding(TorchDispatchMode):
     def __init__(self, seed: int):
         super().__init__()  # type: ignore[no-untyped-call]
         self.generator = torch.Generator().manual_seed(seed)
+        self.means: dict[int, Tensor] = {}  # sums and means by their memory, which views share and nothing else gets
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func._schema.name.partition("::")[2]
         if name in SENSITIVE and name not in ("_softmax", "_log_softmax", "logsumexp"):
             args = tuple(self._moved(a) if _is_float64(a) else a for a in args)
+        if name == "sub" and self._is_mean(args[1]) and _is_float64(args[0]):
+            args = (args[0], self._moved(args[1].expand(torch.broadcast_shapes(args[0].shape, args[1].shape))))
         result = func(*args, **(kwargs or {}))
         if func._schema.is_mutable or func.is_view or name in COPIES or not _is_float64(result):
             return result
@@ -97,7 +101,13 @@ class _RandomRounding(TorchDispatchMode):
             result = result + self._error_of_product(result, *args[-2:])
         elif name in SENSITIVE:
             result = self._of_function(name, result, args)
-        return self._rounded(result)
+        result = self._rounded(result)
+        if name in ("sum", "mean") or (name == "div" and self._is_mean(args[0])):
+            self.means[result.untyped_storage().data_ptr()] = result
+        return result
+
+    def _is_mean(self, value: object) -> bool:
+        return isinstance(value, Tensor) and value.untyped_storage().data_ptr() in self.means
 
     def _uniform(self, like: Tensor) -> Tensor:
         """From -1 to 1."""
