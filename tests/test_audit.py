@@ -138,6 +138,14 @@ def row(file, kinds=(), ending="found", checker="graded-kernels", **more):
     return {"file": file, "checker": checker, "seed": 1, "ending": ending, "kinds": list(kinds), "cpu": 2.0, **more}
 
 
+def test_a_report_names_places_and_elements_where_there_are_any(module):
+    finding = {"kind": "masked-load", "line": 7, "tensor": "", "offset": None}
+    told = {"status": 1, "not_judged": [], "failed": None, "unusable": None}
+    told["findings"] = [finding, finding | {"kind": "out-of-bounds", "tensor": "x", "offset": 0}]
+    row = module("checkers/tritonbench.py")._of_report(1, json.dumps(told), "", 40)
+    assert row["at"] == "masked-load line 7; out-of-bounds line 7 x 0" and row["ending"] == "found"
+
+
 def test_the_table_counts_what_was_labelled_apart_from_the_others(module):
     more = {"at": "out-of-bounds line 3", "why": ""}
     rows = [
@@ -148,7 +156,7 @@ def test_the_table_counts_what_was_labelled_apart_from_the_others(module):
         row("bmm_optimized", ending="program failed", at="", why="RuntimeError: a | b"),
     ]
     page = module("checkers/tritonbench_table.py").page(rows)
-    assert "| graded-kernels | 1 | 5 of 184 | 1 of 2 | 1 of 3 | 0, 1 not read | 4 | 2.0 |" in page
+    assert "| graded-kernels | 1 | 5 of 184 | 1 of 2 | 1 of 3 | 0, 1 not read | 1 | 2.0 |" in page
     assert "| add_value | not read |  |" in page
     assert "RuntimeError: a / b" in page and "| add_example |" not in page
 

@@ -4,9 +4,10 @@
 
 FOLDER: a checkout of github.com/thunlp/TritonBench at commit 603e28a (`git clone`, then `git checkout 603e28a`); its
 files are not ours to copy. Labels: issue 12 there, "Memory corruption bugs in Triton kernels", of 26 August 2026.
-Checkers: graded-kernels; interpreter, Triton's own; triton-viz, whose package is in the folder --triton-viz names:
-`pip install --target FOLDER triton-viz==3.0`, without torch and triton; compute-sanitizer, NVIDIA's memcheck, which
-needs a GPU and gets each tensor in memory of its own. What has been run is in tritonbench.json beside
+Checkers: graded-kernels; interpreter, Triton's own; triton-viz, in the folder that --triton-viz names and beside this
+environment's torch and triton (`pip install --no-deps --target THAT triton-viz==3.0 anytree blinker cairocffi cffi
+click flask flask_cloudflared itsdangerous pyarrow pycparser tqdm werkzeug z3-solver`); compute-sanitizer, NVIDIA's
+memcheck, which needs a GPU and gets each tensor in memory of its own. What has been run is in tritonbench.json beside
 this file and is not run again without --again; tritonbench.md is made from it. Without FOLDER: not run.
 """
 
@@ -93,9 +94,14 @@ def _of_report(code: int, out: str, err: str, seconds: int) -> dict:
     why = (told["not_judged"] or [{}])[0].get("message") or told["failed"] or told["unusable"] or ""
     if told["status"] == 2 and not why:
         why = "launched no kernel"
-    at = [f"{one['kind']} line {one['line']} {one['tensor']} {one['offset']}" for one in told["findings"]]
+    at = [_place(one) for one in told["findings"]]
     kinds = sorted({one["kind"] for one in told["findings"]})
     return {"ending": ending, "kinds": kinds, "why": _short(why), "at": "; ".join(at)}
+
+
+def _place(one: dict) -> str:
+    element = f" {one['tensor']} {one['offset']}" if one["tensor"] else ""
+    return f"{one['kind']} line {one['line']}{element}"
 
 
 def _of_process(code: int, out: str, err: str, seconds: int) -> dict:

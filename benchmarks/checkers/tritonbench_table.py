@@ -28,9 +28,9 @@ checker is; the rows are of several runs on two days. Seeds 2 and 3: of graded-k
 *Found*: of the {LABELS} programs that issue 12 of thunlp/TritonBench labels as wrong, those in which the checker names
 an access out of bounds, or that crash it. *Others flagged*: of the other {FILES - LABELS}, those in which it names
 anything: the labels are about accesses out of bounds, not about races, memory that is never written and lanes without
-`other`. *False alarms*: of those, the programs that are right, read by hand (below). *Ended by themselves*: clean or
-with a finding; the others raised, launched nothing, or took more processor time than allowed. *Seconds*: processor
-time, the middle one of those; of compute-sanitizer with a GPU beside it.
+`other`. *False alarms*: of those, the programs that are right, read by hand (below). *Did not run*: raised, launched
+nothing, or took more processor time than allowed. *Seconds*: processor time, the middle one of those that ran, clean or
+with a finding; of compute-sanitizer with a GPU beside it.
 
 `allclose` has no row: these programs have no reference to compare with; allclose.md has the wild bugs instead.
 """
@@ -39,7 +39,7 @@ time, the middle one of those; of compute-sanitizer with a GPU beside it.
 def page(rows: list[dict]) -> str:
     lines = [
         ABOUT.format(date=f"{date.today():%d %B %Y}"),
-        "| checker | seed | programs run | found | others flagged | false alarms | ended by themselves | seconds |",
+        "| checker | seed | programs | found | others flagged | false alarms | did not run | seconds |",
         "|---|---|---|---|---|---|---|---|",
     ]
     groups = defaultdict(list)
@@ -47,7 +47,7 @@ def page(rows: list[dict]) -> str:
         groups[row["checker"], row["seed"]].append(row)
     for (checker, seed), some in sorted(groups.items()):
         lines.append(f"| {checker} | {seed} | {_counts(some)} |")
-    lines += ["", "Programs that are not counted as run: not run.", ""]
+    lines += ["", "Programs that are not counted were not tried.", ""]
     for (checker, seed), some in sorted(groups.items()):
         endings = ", ".join(f"{number} {ending}" for ending, number in Counter(r["ending"] for r in some).most_common())
         lines.append(f"- {checker}, seed {seed}: {endings}")
@@ -69,8 +69,6 @@ def _judged(rows: list[dict]) -> list[str]:
     lines.append(
         f"{kinds['wrong']} are wrong, in the kernel or in what its test gives it; {kinds['undefined']} compute with "
         f"what Triton leaves undefined; {kinds['false alarm']} are right (false alarms). Found by reading; three of "
-    )
-    lines.append(
         "them compute-sanitizer sees on a GPU, too. A false alarm of an earlier run is repaired: int8_matmul_kernel, "
         "whose `tl.static_assert` is false in configurations that the autotuner passes over."
     )
@@ -92,4 +90,4 @@ def _counts(rows: list[dict]) -> str:
     seconds = f"{median(used):.1f}" if used else ""
     others = len(rows) - len(wrong)
     flagged = f"{len(flags)} of {others} | {verdicts['false alarm']}{unread}"
-    return f"{len(rows)} of {FILES} | {found} of {len(wrong)} | {flagged} | {len(ended)} | {seconds}"
+    return f"{len(rows)} of {FILES} | {found} of {len(wrong)} | {flagged} | {len(rows) - len(ended)} | {seconds}"
