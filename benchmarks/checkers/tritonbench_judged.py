@@ -8,6 +8,10 @@ SMALL_HEADS = f"128 lanes for a head of 96, masked in q and in k, and `tl.dot` a
 BOUNDARY = (
     "a block pointer's `boundary_check` without `padding_option` leaves what is outside undefined, and it is summed"
 )
+AND = (
+    "right: Triton compiles `and` of two masks element by element; the plain interpreter leaves it to Python, which "
+    "gives the second mask alone, and reads or writes where the first had masked"
+)
 SAME_PLACE = "programs store different values to one address, and no order is promised: "
 
 JUDGED = {
@@ -42,6 +46,7 @@ JUDGED = {
         "padding in the variance, line 72: lanes past the row, even where they are 0, add the mean's square; with one "
         "column, as in test 4, and x = 0.66 `rstd` is 0.047 (0 in the lanes), in float64 316",
     ),
+    "masked_select": ("false alarm", AND),
     "mixed_sparse_attention": (
         "wrong",
         "line 85 loads 64 indices from a row of 8, its mask asks only whether there are any: of 128 the last row reads "
@@ -57,5 +62,6 @@ JUDGED = {
         "wrong",
         "`K` is (batch, heads, tokens, d), and line 42 multiplies a token's number with the stride of the batch",
     ),
+    "triton_argmax": ("false alarm", AND),
     "triton_conv2d_fwd": ("undefined", f"the padding of the image, lines 128 and 129: {UNDEFINED}"),
 }

@@ -30,7 +30,7 @@ an access out of bounds, or that crash it. *Others flagged*: of the other {FILES
 anything: the labels are about accesses out of bounds, not about races, memory that is never written and lanes without
 `other`. *False alarms*: of those, the programs that are right, read by hand (below). *Did not run*: raised, launched
 nothing, or took more processor time than allowed. *Seconds*: processor time, the middle one of those that ran, clean or
-with a finding; of compute-sanitizer with a GPU beside it.
+with a finding; of compute-sanitizer with a GPU beside it, of the others on a machine that did other work as well.
 
 `allclose` has no row: these programs have no reference to compare with; allclose.md has the wild bugs instead.
 """
@@ -63,19 +63,22 @@ def page(rows: list[dict]) -> str:
 
 def _judged(rows: list[dict]) -> list[str]:
     """What reading the flagged programs that carry no label gave; one that nobody has read is named."""
-    flagged = sorted({row["file"] for row in rows if row["ending"] == "found"} - LABELLED)
+    flagged = defaultdict(set)
+    for row in rows:
+        if row["ending"] == "found" and row["file"] not in LABELLED:
+            flagged[row["file"]].add(row["checker"])
     kinds = Counter(JUDGED[name][0] for name in flagged if name in JUDGED)
     lines = ["", "## Flagged, and not labelled", ""]
     lines.append(
         f"{kinds['wrong']} are wrong, in the kernel or in what its test gives it; {kinds['undefined']} compute with "
-        f"what Triton leaves undefined; {kinds['false alarm']} are right (false alarms). Found by reading; three of "
-        "them compute-sanitizer sees on a GPU, too. A false alarm of an earlier run is repaired: int8_matmul_kernel, "
-        "whose `tl.static_assert` is false in configurations that the autotuner passes over."
+        f"what Triton leaves undefined; {kinds['false alarm']} are right (false alarms). Found by reading. A "
+        "false alarm of graded-kernels in an earlier run is repaired: int8_matmul_kernel, whose `tl.static_assert` is "
+        "false in configurations that the autotuner passes over."
     )
-    lines += ["", "| program | verdict | why |", "|---|---|---|"]
-    for name in flagged:
+    lines += ["", "| program | flagged by | verdict | why |", "|---|---|---|---|"]
+    for name, checkers in sorted(flagged.items()):
         verdict, why = JUDGED.get(name, ("not read", ""))
-        lines.append(f"| {name} | {verdict} | {why} |")
+        lines.append(f"| {name} | {', '.join(sorted(checkers))} | {verdict} | {why} |")
     return lines
 
 
