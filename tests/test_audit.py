@@ -88,6 +88,25 @@ def test_a_package_that_cannot_be_fetched_keeps_what_was_found(module, monkeypat
     assert json.loads((tmp_path / "audit.json").read_text()) == {"attorch 67c2772baf33": [row]}
 
 
+def test_a_suite_and_a_reproduction_that_cannot_be_fetched_keep_what_was_found(module, monkeypatch, tmp_path):
+    suites, reproduce = module("audit/suites.py"), module("audit/reproduce.py")
+    known = suites.suites()
+    (key, *_) = [f"{name}/{file['path']}" for name, suite in known.items() for file in suite["files"]]
+    monkeypatch.setattr(suites, "suites", lambda: known)
+    monkeypatch.setattr(suites, "fetched", lambda suite, folder: "no network")
+    monkeypatch.setattr(reproduce, "apart", lambda name: "not run: no network")
+    kept = {suites: {key: {"unable": "as it was"}}, reproduce: {"a_masked_value_that_is_nan": "as it was"}}
+    for of, rows in kept.items():
+        monkeypatch.setattr(of, "HERE", tmp_path)
+        monkeypatch.setattr(of, "KEPT", tmp_path / "kept.json")
+        (tmp_path / "kept.json").write_text(json.dumps(rows))
+        of.main([])
+        found = json.loads((tmp_path / "kept.json").read_text())
+        assert (
+            "as it was" in str(found.pop(*rows)) and found and all("no network" in str(row) for row in found.values())
+        )
+
+
 def test_a_package_without_init_is_not_that_of_the_environment(module, tmp_path):
     (tmp_path / "iniconfig").mkdir()
     (tmp_path / "iniconfig" / "__about__.py").write_text("print('of the folder')")

@@ -2,7 +2,7 @@
 
 Each gets its own version of the package, fetched by hash into a folder that is thrown away. `--here NAME` runs one with
 the package that is installed, which has to be that version. Kernels run on the GPU where there is one, otherwise in the
-strict emulator. What a run found is kept in reproductions.json.
+strict emulator. What a run found is kept in reproductions.json, also where the package cannot be fetched later.
 """
 
 import contextlib
@@ -85,8 +85,11 @@ def main(names: list[str]) -> None:
         return
     results = json.loads(KEPT.read_text()) if KEPT.is_file() else {}
     for name in names or REPRODUCTIONS:
-        results[name] = apart(name)
-        print(f"{name}: {results[name]}", flush=True)
+        printed = apart(name)
+        print(f"{name}: {printed}", flush=True)
+        if printed.startswith("not run") and name in results:
+            continue
+        results[name] = printed
         KEPT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         (HERE / "reproductions.md").write_text(page(results), encoding="utf-8")
 

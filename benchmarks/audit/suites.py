@@ -2,8 +2,8 @@
 
 suites.toml names each library's source distribution by version and hash, what its tests import beside this
 environment's PyTorch and Triton, and the tests that are run. They run unchanged, a file at a time, in a folder that is
-thrown away. What a run found is kept in suites.json, of which only the rows that are named are made anew; suites.md is
-made from it. Without a package registry: not run.
+thrown away. What a run found is kept in suites.json, of which only the rows that are named are made anew, and none of a
+library that cannot be fetched, which is "not run" where there is no row; suites.md is made from it.
 """
 
 import json
@@ -131,6 +131,9 @@ def main(names: list[str]) -> int:
             for file in chosen:
                 key = f"{name}/{file['path']}"
                 print(key, file=sys.stderr, flush=True)
+                if why and key in results:
+                    print(f"  as before, not run: {why}", file=sys.stderr)
+                    continue
                 results[key] = {"unable": f"not run: {why}"} if why else run(Path(folder), file)
                 KEPT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     (HERE / "suites.md").write_text(page(known, results), encoding="utf-8")
