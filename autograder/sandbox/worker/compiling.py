@@ -3,7 +3,7 @@
 import json
 import os
 
-from ...compiler import TARGETS, optimising, worker
+from ...compiler import TARGETS, optimising, sparing, worker
 
 
 def prepare() -> None:
@@ -19,6 +19,7 @@ def prepare() -> None:
 
     cache.triton_key = lambda: triton.__version__
     optimising.share()
+    sparing.share()
     for target in TARGETS:
         make_backend(GPUTarget(target.backend, target.arch, target.warp_size)).hash()
 
