@@ -142,7 +142,7 @@ def test_a_chapters_end_shows_what_is_left_and_links_to_the_next(folder, reports
     save(folder, {"silu_forward-torch-check": reports["right"], "silu_forward-triton-check": reports["wrong"]})
     monkeypatch.chdir(folder)
     end = progress.chapter("01_silu")
-    assert "1 of 7 passed" in str(end) and "silu_forward (Triton), tried" in str(end)
+    assert "1 of 7 passed" in str(end) and "silu_forward (Triton), tried; silu_backward (Triton);" in str(end)
     assert str(end).count("Left:") == 1 and "silu_forward (PyTorch)," not in str(end)
     html = end._repr_html_()
     assert '<a href="02_gelu.ipynb">GELU' in html and 'value="1"' in html

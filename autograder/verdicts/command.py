@@ -49,7 +49,9 @@ def main(options: argparse.Namespace) -> int:
         named = options.exercise in (None, name, name.rpartition("-")[0])
         return named and (not options.older or path.stat().st_mtime < latest)
 
-    print(table([path for path in store if wanted(path)], store))
+    paths = [path for path in store if wanted(path)]
+    chosen = options.exercise or options.older
+    print(table(paths, store) if paths or not chosen else f"None of the verdicts in {store.folder} is among these.")
     if options.clear:
         print(f"Removed {store.clear(wanted)}. `nbgrader autograde` makes again what it needs.")
     return DONE

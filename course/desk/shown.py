@@ -16,10 +16,12 @@ STYLE = """
   font-size: 14px; }
 .gk-progress.gk-progress table :is(th, td) { text-align: left; white-space: nowrap; background: none;
   padding: .25rem .8rem .25rem 0; }
-.gk-progress table th { color: var(--gk-muted); font-weight: 400; }
+.gk-progress.gk-progress table th { color: var(--gk-muted); font-weight: 400; white-space: normal;
+  vertical-align: bottom; }
 .gk-progress tr { border-bottom: 1px solid var(--gk-rule); background: none; }
 .gk-progress.gk-progress table td:first-child { white-space: normal; }
-.gk-progress progress { width: 8rem; height: .6rem; accent-color: var(--gk-pass); vertical-align: middle; }
+.gk-progress progress { width: clamp(3rem, 14vw, 8rem); height: .6rem; accent-color: var(--gk-pass);
+  vertical-align: middle; }
 .gk-progress a { color: var(--jp-content-link-color, revert); text-decoration: underline; }
 .gk-progress p { margin: .4rem 0; }
 .gk-progress .quiet { color: var(--gk-muted); }
@@ -79,12 +81,12 @@ class End:
         c = self.chapter
         lines = []
         if c.left:
-            lines.append("Left: " + ", ".join(f"{s.name}{', tried' * (s.state == 'tried')}" for s in c.left))
+            lines.append("Left: " + "; ".join(f"{s.name}{', tried' * (s.state == 'tried')}" for s in c.left))
         lines += [f"Not written yet: {name}" for name, written in c.questions if not written]
         earned, tried = c.distinctions
         if tried:
             lines.append(f"Distinctions: {earned} of {tried}")
-        lines += [f"  {step.name}: not yet {', '.join(step.missing)}" for step in c.steps if step.missing]
+        lines += [f"  {step.name}: not yet {'; '.join(step.missing)}" for step in c.steps if step.missing]
         return lines
 
     def _repr_html_(self) -> str:
