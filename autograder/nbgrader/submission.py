@@ -15,7 +15,7 @@ from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Gradebook
 from nbgrader.converters import base
 from nbgrader.converters.base import NbGraderException
-from traitlets import Bool, Float, List, Unicode
+from traitlets import Float, List, Unicode
 
 from ..doctor.doctor import close_to_others
 from ..instructor.tables import HiddenCasesError
@@ -54,11 +54,11 @@ class Submissions(NotebookExporter):
 
     megabytes = Float(50, help="The size of a submitted notebook, in MB, above which it is not read.").tag(config=True)
     code_megabytes = Float(1, help="The same for its code and text alone, without outputs.").tag(config=True)
-    optimistic_validation = Bool(True, help="The notebook is validated once, not after each step.").tag(config=True)
     students = List(Unicode(), help="Only their submissions are graded; left empty, all.").tag(config=True)
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
+        self.optimistic_validation = True  # the notebook is validated once, not after each step
         self.begun, self.graded, self.summary = time.monotonic(), 0, Summary()
         self._standards: dict[str, dict[str, str]] = {}
         self._left_out: dict[str, str] = {}
