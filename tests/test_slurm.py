@@ -155,7 +155,7 @@ def test_a_class_is_graded_by_jobs_of_sbatch(course, tmp_path, cluster):
         [sys.executable, "slurm.py", "tiny"], cwd=course, env=variables, capture_output=True, text=True, timeout=SECONDS
     )
     print(ran.stdout, ran.stderr)
-    assert ran.returncode == 0 and "6 verdicts to make, on " in ran.stdout
+    assert ran.returncode == 0 and "6 verdicts to make, on " in ran.stdout and "6 verdicts made" in ran.stdout
     assert_graded(course, cluster)
 
 
@@ -168,4 +168,6 @@ def test_a_class_is_graded_by_ones_own_scheduler_with_workers_of_sbatch(course, 
     print(ran.stdout, ran.stderr, log)
     assert ran.returncode == 0 and "6 verdicts to make, on " in ran.stdout and "not encrypted" not in ran.stdout
     assert re.search(rf"Registered to: +{address}\n", log)  # the job's own output: the worker ran there
+    dashboard = re.search(r"dashboard at: +(\S+)", ran.stderr)  # and not one of its own
+    assert dashboard and f"; dashboard: {dashboard[1]}\n" in ran.stdout and "6 verdicts made" in ran.stdout
     assert_graded(course, cluster)
