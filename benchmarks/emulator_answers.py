@@ -4,10 +4,12 @@
     python benchmarks/emulator_answers.py --checks    processor time of a check: one program at a time, and together
     python benchmarks/emulator_answers.py --isolated  processor time of a check: in this process, and in a sandbox
     python benchmarks/emulator_answers.py --first     processor time of a process's first check, and of its second
+    python benchmarks/emulator_answers.py --busy      seconds of a first check and of a second, by the clock
     python benchmarks/emulator_answers.py --memory    resident memory of a check: one program at a time, and together
 
-Compiling is left out of the checks: it is the same both ways. So are the start of the sandbox's worker and, of a
-process's first check, its imports.
+Compiling is left out of the checks, but of --busy: it is the same both ways. So are the start of the sandbox's worker
+and, of a process's first check, its imports. With --busy another process keeps one of the machine's cores busy, the
+compiler starts with the first check, and has compiled nothing before.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -30,6 +33,7 @@ from graded_kernels.autograder.check import check, check_answer  # noqa: E402
 from graded_kernels.autograder.emulator import Emulator  # noqa: E402
 from graded_kernels.autograder.instructor.try_cases import our_answer  # noqa: E402
 from graded_kernels.autograder.sandbox import Budget, Worker  # noqa: E402
+from graded_kernels.autograder.sandbox.compiler import shared_compiler  # noqa: E402
 
 REPEAT = 5
 
@@ -162,6 +166,31 @@ def first_table(wanted: list[str]) -> None:
             print(f"| {name}, {backend} | {first:.2f} | {second:.2f} |", flush=True)
 
 
+def by_the_clock(name: str, backend: str) -> list[float]:
+    """Seconds of the first check with its compilation, and of the second, while another process does nothing else than
+    count; and processor seconds of both.
+    """
+    function, found = our_answer(name, backend), []
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = folder
+        for _ in range(2):
+            start, spent = time.perf_counter(), time.process_time() + shared_compiler().spent
+            assert check(name, function, backend).passed
+            found += [time.perf_counter() - start, time.process_time() + shared_compiler().spent - spent]
+    busy.kill()
+    busy.wait()
+    return found
+
+
+def busy_table(wanted: list[str]) -> None:
+    print("| exercise | first check, s | second, s | processor time of both, s |\n|---|---|---|---|")
+    for name in [n for n in EXERCISES if n in wanted or not wanted]:
+        for backend in EXERCISES[name].backends:
+            first, busy, second, later = elsewhere(f"by_the_clock({name!r}, {backend!r})")
+            print(f"| {name}, {backend} | {first:.2f} | {second:.2f} | {busy:.2f}, {later:.2f} |", flush=True)
+
+
 def most_memory(name: str, together: bool) -> list[float]:
     """Resident MiB of a process before a check, and at the most."""
     function, Emulator.together = our_answer(name, "triton"), together
@@ -183,6 +212,7 @@ if __name__ == "__main__":
     parser.add_argument("--checks", action="store_true", help="whole checks instead of single calls")
     parser.add_argument("--isolated", action="store_true", help="whole checks, in this process and in a sandbox")
     parser.add_argument("--first", action="store_true", help="whole checks, each in a process of its own, twice")
+    parser.add_argument("--busy", action="store_true", help="whole checks with their compilation, by the clock, twice")
     parser.add_argument("--memory", action="store_true", help="the most resident memory of whole checks, both ways")
     parser.add_argument("names", nargs="*", help="exercises to check; all if none is named")
     options = parser.parse_args()
@@ -193,6 +223,8 @@ if __name__ == "__main__":
         checks_table(options.names)
     elif options.first:
         first_table(options.names)
+    elif options.busy:
+        busy_table(options.names)
     elif options.memory:
         memory_table(options.names)
     else:

@@ -4,6 +4,9 @@ import atexit
 import dataclasses
 import importlib.util
 import itertools
+import json
+import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -71,3 +74,17 @@ def row_of(report):
 
 def no_worker(modules, jobs):
     raise AssertionError("a process was started")
+
+
+def printed_alone(script: str, folder: Path, module: str, body: str):
+    """What a script prints, as JSON, in a process of its own without the interpreter, where the file ``module`` holds a
+    kernel with this body that may call the device library. Its argument is a folder for Triton.
+    """
+    kernel = HEADER + "from triton.language.extra import libdevice\n" + BODY.format(body)
+    (folder / f"{module}.py").write_text(kernel)
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(folder), *sys.path])
+    command = [sys.executable, "-c", script, str(folder / "cache")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

@@ -1,14 +1,10 @@
 """LLVM's work is done once for GPUs that get the same code, and what comes out is what each would have got."""
 
 import importlib.metadata
-import json
-import os
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
-from compiler_kernels import BODY, HEADER
+from compiler_kernels import printed_alone
 from graded_kernels.autograder.compiler.optimising import Shared
 
 COMPILED = """
@@ -89,12 +85,6 @@ def test_the_code_for_every_gpu_is_what_it_gets_alone(tmp_path):
     """One that calls the device library, of two sizes. LLVM works once for each size; Triton 3.8 and later give sm_80
     options of its own.
     """
-    kernel = HEADER + "from triton.language.extra import libdevice\n" + BODY.format("y = libdevice.exp2(x) + tl.exp(x)")
-    (tmp_path / "kernels_to_optimise.py").write_text(kernel)
-    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
-    command = [sys.executable, "-c", COMPILED, str(tmp_path / "cache")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    found = printed_alone(COMPILED, tmp_path, "kernels_to_optimise", "y = libdevice.exp2(x) + tl.exp(x)")
     options = 1 if importlib.metadata.version("triton") < "3.8" else 2
-    assert json.loads(done.stdout) == {"equal": True, "different": 6, "each": 6, "shared": 2 * options}
+    assert found == {"equal": True, "different": 6, "each": 6, "shared": 2 * options}
