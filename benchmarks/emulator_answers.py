@@ -172,14 +172,16 @@ def by_the_clock(name: str, backend: str) -> list[float]:
     """
     function, found = our_answer(name, backend), []
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["XDG_CACHE_HOME"] = folder
-        for _ in range(2):
-            start, spent = time.perf_counter(), time.process_time() + shared_compiler().spent
-            assert check(name, function, backend).passed
-            found += [time.perf_counter() - start, time.process_time() + shared_compiler().spent - spent]
-    busy.kill()
-    busy.wait()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["XDG_CACHE_HOME"] = folder
+            for _ in range(2):
+                start, spent = time.perf_counter(), time.process_time() + shared_compiler().spent
+                assert check(name, function, backend).passed
+                found += [time.perf_counter() - start, time.process_time() + shared_compiler().spent - spent]
+    finally:
+        busy.kill()
+        busy.wait()
     return found
 
 
