@@ -7,7 +7,9 @@ import os
 import pytest
 from classroom import api, copied, place, right_answers
 from graded_kernels.autograder.classroom.standby import Nbgrader
-from graded_kernels.autograder.nbgrader import submission
+from graded_kernels.autograder.nbgrader import room, submission
+from nbgrader.preprocessors import SaveAutoGrades
+from sqlalchemy.exc import OperationalError
 
 
 def test_nbgraders_process_says_how_it_ended_and_leaves_with_its_context(tmp_path):
@@ -32,3 +34,17 @@ def test_a_disk_that_fills_as_nbgraders_step_begins_ends_it_in_a_sentence(made_c
     monkeypatch.setattr(submission, "close_to_others", full)
     result = api(course).autograde("tiny", "a")
     assert not result["success"] and "Stopped: [Errno 28] No space left on device" in result["log"]
+
+
+@pytest.mark.exhaustive
+def test_a_disk_that_fills_as_scores_are_saved_ends_it_in_a_sentence(made_course, tmp_path, monkeypatch):
+    course = copied(made_course, tmp_path)
+    place(course, "a").write_text(json.dumps(right_answers(course)))
+
+    def full(*_):
+        monkeypatch.setattr(room, "NEEDED", 1 << 60)
+        raise OperationalError("UPDATE grade", {}, Exception("database or disk is full"))
+
+    monkeypatch.setattr(SaveAutoGrades, "_add_score", full)
+    result = api(course).autograde("tiny", "a")
+    assert not result["success"] and "Stopped: only" in result["log"] and "upgrade" not in result["log"]
