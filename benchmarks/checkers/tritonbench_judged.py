@@ -72,6 +72,10 @@ JUDGED = {
     ),
     "reversed_cumsum": ("undefined", BOUNDARY),
     "reversed_cumsum_scalar": ("undefined", BOUNDARY),
+    "swiglu_fwd": (
+        "false alarm",
+        "right: `Y` is the second half of each row of `xy`, and its last row ends where `xy` does",
+    ),
     "token_attn_llama2": (
         "wrong",
         "`K` is (batch, heads, tokens, d), and line 42 multiplies a token's number with the stride of the batch",
