@@ -3,11 +3,15 @@
 import json
 import subprocess
 import sys
+from collections import deque
+from functools import partial
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from classroom import api, assert_success, copied, hand_in, place, right_answers, scores
 from graded_kernels.autograder import check
+from graded_kernels.autograder.classroom import cluster as cluster_module
 from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.classroom.grade import Making
@@ -107,19 +111,41 @@ def test_a_run_that_follows_on_its_verdicts_starts_no_worker(course, monkeypatch
     assert "2 of 2 verdicts were there" in result["log"] and scores(course, "a") == FULL
 
 
-def test_a_verdict_gives_account_of_the_compilers_time(monkeypatch):
-    worker = SimpleNamespace(lost=0, compiler=SimpleNamespace(spent=5.0))
+def test_a_verdict_gives_account_of_compiling_and_forking(monkeypatch):
+    worker = SimpleNamespace(lost=0, spent=8.0, compiler=SimpleNamespace(spent=5.0))
     notebook = Budget("notebook", 100.0)
     right = check("silu_forward", silu.silu_forward, backend="torch")
 
     def check_answer(*args, **named):
         notebook.spent += 1.5
         worker.compiler.spent += 2.25
+        worker.spent += 1000.0
         return right
 
     monkeypatch.setattr(making, "check_answer", check_answer)
     job = Job(Answer("silu_forward", (Cell("silu_forward-torch", ""),)), "torch", 7, Limits())
-    assert making.make(job, worker, notebook=notebook).seconds == 3.75
+    verdict = making.make(job, worker, notebook=notebook)
+    assert verdict.seconds == 3.75 and 1000 <= verdict.grader_seconds < 1100
+
+
+def test_a_worker_has_its_next_check_before_the_last_verdict_is_written(monkeypatch):
+    class Client:
+        dashboard_link, submitted = "", []
+
+        def nthreads(self):
+            return {"one": 1}
+
+        def submit(self, function, job, rung, *, key, pure):
+            self.submitted.append(job)
+            return Mock(status="finished", result=lambda: job)
+
+    class Completed(deque):
+        add, __next__ = deque.append, deque.popleft
+
+    monkeypatch.setattr(cluster_module, "as_completed", Completed)
+    queue = deque(SimpleNamespace(name="n", key=str(number), to_json=partial(str, number)) for number in range(3))
+    under_way = [(found, list(Client.submitted)) for _, found in cluster_module.Cluster(Client(), "strong").run(queue)]
+    assert under_way == [("0", ["0", "1"]), ("1", ["0", "1", "2"]), ("2", ["0", "1", "2"])]
 
 
 def spent_by_a_worker() -> tuple[int, float, bool]:

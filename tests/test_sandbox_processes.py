@@ -42,6 +42,16 @@ def test_a_process_that_ended_is_replaced(worker):
         assert processes(runner, (BELOW.clone(),)).isdisjoint(first)
 
 
+def test_what_a_worker_takes_for_its_children_is_counted():
+    with Worker() as worker, isolated(PROCESS, worker) as runner:
+        runner.call((BELOW.clone(),))
+        first = worker.spent
+        runner.call((BELOW.clone() - 1,))
+        assert runner.call((-BELOW,)).trouble.kind == "crashed"
+        runner.call((BELOW.clone(),))
+    assert 0 < first < worker.spent < 2, "forks, and not the imports"
+
+
 def test_a_worker_that_is_killed_costs_one_call():
     with Worker() as worker, isolated(RIGHT, worker) as runner:
         assert runner.call((X,)).trouble is None

@@ -64,15 +64,20 @@ class Cluster:
         """
         running: dict[Future, Job] = {}
         done = as_completed()
-        while queue or running:
+
+        def fill() -> None:
             while queue and len(running) < (self.threads or _AHEAD):
                 job = queue.popleft()
                 key = f"{job.name}-{job.key}"
                 future = self._client.submit(check, job.to_json(), self._rung, key=key, pure=True)
                 running[future] = job
                 done.add(future)
+
+        while queue or running:
+            fill()
             future = next(done)
             job = running.pop(future)
+            fill()  # a worker has its next check while the verdict of the last one is read and written to the disk
             if future.status == "finished":
                 yield job, future.result()
             elif isinstance(future.exception(), KilledWorker):

@@ -56,6 +56,7 @@ class Compiler:
         result ``lost``, which says how. Raises CannotCompile where no process can be started.
         """
         worker, budget = self._ready(), Budget("answer", self.limits.total_seconds)
+        forked = worker.spent
         answers: dict[int, dict] = {}
         while waiting := [i for i in range(len(jobs)) if i not in answers]:
             request = {"modules": modules, "jobs": [jobs[i] for i in waiting]}
@@ -68,7 +69,7 @@ class Compiler:
             if budget.broken(self.limits.wall_factor):
                 most = f"all kernels of the answer took the compiler more than {self.limits.total_seconds:g} s"
                 answers |= {i: {"lost": most} for i in waiting if i not in answers}
-        self.spent += budget.spent
+        self.spent += budget.spent + worker.spent - forked
         return list(answers.items())
 
     def _ready(self) -> Host:

@@ -16,6 +16,7 @@ from . import launcher
 from .probe import SandboxError, probe, require
 from .roles import Role
 from .watch import Budget, Child, Ended, Ends, Limits, Task
+from .wire import checked
 
 _START = 600.0  # seconds for the worker's imports, on a slow disk or a busy machine
 _GRACE = 2.0  # seconds for a worker to end by itself when its socket is closed
@@ -44,6 +45,7 @@ class Host:
         self._waiting = False
         self.starts = 0  # of the process so far; its children end with it
         self.lost = 0
+        self.spent = 0.0  # processor time of the process itself, without its start: forks, and what children left
 
     def __enter__(self) -> Self:
         return self
@@ -159,6 +161,7 @@ class Host:
             message, handles, _, _ = socket.recv_fds(control, 1 << 16, 1)
             if not handles:
                 raise OSError("no child")
+            self.spent += checked.number(checked.loads(message)["seconds"])
             ends = Ends(prints.ours, status.ours, go, end.ours)
             return Child(handles[0], ends, ours.pop_all(), task, limits, budgets)
 

@@ -33,7 +33,7 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
     load()
     began, busy, lost = time.monotonic(), time.process_time(), worker.lost
     notebook = notebook or Budget("notebook", float("inf"))
-    spent, compiling = notebook.spent, worker.compiler.spent
+    spent, compiling, forking = notebook.spent, worker.compiler.spent, worker.spent
     report = check_answer(
         job.answer,
         job.backend,
@@ -56,7 +56,7 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
         text,
         page,
         round(notebook.spent - spent + worker.compiler.spent - compiling, 3),
-        round(time.process_time() - busy, 3),
+        round(time.process_time() - busy + worker.spent - forking, 3),
         round(time.monotonic() - began, 3),
         datetime.now(UTC).isoformat(timespec="seconds"),
         f"{platform.node()}:{os.getpid()}",

@@ -18,8 +18,8 @@ class Verdict:
 
     name: ``silu_backward-torch``. score: 0 to 1. report: `Report.to_dict`, without how long the compiler took; text and
     html: the same for a terminal and for a page. seconds: of processor time, of the processes that call the answer or
-    compile its kernels; grader_seconds: of the grader's. clock: seconds of wall-clock time. made: when, ISO 8601 in
-    UTC, and where: ``host:process``.
+    compile its kernels; grader_seconds: of the grader's, and of those that fork the others. clock: seconds of
+    wall-clock time. made: when, ISO 8601 in UTC, and where: ``host:process``.
     checks: how many times the answer was checked for this verdict. doubt: ``time limit`` or ``lost worker`` where that
     decided it, which a busy machine can do as well as the answer; else "". left: why a person has to judge instead;
     "" where this is a verdict.

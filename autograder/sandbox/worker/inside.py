@@ -6,9 +6,9 @@ process that has them.
     python -I -S -B inside.py SETTINGS      SETTINGS: JSON, see `main`
 
 Over the socket, one datagram each: to the worker ``{"seconds", "memory", "shared", "addresses", "modules"}`` with the
-descriptors `zygote.FILES` and that of a pipe; back ``{"started": pid}`` with a pidfd. When the child has ended, over
-the pipe ``{"ended": exit status, "seconds": processor time}``, the status negative for a signal. Any number of children
-run at a time.
+descriptors `zygote.FILES` and that of a pipe; back, with a pidfd, ``{"started": pid, "seconds": its own processor time
+since the last one}``. When the child has ended, over the pipe ``{"ended": exit status, "seconds": processor time}``,
+the status negative for a signal. Any number of children run at a time.
 """
 
 import importlib

@@ -45,6 +45,7 @@ def serve(settings: dict, role: types.ModuleType) -> None:
     control.send(json.dumps({"ready": os.getpid()}).encode())
     linux.use_huge_pages()
     running: dict[int, _Running] = {}  # by pidfd
+    counted = time.process_time()  # what this process has told of its own time, and its start
     while True:
         waited: list[socket.socket | int] = [control, *running]
         ready, _, _ = select.select(waited, [], [])
@@ -58,7 +59,7 @@ def serve(settings: dict, role: types.ModuleType) -> None:
                 os._exit(0)
             wanted = json.loads(message)
             _import(wanted["modules"], role)
-            _begin(control, wanted, files, layers, role, running)
+            counted = _begin(control, wanted, files, layers, role, running, counted)
 
 
 def _import(modules: list[str], role: types.ModuleType) -> None:
@@ -93,8 +94,11 @@ def _begin(
     layers: confine.Layers,
     role: types.ModuleType,
     running: dict[int, _Running],
-) -> None:
-    """Forks a child, and tells the parent."""
+    counted: float,
+) -> float:
+    """Forks a child, and tells the parent; also what this process took since ``counted``, for this child and for the
+    end of others. Returns the time up to which that is counted.
+    """
     *files, end = files
     pid = os.fork()
     if pid == 0:
@@ -105,7 +109,9 @@ def _begin(
         os.close(file)
     handle = os.pidfd_open(pid)
     running[handle] = _Running(pid, end)
-    socket.send_fds(control, [json.dumps({"started": pid}).encode()], [handle])
+    now = time.process_time()
+    socket.send_fds(control, [json.dumps({"started": pid, "seconds": now - counted}).encode()], [handle])
+    return now
 
 
 def _report(handle: int, running: dict[int, _Running], folder: str) -> None:
