@@ -231,7 +231,7 @@ def _spread(loss: Tensor, dhidden: Tensor, dweight: Tensor) -> tuple[Tensor, Ten
     return loss, dhidden.repeat(_TIMES, 1) / _TIMES, dweight
 
 
-LARGE = Large(_batch(16, 8, 3 << 13), _repeated, _spread, (_TIMES, 1, _TIMES))  # 2048 rows, 192 MiB of logits
+LARGE = Large(_batch(16, 8, 1 << 15), _repeated, _spread, (_TIMES, 1, _TIMES))  # 2048 rows, 256 MiB of logits
 
 REASON = (
     "Every product is a float32 sum of D, V or n terms and loses a few ulp of the sum of their magnitudes (4 where it"

@@ -122,7 +122,7 @@ class Large:
 
     inputs: makes the arguments of the small call, for which the oracle says what is right.
     repeated: the arguments of the large call, from those of the small one. `Exercise.most_bytes` of them should be at
-        least 1.5 times `sandbox.confine.SLACK`, and what an answer must not hold twice as much again.
+        least twice `sandbox.confine.SLACK`, and what an answer must not hold twice as much again.
     spread: the outputs of the large call, from those of the small one; linear, with no negative factor.
     terms: for each output how many times as many terms its sums have as in the small call. Added one by one they lose
         as many times as much, and the more surely the same way as they are the same terms again.

@@ -61,7 +61,7 @@ _TIMES = 256
 
 
 def many_queries(arguments: Arguments, queries: tuple[int, ...], outputs: tuple[bool, ...]) -> Large:
-    """16 queries and 1536 keys of 8 heads, the queries 256 times over: 192 MiB of scores.
+    """16 queries and 2048 keys of 8 heads, the queries 256 times over: 256 MiB of scores.
 
     queries: which arguments have a row for each query. outputs: for each output whether it has; the others are sums
     over the queries.
@@ -77,7 +77,7 @@ def many_queries(arguments: Arguments, queries: tuple[int, ...], outputs: tuple[
         return tuple(often(x) if rows else x * _TIMES for x, rows in zip(tensors, outputs, strict=True))
 
     def inputs(generator: Generator) -> Args:
-        return arguments(generator, *Batch(b=1, h=8, m=16, n=1536, d=8).draw(generator))
+        return arguments(generator, *Batch(b=1, h=8, m=16, n=2048, d=8).draw(generator))
 
     return Large(inputs, repeated, spread, tuple(1 if rows else _TIMES for rows in outputs))
 
