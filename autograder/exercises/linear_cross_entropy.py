@@ -231,7 +231,9 @@ def _spread(loss: Tensor, dhidden: Tensor, dweight: Tensor) -> tuple[Tensor, Ten
     return loss, dhidden.repeat(_TIMES, 1) / _TIMES, dweight
 
 
-LARGE = Large(_batch(16, 8, 1 << 15), _repeated, _spread, (_TIMES, 1, _TIMES))  # 2048 rows, 256 MiB of logits
+_CLASSES = 1 << 15  # with 2048 rows 256 MiB of logits
+_LONGER = _CLASSES // 1000  # than the longest sum over classes in the cases, which the floor was set on
+LARGE = Large(_batch(16, 8, _CLASSES), _repeated, _spread, (_TIMES, _LONGER, _TIMES))
 
 REASON = (
     "Every product is a float32 sum of D, V or n terms and loses a few ulp of the sum of their magnitudes (4 where it"

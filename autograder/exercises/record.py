@@ -124,8 +124,9 @@ class Large:
     repeated: the arguments of the large call, from those of the small one. `Exercise.most_bytes` of them should be at
         least twice `sandbox.confine.SLACK`, and what an answer must not hold twice as much again.
     spread: the outputs of the large call, from those of the small one; linear, with no negative factor.
-    terms: for each output how many times as many terms its sums have as in the small call. Added one by one they lose
-        as many times as much, and the more surely the same way as they are the same terms again.
+    terms: for each output how many times as many terms its sums have as those that the floor was set on: by repeating
+        the small call, or because its sums are longer than any in the cases. Added one by one they lose as many times
+        as much: dhidden of 32,768 classes 16 times what 1,024 lose, in a product of matrices of MKL on an AMD EPYC.
     """
 
     inputs: Inputs
