@@ -31,6 +31,7 @@ from .nothing_matched import install, not_read
 from .old_scores import clear_scores
 from .reading import Unreadable, read
 from .rebuild import NOTES, RECORD, UNREAD, rebuild, without_submission
+from .sparing import sparing
 from .standard import MADE_FOR, standard, unusable
 from .summary import Summary, quiet
 from .survey import answers, renamed, why_unread
@@ -109,7 +110,7 @@ class Submissions(NotebookExporter):
         root = Path(courses.root)
         try:
             room.require(root)
-            with interrupt.grading(), quiet(self.log), Lock(root):
+            with interrupt.grading(), quiet(self.log), Lock(root), sparing():
                 gradebook.prepare(courses, self.log.warning)
                 self._converter.assignments = {f: self._converter.assignments[f] for f in self.chosen()}
                 self.names(courses.assignment_id)
