@@ -38,7 +38,7 @@ def test_a_run_makes_as_many_engines_for_two_notebooks_as_for_one(course, monkey
 
 
 def test_one_look_at_the_gradebook_ends_no_other(tmp_path):
-    url = f"sqlite:///{tmp_path}/gradebook.db"
+    url, create_all = f"sqlite:///{tmp_path}/gradebook.db", nbgrader.api.Base.metadata.create_all
     with sparing(), Gradebook(url) as outer:
         outer.add_student("a")
         with Gradebook(url) as inner:
@@ -48,6 +48,7 @@ def test_one_look_at_the_gradebook_ends_no_other(tmp_path):
             assert another.students == []
     with Gradebook(url) as later:
         assert later.engine is not outer.engine and sorted(one.id for one in later.students) == ["a", "b"]
+    assert nbgrader.api.Base.metadata.create_all == create_all
 
 
 @pytest.mark.parametrize("change", [{}, {"points": "two"}, {"points": -1}, {"grade": 1}, {"locked": None}, {"more": 1}])
