@@ -34,6 +34,15 @@ def test_second_submission_is_graded_anew(course):
     assert scores(course, "twice") == FULL | {TORCH: 0}
 
 
+def test_a_submission_whose_run_ended_before_its_notebook_is_graded(course):
+    """nbgrader copies other files first, and takes a folder that is there for one that was graded."""
+    place(course, "begun").write_text(json.dumps(right_answers(course)))
+    (course / "autograded" / "begun" / "tiny").mkdir(parents=True)
+    (course / "autograded" / "begun" / "tiny" / "timestamp.txt").write_text("2026-01-01 10:00:00 UTC")
+    assert_success(api(course).autograde("tiny", "begun", force=False))
+    assert scores(course, "begun") == FULL
+
+
 def test_no_old_score_outlives_a_run_that_fails(course, monkeypatch):
     """Nor one that fails before the notebook is read; what a person gave stays."""
     for student in ("stale", "staler"):

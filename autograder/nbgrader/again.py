@@ -26,7 +26,7 @@ def remove_outdated(
     """
     found = {path: graded_from(path) for path in graded.glob("*.ipynb")}
     mine = {path: of for path, of in found.items() if of and fnmatch.fnmatch(path.stem, chosen)}
-    if None in found.values():
+    if None in found.values() or (not found and graded.is_dir()):  # killed in a notebook, or before the first one
         log.warning("%s is from a run that did not end. It is graded again.", graded)
         shutil.rmtree(graded)
         return

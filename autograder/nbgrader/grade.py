@@ -14,7 +14,6 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import is_solution
-from sqlalchemy.exc import OperationalError
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from ..exercises.names import present_name
@@ -25,7 +24,7 @@ from ..verdicts.job import Job
 from ..verdicts.make import make, shared_worker
 from ..verdicts.store import Store
 from ..verdicts.verdict import Verdict
-from . import interrupt, room
+from . import interrupt
 from .checks import answer_to, is_check, learners_code
 from .class_seed import class_seed
 from .outputs import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict
@@ -226,12 +225,8 @@ class SaveScores(SaveAutoGrades):
         with Gradebook(where["db_url"]) as self.gradebook:
             database = self.gradebook.db
             commit, database.commit = database.commit, database.flush
-            try:
-                found = NbGraderPreprocessor.preprocess(self, nb, resources)
-                commit()
-            except OperationalError:  # nbgrader would advise to upgrade the gradebook
-                room.require(Path(self.parent.parent.coursedir.root))
-                raise
+            found = NbGraderPreprocessor.preprocess(self, nb, resources)
+            commit()
         return found
 
     def _add_score(self, cell: NotebookNode, resources: dict) -> None:

@@ -109,8 +109,8 @@ class Submissions(NotebookExporter):
         courses = self._converter.coursedir
         root = Path(courses.root)
         try:
-            room.require(root)
-            with interrupt.grading(), quiet(self.log), Lock(root), sparing():
+            room.require(courses)
+            with interrupt.grading(), quiet(self.log), Lock(root), sparing(), room.watched(self._converter):
                 gradebook.prepare(courses, self.log.warning)
                 self._converter.assignments = {f: self._converter.assignments[f] for f in self.chosen()}
                 self.names(courses.assignment_id)
@@ -193,7 +193,7 @@ class Submissions(NotebookExporter):
         """
         interrupt.raise_if_asked()
         converter = self._converter
-        room.require(Path(converter.coursedir.root))
+        room.require(converter.coursedir)
         excluded = converter.coursedir.student_id_exclude.split(",")
         courses = converter.coursedir
         graded = Path(courses.format_path(courses.autograded_directory, student, assignment))
