@@ -14,6 +14,7 @@ from ..instructor.tables import HiddenCasesError
 from ..nbgrader.class_seed import ClassSecretError
 from ..nbgrader.grade import duration
 from ..nbgrader.lock import Lock
+from ..nbgrader.room import fix
 from ..nbgrader.standard import MADE_FOR
 from ..nbgrader.submission import NotReleased
 from ..sandbox import SandboxError
@@ -70,7 +71,7 @@ def grade(
         print(f"graded-kernels: {error}", file=sys.stderr)
         return USAGE
     except (NoCluster, OSError, RuntimeError) as error:
-        tell(f"Stopped: {str(error).rstrip('.')}. {KEPT}")
+        tell(f"Stopped: {str(error).rstrip('.')}.{fix(error)} {KEPT}")
         return FAILURE
     except KeyboardInterrupt:
         tell(f"Stopped. {KEPT}")

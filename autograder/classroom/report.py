@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import io
 import sys
 from pathlib import Path
 
@@ -9,12 +10,13 @@ from nbgrader.api import MissingEntry
 from nbgrader.coursedir import CourseDirectory
 
 from ..nbgrader.export import safe
+from ..nbgrader.whole import NotWritten, make_folder, put
 from .course import NoCourse, configured
 from .findings import FAILED, PASSED, UNREACHED, Findings, findings, rows
 from .page import class_page, course_page, similar_page
 from .similar import in_class
 
-DONE, USAGE = 0, 2
+DONE, FAILURE, USAGE = 0, 1, 2
 FOLDER = "reports"
 
 
@@ -25,11 +27,16 @@ def main(options: argparse.Namespace) -> int:
     except NoCourse as error:
         print(f"graded-kernels: {error}", file=sys.stderr)
         return USAGE
+    except NotWritten as error:
+        print(f"graded-kernels: {error}", file=sys.stderr)
+        return FAILURE
     return DONE
 
 
 def write(courses: CourseDirectory, assignment: str) -> list[Path]:
-    """Writes the pages and the table, which only their owner can read, and returns their paths. Raises NoCourse."""
+    """Writes the pages and the table, which only their owner can read, and returns their paths. Raises NoCourse,
+    NotWritten.
+    """
     try:
         every = rows(courses)
     except MissingEntry as error:
@@ -39,26 +46,26 @@ def write(courses: CourseDirectory, assignment: str) -> list[Path]:
         known = f"there are {', '.join(assignments)}" if assignments else "the gradebook has none with students"
         raise NoCourse(f"no assignment {assignment}; {known}")
     folder = Path(courses.root) / FOLDER
-    folder.mkdir(mode=0o700, exist_ok=True)
-    folder.chmod(0o700)
+    make_folder(folder)
     found = findings(courses, assignment, every)
     page, table, course = (folder / name for name in (f"{assignment}.html", f"{assignment}.csv", "course.html"))
     close = in_class(courses, assignment, [learner.id for learner in found.learners])
-    page.write_text(class_page(found, folder, len(close)), encoding="utf-8")
+    put(page, class_page(found, folder, len(close)))
     similar = folder / f"{assignment}-similar.html"
-    similar.write_text(similar_page(assignment, close), encoding="utf-8")
+    put(similar, similar_page(assignment, close))
     _write_table(found, table)
     pages = [name for name in assignments if (folder / f"{name}.html").is_file()]
-    course.write_text(course_page(assignments, every, pages), encoding="utf-8")
+    put(course, course_page(assignments, every, pages))
     return [page, similar, table, course]
 
 
 def _write_table(found: Findings, path: Path) -> None:
     """A row for each case of each answer."""
-    with open(path, "w", newline="", encoding="utf-8-sig") as file:
-        table = csv.writer(file)
-        table.writerow(["answer", "case", "input", "passed", "failed", "not reached"])
-        for answer in found.answers:
-            for case in answer.cases:
-                counts = [case.counts[kind] for kind in (PASSED, FAILED, UNREACHED)]
-                table.writerow([safe(value) for value in (answer.name, case.name, case.inputs, *counts)])
+    text = io.StringIO()
+    table = csv.writer(text)
+    table.writerow(["answer", "case", "input", "passed", "failed", "not reached"])
+    for answer in found.answers:
+        for case in answer.cases:
+            counts = [case.counts[kind] for kind in (PASSED, FAILED, UNREACHED)]
+            table.writerow([safe(value) for value in (answer.name, case.name, case.inputs, *counts)])
+    put(path, text.getvalue(), "utf-8-sig")

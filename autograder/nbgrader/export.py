@@ -1,7 +1,9 @@
 """``nbgrader export``: grades as CSV in which a comma does no harm, and no 0 stands for what was not graded."""
 
 import csv
+import io
 import math
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,8 @@ from nbgrader.api import Assignment, Gradebook, MissingEntry, Student, Submitted
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExportPlugin
 from traitlets import Enum
+
+from .whole import NotWritten, put
 
 COLUMNS = (
     "assignment duedate timestamp student_id last_name first_name email "
@@ -37,9 +41,13 @@ class Grades(ExportPlugin):
             for row in rows_of(gradebook, self.parent.coursedir)
             if self._wanted(row["assignment"], self.assignment) and self._wanted(row["student_id"], self.student)
         ]
-        with open(to, "w", newline="", encoding="utf-8-sig") as file:
-            table = csv.writer(file)
-            table.writerows([safe(value) for value in line] for line in self.lines(gradebook, rows))
+        text = io.StringIO()
+        csv.writer(text).writerows([safe(value) for value in line] for line in self.lines(gradebook, rows))
+        try:
+            put(Path(to), text.getvalue(), "utf-8-sig")
+        except NotWritten as error:
+            self.log.error("%s", error)
+            sys.exit(1)
         self.log.info("Grades are in %s", to)
 
     def lines(self, gradebook: Gradebook, rows: list[dict]) -> Iterator[list]:

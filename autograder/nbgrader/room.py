@@ -38,6 +38,11 @@ def require(courses: CourseDirectory) -> None:
             raise DiskFull(f"only {free} MB are free on the disk of {place}, and a run needs {needed}. {_GOES_ON}")
 
 
+def fix(error: Exception) -> str:
+    """What a person does about it, as a sentence with a space before it; "" where that is not known here."""
+    return " Free some space." if isinstance(error, OSError) and error.errno in _FULL else ""
+
+
 @contextlib.contextmanager
 def watched(converter: BaseConverter) -> Iterator[None]:
     """While the context lasts, DiskFull is raised where a file of a submission cannot be written, or a statement fails,
