@@ -12,6 +12,7 @@ from graded_kernels.autograder.compiler import report
 from graded_kernels.autograder.judge import cost
 from graded_kernels.autograder.sandbox import Compiler, paths
 from graded_kernels.autograder.sandbox import compiler as sandbox_compiler
+from graded_kernels.autograder.sandbox.ahead import Ahead
 from graded_kernels.autograder.sandbox.compiler import shared_compiler
 
 
@@ -97,7 +98,7 @@ def test_checks_without_a_compiler_of_their_own_share_one_process(empty_cache):
     found = []
     for number in range(2):
         launch = described(HEADER + BODY.format(f"y = x + {{{number}}}"))
-        figures, (case,) = cost.judge_compile([launch], runner=None)
+        figures, (case,) = cost.judge_compile([launch], Ahead(cost.compiler_of(None)))
         assert figures["status"] == case.status == "fail", figures
         found.append(shared_compiler()._worker)
     assert found[0] is found[1] and found[0].starts == 1 and found[0].runs()

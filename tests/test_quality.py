@@ -155,8 +155,7 @@ def test_a_pytorch_answer_is_not_judged_by_what_only_kernels_do():
 def test_a_kernel_that_compiles_for_some_targets_is_not_portable_for_none_not_correct(statuses, kind):
     rows = [{"target": name, "status": status} for name, status in zip(("sm_90", "gfx942"), statuses, strict=True)]
     found = {"status": min(statuses), "reason": "", "targets": rows}
-    runner = SimpleNamespace(compiler=SimpleNamespace(report=lambda launches, **more: found))
-    (case,) = cost.judge_compile([], runner)[1]
+    (case,) = cost.judge_compile([], SimpleNamespace(report=lambda launches, **more: found))[1]
     assert (case.status, case.kind) == (min(statuses), kind)
 
 

@@ -61,6 +61,13 @@ def compile_report(
     return {"status": status, "reason": reason, "triton": version, "left_out": left_out, "targets": rows}
 
 
+def uncompiled(launches: Iterable[KernelLaunch], targets: Iterable[Target] = TARGETS) -> tuple[list[dict], list[dict]]:
+    """The modules and the jobs with which a report on all of these launches would call ``run_jobs``."""
+    version, targets = _triton_version(), tuple(targets)
+    jobs = [job for launch in launches for job in _prepare(launch, targets, version)] if version else []
+    return _requests([job for job in jobs if job.extract and not job.result])
+
+
 def _triton_version() -> str | None:
     if importlib.util.find_spec("triton") is None:
         return None
@@ -142,12 +149,17 @@ def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
 
 
 def _answers(jobs: list[_Job], run_jobs: RunJobs) -> Iterable[tuple[_Job, dict]]:
+    return [(jobs[i], answer) for i, answer in run_jobs(*_requests(jobs))] if jobs else []
+
+
+def _requests(jobs: list[_Job]) -> tuple[list[dict], list[dict]]:
     contents = [_content(job) for job in jobs]
     texts = [json.dumps(content) for content in contents]
     modules = dict(zip(texts, contents, strict=True))
     index = {text: i for i, text in enumerate(modules)}
-    requests = [_request(job) | {"module": index[text]} for job, text in zip(jobs, texts, strict=True)]
-    return [(jobs[i], answer) for i, answer in run_jobs(list(modules.values()), requests)] if jobs else []
+    return list(modules.values()), [
+        _request(job) | {"module": index[text]} for job, text in zip(jobs, texts, strict=True)
+    ]
 
 
 def _works(targets: tuple[Target, ...], run_jobs: RunJobs) -> dict[Target, bool]:

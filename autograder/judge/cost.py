@@ -21,7 +21,8 @@ from ..report.results import CaseResult, Status
 from ..run.contract import Args
 from ..run.outcome import Outcome
 from ..run.runner import Runner
-from ..sandbox.compiler import shared_compiler
+from ..sandbox.ahead import Ahead
+from ..sandbox.compiler import Compiler, shared_compiler
 from ..ulp import ulp_size
 from .case import Judged, describe
 from .compare import Expected, expect
@@ -130,10 +131,13 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
     return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, hint, kind=Quality.EFFICIENT)]
 
 
-def judge_compile(launches: list[KernelLaunch | str], runner: Runner) -> tuple[Figures, list[CaseResult]]:
-    """What was launched, compiled ahead of time: for each kernel the launch with the best aligned arguments. Of an
-    isolated answer by the compiler of its runner, which is as isolated.
-    """
+def compiler_of(runner: Runner) -> Compiler:
+    """Of an isolated answer that of its runner, which is as isolated."""
+    return getattr(runner, "compiler", None) or shared_compiler()
+
+
+def judge_compile(launches: list[KernelLaunch | str], compiler: Ahead) -> tuple[Figures, list[CaseResult]]:
+    """What was launched, compiled ahead of time: for each kernel the launch with the best aligned arguments."""
     unknown = [launch for launch in launches if isinstance(launch, str)]
     described = [launch for launch in launches if isinstance(launch, KernelLaunch)]
     if unknown:
@@ -145,7 +149,6 @@ def judge_compile(launches: list[KernelLaunch | str], runner: Runner) -> tuple[F
     if kernels > KERNELS:
         reason = f"The answer launches {kernels} kernels; at most {KERNELS} can be compiled, and all of them must be."
         return _failed(reason, Quality.CORRECT)
-    compiler = getattr(runner, "compiler", None) or shared_compiler()
     report = compiler.report(described, limit=kernels)
     if report["status"] == "not-run":
         return _not_run(report["reason"])

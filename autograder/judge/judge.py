@@ -17,8 +17,9 @@ from ..run.interpret import mode
 from ..run.outcome import Trouble
 from ..run.runner import Runner
 from ..sandbox import Isolated
+from ..sandbox.ahead import Ahead
 from .case import UNJUDGED, Judged, judge_case
-from .cost import MEMORY, Confined, Figures, judge_compile, judge_memory, judge_process, judge_traffic
+from .cost import MEMORY, Confined, Figures, compiler_of, judge_compile, judge_memory, judge_process, judge_traffic
 from .fingerprint import fingerprint
 from .veil import veiled
 from .witness import judge_witness
@@ -45,16 +46,15 @@ def judge(
     required = qualities(require)
     if conventions not in CONVENTIONS:
         raise ValueError(f"conventions are {' or '.join(map(repr, CONVENTIONS))}, not {conventions!r}")
-    if isinstance(record, Witness):
-        found = _Found(judge_witness(record, runner))
+    if backend == "triton" and compiler:
+        with Ahead(compiler_of(runner)) as ahead:
+            found = _examined(record, backend, runner, seed, conventions, required, at, _watch(ahead, runner, required))
+            if not found.stopped and _all_right(found.cases, required):
+                at("compiling for GPUs")
+                found.compiled, more = judge_compile(_launches(found.judged), ahead)
+                found.cases += more
     else:
-        found = _Found(_judge_cases(record, backend, runner, seed, conventions, at))
-        if not found.stopped:
-            _judge_cost(found, record, backend, runner, required)
-    if backend == "triton" and compiler and not found.stopped and _all_right(found.cases, required):
-        at("compiling for GPUs")
-        found.compiled, more = judge_compile(_launches(found.judged), runner)
-        found.cases += more
+        found = _examined(record, backend, runner, seed, conventions, required, at)
     where = environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed})
     bug = _bug(record, found) if isinstance(record, Exercise) and not found.stopped else None
     return Report(
@@ -77,6 +77,41 @@ def judge(
         timed_out=any(t.kind == "timeout" for t in found.troubles),
         stopped_in=next(({"cell": t.cell, "reason": t.message} for t in found.troubles if t.cell), None),
     )
+
+
+def _examined(
+    record: Exercise | Witness,
+    backend: str,
+    runner: Runner,
+    seed: int,
+    conventions: str,
+    required: tuple[Quality, ...],
+    at: Callable[[str], None],
+    see: Callable[[Judged], None] = lambda judged: None,
+) -> "_Found":
+    """All but what compilers say. see: called with what came of each case."""
+    if isinstance(record, Witness):
+        return _Found(judge_witness(record, runner))
+    found = _Found(_judge_cases(record, backend, runner, seed, conventions, at, see))
+    if not found.stopped:
+        _judge_cost(found, record, backend, runner, required)
+    return found
+
+
+def _watch(ahead: Ahead, runner: Runner, required: tuple[Quality, ...]) -> Callable[[Judged], None]:
+    """Has kernels compiled while the cases go on, as long as all are right. Not where the answer has a compiler of its
+    own, as those of a class have: they keep the machine busy, and what is compiled for a wrong answer is in vain.
+    """
+
+    here = not isinstance(runner, Isolated)
+
+    def see(judged: Judged) -> None:
+        if not _all_right([judged.result], required):
+            ahead.stop()
+        elif here and judged.outcome:
+            ahead.see(one for one in judged.outcome.launches if isinstance(one, KernelLaunch))
+
+    return see
 
 
 class _Found:
@@ -141,7 +176,13 @@ def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[str, bool | No
 
 
 def _judge_cases(
-    record: Exercise, backend: str, runner: Runner, seed: int, conventions: str, at: Callable[[str], None]
+    record: Exercise,
+    backend: str,
+    runner: Runner,
+    seed: int,
+    conventions: str,
+    at: Callable[[str], None],
+    see: Callable[[Judged], None],
 ) -> list[Judged]:
     """Every case in order; after a trouble that no other case can mend, or that takes its time, the rest is not run."""
     judged: list[Judged] = []
@@ -149,6 +190,7 @@ def _judge_cases(
         at(f"case {number + 1} of {len(record.cases)}, {'one of your teacher' if case.hidden else case.name}")
         one = judge_case(record, case, backend, runner, arguments(case, number, seed), conventions)
         judged.append(veiled(record, one) if case.hidden else one)
+        see(judged[-1])
         if one.trouble and _is_last(case, one.trouble):
             return judged + [_unreached(record, later, seed) for later in range(number + 1, len(record.cases))]
     return judged

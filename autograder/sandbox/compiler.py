@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import tempfile
+import threading
 import types
 from collections.abc import Iterable
 
@@ -33,6 +34,7 @@ class Compiler:
         self.spent = 0.0
         self._worker: Host | None = None
         self._folder: tempfile.TemporaryDirectory | None = None
+        self._lock = threading.Lock()  # the folder is emptied when a child has ended
 
     def __enter__(self) -> "Compiler":
         return self
@@ -51,17 +53,33 @@ class Compiler:
         """See `compiler.compile_report`."""
         return compile_report(launches, self.run_jobs, targets, limit)
 
-    def run_jobs(self, modules: list[dict], jobs: list[dict]) -> list[tuple[int, dict]]:
+    def run_jobs(
+        self,
+        modules: list[dict],
+        jobs: list[dict],
+        budget: Budget | None = None,
+        stopped: threading.Event | None = None,
+    ) -> list[tuple[int, dict]]:
         """For each job its number and its result (see `compiler.worker`). A job during which the process ended has the
         result ``lost``, which says how. Raises CannotCompile where no process can be started.
+
+        budget: of all kernels of one answer, where they come in several calls. stopped: set when the results are not
+        needed any more; then there are none.
         """
-        worker, budget = self._ready(), Budget("answer", self.limits.total_seconds)
+        budget = budget or Budget("answer", self.limits.total_seconds)
+        with self._lock:
+            return self._run_jobs(modules, jobs, budget, stopped or threading.Event())
+
+    def _run_jobs(
+        self, modules: list[dict], jobs: list[dict], budget: Budget, stopped: threading.Event
+    ) -> list[tuple[int, dict]]:
+        worker, before = self._ready(), budget.spent
         forked = worker.spent
         answers: dict[int, dict] = {}
-        while waiting := [i for i in range(len(jobs)) if i not in answers]:
+        while waiting := [i for i in range(len(jobs)) if i not in answers and not stopped.is_set()]:
             request = {"modules": modules, "jobs": [jobs[i] for i in waiting]}
             try:
-                ended = _run(worker, request, self.limits, budget)
+                ended = _run(worker, request, self.limits, budget, stopped)
             except WorkerLost:
                 answers |= dict.fromkeys(waiting, {"lost": "the compiler's process ended"})
                 break
@@ -69,8 +87,8 @@ class Compiler:
             if budget.broken(self.limits.wall_factor):
                 most = f"all kernels of the answer took the compiler more than {self.limits.total_seconds:g} s"
                 answers |= {i: {"lost": most} for i in waiting if i not in answers}
-        self.spent += budget.spent + worker.spent - forked
-        return list(answers.items())
+        self.spent += budget.spent - before + worker.spent - forked
+        return [] if stopped.is_set() else list(answers.items())
 
     def _ready(self) -> Host:
         try:
@@ -102,13 +120,13 @@ def _close(process: int) -> None:
         _shared[process].close()
 
 
-def _run(worker: Host, request: dict, limits: Limits, budget: Budget) -> Ended:
+def _run(worker: Host, request: dict, limits: Limits, budget: Budget, stopped: threading.Event) -> Ended:
     """One child: a call for each job, and one more that waits for the disassemblers."""
     with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as job, open(os.devnull, "r+b") as nothing:
         job.write(json.dumps(request).encode())
         job.seek(0)
         files = {"job": job.fileno(), "inputs": nothing.fileno(), "outputs": nothing.fileno()}
-        task = Task(0, len(request["jobs"]) + 1, lambda made, reports: True, 0)
+        task = Task(0, len(request["jobs"]) + 1, lambda made, reports: not stopped.is_set(), 0)
         return worker.run(files, task, limits, [budget])
 
 
