@@ -223,6 +223,21 @@ def test_a_failed_check_raises_where_nbgrader_runs_the_notebook(monkeypatch):
     assert check("silu_forward", right, backend="torch").passed
 
 
+def test_pytorch_computes_in_one_thread_meanwhile_and_in_as_many_as_before_afterwards():
+    before, seen = torch.get_num_threads(), set()
+
+    def counting(x):
+        seen.add(torch.get_num_threads())
+        return right(x)
+
+    torch.set_num_threads(2)
+    try:
+        check("silu_forward", counting, "torch")
+        assert seen == {1} and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
 @pytest.mark.exhaustive
 def test_a_check_imports_no_compiler_of_pytorchs_and_hides_from_one_that_is_there():
     code = """if True:

@@ -16,6 +16,7 @@ from ..run.contract import Args
 from ..run.interpret import mode
 from ..run.outcome import Trouble
 from ..run.runner import Runner
+from ..run.threads import one_thread
 from ..sandbox import Isolated
 from ..sandbox.ahead import Ahead
 from .case import UNJUDGED, Judged, judge_case
@@ -28,6 +29,7 @@ CONVENTIONS = ("course", "pytorch")
 HALF = 0.5  # the most that an answer gets which fails a case made for one of its exercise's bugs
 
 
+@one_thread()
 def judge(
     record: Exercise | Witness,
     backend: str,
