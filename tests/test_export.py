@@ -144,6 +144,11 @@ def test_what_begins_like_a_formula_is_text(text):
     assert safe(text) == f"'{text}" and safe(-1.5) == "-1.5" and safe(None) == "" and safe("a=1") == "a=1"
 
 
+def test_a_sum_of_points_is_a_decimal_number():
+    points = [0.1, 0.2, 2.92]
+    assert str(sum(points)) != "3.22" and safe(sum(points)) == "3.22" and safe(21.0) == "21.0" and safe(24) == "24"
+
+
 def test_the_order_is_not_the_databases(monkeypatch, tmp_path):
     """PostgreSQL puts what is missing last, and orders names by a language's rules; SQLite does neither."""
     monkeypatch.setattr(export, "_row", lambda gradebook, assignment, student: {"of": (assignment.name, student.id)})

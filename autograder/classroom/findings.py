@@ -89,15 +89,18 @@ class Answer:
 
     @cached_property
     def cases(self) -> list[Case]:
-        """In the exercise's order, of the answers that were begun: an untouched stub says nothing about a case."""
+        """In the exercise's order, of the answers that were begun: an untouched stub says nothing about a case. What a
+        report does not have, as the compiler's case after another failed, was not reached.
+        """
         found: dict[str, Case] = {}
-        for check in self.checks:
-            if check.report["summary"].startswith(STUB):
-                continue
-            for one in check.report["cases"]:
+        begun = [check.report["cases"] for check in self.checks if not check.report["summary"].startswith(STUB)]
+        for cases in begun:
+            for one in cases:
                 case = found.setdefault(one["name"], Case(one["name"], one["inputs"]))
                 case.inputs = case.inputs or one["inputs"]
                 case.counts[FAILED if one["status"] == "error" else one["status"]] += 1
+        for case in found.values():
+            case.counts[UNREACHED] += len(begun) - sum(case.counts.values())
         return list(found.values())
 
 

@@ -35,7 +35,8 @@ svg { display: block; width: 100%; min-width: 34rem; height: auto; font-family: 
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 500; color: var(--gk-muted); }
 th, td { padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
-.number { text-align: right; } td.code { font: 13px/1.6 ui-monospace, monospace; overflow-wrap: anywhere; }
+.number { text-align: right; white-space: nowrap; }
+.code { font: 13px/1.6 ui-monospace, monospace; overflow-wrap: anywhere; }
 .bar { display: block; height: .55rem; margin: .45rem 0 0 1rem; min-width: 6rem; background: var(--rule);
   print-color-adjust: exact; }
 .bar i { display: block; float: left; height: 100%; background: var(--gk-answer); }
@@ -84,10 +85,10 @@ def course_page(assignments: Sequence[str], rows: list[dict], written: Iterable[
     for row in rows:
         by_student.setdefault(row["student_id"], {})[row["assignment"]] = row
     lines = []
-    for student, own in by_student.items():
+    for student, own in sorted(by_student.items()):
         cells = [_score(own[name].get("score"), own[name]["max_score"], own[name]["status"]) for name in assignments]
-        total = sum(row.get("score") or 0.0 for row in own.values())
-        lines.append([escape(student), *cells, _right(f"{total:g}")])
+        scores = [row["score"] for row in own.values() if row.get("score") is not None]
+        lines.append([escape(student), *cells, _right(f"{sum(scores):g}" if scores else "")])
     pages = set(written)
     links = [f'<a href="{quote(one)}.html">{escape(one)}</a>' if one in pages else escape(one) for one in assignments]
     return _page("course", ["<h1>Course</h1>", _table(["student", *map(_right, links), _right("together")], lines)])

@@ -22,6 +22,7 @@ NEVER, NOT_YET, WAITS, GRADED = "never handed in", "not graded yet", "waits for 
 MOODLE = {"First name": "first_name", "Last name": "last_name", "ID number": "lms_user_id", "Username": "student_id"}
 MOODLE |= {"Email address": "email"}
 CANVAS = {"Student": "name", "ID": "lms_user_id", "SIS User ID": "student_id", "SIS Login ID": "login", "Section": ""}
+DECIMALS = 4  # a sum of points in binary fractions is not 3.2199999999999998 to a person
 NO_GRADE = "-"  # in Moodle; also for what is not known of a student
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # a spreadsheet runs what begins like this
 
@@ -146,6 +147,8 @@ def safe(value) -> str:
     """As a cell that no spreadsheet takes for a formula."""
     if value == NO_GRADE:
         return value
+    if isinstance(value, float):
+        return str(round(value, DECIMALS))
     if not isinstance(value, str):
         return "" if value is None else str(value)
     return f"'{value}" if value.startswith(FORMULA) else value
