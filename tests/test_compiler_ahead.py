@@ -28,7 +28,10 @@ class Told:
 
     def __init__(self, lost: bool = False):
         self.limits, self.lost = SimpleNamespace(total_seconds=120.0), lost
-        self.calls, self.budgets, self.asked = [], [], threading.Event()
+        self.calls, self.budgets, self.asked, self.started = [], [], threading.Event(), threading.Event()
+
+    def start(self):
+        self.started.set()
 
     def run_jobs(self, modules, jobs, budget=None, stopped=None):
         self.calls.append([job["notes"] for job in jobs])
@@ -74,6 +77,23 @@ def test_a_better_aligned_launch_that_comes_late_is_what_the_report_is_about():
         found = ahead.report([HALF, ALIGNED], limit=1)
     assert compiler.calls == [notes(HALF), notes(ALIGNED)]
     assert {row["launch"] for row in found["targets"]} == {ALIGNED.describe()}
+
+
+def test_the_process_starts_with_the_first_case_unless_the_code_was_compiled_before():
+    with Ahead(compiler := Told()) as ahead:
+        ahead.see([ODD])
+        assert compiler.started.wait(10) and not compiler.asked.is_set()
+    compile_report([HALF], Told().run_jobs)
+    with Ahead(compiler := Told()) as ahead:
+        ahead.see([ODD])
+        assert not compiler.started.wait(0.1)
+    with Ahead(compiler := Told()) as ahead:
+        ahead.see([described(SCALED.replace("2.0", "3.0"), "scale_kernel", divisible=())])
+        assert compiler.started.wait(10)
+    with Compiler() as compiler:
+        compiler.start()
+        assert compiler._worker.runs() and compiler.report([ALIGNED])["status"] == "pass"
+        assert compiler._worker.starts == 1
 
 
 def test_one_budget_for_all_kernels_of_an_answer_and_another_for_the_compiler_itself():

@@ -39,8 +39,8 @@ content in the user's cache folder (`cache`): a report whose results are all the
 
 from .launch import SEAM, KernelLaunch
 from .recording import launch_of, recorded
-from .report import LIMIT, CannotCompile, compile_report, uncompiled
+from .report import LIMIT, CannotCompile, compile_report, is_new, uncompiled
 from .targets import TARGETS, Target
 
 __all__ = ["LIMIT", "SEAM", "TARGETS", "CannotCompile", "KernelLaunch", "Target", "compile_report"]
-__all__ += ["launch_of", "recorded", "uncompiled"]
+__all__ += ["launch_of", "recorded", "uncompiled", "is_new"]

@@ -1,7 +1,8 @@
 """Results of the compiler, kept by content: one JSON file each under the user's cache folder.
 
-A few hundred bytes each; deleting the folder costs nothing but time. A file that does not hold what is expected is
-treated as absent and written again. Where the folder cannot be written, everything works without it.
+A few hundred bytes each, and an empty file for each kernel that was compiled; deleting the folder costs nothing but
+time. A file that does not hold what is expected is treated as absent and written again. Where the folder cannot be
+written, everything works without it.
 """
 
 import contextlib
@@ -34,6 +35,16 @@ def read(key: str) -> dict | None:
         return None
     complete = isinstance(result, dict) and result.keys() == _FIELDS and result["status"] in ("pass", "fail")
     return result if complete else None
+
+
+def note(code: str) -> None:
+    """That a kernel with this code was compiled, however it was launched."""
+    with contextlib.suppress(OSError):
+        (folder() / f"{code}.code").touch()
+
+
+def noted(code: str) -> bool:
+    return (folder() / f"{code}.code").exists()
 
 
 def write(key: str, result: dict) -> None:

@@ -68,6 +68,13 @@ def uncompiled(launches: Iterable[KernelLaunch], targets: Iterable[Target] = TAR
     return _requests([job for job in jobs if job.extract and not job.result])
 
 
+def is_new(launch: KernelLaunch) -> bool:
+    """Whether no earlier report compiled this code, for any launch of it."""
+    version = _triton_version()
+    jobs = _prepare(launch, TARGETS[:1], version) if version else []
+    return any(job.extract and not job.result and not cache.noted(_code(job, version)) for job in jobs)
+
+
 def _triton_version() -> str | None:
     if importlib.util.find_spec("triton") is None:
         return None
@@ -111,6 +118,10 @@ def _prepare(launch: KernelLaunch, targets: tuple[Target, ...], version: str) ->
     return jobs
 
 
+def _code(job: _Job, version: str | None) -> str:
+    return cache.key_of({"triton": version, "code": _content(job)})
+
+
 def _content(job: _Job) -> dict:
     """The kernel's code as the worker takes it; empty for a job that was refused."""
     return job.extract.content() if job.extract else {}
@@ -143,6 +154,7 @@ def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
         else:
             job.result = _result(answer, job.target)
             cache.write(job.key, job.result)
+            cache.note(_code(job, _triton_version()))
     works = _works(tuple({job.target: None for job, _ in doubtful}), run_jobs)
     for job, reason in doubtful:
         job.refused = Refused("fail" if works[job.target] else "not-run", reason)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Self
 
-from ..compiler import KernelLaunch, compile_report, uncompiled
+from ..compiler import KernelLaunch, compile_report, is_new, uncompiled
 from .compiler import Compiler
 from .watch import Budget
 
@@ -48,6 +48,8 @@ class Ahead:
         self._cases += 1
         for launch in launches:
             kernel = launch.kernel, launch.source
+            if kernel not in self._best and not self._running:
+                self._running.append(self._thread.submit(self._start, launch))
             best = self._best.setdefault(kernel, launch)
             if len(launch.unaligned) < len(best.unaligned):
                 self._best[kernel] = launch
@@ -60,6 +62,11 @@ class Ahead:
     def report(self, launches: Iterable[KernelLaunch], limit: int) -> dict:
         """See `compiler.compile_report`."""
         return compile_report(launches, self._run_jobs, limit=limit)
+
+    def _start(self, launch: KernelLaunch) -> None:
+        """Starts the compiler's process, which takes as long as compiling a kernel, where it will be needed."""
+        if is_new(launch):
+            self._compiler.start()
 
     def _compile(self, launches: list[KernelLaunch]) -> None:
         modules, jobs = uncompiled(launches)

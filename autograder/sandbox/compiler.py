@@ -90,15 +90,28 @@ class Compiler:
         self.spent += budget.spent - before + worker.spent - forked
         return [] if stopped.is_set() else list(answers.items())
 
-    def _ready(self) -> Host:
+    def start(self) -> None:
+        """Starts its process, without waiting for its imports: the first kernel waits."""
+        with self._lock:
+            self._started()
+
+    def _started(self) -> Host:
         try:
             if self._worker is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="graded-kernels-compiler-")
                 self._worker = Host(self.rung, roles.compiling(os.path.realpath(self._folder.name), self.hidden))
-            self._worker.ready()
+            self._worker.start()
             return self._worker
         except SandboxError as error:
             raise CannotCompile(str(error)) from None
+
+    def _ready(self) -> Host:
+        worker = self._started()
+        try:
+            worker.ready()
+        except SandboxError as error:
+            raise CannotCompile(str(error)) from None
+        return worker
 
 
 _shared: dict[int, Compiler] = {}  # by the number of the process: one that was forked has another
