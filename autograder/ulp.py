@@ -9,6 +9,7 @@ import math
 
 import torch
 
+_EXPONENT = 0x7FF << 52  # of a float64
 PRECISION = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}  # p, the hidden bit counted
 
 
@@ -19,20 +20,26 @@ def ulp_size(expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if not dtype.is_floating_point:
         return torch.ones_like(expected)
     info = torch.finfo(dtype)
-    magnitude = expected.abs().nan_to_num(nan=info.max, posinf=info.max).clamp(info.smallest_normal, info.max)
-    _, exponent = torch.frexp(magnitude)  # magnitude = m · 2^exponent with 1/2 <= m < 1
-    return torch.ldexp(torch.ones_like(magnitude), exponent - PRECISION[dtype])
+    magnitude = expected.detach().double().abs().nan_to_num_(nan=info.max, posinf=info.max)
+    magnitude.clamp_(info.smallest_normal, info.max)
+    power = magnitude.view(torch.int64).bitwise_and_(_EXPONENT).view(torch.float64)  # of 2, that it begins with
+    return power.mul_(2.0 ** (1 - PRECISION[dtype]))
 
 
-def ulp_error(actual: torch.Tensor, expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """|actual - expected| in ulp of ``dtype``, elementwise, float64. ``expected`` is the exact result in float64.
+def ulp_error(
+    actual: torch.Tensor, expected: torch.Tensor, dtype: torch.dtype, size: torch.Tensor | None = None
+) -> torch.Tensor:
+    """|actual - expected| in ulp of ``dtype``, elementwise, float64. ``expected`` is the exact result in float64; size:
+    its `ulp_size`, where that is known.
 
     0 where both are NaN, where both are the same infinity, and where ``expected`` lies beyond the largest number and
     ``actual`` is that infinity, as rounding to nearest gives. inf where only one of them is NaN or infinite.
     """
     actual, expected = actual.double(), expected.double()
+    error = (actual - expected).abs() / (ulp_size(expected, dtype) if size is None else size)
+    if error.isfinite().all():  # and both numbers with it
+        return error
     rounded = expected.to(dtype).double()
-    error = (actual - expected).abs() / ulp_size(expected, dtype)
     same = (actual == rounded) & rounded.isinf() | actual.isnan() & expected.isnan()
     unlike = actual.isnan() ^ expected.isnan() | actual.isinf() & ~same
     return error.masked_fill(unlike, math.inf).masked_fill(same, 0.0)

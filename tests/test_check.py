@@ -223,6 +223,11 @@ def test_a_failed_check_raises_where_nbgrader_runs_the_notebook(monkeypatch):
     assert check("silu_forward", right, backend="torch").passed
 
 
+def test_of_cases_that_pass_only_the_first_has_a_curve_to_draw():
+    passed = [case.curve is not None for case in check("silu_forward", right, "torch").cases if case.status == "pass"]
+    assert sum(passed) == 1
+
+
 def test_pytorch_computes_in_one_thread_meanwhile_and_in_as_many_as_before_afterwards():
     before, seen = torch.get_num_threads(), set()
 

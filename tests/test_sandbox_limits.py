@@ -1,5 +1,6 @@
 """What a call may take: time, memory, output. Each limit has a sentence of its own, and ends nothing but the call."""
 
+import contextlib
 import subprocess
 import sys
 import time
@@ -113,9 +114,12 @@ def test_threads_and_children_are_counted():
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        assert linux.processor_time(process.pid) >= 1.0
+        account = linux.Process(process.pid)
+        assert account.processor_time() >= 1.0 and account.resident()
         process.communicate(b"\n")
-    assert linux.processor_time(process.pid) is None
+    for gone in (account, linux.Process(process.pid)):
+        assert gone.processor_time() is None and gone.resident() is None
+        gone.close()
 
 
 @pytest.mark.parametrize(
@@ -201,6 +205,7 @@ def test_a_process_cannot_name_itself_a_memory_of_its_own_choice():
     code = "open('/proc/self/comm', 'w').write('\\nRssAnon:1 kB'); print('named', flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout.readline() == b"named\n"
-        found = linux.resident(child.pid)
+        with contextlib.closing(linux.Process(child.pid)) as process:
+            found = process.resident()
         child.communicate(b"\n")
     assert found > MIB

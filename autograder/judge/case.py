@@ -53,14 +53,22 @@ class Judged:
 
 
 def judge_case(
-    exercise: Exercise, case: Case, backend: str, runner: Runner, args: Args, conventions: str = "course"
+    exercise: Exercise,
+    case: Case,
+    backend: str,
+    runner: Runner,
+    args: Args,
+    conventions: str = "course",
+    curve: bool = True,
 ) -> Judged:
     """Calls the answer on the case's arguments, and once more, in Triton with the programs of every launch in another
     order. Where that fails and a load has masked-off lanes without ``other``, all of it again on the same numbers with
     0 in these lanes: an answer that is right then fails only because it relies on these lanes.
+
+    curve: whether a result that passes has one.
     """
     seeds, again = itertools.tee(unforeseeable())
-    question = _Question(exercise, case, backend, runner, args, conventions, decoys(case, args, seeds))
+    question = _Question(exercise, case, backend, runner, args, conventions, decoys(case, args, seeds), curve=curve)
     judged = _judged(question)
     if judged.result.status in ("pass", "not-run") or not (judged.outcome and judged.outcome.undefined):
         return judged
@@ -91,6 +99,7 @@ class _Question:
     conventions: str
     decoy: Callable[[], Decoy]
     fill: float | None = None
+    curve: bool = True
 
     @property
     def how(self) -> Options:
@@ -215,7 +224,7 @@ def _of_conduct(question: _Question, outcome: Outcome, expected: Expected, compa
         return question.judged("error" if fault.late else "fail", fault.message, outcome, trouble=fault.late, **fields)
     most = max(compared, key=lambda c: c.used)
     message = used(most.used, most.error_there, most.allowed_there, most.step_there)
-    curve = curve_of(exercise, case, args, expected, compared)
+    curve = curve_of(exercise, case, args, expected, compared) if question.curve else None
     return question.judged("pass", message, outcome, worst_ulp=worst, curve=curve)
 
 

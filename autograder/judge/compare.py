@@ -23,6 +23,7 @@ class Expected:
     names: tuple[str, ...]
     dtypes: tuple[torch.dtype, ...]
     values: tuple[torch.Tensor, ...]  # float64, exact
+    sizes: tuple[torch.Tensor, ...]  # of one ulp at each of them
     allowed: tuple[torch.Tensor, ...]  # tolerance in ulp, per element; inf where an element is not judged
     peers: tuple[torch.Tensor, ...] | None  # PyTorch's own values
     as_peer: torch.Tensor  # where they are as right as the oracle's: at infinity, or where a convention decides
@@ -52,9 +53,9 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
     values = exercise.exact(args)
     floor_of = exercise.tolerance.distinction if case.bonus else exercise.tolerance.floor
     floors: Floors = floor_of(*wide) if floor_of else (0.0,) * len(values)
+    sizes = tuple(ulp_size(value, dtype) for value, dtype in zip(values, dtypes, strict=True))
     allowed = []
-    for value, given, dtype in zip(values, floors, dtypes, strict=True):
-        size = ulp_size(value, dtype)
+    for value, size, given, dtype in zip(values, sizes, floors, dtypes, strict=True):
         floor = torch.as_tensor(given, dtype=torch.float64).nan_to_num(0, torch.inf)  # NaN where the input has one
         ulp = exercise.tolerance.ulp(dtype) + floor / size
         allowed.append(ulp.expand(value.shape).clone())
@@ -67,17 +68,18 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
             allowed = [a.masked_fill(outside, math.inf) for a in allowed]
     as_peer = infinite | bool(conventions == "pytorch" and case.convention)
     peers = as_tuple(exercise.peer(*args)) if exercise.peer and as_peer.any() else None
-    return Expected(tuple(o.name for o in exercise.outputs), dtypes, values, tuple(allowed), peers, as_peer)
+    return Expected(tuple(o.name for o in exercise.outputs), dtypes, values, sizes, tuple(allowed), peers, as_peer)
 
 
 def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[str, torch.Tensor]) -> Comparison:
     """Output number ``index`` of an answer, judged."""
     name, dtype, exact = expected.names[index], expected.dtypes[index], expected.values[index]
+    sizes = expected.sizes[index]
     complaint = unlike(name, actual, exact.shape, dtype)
     if complaint:
         return Comparison(complaint=complaint)
     allowed = expected.allowed[index]
-    error = ulp_error(actual, exact, dtype)
+    error = ulp_error(actual, exact, dtype, sizes)
     if expected.peers is not None:
         theirs = ulp_error(actual, expected.peers[index].double(), dtype)
         error = torch.where(expected.as_peer, torch.minimum(error, theirs), error)
@@ -91,10 +93,10 @@ def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[s
         shares = (error / allowed).nan_to_num().flatten()
         most = int(shares.argmax())
         used, error_there, allowed_there = (float(t.flatten()[most]) for t in (shares, error, allowed))
-        step = float(ulp_size(exact.flatten()[most], dtype))
+        step = float(sizes.flatten()[most])
         return Comparison("", error, ~right, worst, used, error_there, allowed_there, step)
     failure = _failure(name, actual, exact, error, ~right, inputs)
-    step = float(ulp_size(exact[failure.index], dtype))
+    step = float(sizes[failure.index])
     failure = replace(failure, allowed=float(allowed[failure.index]), step=step)
     return Comparison(error=error, wrong=~right, worst=worst, failure=failure)
 

@@ -93,11 +93,11 @@ def judge_process(record: Exercise, runner: Confined) -> Judged | None:
 def _expected(record: Exercise, large: Large, small: Args) -> Expected:
     """What is right for the large call, by the oracle's account of the small one."""
     expected = expect(record, Case(MEMORY, large.inputs, ""), small)
-    sizes = [ulp_size(value, dtype) for value, dtype in zip(expected.values, expected.dtypes, strict=True)]
-    off = [times * ulp * size for times, ulp, size in zip(large.terms, expected.allowed, sizes, strict=True)]
+    off = [times * ulp * size for times, ulp, size in zip(large.terms, expected.allowed, expected.sizes, strict=True)]
     values, most = large.spread(*expected.values), large.spread(*off)
-    allowed = [o / ulp_size(v, dtype) for o, v, dtype in zip(most, values, expected.dtypes, strict=True)]
-    return replace(expected, values=tuple(values), allowed=tuple(allowed), peers=None)
+    sizes = [ulp_size(value, dtype) for value, dtype in zip(values, expected.dtypes, strict=True)]
+    allowed = [o / size for o, size in zip(most, sizes, strict=True)]
+    return replace(expected, values=tuple(values), sizes=tuple(sizes), allowed=tuple(allowed), peers=None)
 
 
 def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | None, list[CaseResult]]:

@@ -190,7 +190,8 @@ def _judge_cases(
     judged: list[Judged] = []
     for number, case in enumerate(record.cases):
         at(f"case {number + 1} of {len(record.cases)}, {'one of your teacher' if case.hidden else case.name}")
-        one = judge_case(record, case, backend, runner, arguments(case, number, seed), conventions)
+        first = not any(j.result.curve and len(j.result.curve.x) for j in judged)  # of what passes, no other is drawn
+        one = judge_case(record, case, backend, runner, arguments(case, number, seed), conventions, first)
         judged.append(veiled(record, one) if case.hidden else one)
         see(judged[-1])
         if one.trouble and _is_last(case, one.trouble):

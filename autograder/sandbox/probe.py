@@ -1,5 +1,6 @@
 """Which isolation mechanisms work on this machine. Each one is tried; those that hold determine the rung."""
 
+import contextlib
 import functools
 import json
 import os
@@ -101,7 +102,9 @@ def _memory_watch() -> str:
     """ "" if a process's memory can be monitored, else the reason. Tried on this process, as it is done on a child."""
     handle = os.pidfd_open(os.getpid())
     try:
-        return "" if linux.resident(linux.pid_of(handle)) else "no memory is reported"
+        process = linux.Process(linux.pid_of(handle))
+        with contextlib.closing(process):
+            return "" if process.resident() else "no memory is reported"
     except (OSError, StopIteration) as error:
         return str(error)
     finally:

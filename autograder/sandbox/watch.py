@@ -142,8 +142,9 @@ class Child:
         self._stack.callback(os.close, handle)
         for pipe in (ends.prints, ends.status):
             os.set_blocking(pipe.fileno(), False)
-        self.pid = linux.pid_of(handle)
-        self.resident, self.used, self.counted = linux.resident(self.pid) or 0, 0.0, 0.0
+        self.process = linux.Process(linux.pid_of(handle))
+        self._stack.callback(self.process.close)
+        self.resident, self.used, self.counted = self.process.resident() or 0, 0.0, 0.0
         self.code: int | None = None
         self.killed: Broken | None = None
         self.killed_at = 0.0
@@ -187,6 +188,7 @@ class Child:
     def _watched(self) -> Ended:
         prints, status, go, end = self.ends
         pipes = {prints: self._read_prints, status: self._read_status}
+        self._measure()
         self._begin()
         while self.code is None:
             ready = select.select([end, *pipes], [], [], _TICK)[0]
@@ -226,7 +228,7 @@ class Child:
         self.counted = self.used
 
     def _begin(self) -> None:
-        self._measure()
+        """Right after a look at the processor time."""
         self.begun, self.printed = self.begun + 1, 0
         self.before, self.at = self.used, time.monotonic()
 
@@ -257,7 +259,7 @@ class Child:
         return bool(chunk)
 
     def _measure(self) -> None:
-        self.used = max(self.used, linux.processor_time(self.pid) or 0.0)
+        self.used = max(self.used, self.process.processor_time() or 0.0)
 
     def _enforce(self) -> None:
         if self.killed and time.monotonic() > self.killed_at + _KILL_WAIT:
@@ -277,7 +279,7 @@ class Child:
             return Broken("processor", seconds=seconds)
         if now - self.at > seconds * factor:
             return Broken("clock", seconds=seconds * factor)
-        return Broken("memory") if (linux.resident(self.pid) or 0) > self.most else None
+        return Broken("memory") if (self.process.resident() or 0) > self.most else None
 
     def _kill(self, why: Broken | None) -> None:
         if not self.killed:
