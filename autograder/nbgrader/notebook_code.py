@@ -12,6 +12,7 @@ from ..run.answer import OURS, imported
 
 NOTES = 20  # lines left out of a cell that are named one by one
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
+_CELLS = 64  # a notebook's, each of which is asked for several times
 _IPYTHONS = re.compile(r"^\s*[%!?/,;]|=\s*[%!]|\?\s*$")  # a line that IPython might want to translate
 
 
@@ -26,9 +27,7 @@ def plain_python(source: str) -> tuple[str, list[str]]:
     return code, list(notes)
 
 
-@functools.lru_cache(
-    maxsize=64
-)  # a notebook's cells are asked for several times; hundreds of magics take IPython seconds
+@functools.lru_cache(maxsize=_CELLS)  # hundreds of magics take IPython seconds
 def _translated(source: str) -> tuple[str, tuple[str, ...]]:
     written = source.split("\n")
     lines, notes = list(written), []
@@ -52,6 +51,7 @@ def without_course(source: str) -> tuple[str, list[str]]:
     return _without(source, source.split("\n"), _imports_course, "imports the course's own code")
 
 
+@functools.lru_cache(maxsize=_CELLS)
 def is_python(source: str) -> bool:
     try:
         _parse(source)

@@ -9,6 +9,7 @@ import nbformat
 from .notebook_code import is_python, plain_python
 from .rebuild import grade_id, is_answer
 
+_NAMED = {ast.Name: "id", ast.arg: "arg", ast.keyword: "arg", ast.FunctionDef: "name"}
 SHORT = 6  # statements; of a shorter answer the course's text leaves only one way to write it
 
 
@@ -48,18 +49,17 @@ def _is_text(node: ast.AST) -> bool:
 
 def _canonical(tree: ast.Module) -> str:
     """The program with its own names numbered in the order in which they first occur, without annotations."""
-    own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    own |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    nodes = list(ast.walk(tree))
+    own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    own |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     numbers: dict[str, str] = {}
 
     def number(name: str | None) -> str | None:
         return numbers.setdefault(name, f"name{len(numbers)}") if name in own else name
 
-    for node in ast.walk(tree):
-        for field in {ast.Name: ("id",), ast.arg: ("arg",), ast.keyword: ("arg",), ast.FunctionDef: ("name",)}.get(
-            type(node), ()
-        ):
+    for node in nodes:
+        if field := _NAMED.get(type(node)):
             setattr(node, field, number(getattr(node, field)))
         if isinstance(node, ast.arg):
             node.annotation = None
