@@ -95,3 +95,16 @@ def test_a_launch_crosses_processes_as_json_and_is_checked():
     ):
         with pytest.raises(ValueError):
             dataclasses.replace(launch, **wrong)
+
+
+def test_launches_have_one_key_only_where_every_text_is_the_same():
+    launch = described(HEADER + SCALE, helpers={"f": ("f", "def f(): ..."), "g": ("g", "x")})
+    moved = dataclasses.replace(launch, helpers={"f": ("f", "def f(): "), "g": ("g", "...x")})
+    longer = dataclasses.replace(
+        launch, source=launch.source + "def", helpers={"f": ("f", " f(): ..."), "g": ("g", "x")}
+    )
+    swapped = dataclasses.replace(launch, helpers={"f": ("g", "def f(): ..."), "g": ("f", "x")})
+    other = dataclasses.replace(launch, options={"num_warps": 8})
+    assert len({one.key() for one in (launch, moved, longer, swapped, other)}) == 5
+    assert dataclasses.replace(launch).key() == launch.key()
+    assert dataclasses.asdict(launch).keys() == {field.name for field in dataclasses.fields(launch)}

@@ -1,6 +1,7 @@
 """What the compiler report takes out of a learner's file: kernels, helpers, constants, and nothing that runs."""
 
 import dataclasses
+import importlib
 import sys
 
 import pytest
@@ -248,3 +249,13 @@ def test_a_constant_that_is_none_of_a_gpus_is_seen_although_it_is_computed():
 def test_a_record_names_nothing_that_is_not_permitted(name):
     with pytest.raises(ValueError, match="binds f to what is no value of a kernel"):
         described(HEADER + BODY.format("y = f(x)"), values={"f": {"import": "triton.language.core", "name": name}})
+
+
+def test_of_several_sources_each_is_read_once(monkeypatch):
+    extract_module = importlib.import_module("graded_kernels.autograder.compiler.extract")
+    read, bindings = [], extract_module.bindings
+    monkeypatch.setattr(extract_module, "bindings", lambda tree: read.append(tree) or bindings(tree))
+    launches = [described(HEADER + BODY.format(f"y = x + {number}.0 / 7")) for number in range(4)]
+    for launch in launches * 3:
+        extract_module.extract(launch)
+    assert len(read) == 4
