@@ -140,11 +140,13 @@ class Emulator:
         storage = tensor.untyped_storage()
         if self._poisoned.get(storage.data_ptr(), (0, None))[0] != storage.nbytes() or not tensor.numel():
             return None
+        pattern = poison.of_torch(tensor.dtype)
+        words = poison.memory(storage.data_ptr(), storage.nbytes()).view(pattern.dtype).reshape(-1, pattern.size)
+        if not (words == pattern).all(axis=1).any():
+            return None
         start = np.full((1,) * tensor.dim(), int(tensor.storage_offset()), dtype=np.int64)
         for dim, (n, stride) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
             start = start + (np.arange(n) * stride).reshape([-1 if d == dim else 1 for d in range(tensor.dim())])
-        pattern = poison.of_torch(tensor.dtype)
-        words = poison.memory(storage.data_ptr(), storage.nbytes()).view(pattern.dtype).reshape(-1, pattern.size)
         empty = (words[start.ravel()] == pattern).all(axis=1)
         if written is not None:
             empty &= ~written

@@ -31,7 +31,8 @@ class Lanes:
             self.at = offsets.reshape(self.rows, -1)[:, self.columns]
         else:
             self.rows = mask.shape[0]
-            self.on = np.broadcast_to(mask, (self.rows, *self.block)).reshape(self.rows, -1)
+            whole = mask if mask.shape[1:] == self.block else np.broadcast_to(mask, self.shape)
+            self.on = whole.reshape(self.rows, -1)
             self.flat = _indices(self.on.ravel())
             self.at = self.pick(offsets)
 
@@ -45,7 +46,8 @@ class Lanes:
 
     def pick(self, values: np.ndarray) -> np.ndarray:
         """The elements of ``(rows or 1, *block)`` in these lanes, in the order of ``at``."""
-        values = np.broadcast_to(values, self.shape)
+        if values.shape != self.shape:
+            values = np.broadcast_to(values, self.shape)
         if self.every:
             return values
         return values.ravel()[self.flat] if self.columns is None else values.reshape(self.rows, -1)[:, self.columns]

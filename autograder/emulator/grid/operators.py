@@ -34,6 +34,7 @@ _OPERATORS = (
     ("__ge__", "", "create_fcmpOGE", "create_icmpSGE", True),
 )
 _BITWISE = (("__and__", "create_and"), ("__or__", "create_or"))
+_NAMES = ("__getitem__", *(form for one in _OPERATORS for form in one[:2] if form), *(name for name, _ in _BITWISE))
 
 
 _plans: dict[str, dict[tuple[str, str], "_Plan | None"]] = {}  # of each operator, by the names of both types
@@ -41,14 +42,19 @@ _plans: dict[str, dict[tuple[str, str], "_Plan | None"]] = {}  # of each operato
 
 def operators() -> dict[str, Callable]:
     """Quicker operators by name, on top of those that `tl.tensor` has now."""
-    made = {"__getitem__": _index(tl.tensor.__getitem__)}
+    return _quicker(*(getattr(tl.tensor, name) for name in _NAMES))
+
+
+@functools.lru_cache(maxsize=4)  # asked at every launch
+def _quicker(*now: Callable) -> dict[str, Callable]:
+    slow = dict(zip(_NAMES, now, strict=True))
+    made = {"__getitem__": _index(slow["__getitem__"])}
     for name, mirror, floats, integers, compares in _OPERATORS:
         table = {kind: floats for kind in _FLOATS} | ({kind: integers for kind in _INTEGERS} if integers else {})
         for form in filter(None, (name, mirror)):
-            slow = getattr(tl.tensor, form)
-            made[form] = _operator(form, slow, table, compares, mirrored=form == mirror)
+            made[form] = _operator(form, slow[form], table, compares, mirrored=form == mirror)
     for name, method in _BITWISE:
-        made[name] = _operator(name, getattr(tl.tensor, name), {kind: method for kind in _BITS})
+        made[name] = _operator(name, slow[name], {kind: method for kind in _BITS})
     return made
 
 
