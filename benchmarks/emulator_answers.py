@@ -1,6 +1,7 @@
 """The emulator on our own Triton answers: time as a ratio to Triton's interpreter, and a whole check both ways.
 
     python benchmarks/emulator_answers.py             the answers, shapes as in their cases
+    python benchmarks/emulator_answers.py --viz       the answers, against triton-viz's sanitizer
     python benchmarks/emulator_answers.py --checks    processor time of a check: one program at a time, and together
     python benchmarks/emulator_answers.py --isolated  processor time of a check: in this process, and in a sandbox
     python benchmarks/emulator_answers.py --first     processor time of a process's first check, and of its second
@@ -9,7 +10,8 @@
 
 Compiling is left out of the checks, but of --busy: it is the same both ways. So are the start of the sandbox's worker
 and, of a process's first check, its imports. With --busy another process keeps one of the machine's cores busy, the
-compiler starts with the first check, and has compiled nothing before.
+compiler starts with the first check, and has compiled nothing before. triton-viz is not a dependency: see
+`emulator.py`.
 """
 
 import argparse
@@ -28,12 +30,14 @@ os.environ["TRITON_INTERPRET"] = "1"
 
 import torch  # noqa: E402
 from answers import answer  # noqa: E402
+from emulator import sanitizer  # noqa: E402
 from graded_kernels.autograder import EXERCISES  # noqa: E402
 from graded_kernels.autograder.check import check, check_answer  # noqa: E402
 from graded_kernels.autograder.emulator import Emulator  # noqa: E402
 from graded_kernels.autograder.instructor.try_cases import our_answer  # noqa: E402
 from graded_kernels.autograder.sandbox import Budget, Worker  # noqa: E402
 from graded_kernels.autograder.sandbox.compiler import shared_compiler  # noqa: E402
+from triton.runtime.interpreter import InterpretedFunction  # noqa: E402
 
 REPEAT = 5
 
@@ -100,6 +104,36 @@ def answers_table(wanted: list[str]) -> None:
         ratios.append(ours / plain)
         print(f"| {title} | {1000 * plain:.1f} | {ratios[-1]:.4f} | {len(emulator.fallbacks)} |", flush=True)
     print(f"| geometric mean | | {mean(ratios):.4f} | |")
+
+
+def beside_viz(title: str) -> list:
+    """Milliseconds of a call in the emulator and under triton-viz's sanitizer, or why that does not run it."""
+    name, args = calls()[title]
+    function = our_answer(name, "triton")
+    with Emulator():
+        ours = fastest(lambda: function(*args))
+    trace = sanitizer()  # last: triton-viz changes the interpreter for good
+    if trace is None:
+        return [1000 * ours, "not installed"]
+    for module in [one for key, one in sys.modules.items() if key.startswith("graded_kernels.kernels.")]:
+        for key, value in list(vars(module).items()):
+            if isinstance(value, InterpretedFunction):
+                setattr(module, key, trace(value))
+    try:
+        return [1000 * ours, 1000 * fastest(lambda: function(*args))]
+    except SystemExit:
+        return [1000 * ours, "says out-of-bounds"]
+    except Exception as error:
+        return [1000 * ours, f"raises {type(error).__name__}"]
+
+
+def viz_table(wanted: list[str]) -> None:
+    print("| answer | emulator, ms | triton-viz, ms | emulator / triton-viz |\n|---|---|---|---|")
+    for title in [title for title, (name, _) in calls().items() if name in wanted or not wanted]:
+        ours, theirs = elsewhere(f"beside_viz({title!r})")
+        runs = isinstance(theirs, float)
+        shown, ratio = (f"{theirs:.1f}", f"{ours / theirs:.2f}") if runs else (theirs, "")
+        print(f"| {title} | {ours:.1f} | {shown} | {ratio} |", flush=True)
 
 
 def checks_table(wanted: list[str]) -> None:
@@ -211,6 +245,7 @@ def memory_table(wanted: list[str]) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--viz", action="store_true", help="single calls, beside triton-viz's sanitizer")
     parser.add_argument("--checks", action="store_true", help="whole checks instead of single calls")
     parser.add_argument("--isolated", action="store_true", help="whole checks, in this process and in a sandbox")
     parser.add_argument("--first", action="store_true", help="whole checks, each in a process of its own, twice")
@@ -219,7 +254,9 @@ if __name__ == "__main__":
     parser.add_argument("names", nargs="*", help="exercises to check; all if none is named")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    if options.isolated:
+    if options.viz:
+        viz_table(options.names)
+    elif options.isolated:
         isolated_table(options.names)
     elif options.checks:
         checks_table(options.names)
