@@ -7,9 +7,9 @@ import os
 import pytest
 from classroom import api, copied, place, right_answers
 from graded_kernels.autograder.classroom.standby import Nbgrader
-from graded_kernels.autograder.nbgrader import room, submission
+from graded_kernels.autograder.nbgrader import submission
 from nbgrader.preprocessors import SaveAutoGrades
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import text
 
 
 def test_nbgraders_process_says_how_it_ended_and_leaves_with_its_context(tmp_path):
@@ -34,17 +34,20 @@ def test_a_disk_that_fills_as_nbgraders_step_begins_ends_it_in_a_sentence(made_c
     monkeypatch.setattr(submission, "close_to_others", full)
     result = api(course).autograde("tiny", "a")
     assert not result["success"] and "Stopped: [Errno 28] No space left on device" in result["log"]
+    assert "Free some space. What was graded is kept" in result["log"]
 
 
 @pytest.mark.exhaustive
 def test_a_disk_that_fills_as_scores_are_saved_ends_it_in_a_sentence(made_course, tmp_path, monkeypatch):
+    """In the caller's process, as in formgrader's. SQLite finds no room, by a limit of its own on the file's size."""
     course = copied(made_course, tmp_path)
     place(course, "a").write_text(json.dumps(right_answers(course)))
 
-    def full(*_):
-        monkeypatch.setattr(room, "NEEDED", 1 << 60)
-        raise OperationalError("UPDATE grade", {}, Exception("database or disk is full"))
+    def full(self, *_):
+        self.gradebook.db.execute(text("PRAGMA max_page_count = 1"))
+        self.gradebook.db.execute(text("CREATE TABLE ballast AS SELECT zeroblob(1000000)"))
 
     monkeypatch.setattr(SaveAutoGrades, "_add_score", full)
     result = api(course).autograde("tiny", "a")
-    assert not result["success"] and "Stopped: only" in result["log"] and "upgrade" not in result["log"]
+    assert not result["success"] and "upgrade" not in result["log"]
+    assert "Stopped: the disk of the gradebook (sqlite://" in result["log"] and "is full" in result["log"]

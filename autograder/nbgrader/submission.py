@@ -1,6 +1,5 @@
 """What nbgrader's autograde reads: in place of the submitted file, the notebook rebuilt from the released one."""
 
-import errno
 import fnmatch
 import glob
 import os
@@ -133,9 +132,9 @@ class Submissions(NotebookExporter):
             self.log.error("Stopped: %s.", error)
             raise NbGraderException(str(error)) from None
         except OSError as error:
-            if error.errno != errno.ENOSPC:
+            if not room.fix(error):
                 raise
-            self.log.error("Stopped: %s. What was graded is kept; the same command goes on from here.", error)
+            self.log.error("Stopped: %s.%s What was graded is kept; the same command goes on.", error, room.fix(error))
             raise NbGraderException(str(error)) from None
         except KeyboardInterrupt:
             self.log.error(interrupt.KEPT)
