@@ -4,10 +4,11 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder import EXERCISES, Emulator
 from graded_kernels.autograder.instructor.try_cases import our_answer
 from graded_kernels.autograder.judge.judge import arguments
 from graded_kernels.autograder.sandbox.worker.recorder import Recorder
+from graded_kernels.autograder.sandbox.worker.replay import Player
 from triton.runtime import interpreter
 
 
@@ -127,3 +128,33 @@ def test_what_is_recorded_is_what_a_record_with_all_kernels_has(name):
         one(*args)
         other._finish(other._called(args, running=True))
         assert one.plan == other.plan is not None
+
+
+class _Launched:
+    """In place of `replay.Kernels`: launches the kernel of this module."""
+
+    names = {}
+
+    def launch(self, name, grid, arguments):
+        add_kernel[tuple(grid)](**arguments)
+
+
+def seen_as_others(x):
+    y = torch.empty((2, 4))
+    add_kernel[(1,)](x, y, 8, 1.0, BLOCK=16)  # the buffer as it was allocated
+    z = torch.zeros(16)
+    add_kernel[(1,)](y.view(-1), z[4:], 8, 1.0, BLOCK=16)  # flat, and from the middle on
+    u = torch.empty_strided((2, 4), (1, 2), dtype=torch.float16)
+    add_kernel[(1,)](x, u, 8, 3.0, BLOCK=16)  # a transposed one, and its bits as single precision
+    return y.t(), z, u.t().view(torch.float32), torch.empty((0, 3))
+
+
+def test_a_plan_gives_what_was_recorded_however_a_buffer_is_seen():
+    with Emulator():
+        recorder = Recorder(seen_as_others)
+        recorder(X)
+        assert recorder.plan is not None, recorder.reason
+        x = torch.arange(8.0) * 3 + 1
+        played, wanted = Player(recorder.plan, _Launched())(x), seen_as_others(x)
+    for one, other in zip(played, wanted, strict=True):
+        assert one.stride() == other.stride() and one.shape == other.shape and one.equal(other)

@@ -5,6 +5,7 @@ takes views and launches kernels; arithmetic with PyTorch is what the kernel is 
 early; it is no wall against the others.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -53,6 +54,7 @@ class Watch(TorchDispatchMode):
         self.peak = peak
         self.backend, self.refused, self.allowed, self.machine = backend, refused, allowed, machine
         self.permits, self.written = permits, written
+        self.moves = ALLOCATE | FILL | MOVE | VIEW | allowed
         self.sums: list[
             torch.UntypedStorage
         ] = []  # the memory of sums that were allowed: they may be converted to the output's dtype
@@ -62,9 +64,8 @@ class Watch(TorchDispatchMode):
         kwargs = kwargs or {}
         if self.machine.launching:
             return func(*args, **kwargs)
-        full = func._schema.name
-        name = full.split("::")[-1]
-        if base(name) in self.refused or name in self.refused:
+        full, name, plain = _names(func)
+        if plain in self.refused or name in self.refused:
             self._refuse(f"You called {name}, which is the answer itself. Write it out.")
         if self.backend == "torch":
             self._check_torch(full, args)
@@ -102,7 +103,7 @@ class Watch(TorchDispatchMode):
     def _is_move(self, name: str, args: Args, kwargs: dict[str, Any]) -> bool:
         if name == "_to_copy" and kwargs.get("dtype") not in (None, args[0].dtype):
             return self._is_sum(args[0])  # a conversion rounds: it is arithmetic, but for the end of an allowed sum
-        return name in ALLOCATE | FILL | MOVE | VIEW | self.allowed
+        return name in self.moves
 
     def _is_sum(self, tensor: torch.Tensor) -> bool:
         address = tensor.untyped_storage().data_ptr()
@@ -111,6 +112,14 @@ class Watch(TorchDispatchMode):
     def _refuse(self, why: str) -> NoReturn:
         self.verdict = why
         raise Refused(why)
+
+
+@functools.lru_cache(maxsize=1024)  # asked of each operator that runs
+def _names(func: Any) -> tuple[str, str, str]:
+    """``aten::add_``, ``add_`` and ``add``."""
+    full = func._schema.name
+    name = full.split("::")[-1]
+    return full, name, base(name)
 
 
 def _dual() -> bool:

@@ -132,7 +132,8 @@ class InProcess:
             outputs = as_tuple(result)
             outcome.findings = self._findings(outputs, machine, written)
             outcome.outputs = tuple(o.detach().cpu().clone() if isinstance(o, torch.Tensor) else o for o in outputs)
-            outcome.mutated = tuple(name for name, a in tensors.items() if not unchanged(a, copies[name]))
+            copied = [name for name, a in tensors.items() if copies[name] is not a]
+            outcome.mutated = tuple(name for name in copied if not unchanged(tensors[name], copies[name]))
             outcome.aliased = tuple(n for n, m in copies.items() if any(shares_memory(m, o) for o in outputs))
         return outcome
 

@@ -200,7 +200,7 @@ class Isolated:
         job |= {"contract": self.contract.to_dict(), "backend": self.backend, "steps": steps}
         job["calls"] = [
             {"args": _specs(call.args, layouts), "shuffle": call.shuffle, "fill": call.fill}
-            | {"plan": call.plan, "room": where}
+            | {"plan": call.plan, "room": where, "launches": call.launches}
             for call, where in zip(calls, rooms, strict=True)
         ]
         with Shared(buffers.size_of(layouts)) as inputs, Shared(room * len(list(filter(None, rooms)))) as outputs:

@@ -38,6 +38,7 @@ class Call:
     fill: float | None = None
     plan: bool = False
     needed: bool = True  # the calls after it are made only if it succeeds
+    launches: bool = True  # report what was launched
 
 
 @dataclass
@@ -70,7 +71,8 @@ class Proof:
         if complaint := self._kept(called, recorded[0]):
             return Outcome(trouble=Trouble("refused", complaint))
         other, fill = decoy(), called.fill
-        calls = [Call(other.args, 1, fill=fill, needed=False), Call(called.args, 0, shuffle, fill)]
+        before = Call(other.args, 1, fill=fill, needed=False, launches=False)
+        calls = [before, Call(called.args, 0, shuffle, fill)]
         came, *rest = self.replayed(recorded, calls)
         shuffled = rest[0] if rest else came
         if shuffled.trouble:

@@ -35,11 +35,11 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int, blocked: Blo
     of shared memory, of a pipe to write to, and of a socket to read from.
 
     job: ``mode`` (``answer | replay``), ``contract``, ``backend``, ``answer`` or, to replay, ``plan`` and
-    ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``fill``, ``plan`` (whether to record one) and ``room``
-    (where in ``outputs`` its own go, or null). An empty line is written after each of the ``steps`` of loading an
-    answer, the setup and every cell, so that the parent knows which one did not end; then a line after each call. Over
-    the socket comes a datagram for the next call, or with three descriptors that of another job, whatever is left of
-    this one. The answer is the same for all jobs.
+    ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``fill``, ``plan`` (whether to record one),
+    ``launches`` (whether to report them) and ``room`` (where in ``outputs`` its own go, or null). An empty line is
+    written after each of the ``steps`` of loading an answer, the setup and every cell, so that the parent knows which
+    one did not end; then a line after each call. Over the socket comes a datagram for the next call, or with three
+    descriptors that of another job, whatever is left of this one. The answer is the same for all jobs.
     """
     parent, functions, contract = _Parent(status, go, job["steps"]), _Functions(), Contract.of(job["contract"])
     torch.set_num_threads = _no_threads
@@ -140,7 +140,7 @@ def _one(call: dict, function, contract: Contract, backend: str, inputs: mmap.mm
         args = _arguments(call["args"], inputs)
         kind = Recorded if recorder else InProcess
         runner = kind(recorder or function, contract, backend, copy=lambda tensor: tensor)  # they are its own
-        outcome = runner.once(args, shuffle=call["shuffle"], fill=call["fill"])
+        outcome = runner.once(args, shuffle=call["shuffle"], fill=call["fill"], launches=call["launches"])
         report = _report(outcome)
         if outcome.outputs and call["room"]:
             report["outputs"] = _deliver(outcome.outputs, outputs, *call["room"])

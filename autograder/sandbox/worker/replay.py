@@ -13,7 +13,7 @@ import triton.language as tl
 
 from ...compiler.language import check_names
 from ...compiler.worker import decode
-from ..wire.buffers import DTYPES
+from ..wire.buffers import DTYPES, span
 from ..wire.plan import BUILTINS
 
 _FILE = "<kernels>"
@@ -123,11 +123,15 @@ class Player:
         dtype = DTYPES[ref["dtype"]]
         if 0 in ref["shape"]:
             return torch.empty(ref["shape"], dtype=dtype)
-        if ref["buffer"] not in self.memory:
-            self.memory[ref["buffer"]] = _memory(self.plan["buffers"][ref["buffer"]], self.inputs)
-        memory = self.memory[ref["buffer"]]
-        memory = memory if memory.dtype == dtype else memory.view(dtype)
-        return memory.as_strided(ref["shape"], ref["stride"], ref["offset"])
+        number = ref["buffer"]
+        if number not in self.memory:
+            self.memory[number] = _memory(self.plan["buffers"][number], self.inputs, ref)
+        memory = self.memory[number]
+        if memory.dtype != dtype:
+            memory = _flat(memory).view(dtype)
+        elif [list(memory.shape), list(memory.stride()), memory.storage_offset()] == _place(ref):
+            return memory
+        return memory.as_strided(*_place(ref))
 
     def _value(self, value, kernel: bool = False):
         if not isinstance(value, dict):
@@ -158,12 +162,23 @@ def _buffers(what) -> Iterator[int]:
             yield from _buffers(one)
 
 
-def _memory(buffer: dict, inputs: list[torch.Tensor]) -> torch.Tensor:
-    """The flat tensor behind all views of a buffer."""
+def _place(ref: dict) -> list:
+    return [ref["shape"], ref["stride"], ref["offset"]]
+
+
+def _flat(tensor: torch.Tensor) -> torch.Tensor:
+    """All of the memory that it lies in."""
+    return tensor.as_strided((tensor.untyped_storage().nbytes() // tensor.element_size(),), (1,), 0)
+
+
+def _memory(buffer: dict, inputs: list[torch.Tensor], ref: dict) -> torch.Tensor:
+    """A tensor in the memory behind all views of a buffer; where it can be, the one that ``ref`` asks for."""
     if "input" in buffer:
-        tensor = inputs[buffer["input"]]
-        return tensor.as_strided((tensor.untyped_storage().nbytes() // tensor.element_size(),), (1,), 0)
+        return inputs[buffer["input"]]
     dtype = DTYPES[buffer["dtype"]]
-    if "elements" in buffer:
-        return torch.empty(buffer["elements"], dtype=dtype)
-    return torch.frombuffer(bytearray.fromhex(buffer["bytes"]), dtype=dtype)
+    if "elements" not in buffer:
+        return torch.frombuffer(bytearray.fromhex(buffer["bytes"]), dtype=dtype)
+    elements = buffer["elements"]
+    if ref["dtype"] == buffer["dtype"] and not ref["offset"] and span(ref["shape"], ref["stride"]) == elements:
+        return torch.empty_strided(ref["shape"], ref["stride"], dtype=dtype)
+    return torch.empty(elements, dtype=dtype)
