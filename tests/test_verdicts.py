@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 from graded_kernels.autograder import cli
@@ -258,3 +260,11 @@ def test_a_disk_that_is_full_when_the_log_is_written_costs_no_verdict(tmp_path, 
     assert [entry["key"] for entry in store.made()] == [others[1].key]
     (sentence,) = sentences
     assert "was kept, and its line" in sentence and "No space left on device" in sentence
+
+
+@pytest.mark.exhaustive
+def test_what_a_check_imports_is_not_looked_through_when_the_process_ends():
+    last = "import atexit, gc\natexit.register(lambda: print(gc.get_freeze_count() > 100_000))\n"
+    code = f"{last}from graded_kernels.autograder.verdicts import make\nmake.load()\n"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
+    assert (ended.stdout, ended.stderr) == ("True\n", "")

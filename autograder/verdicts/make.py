@@ -2,6 +2,7 @@
 
 import atexit
 import functools
+import gc
 import html
 import importlib
 import json
@@ -71,6 +72,7 @@ def load() -> None:
     shown = ("report.notebook", "report.plot")
     for module in ("exercises.table", "instructor.hidden", "judge.judge", *shown, "sandbox.compiler"):
         importlib.import_module(f"..{module}", __package__)
+    atexit.register(gc.freeze)  # a process that ends looks through all that is imported for a second, and finds nothing
 
 
 @functools.lru_cache(maxsize=64)
