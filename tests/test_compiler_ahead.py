@@ -96,6 +96,13 @@ def test_the_process_starts_with_the_first_case_unless_the_code_was_compiled_bef
         assert compiler._worker.starts == 1
 
 
+def test_a_cache_that_cannot_be_read_stops_nothing(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/" + 300 * "a")
+    with Ahead(Told()) as ahead:
+        ahead.see([ALIGNED])
+        assert ahead.report([ALIGNED], limit=1)["status"] == "pass"
+
+
 def test_one_budget_for_all_kernels_of_an_answer_and_another_for_the_compiler_itself():
     compiler = Told(lost=True)
     with Ahead(compiler) as ahead:

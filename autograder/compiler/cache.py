@@ -44,7 +44,10 @@ def note(code: str) -> None:
 
 
 def noted(code: str) -> bool:
-    return (folder() / f"{code}.code").exists()
+    try:
+        return (folder() / f"{code}.code").exists()
+    except OSError:
+        return False
 
 
 def write(key: str, result: dict) -> None:
