@@ -145,7 +145,7 @@ def _request(job: _Job) -> dict:
 
 
 def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
-    doubtful = []
+    doubtful, version = [], _triton_version()
     for job, answer in _answers(jobs, run_jobs):
         if "unsuited" in answer:
             job.refused = Refused("not-run", answer["unsuited"])
@@ -154,7 +154,7 @@ def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
         else:
             job.result = _result(answer, job.target)
             cache.write(job.key, job.result)
-            cache.note(_code(job, _triton_version()))
+            cache.note(_code(job, version))
     works = _works(tuple({job.target: None for job, _ in doubtful}), run_jobs)
     for job, reason in doubtful:
         job.refused = Refused("fail" if works[job.target] else "not-run", reason)
