@@ -46,7 +46,8 @@ from graded_kernels.autograder.verdicts.job import Job
 before = set(sys.modules)
 answer = Answer("silu_forward", (Cell("mine", "def silu_forward(x):\\n    return x\\n"),), "import torch")
 found = task.check(Job(answer, "torch", 1, Limits(wall_factor=1000.0)).to_json(), "")
-late = sorted(name for name in set(sys.modules) - before if name.split(".")[0] in ("torch", "triton", "graded_kernels"))
+slow = "torch", "triton", "matplotlib", "graded_kernels"
+late = sorted(name for name in set(sys.modules) - before if name.split(".")[0] in slow)
 print('"score": ' in found, late, signal.getsignal(signal.SIGINT) == signal.SIG_IGN)
 """
 

@@ -264,7 +264,8 @@ def test_a_disk_that_is_full_when_the_log_is_written_costs_no_verdict(tmp_path, 
 
 @pytest.mark.exhaustive
 def test_what_a_check_imports_is_not_looked_through_when_the_process_ends():
-    last = "import atexit, gc\natexit.register(lambda: print(gc.get_freeze_count() > 100_000))\n"
+    last = "import atexit, gc, sys\natexit.register(lambda: print(gc.get_freeze_count() > 100_000))\n"
     code = f"{last}from graded_kernels.autograder.verdicts import make\nmake.load()\n"
+    code += "print(gc.isenabled(), 'matplotlib' in sys.modules)\n"  # drawing is for answers that fail
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
-    assert (ended.stdout, ended.stderr) == ("True\n", "")
+    assert (ended.stdout, ended.stderr) == ("True False\nTrue\n", "")
