@@ -3,8 +3,8 @@
     python tests/chaos.py [--learners 200] [--works 40] [--kills 12] [--postgres]
 
 Both courses are copies of one, with the secret of its class. In one, `nbgrader autograde` grades serially, undisturbed.
-In the other, `graded-kernels grade` is started again and again: its workers are killed, it is killed itself twice, its
-disk is full once, and two of it run at once and lose a worker after every second verdict. Root mounts a disk that is
+In the other, `graded-kernels grade` is started again and again: its disk is full once, its workers are killed, it is
+killed itself twice, and two of it run at once and lose a worker after every second verdict. Root mounts a disk that is
 filled to the last byte; without root the store's writes fail with ENOSPC, patched into that one run. At the end both
 must have the same grades.csv, byte for byte, and no verdict may have been made twice, by the store's log. With
 --postgres the disturbed course has its gradebook in PostgreSQL, and the other one in SQLite.
@@ -118,12 +118,13 @@ def wait_for(processes: list[subprocess.Popen], course: Path, more: int) -> None
     """Until the store has so many more verdicts, or the runs have ended."""
     wanted = len(list(Store(course))) + more
     while any(process.poll() is None for process in processes) and len(list(Store(course))) < wanted:
-        time.sleep(0.1)
+        time.sleep(0.02)
 
 
 def disturb(course: Path, kills: int, disk: bool) -> Outcome:
     """disk: the course has one of its own, which can be filled."""
     outcome = Outcome(False, 0, [])
+    outcome.statuses["disk full"] = on_a_full_disk(course, disk)  # first: later there may be no verdict left to make
     for _ in range(2):  # killed, with one of its workers killed before
         process = start(course)
         wait_for([process], course, 1)
@@ -131,7 +132,6 @@ def disturb(course: Path, kills: int, disk: bool) -> Outcome:
         wait_for([process], course, 1)
         process.kill()
         process.wait()
-    outcome.statuses["disk full"] = on_a_full_disk(course, disk)
     both = [start(course), start(course)]
     for _ in range(kills):
         wait_for(both, course, BETWEEN)

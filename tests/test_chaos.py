@@ -13,6 +13,7 @@ def test_a_disturbed_run_ends_with_the_same_grades(tmp_path):
     assert outcome.same and outcome.twice == [], log
     assert outcome.workers_killed >= 2, log
     assert outcome.statuses == {"disk full": 1, "client 0": 0, "client 1": 0}, log
-    # A verdict is not written, or, where all of them were there in time, nbgrader's step stops before it begins.
-    assert re.search(r"Stopped: (\[Errno 28\] No space left on device|only \d+ MB are free)", log), log
+    # Which write finds no room depends on how far the run is: a verdict's, a submission's, or the gradebook's; or
+    # nbgrader's step, where every verdict was there in time, stops before it begins.
+    assert re.search(r"Stopped: .*(No space left on device|\d MB are free|the gradebook .* is full)", log), log
     assert "Waiting for another run to end" in log, log
