@@ -8,7 +8,7 @@ import pytest
 
 @pytest.mark.exhaustive
 def test_a_disturbed_run_ends_with_the_same_grades(tmp_path):
-    outcome = chaos.run(tmp_path, learners=6)
+    outcome = chaos.run(tmp_path, learners=9)
     log = outcome.log
     assert outcome.same and outcome.twice == [], log
     assert outcome.workers_killed >= 2, log
