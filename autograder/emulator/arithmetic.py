@@ -6,6 +6,7 @@ bfloat16 is held as uint16, as the interpreter holds it.
 import numpy as np
 
 _BF16_NAN = np.uint16(0x7FFF)  # the NaN that cvt.rn.bf16.f32 returns
+_LARGE = 1 << 13  # elements; the branches of fewer cost less than the calls
 
 
 def from_bf16(words: np.ndarray) -> np.ndarray:
@@ -78,3 +79,21 @@ def to_integer(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     high, low = whole >= float(limits.max) + (dtype.itemsize < 8), whole <= float(limits.min)
     safe = np.where(np.isnan(whole) | high | low, 0, whole).astype(dtype)
     return np.where(high, limits.max, np.where(low, limits.min, safe)).astype(dtype)
+
+
+def select(condition: np.ndarray, values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """``np.where``, whose branches a processor cannot foresee: large arrays are put together bit by bit."""
+    if max(condition.size, values.size, others.size) < _LARGE or values.dtype != others.dtype:
+        return np.where(condition, values, others)
+    shape = np.broadcast_shapes(condition.shape, values.shape, others.shape)
+    if condition.all():
+        return np.broadcast_to(values, shape)
+    if not condition.any():
+        return np.broadcast_to(others, shape)
+    word = f"i{values.itemsize}"
+    chosen = np.negative((condition != 0).view(np.int8)).astype(word, copy=False)
+    bits = np.empty(shape, word)
+    np.bitwise_xor(values.view(word), others.view(word), out=bits)
+    bits &= chosen
+    bits ^= others.view(word)
+    return bits.view(values.dtype)

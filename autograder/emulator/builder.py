@@ -169,6 +169,9 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         low, high = (np.fmax, np.fmin) if drops_nan else (np.maximum, np.minimum)
         return self.binary_op(self.binary_op(arg, lo, low), hi, high)
 
+    def create_select(self, cond, lhs, rhs):
+        return self.ternary_op(cond, lhs, rhs, arithmetic.select)
+
     def create_fma(self, x, y, z):
         dtype = z.dtype.scalar
         if dtype == tl.float64:

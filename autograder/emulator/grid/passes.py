@@ -12,6 +12,7 @@ from triton.runtime import interpreter
 from ..access import Access
 from .builder import GridBuilder
 from .fallback import Fallback, TooWide
+from .heap import keep_freed_memory
 from .memory import Memory
 from .operators import operators
 from .pointers import pointers
@@ -64,6 +65,7 @@ def run(
             replay.apply(effect, memory)
             return _finish(emulator, effect.looser, effect.undefined, effect.printed)
     emulator.prepare()
+    keep_freed_memory()
     try:
         with _Patches(memory, watcher, lanes), np.errstate(all="ignore"):
             _passes(fn, arguments, grid, memory)
