@@ -4,6 +4,7 @@ import contextlib
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -209,3 +210,30 @@ def test_a_process_cannot_name_itself_a_memory_of_its_own_choice():
             found = process.resident()
         child.communicate(b"\n")
     assert found > MIB
+
+
+HEAP = """
+import re, sys
+sys.path.insert(0, sys.argv[1])
+import linux
+
+def megabytes(name, file):
+    return sum(int(size) for size in re.findall(rf"^{name}:\\s+(\\d+)", open(file).read(), re.M)) >> 10
+
+before = megabytes("VmData", "/proc/self/status")
+with linux.heap_on_huge_pages():
+    there = megabytes("VmData", "/proc/self/status")
+    kept = [bytearray(50_000) for _ in range(400)]
+    huge = megabytes("AnonHugePages", "/proc/self/smaps")
+print(there - before, huge, megabytes("VmData", "/proc/self/status") - before)
+"""
+
+
+def test_imports_find_large_pages_and_leave_no_room_that_is_not_used():
+    """A child's limit is counted from what its worker holds."""
+    folder = str(Path(linux.__file__).parent)
+    found = subprocess.run([sys.executable, "-c", HEAP, folder], capture_output=True, text=True, check=True).stdout
+    there, huge, left = map(int, found.split())
+    large = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    assert there >= 127 and 18 <= left <= 28
+    assert huge >= 16 or not large.exists() or "[never]" in large.read_text()

@@ -3,11 +3,14 @@
 import contextlib
 import ctypes
 import os
+from collections.abc import Iterator
 
 SET_PDEATHSIG, SET_DUMPABLE, SET_SECCOMP, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS = 1, 4, 22, 36, 38
 CAPBSET_DROP = 24
 _MADV_COLLAPSE, _HUGE = 25, 2 << 20
-_M_MMAP_THRESHOLD = -3
+_MADV_HUGEPAGE = 14
+_M_TOP_PAD, _M_MMAP_THRESHOLD = -2, -3
+_PAD, _HEAP = 128 << 10, 128 << 20  # bytes that the heap grows by: the C library's own, and all that PyTorch takes
 _CAPABILITY_VERSION_3 = 0x20080522
 _OCCUPIED = b"\nRssAnon:", b"\nRssShmem:"
 _STATUS = 1 << 16  # bytes, far more than such a file has
@@ -64,6 +67,30 @@ def give_freed_memory_back() -> None:
     """
     with contextlib.suppress(AttributeError):  # another C library, with other habits
         _libc.mallopt(ctypes.c_int(_M_MMAP_THRESHOLD), ctypes.c_int(1 << 20))
+
+
+@contextlib.contextmanager
+def heap_on_huge_pages() -> Iterator[None]:
+    """Within it the C library's heap grows into large pages. Imports then fault in half as many pages, and what they
+    leave lies where `use_huge_pages` would have to copy it to. What they do not need is given back.
+    """
+    try:
+        _libc.mallopt(ctypes.c_int(_M_TOP_PAD), ctypes.c_int(_HEAP))
+        _libc.malloc.restype = _libc.sbrk.restype = ctypes.c_void_p
+        blocks: list[int] = []
+        before = _libc.sbrk(ctypes.c_ssize_t(0))
+        while len(blocks) < 100 and (end := _libc.sbrk(ctypes.c_ssize_t(0))) == before:  # until the heap grows
+            blocks.append(_libc.malloc(ctypes.c_size_t(_PAD // 2)))
+    except AttributeError:  # another C library
+        yield
+        return
+    begin = -(-max(before, end - _HEAP) // _HUGE) * _HUGE
+    _libc.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(max(0, end - begin)), ctypes.c_int(_MADV_HUGEPAGE))
+    for block in blocks:
+        _libc.free(ctypes.c_void_p(block))
+    yield
+    _libc.mallopt(ctypes.c_int(_M_TOP_PAD), ctypes.c_int(_PAD))
+    _libc.malloc_trim(ctypes.c_size_t(_PAD))
 
 
 def pid_of(handle: int) -> int:

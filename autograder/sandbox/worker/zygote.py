@@ -25,7 +25,9 @@ _FAR = 100  # above any that the worker has open
 
 
 def serve(settings: dict, role: types.ModuleType) -> None:
-    """role: the module with ``prepare()``, which is called before any child is forked, and ``run(job, inputs, outputs,
+    """To be called while no garbage is collected, which begins here.
+
+    role: the module with ``prepare()``, which is called before any child is forked, and ``run(job, inputs, outputs,
     status, go)``, which is called in a child (see `child.run`); if requests name modules, also ``imported()``, which is
     called after their import.
     """
@@ -37,10 +39,8 @@ def serve(settings: dict, role: types.ModuleType) -> None:
     rules = landlock.rules(*settings["rules"]) if settings["rules"] else None
     layers = confine.Layers(rules, settings["seccomp"], programs=bool(settings["folder"]))
     linux.give_freed_memory_back()
-    gc.disable()  # what is imported stays: looking through it again and again is a sixth of the imports' time
     role.prepare()
     gc.enable()
-    gc.collect()
     gc.freeze()  # a child's garbage collector does not touch the pages of existing objects, so they are not copied
     control.send(json.dumps({"ready": os.getpid()}).encode())
     linux.use_huge_pages()
