@@ -1,15 +1,19 @@
 """What nbgrader does once in a run and not for each notebook: it finds what it found before."""
 
 import json
+from pathlib import Path
 
 import jsonschema
 import nbformat
 import nbgrader.api
 import pytest
-from classroom import api, assert_success, copied, place, right_answers, scores
+from classroom import api, assert_success, autograded, copied, place, right_answers, scores
+from graded_kernels.autograder.nbgrader import rebuild
+from graded_kernels.autograder.nbgrader.lookups import FINDING
 from graded_kernels.autograder.nbgrader.sparing import sparing
-from nbgrader.api import Gradebook
+from nbgrader.api import Course, Gradebook, MissingEntry
 from nbgrader.nbgraderformat import MetadataValidator
+from sqlalchemy import event
 from tampered import FULL
 
 
@@ -73,3 +77,61 @@ def test_metadata_is_refused_as_nbgrader_refuses_it(course, change):
     with sparing():
         assert found() == expected
     assert bool(expected) == bool(change)
+
+
+def test_rows_that_are_read_together_are_those_that_nbgrader_finds(course):
+    for student in ("a", "b"):
+        place(course, student).write_text(json.dumps(right_answers(course)))
+    assert_success(api(course).autograde("tiny", "*"))
+    url, where = f"sqlite:///{course}/gradebook.db", ("tiny", "tiny")
+    with Gradebook(url) as gradebook:
+        notebook, asked = gradebook.find_notebook(*where), []
+        for student in ("a", "b"):
+            asked += [("find_grade", (one.name, *where, student)) for one in notebook.grade_cells]
+            asked += [("find_comment", (one.name, *where, student)) for one in notebook.solution_cells]
+        asked += [("find_source_cell", (one.name, *where)) for one in notebook.source_cells]
+        asked += [("find_graded_cell", (one.name, *where)) for one in notebook.grade_cells]
+        expected = [getattr(gradebook, find)(*which).id for find, which in asked]
+        assert {find for find, _ in asked} == set(FINDING)
+    with sparing(), Gradebook(url) as gradebook:
+        queries = []
+        event.listen(gradebook.engine, "before_cursor_execute", lambda *given: queries.append(given[2]))
+        assert [getattr(gradebook, find)(*which).id for find, which in asked] == expected
+        assert len(queries) == 2 * 2 + 2
+        with pytest.raises(MissingEntry):
+            gradebook.find_grade("no such cell", *where, "a")
+        with pytest.raises(MissingEntry):
+            gradebook.find_source_cell(asked[-1][1][0], "tiny", "both")
+        gradebook.find_grade(*asked[0][1]).auto_score = 0.25
+        gradebook.db.commit()
+    assert 0.25 in scores(course, "a").values() and 0.25 not in scores(course, "b").values()
+
+
+def test_that_the_course_is_there_is_asked_once_for_each_database(tmp_path):
+    asked = []
+    with sparing():
+        for name in ("one", "one", "two"):
+            with Gradebook(f"sqlite:///{tmp_path}/{name}.db", "a course") as gradebook:
+                event.listen(gradebook.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+                gradebook.check_course("a course")
+                gradebook.check_course("another")
+                assert len(gradebook.db.query(Course).all()) == 2
+    inserted = [statement for statement in asked if statement.startswith("INSERT INTO course")]
+    assert len(inserted) == 2
+    assert sum("FROM course" in statement and "WHERE" in statement for statement in asked) == 2
+
+
+def test_a_released_notebook_is_read_once_until_it_changes(course, monkeypatch):
+    read, reads = [], nbformat.read
+    monkeypatch.setattr(rebuild.nbformat, "read", lambda path, **how: read.append(Path(path)) or reads(path, **how))
+    for student in ("a", "b"):
+        place(course, student).write_text(json.dumps(right_answers(course)))
+    released = course / "release" / "tiny" / "tiny.ipynb"
+    read.clear()
+    assert_success(api(course).autograde("tiny", "*"))
+    assert read.count(released) <= 2  # once for the answers that are published
+    notebook = reads(released, as_version=4)
+    notebook.cells[0].source = "# Another title"
+    nbformat.write(notebook, released)
+    assert_success(api(course).autograde("tiny", "*", force=True))
+    assert autograded(course, "b").cells[0].source == "# Another title"

@@ -5,10 +5,13 @@ by its cell id, or by the function it defines. What is ambiguous is reported in 
 """
 
 import copy
+import functools
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 
+import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
@@ -18,6 +21,12 @@ from .reading import Piece
 
 RECORD = "graded_kernels"  # our key in the metadata of a notebook and of a cell
 NOTES, UNREAD = "notes", "unread"  # under it: what was odd about a submission, and why one was not read
+
+
+@functools.lru_cache(maxsize=8)
+def released_notebook(path: Path, changed: int) -> NotebookNode:
+    """Read once for all submissions of a run, unless it has ``changed``."""
+    return nbformat.read(path, as_version=4)
 
 
 def rebuild(released: NotebookNode, pieces: list[Piece], file_notes: Sequence[str] = ()) -> NotebookNode:
@@ -30,8 +39,8 @@ def rebuild(released: NotebookNode, pieces: list[Piece], file_notes: Sequence[st
     notes = _recognise(released.cells, pieces, places)
     between = _between(pieces, places)
     notebook = copy.deepcopy(released)
-    notebook.cells = _added(between[-1])
-    for index, cell in enumerate(copy.deepcopy(released.cells)):
+    cells, notebook.cells = notebook.cells, _added(between[-1])
+    for index, cell in enumerate(cells):
         parts = [piece for piece, place in zip(pieces, places, strict=True) if place == index]
         notes[index] += _fill(cell, parts) if is_answer(cell) else _changes(cell, parts)
         if notes[index]:

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 import nbformat
-from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Gradebook
 from nbgrader.converters import base
 from nbgrader.converters.base import NbGraderException
@@ -23,13 +22,14 @@ from . import folder, gradebook, interrupt, room
 from .again import remove_outdated
 from .class_seed import ClassSecretError
 from .contents import BEGUN, Origin, digest, mark
+from .exporting import Exporter
 from .grade import Grade
 from .late import lateness
 from .lock import Lock, Locked
 from .nothing_matched import install, not_read
 from .old_scores import clear_scores
 from .reading import Unreadable, read
-from .rebuild import NOTES, RECORD, UNREAD, rebuild, without_submission
+from .rebuild import NOTES, RECORD, UNREAD, rebuild, released_notebook, without_submission
 from .sparing import sparing
 from .standard import MADE_FOR, standard, unusable
 from .summary import Summary, quiet
@@ -45,7 +45,7 @@ class NotReleased(Exception):
 REFUSALS = (SandboxError, HiddenCasesError, ClassSecretError, PermissionError, Locked, NotReleased)
 
 
-class Submissions(NotebookExporter):
+class Submissions(Exporter):
     """The ``exporter_class`` of ``Autograde``. Where nothing could be graded it says why before a notebook is touched.
 
     nbgrader's own reads the file before any preprocessor sees it. It gives up there if the file is broken, and gives up
@@ -58,7 +58,6 @@ class Submissions(NotebookExporter):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        self.optimistic_validation = True  # the notebook is validated once, not after each step
         self.begun, self.graded, self.summary = time.monotonic(), 0, Summary()
         self._standards: dict[str, dict[str, str]] = {}
         self._left_out: dict[str, str] = {}
@@ -172,9 +171,10 @@ class Submissions(NotebookExporter):
         return [Path(path) for path in glob.glob(courses.format_path(courses.release_directory, ".", pattern))]
 
     def release(self, assignment: str, notebook: str) -> nbformat.NotebookNode:
+        """Nobody may change it: others get the same."""
         courses = self._converter.coursedir
         path = Path(courses.format_path(courses.release_directory, ".", assignment), f"{notebook}.ipynb")
-        return nbformat.read(path, as_version=4)
+        return released_notebook(path, path.stat().st_mtime_ns)
 
     def names(self, assignment: str) -> list[str]:
         """The notebooks that were released, as far as this run grades them. Raises NotReleased."""
