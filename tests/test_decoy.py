@@ -7,7 +7,7 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.exercises.record import Case, Witness
 from graded_kernels.autograder.judge.case import judge_case
 from graded_kernels.autograder.judge.decoy import decoys, unforeseeable
-from graded_kernels.autograder.judge.judge import arguments
+from graded_kernels.autograder.judge.known import arguments
 from graded_kernels.autograder.run.answer import load
 from graded_kernels.autograder.run.outcome import Outcome
 from graded_kernels.autograder.run.runner import InProcess

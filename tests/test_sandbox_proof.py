@@ -8,7 +8,8 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.judge import arguments, judge
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.known import arguments
 from graded_kernels.autograder.run.answer import Answer, Cell, load
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, Worker, probe

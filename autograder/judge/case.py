@@ -22,6 +22,7 @@ from .compare import Comparison, Expected, Wrong, compare_all, evidence_of, expe
 from .curve import curve_of
 from .decoy import decoys, unforeseeable
 from .fingerprint import Evidence
+from .known import expected_of
 from .steady import Fault, Options, unsteady
 
 # Troubles of the whole answer: its values are unknown, and no other case can do better.
@@ -143,7 +144,7 @@ def _judged(question: _Question) -> Judged:
         return _of_trouble(question, outcome, outcome.trouble)
     if question.case.raises:
         return _of_silence(question, outcome, question.case.raises)
-    expected = expect(question.exercise, question.case, question.args, question.conventions)
+    expected = expected_of(question.exercise, question.case, question.args, question.conventions)
     compared = compare_all(expected, outcome.outputs, question.exercise.named(question.args))
     return (
         _of_shapes(question, outcome, compared)

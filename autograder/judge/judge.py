@@ -12,7 +12,6 @@ from ..exercises.record import Case, Exercise, WildBug, Witness
 from ..report.quality import Quality, qualities
 from ..report.report import Report
 from ..report.results import CaseResult
-from ..run.contract import Args
 from ..run.interpret import mode
 from ..run.outcome import Trouble
 from ..run.runner import Runner
@@ -22,6 +21,7 @@ from ..sandbox.ahead import Ahead
 from .case import UNJUDGED, Judged, judge_case
 from .cost import MEMORY, Confined, Figures, compiler_of, judge_compile, judge_memory, judge_process, judge_traffic
 from .fingerprint import fingerprint
+from .known import arguments
 from .veil import veiled
 from .witness import judge_witness
 
@@ -197,11 +197,6 @@ def _judge_cases(
         if one.trouble and _is_last(case, one.trouble):
             return judged + [_unreached(record, later, seed) for later in range(number + 1, len(record.cases))]
     return judged
-
-
-def arguments(case: Case, number: int, seed: int) -> Args:
-    """What an exercise's case of this number is called with: other random numbers for every seed."""
-    return case.inputs(torch.Generator().manual_seed(seed * 1000 + number))
 
 
 def _unreached(record: Exercise, number: int, seed: int) -> Judged:

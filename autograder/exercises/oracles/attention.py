@@ -42,9 +42,14 @@ def attention(
 ) -> tuple[Tensor, Tensor]:
     """(o, lse) from all scores at once."""
     s, _, seen = scored(q, k, key_lengths, causal, scale)
-    lse = s.logsumexp(-1) if k.shape[2] else torch.full(q.shape[:3], -torch.inf, dtype=torch.float64)
-    p = (s - lse.masked_fill(lse == -torch.inf, 0).unsqueeze(-1)).exp().masked_fill(~seen, 0)
+    p, lse = softmax(s, seen)
     return p @ real(v, key_lengths), lse
+
+
+def softmax(s: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
+    """(p, lse) of scores."""
+    lse = s.logsumexp(-1) if s.shape[-1] else s.new_full(s.shape[:-1], -torch.inf)
+    return (s - lse.masked_fill(lse == -torch.inf, 0).unsqueeze(-1)).exp().masked_fill(~seen, 0), lse
 
 
 def attention_gradients(
@@ -104,8 +109,8 @@ def forward_floor(
     dtype of v before its product with v.
     """
     s, size, seen = scored(q, k, key_lengths, causal, scale)
-    _, lse = attention(q, k, v, key_lengths, causal, scale)
-    p = (s - lse.masked_fill(lse == -torch.inf, 0).unsqueeze(-1)).exp().masked_fill(~seen, 0).nan_to_num()
+    p, lse = softmax(s, seen)
+    p = p.nan_to_num()
     lost = EPS * (4 * size + 8).nan_to_num()  # of a score, and of e^(s - top)
     values = real(v, key_lengths).abs().nan_to_num(posinf=0)
     of_lse = (p * lost).sum(-1, keepdim=True)

@@ -1,0 +1,64 @@
+"""Cases' arguments, and what is right for them, that a process keeps from one check to the next."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.exercises.record import Case
+from graded_kernels.autograder.judge import known
+from graded_kernels.autograder.judge.compare import expect
+from graded_kernels.autograder.judge.known import arguments, expected_of
+
+RECORD = EXERCISES["silu_backward"]
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch):
+    monkeypatch.setattr(known, "_kept", type(known._kept)())
+    monkeypatch.setattr(known, "_keys", {})
+
+
+def counted(monkeypatch) -> list:
+    calls = []
+    monkeypatch.setattr(known, "expect", lambda *given: calls.append(given) or expect(*given))
+    return calls
+
+
+def test_another_check_of_the_exercise_works_nothing_out_again(monkeypatch):
+    calls = counted(monkeypatch)
+    for _ in range(2):  # as both answers, and every learner's, have records with the same parts
+        record = RECORD.with_cases(())
+        found = [(arguments(case, i, 7), case) for i, case in enumerate(record.cases)]
+        expected = [expected_of(record, case, args, "course") for args, case in found]
+    big = [args for args, _ in found if any(a.untyped_storage().nbytes() > known.LARGE for a in args)]
+    assert 0 < len(big) < 3 and len(calls) == len(found) + len(big)
+    fresh = expect(record, found[2][1], found[2][0])
+    assert all(a.equal(b) for a, b in zip(fresh.allowed, expected[2].allowed, strict=True))
+
+
+def test_what_decides_is_no_other(monkeypatch):
+    calls, (first, second) = counted(monkeypatch), RECORD.cases[:2]
+    args = arguments(first, 0, 7)
+    assert args is arguments(first, 0, 7)
+    assert not any(args[0].equal(other[0]) for other in (arguments(first, 0, 8), arguments(first, 1, 7)))
+    assert args is not arguments(second, 0, 7)
+    bound = replace(RECORD, tolerance=replace(RECORD.tolerance, single=2 * RECORD.tolerance.single))
+    other = replace(RECORD, oracle=lambda dy, x: dy * x)
+    asked = [(RECORD, "course"), (bound, "course"), (other, "course"), (RECORD, "pytorch")]
+    for record, conventions in asked * 2:
+        expected_of(record, first, args, conventions)
+    expected_of(RECORD, replace(first, within=1.0), args, "course")
+    expected_of(RECORD, first, (*args[:1], args[1].clone()), "course")
+    assert len(calls) == 4 + 1 + 1 and calls[1][0] is bound
+
+
+def test_what_was_asked_for_longest_ago_is_forgotten(monkeypatch):
+    monkeypatch.setattr(known, "MOST", 8 * (4 + 3 * 8) * 1000)
+    cases = [Case(f"case {i}", lambda generator: (torch.randn(1000, generator=generator),), "") for i in range(20)]
+    record = EXERCISES["silu_forward"]
+    for case in cases:
+        arguments(cases[0], 0, 7)
+        expected_of(record, case, arguments(case, 0, 7), "course")
+    assert [one.case for one in known._kept.values()] == [*cases[-7:-1], cases[0], cases[-1]]
+    assert len(known._keys) == 8
