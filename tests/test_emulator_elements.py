@@ -11,7 +11,9 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from both_ways import assert_same
 from graded_kernels.autograder.emulator import Emulator, arithmetic
+from graded_kernels.autograder.emulator.grid.places import Places
 
 LARGE = 1 << 14
 
@@ -62,3 +64,116 @@ def test_a_launch_computes_in_the_memory_of_the_one_before():
         env=around | {"TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
     )
     assert int(child.stdout.splitlines()[-1]) < 200
+
+
+ROWS = np.array([[7], [150], [83]])
+PLACES = {
+    "a run": np.arange(20, 164).reshape(3, 48),
+    "a run of short rows": np.arange(20, 44).reshape(3, 8),
+    "one": np.array([5]),
+    "rows": ROWS + np.arange(40),
+    "rows of int32": (ROWS + np.arange(40)).astype(np.int32),
+    "rows that overlap": ROWS // 2 + np.arange(40),
+    "the same row": ROWS * 0 + np.arange(40),
+    "tiles": (ROWS[:, :, None] + np.arange(3)[:, None] * 40) // 2 * 2 + np.arange(32),
+    "short rows": ROWS + np.arange(8),
+    "steps": ROWS + 2 * np.arange(40),
+    "backwards": ROWS + 40 - np.arange(40),
+    "the ends of a run": np.array([3, 5, 4, 6]),
+    "one row that is none": ROWS + np.arange(40) + (ROWS == 83) * (np.arange(40) % 5 == 3),
+    "rows out of line": ROWS + np.arange(40) + (ROWS == 83) * (np.arange(40) > 20),
+    "a part of rows": (ROWS + np.arange(60))[:, :40],
+}
+APART = {"a part of rows", "a run", "a run of short rows", "one", "rows", "rows of int32"}  # of which it is certain
+
+
+@pytest.mark.parametrize("distance", [0, 11])
+@pytest.mark.parametrize("name", PLACES)
+def test_places_are_what_their_offsets_are(name, distance):
+    at = PLACES[name]
+    places, words = Places(at).moved(distance), np.arange(500, dtype=np.uint32) * 3
+    at = at + distance
+    assert (places.low, places.high, places.shape, places.size) == (at.min(), at.max(), at.shape, at.size)
+    assert np.array_equal(places.at, at) and np.array_equal(places.take(words), words[at])
+    assert not np.shares_memory(places.take(words), words)
+    assert places.apart == (name in APART)
+    assert not places.rising or (np.sort(at)[..., 1:] > np.sort(at)[..., :-1]).all()
+    for values in (np.arange(at.size, dtype=np.uint32).reshape(at.shape), np.full((1,) * at.ndim, 7, np.uint32)):
+        ours, theirs = words.copy(), words.copy()
+        places.put(ours, values)
+        theirs[at] = values
+        assert np.array_equal(ours, theirs)
+
+
+@triton.jit
+def rows_kernel(x_ptr, y_ptr, from_row, from_stride, to_row, to_stride, n, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + (from_row + tl.program_id(0)) * from_stride + columns, mask=columns < n, other=0.5)
+    tl.store(y_ptr + (to_row + tl.program_id(0)) * to_stride + columns, x + 1, mask=columns < n)
+
+
+# in place, the first row read, its stride, the first row stored, its stride, columns, and why it runs by program
+MOVES = {
+    "rows": (False, 0, 70, 0, 100, 64, ""),
+    "rows that meet": (False, 0, 64, 0, 64, 64, ""),
+    "a part of each": (False, 0, 70, 0, 100, 50, ""),
+    "read twice": (False, 0, 10, 0, 100, 64, ""),
+    "one row for all": (False, 0, 0, 0, 100, 64, ""),
+    "stored twice": (False, 0, 70, 0, 60, 64, "two lanes store one element"),
+    "in place": (True, 0, 100, 0, 100, 64, ""),
+    "of the row before": (True, 0, 100, 1, 100, 64, "a program stores what another read"),
+    "an element of the row before": (True, 0, 100, 1, 63, 64, "a program stores what another read"),
+    "beyond the end": (False, 8, 70, 0, 100, 64, "a load outside x_ptr"),
+    "before the start": (False, 0, 70, -1, 100, 64, "a store outside y_ptr"),
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_rows_are_read_and_stored_as_one_program_at_a_time_does(name):
+    in_place, *numbers, why = MOVES[name]
+
+    def program():
+        x, y = torch.arange(800.0), torch.zeros(800)
+        rows_kernel[(7,)](x, x if in_place else y, *numbers, BLOCK=64)
+        return x, y
+
+    assert [reason for _, reason in assert_same(program)] == ([why] if why else [])
+
+
+@triton.jit
+def again_kernel(x_ptr, y_ptr, n, stride, BLOCK: tl.constexpr):
+    """One array of offsets for accesses under several masks and none, of several tensors, and before and after
+    programs part.
+    """
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    x += tl.load(y_ptr + at, mask=at < n, other=2.0)
+    x += tl.load(x_ptr + at, mask=at % 3 == 0, other=5.0)
+    if tl.program_id(0) > 1:
+        x += tl.load(x_ptr + at, mask=at < n - 3, other=7.0)
+        x += tl.load(x_ptr + at, mask=at < n - 3, other=8.0)
+    tl.store(y_ptr + at, x, mask=at < n - 1)
+
+
+def test_one_array_of_offsets_under_several_masks():
+    def program():
+        y = torch.arange(128.0)
+        again_kernel[(3,)](torch.arange(96.0), y, 90, 1, BLOCK=32)
+        return y
+
+    assert assert_same(program) == []
+
+
+@triton.jit
+def unsigned_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    at = (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)).to(tl.uint32)
+    tl.store(y_ptr + at, tl.load(x_ptr + (at - at) + at % 8) + tl.load(x_ptr + at % 4))
+
+
+def test_unsigned_offsets():
+    def program():
+        y = torch.zeros(64)
+        unsigned_kernel[(4,)](torch.arange(8.0), y, BLOCK=16)
+        return y
+
+    assert assert_same(program) == []

@@ -4,14 +4,15 @@ Offsets, masks and values have shape ``(rows, *block)``; rows is the number of p
 programs hold the same.
 """
 
+import functools
 import math
 
 import numpy as np
 
 from ..memory import distinct
+from .places import Places
 
 _SPARSE = 64  # where there are fewer possible elements for each lane, a flag for each is quicker than to sort the lanes
-_SHORT = 16  # rows of fewer elements are gathered one by one
 
 
 class Lanes:
@@ -39,6 +40,10 @@ class Lanes:
     @property
     def shape(self) -> tuple[int, ...]:
         return self.rows, *self.block
+
+    @functools.cached_property
+    def places(self) -> Places:
+        return Places(self.at)
 
     @property
     def every(self) -> bool:
@@ -71,6 +76,8 @@ class Lanes:
 
     def distinct(self) -> int | np.ndarray:
         """How many elements the lanes of a row ask for, as `counts` has it: `memory.distinct` of every row."""
+        if self.places.rising:
+            return self.counts()
         if self.flat is None:
             rows = self.at.reshape(self.rows, -1)
             if (rows[:, 1:] > rows[:, :-1]).all():
@@ -98,23 +105,3 @@ def _indices(on: np.ndarray) -> "slice | np.ndarray":
     """Positions of the True elements; a slice where they come first."""
     n = int(np.count_nonzero(on))
     return slice(0, n) if on[:n].all() else np.flatnonzero(on)
-
-
-def is_run(at: np.ndarray, low: int, high: int) -> bool:
-    """Whether the offsets are low, low + 1, ..., high in memory order: a slice, in which no element occurs twice."""
-    if high - low + 1 != at.size:
-        return False
-    flat = at.ravel()
-    return flat[0] == low and bool((flat == np.arange(low, high + 1, dtype=flat.dtype)).all())
-
-
-def gather(words: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """``words[at]``; rows of neighbours are copied whole."""
-    width = at.shape[-1]
-    if width >= _SHORT and at.ndim > 1:
-        first = at[0].ravel()
-        if first[width - 1] - first[0] == width - 1:
-            start = at[..., :1]
-            if (at == start + np.arange(width, dtype=at.dtype)).all():
-                return np.lib.stride_tricks.sliding_window_view(words, width)[start[..., 0]]
-    return words.take(at)

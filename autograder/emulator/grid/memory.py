@@ -9,6 +9,7 @@ from ..memory import Region
 from ..shadow import Shadow
 from .fallback import Fallback
 from .lanes import Lanes
+from .places import Places
 from .pointers import Pointer
 from .programs import Programs
 from .storage import SEVERAL, Storage
@@ -41,10 +42,11 @@ class Memory:
         self._numbers = (programs.numbers + self.access.first + 1).astype(np.int32)
         self._suspicious = False  # some program loaded masked-off lanes without `other`
         self._stored = self._atomics = False
+        self._last: tuple[np.ndarray, np.ndarray | None, Lanes] | None = None  # offsets, mask and lanes of an access
         self._moved: list[tuple[Region, str, int | np.ndarray]] = []  # bytes of each program, or by row
 
     def end(self) -> None:
-        live = self.programs.live
+        self._last, live = None, self.programs.live
         for region, way, nbytes in self._moved:
             total = int(nbytes[live].sum()) if isinstance(nbytes, np.ndarray) else nbytes * live.size
             self._traffic.setdefault(id(region), [region, {"loaded": 0, "stored": 0}])[1][way] += total
@@ -98,7 +100,7 @@ class Memory:
     def load(self, pointer: Pointer, mask: np.ndarray | None, other: np.ndarray | None, filler: np.ndarray):
         """Load ``(rows, *block)``. ``filler``: one element for masked-off lanes that have no ``other``."""
         region, sound = pointer.region, self.programs.sound
-        lanes = Lanes(sound(pointer.offsets), sound(mask))
+        lanes = self._lanes(pointer.offsets, mask, sound)
         values = self._load(region, lanes).view(filler.dtype) if lanes.at.size else None
         if lanes.every:
             return values if values is not None else np.empty(lanes.shape, filler.dtype)
@@ -116,9 +118,19 @@ class Memory:
             lanes.put(values, result)
         return result
 
+    def _lanes(self, offsets: np.ndarray, mask: np.ndarray | None, chosen: Callable) -> Lanes:
+        """The lanes of the programs that go on. While all do, those of the last access may be these: a kernel loads and
+        stores under one mask at the offsets that it has computed once.
+        """
+        if len(self._numbers) > self.programs.live.size:
+            return Lanes(chosen(offsets), chosen(mask))
+        if self._last is None or self._last[0] is not offsets or self._last[1] is not mask:
+            self._last = offsets, mask, Lanes(offsets, mask)
+        return self._last[2]
+
     def _load(self, region: Region, lanes: Lanes) -> np.ndarray:
-        storage, at, low, high = self._place("load", region, lanes.at)
-        values = storage.read(at, low, high, self._readers(lanes), self._pattern(region))
+        storage, places = self._place("load", region, lanes)
+        values = storage.read(places, self._readers(lanes), self._pattern(region))
         self._count(region, "loaded", lanes.distinct())
         return values
 
@@ -135,14 +147,13 @@ class Memory:
                 raise Fallback("several programs store to one place")
             offsets = np.broadcast_to(offsets, (mask.shape[0], *offsets.shape[1:]))
         only = self.programs.only_live
-        lanes = Lanes(only(offsets), only(mask))
+        lanes = self._lanes(offsets, mask, only)
         if not lanes.at.size:
             return
-        storage, at, low, high = self._place("store", region, lanes.at)
+        storage, places = self._place("store", region, lanes)
         values = np.ascontiguousarray(lanes.pick(only(values)))
         self._suspect(region, values)
-        numbers = only(self._numbers)
-        storage.write(at, low, high, values.view(storage.words.dtype), lanes.owners(numbers))
+        storage.write(places, values.view(storage.words.dtype), lanes, only(self._numbers))
         self._count(region, "stored", lanes.counts())  # no element twice, or the storage would have said so
         self._stored = True
 
@@ -156,27 +167,26 @@ class Memory:
         lanes = Lanes(*(np.broadcast_to(a, (rows, *pointer.offsets.shape[1:]))[order] for a in (pointer.offsets, mask)))
         if not lanes.at.size:
             return
-        storage, at, _, _ = self._place("atomic", region, lanes.at)
+        storage, places = self._place("atomic", region, lanes)
         values = np.broadcast_to(values, lanes.shape)[order]
         self._atomics = True
-        after = storage.update(kind, at.ravel(), lanes.pick(values).ravel(), operation, self._pattern(region))
+        after = storage.update(kind, places, lanes.pick(values).ravel(), operation, self._pattern(region))
         self._suspect(region, after)
         for way in ("loaded", "stored"):
             self._count(region, way, lanes.counts(), order)
 
     # checks
 
-    def _place(self, verb: str, region: Region, at: np.ndarray) -> tuple[Storage, np.ndarray, int, int]:
-        """The storage of a region, offsets in it, and the least and the greatest of them."""
-        low, high = int(at.min()), int(at.max())
-        inside = low >= 0 and high < region.layout.span
-        if not inside or not (region.layout.dense or region.layout.holds(at.astype(np.int64)).all()):
+    def _place(self, verb: str, region: Region, lanes: Lanes) -> tuple[Storage, Places]:
+        """The storage of a region, and the lanes' places in it."""
+        places, layout = lanes.places, region.layout
+        inside = places.low >= 0 and places.high < layout.span
+        if not inside or not (layout.dense or layout.holds(lanes.at.astype(np.int64)).all()):
             raise Fallback(f"a {verb} outside {region.name}")
         storage = self.storage(region)
         if region.itemsize != storage.unit:
             raise Fallback("elements of several sizes in one storage")
-        start = (region.real - storage.address) // storage.unit
-        return (storage, at.astype(np.int64) + start, low + start, high + start) if start else (storage, at, low, high)
+        return storage, places.moved((region.real - storage.address) // storage.unit)
 
     def _suspect(self, region: Region, values: np.ndarray) -> None:
         if self._suspicious and may_be_poison(region, values):

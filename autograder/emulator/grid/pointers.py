@@ -35,11 +35,12 @@ class Pointer(TensorHandle):
     def plus(self, offsets: np.ndarray) -> "Pointer":
         if offsets.dtype.itemsize < 4:
             offsets = offsets.astype(np.int32)
-        elif offsets.dtype == np.uint64:
-            offsets = offsets.view(np.int64)
+        elif offsets.dtype.kind == "u":
+            offsets = offsets.view(np.int64) if offsets.dtype.itemsize == 8 else offsets.astype(np.int64)
         if not self.bare:
-            return Pointer(self.region, self.offsets + offsets.astype(np.int64), self.dtype)
-        if offsets.shape[1:] != self.offsets.shape[1:]:
+            return Pointer(self.region, self.offsets + offsets.astype(np.int64, copy=False), self.dtype)
+        block = self.offsets.shape[1:]
+        if offsets.shape[1:] != block and offsets.shape[1:] != np.broadcast_shapes(offsets.shape[1:], block):
             offsets = offsets + self.offsets
         return Pointer(self.region, offsets, self.dtype)
 

@@ -12,7 +12,8 @@ import numpy as np
 from .. import poison
 from ..shadow import Pages, Shadow
 from .fallback import Fallback
-from .lanes import gather, is_run
+from .lanes import Lanes
+from .places import Places
 
 SEVERAL = -1  # read by more than one program
 
@@ -32,7 +33,8 @@ class Storage:
         self._first, self._remembered = first, remembered
         self._huge = isinstance(shadow.writer, Pages)
         self._before: tuple[np.ndarray, np.ndarray] | None = None  # words before the first store, and which had stamps
-        self._reads: list[tuple[np.ndarray | slice, np.ndarray | int]] = []
+        self._least, self._most = self.words.size, -1  # of all units stored
+        self._reads: list[tuple[Places, np.ndarray | int]] = []
         self._read_lanes = 0
         self._readers: np.ndarray | None = None
         self._loaded = False
@@ -67,96 +69,85 @@ class Storage:
         """What `stored` returned of an earlier launch on the same bits. The stamp is that of the first program."""
         self.words[units], self.writer[units] = words, 4 * (self._first + 1) + 1
 
-    def read(
-        self, at: np.ndarray, low: int, high: int, owners: np.ndarray | int, pattern: np.ndarray | None
-    ) -> np.ndarray:
-        """The words at ``at``, whose least and greatest are ``low`` and ``high``.
+    def _touched(self, places: Places) -> bool:
+        """Whether the launch may have stored there."""
+        return places.low <= self._most and self._least <= places.high
 
-        owners: the program of each lane, or of all. pattern: the poison in memory that was never written.
+    def read(self, places: Places, owners: np.ndarray | int, pattern: np.ndarray | None) -> np.ndarray:
+        """The words there. owners: the program of each lane, or of all. pattern: the poison in memory that was never
+        written.
         """
         self._loaded = True
         if self.atomics:
             raise Fallback("an atomic and a plain access to one storage")
-        run = is_run(at, low, high)
-        where = slice(low, high + 1) if run else at
-        values = self.words[where].reshape(at.shape).copy() if run else gather(self.words, at)
-        if self._before is not None:
-            stamps = _look(self.writer, where, at.shape)
+        values = places.take(self.words)
+        if self._touched(places):
+            stamps = places.take(self.writer)
             if ((stamps >= 4 * self._first) & (stamps >> 2 != owners)).any():
                 raise Fallback("a program reads what another stored")
-        self._unwritten(at, values, pattern)
+        self._unwritten(places, values, pattern)
         if not self._huge:  # there, a store falls back anyway
-            self._reads.append((where, owners if isinstance(owners, int) or not run else owners.reshape(at.shape)))
-            self._read_lanes += 0 if run else at.size
+            self._reads.append((places, owners))
+            self._read_lanes += 0 if places.compact else places.size
             if self._before is not None or self._read_lanes > self._remembered:
                 self._stamp_reads()
         return values
 
-    def _unwritten(self, at: np.ndarray, values: np.ndarray, pattern: np.ndarray | None) -> None:
+    def _unwritten(self, places: Places, values: np.ndarray, pattern: np.ndarray | None) -> None:
         if pattern is not None and pattern.itemsize == values.itemsize:
             poisoned = values.view(pattern.dtype) == pattern[0]
-            if poisoned.any() and (self.writer.take(at[poisoned]) == 0).any():
+            if poisoned.any() and (self.writer.take(places.at[poisoned]) == 0).any():
                 raise Fallback("memory that was never written")
 
     def _stamp_reads(self) -> np.ndarray:
         readers = self._readers if self._readers is not None else np.zeros(self.words.size, np.int32)
-        for where, owners in self._reads:
-            shape = np.shape(owners) if isinstance(where, slice) else where.shape
-            seen = _look(readers, where, shape or -1)
+        for places, owners in self._reads:
+            seen = places.take(readers)
             stamps = np.where((seen == 0) | (seen == owners), owners, SEVERAL)
-            if isinstance(where, slice):
-                readers[where] = stamps.ravel()
-                continue
-            readers[where] = stamps
-            met = readers.take(where) != stamps  # two programs of this very load
+            places.put(readers, stamps)
+            met = places.take(readers) != stamps if not places.apart else np.False_  # two programs of this very load
             if met.any():
-                readers[where[met]] = SEVERAL
+                readers[places.at[met]] = SEVERAL
         self._readers, self._reads, self._read_lanes = readers, [], 0
         return readers
 
-    def write(self, at: np.ndarray, low: int, high: int, values: np.ndarray, owners: np.ndarray) -> None:
-        """Programs store ``values`` (words) at ``at``, whose least and greatest are ``low`` and ``high``."""
+    def write(self, places: Places, values: np.ndarray, lanes: Lanes, numbers: np.ndarray) -> None:
+        """The programs ``numbers`` store ``values`` (words), each in its lanes."""
         if self.atomics:
             raise Fallback("an atomic and a plain access to one storage")
-        again = self._before is not None
         self._keep()
-        run = is_run(at, low, high)
-        where = slice(low, high + 1) if run else at
         if self._reads or self._readers is not None:
-            seen = _look(self._stamp_reads(), where, at.shape)
-            if ((seen != 0) & (seen != owners)).any():
+            seen = places.take(self._stamp_reads())
+            if ((seen != 0) & (seen != lanes.owners(numbers))).any():
                 raise Fallback("a program stores what another read")
-        stamps = owners * 4 + 1
-        if run:
-            values, stamps = values.ravel(), stamps.ravel()
-        if again:
-            old = self.writer[where]
+        stamps = lanes.owners(numbers * 4 + 1)
+        if self._touched(places):
+            old = places.take(self.writer)
             if ((old >= 4 * self._first) & (old != stamps)).any():
                 raise Fallback("two programs store one element")
-        self.writer[where] = stamps
-        self.words[where] = values
-        if not run and ((self.writer[where] != stamps).any() or (self.words[where] != values).any()):
+        self._least, self._most = min(self._least, places.low), max(self._most, places.high)
+        places.put(self.writer, stamps)
+        places.put(self.words, values)
+        if not places.apart and (
+            (places.take(self.writer) != stamps).any() or (places.take(self.words) != values).any()
+        ):
             raise Fallback("two lanes store one element")
 
     def update(
-        self, kind: str, at: np.ndarray, values: np.ndarray, operation: np.ufunc, pattern: np.ndarray | None
+        self, kind: str, places: Places, values: np.ndarray, operation: np.ufunc, pattern: np.ndarray | None
     ) -> np.ndarray:
-        """An atomic operation on flat lanes, one after another; returns what is there afterwards.
+        """An atomic operation on lanes, one after another; returns what is there afterwards, flat.
 
         kind: operations of one kind may change places. Here all programs do the first before any does the second.
         """
         if self._loaded or (self._before is not None and not self.atomics):
             raise Fallback("an atomic and a plain access to one storage")
-        low, high = int(at.min()), int(at.max())
+        at, low, high = places.at.ravel(), places.low, places.high
         if any(other != kind and first <= high and low <= last for other, first, last in self.atomics):
             raise Fallback("atomics of several kinds on one element: an order of the programs")
         self.atomics.append((kind, low, high))
         self._keep()
-        self._unwritten(at, self.words.take(at), pattern)
+        self._unwritten(places, places.take(self.words), pattern)
         operation.at(self.words.view(values.dtype), at, values)
         self.writer[at] = 4 * self._first + 3
         return self.words.take(at).view(values.dtype)
-
-
-def _look(array: np.ndarray, where: "slice | np.ndarray", shape) -> np.ndarray:
-    return array[where].reshape(shape) if isinstance(where, slice) else array.take(where)
