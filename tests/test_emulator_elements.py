@@ -106,25 +106,26 @@ def test_places_are_what_their_offsets_are(name, distance):
 
 
 @triton.jit
-def rows_kernel(x_ptr, y_ptr, from_row, from_stride, to_row, to_stride, n, BLOCK: tl.constexpr):
+def rows_kernel(x_ptr, y_ptr, from_row, from_stride, read, to_row, to_stride, stored, BLOCK: tl.constexpr):
     columns = tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + (from_row + tl.program_id(0)) * from_stride + columns, mask=columns < n, other=0.5)
-    tl.store(y_ptr + (to_row + tl.program_id(0)) * to_stride + columns, x + 1, mask=columns < n)
+    x = tl.load(x_ptr + (from_row + tl.program_id(0)) * from_stride + columns, mask=columns < read, other=0.5)
+    tl.store(y_ptr + (to_row + tl.program_id(0)) * to_stride + columns, x + 1, mask=columns < stored)
 
 
-# in place, the first row read, its stride, the first row stored, its stride, columns, and why it runs by program
+# in place; the first row, the stride and the columns that are read, and that are stored; why it runs by program
 MOVES = {
-    "rows": (False, 0, 70, 0, 100, 64, ""),
-    "rows that meet": (False, 0, 64, 0, 64, 64, ""),
-    "a part of each": (False, 0, 70, 0, 100, 50, ""),
-    "read twice": (False, 0, 10, 0, 100, 64, ""),
-    "one row for all": (False, 0, 0, 0, 100, 64, ""),
-    "stored twice": (False, 0, 70, 0, 60, 64, "two lanes store one element"),
-    "in place": (True, 0, 100, 0, 100, 64, ""),
-    "of the row before": (True, 0, 100, 1, 100, 64, "a program stores what another read"),
-    "an element of the row before": (True, 0, 100, 1, 63, 64, "a program stores what another read"),
-    "beyond the end": (False, 8, 70, 0, 100, 64, "a load outside x_ptr"),
-    "before the start": (False, 0, 70, -1, 100, 64, "a store outside y_ptr"),
+    "rows": (False, 0, 70, 64, 0, 100, 64, ""),
+    "rows that meet": (False, 0, 64, 64, 0, 64, 64, ""),
+    "a part of each": (False, 0, 70, 50, 0, 100, 50, ""),
+    "read twice": (False, 0, 10, 64, 0, 100, 64, ""),
+    "one row for all": (False, 0, 0, 64, 0, 100, 64, ""),
+    "stored twice": (False, 0, 70, 64, 0, 60, 64, "two lanes store one element"),
+    "in place": (True, 0, 100, 64, 0, 100, 64, ""),
+    "of the row before": (True, 0, 100, 64, 1, 100, 64, "a program stores what another read"),
+    "an element of the row before": (True, 0, 100, 64, 1, 63, 63, "a program stores what another read"),
+    "what the program before read, too": (True, 0, 32, 64, 0, 32, 32, "a program stores what another read"),
+    "beyond the end": (False, 8, 70, 64, 0, 100, 64, "a load outside x_ptr"),
+    "before the start": (False, 0, 70, 64, -1, 100, 64, "a store outside y_ptr"),
 }
 
 
@@ -138,6 +139,53 @@ def test_rows_are_read_and_stored_as_one_program_at_a_time_does(name):
         return x, y
 
     assert [reason for _, reason in assert_same(program)] == ([why] if why else [])
+
+
+@triton.jit
+def stores_kernel(y_ptr, z_ptr, first, second, third, begin, end, READS: tl.constexpr, BLOCK: tl.constexpr):
+    """Rows first + p, second + p and third - p."""
+    p, columns = tl.program_id(0), tl.arange(0, BLOCK)
+    tl.store(y_ptr + (first + p) * BLOCK + columns, columns + p)
+    tl.store(y_ptr + (second + p) * BLOCK + columns, columns + p)
+    mask = (columns >= begin) & (columns < end)
+    at = y_ptr + (third - p) * BLOCK + columns
+    if READS:
+        tl.store(z_ptr + p * BLOCK + columns, tl.load(at, mask=mask, other=0), mask=mask)
+    else:
+        tl.store(at, columns + p, mask=mask)
+
+
+@pytest.mark.parametrize("reads", [False, True])
+@pytest.mark.parametrize(
+    "rows, meets",
+    [((0, 3, 8, 0, 64), False), ((3, 0, 2, 0, 60), True), ((0, 3, 5, 33, 64), True), ((0, 3, 3, 0, 64), True)],
+)
+def test_stores_one_after_another(rows, meets, reads):
+    def program():
+        y, z = torch.zeros(576), torch.zeros(192)
+        stores_kernel[(3,)](y, z, *rows, READS=reads, BLOCK=64)
+        return y, z
+
+    why = "a program reads what another stored" if reads else "two programs store one element"
+    assert [reason for _, reason in assert_same(program)] == ([why] if meets else [])
+
+
+@triton.jit
+def tiles_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    """Every program's rows overlap, and a block of pointers meets a number of each program's."""
+    rows, columns = tl.arange(0, 4), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * 8 + rows[:, None] * 16 + columns[None, :])
+    own = tl.load(tl.broadcast_to(x_ptr, (BLOCK,)) + tl.program_id(0))
+    tl.store(y_ptr + (tl.program_id(0) * 4 + rows[:, None]) * BLOCK + columns[None, :], x + tl.sum(own))
+
+
+def test_elements_that_several_lanes_of_a_program_ask_for_count_once():
+    def program():
+        y = torch.zeros(3 * 4 * 64)
+        tiles_kernel[(3,)](torch.arange(200.0), y, BLOCK=64)
+        return y
+
+    assert assert_same(program) == []
 
 
 @triton.jit
@@ -159,21 +207,6 @@ def test_one_array_of_offsets_under_several_masks():
     def program():
         y = torch.arange(128.0)
         again_kernel[(3,)](torch.arange(96.0), y, 90, 1, BLOCK=32)
-        return y
-
-    assert assert_same(program) == []
-
-
-@triton.jit
-def unsigned_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
-    at = (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)).to(tl.uint32)
-    tl.store(y_ptr + at, tl.load(x_ptr + (at - at) + at % 8) + tl.load(x_ptr + at % 4))
-
-
-def test_unsigned_offsets():
-    def program():
-        y = torch.zeros(64)
-        unsigned_kernel[(4,)](torch.arange(8.0), y, BLOCK=16)
         return y
 
     assert assert_same(program) == []

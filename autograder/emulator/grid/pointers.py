@@ -35,8 +35,8 @@ class Pointer(TensorHandle):
     def plus(self, offsets: np.ndarray) -> "Pointer":
         if offsets.dtype.itemsize < 4:
             offsets = offsets.astype(np.int32)
-        elif offsets.dtype.kind == "u":
-            offsets = offsets.view(np.int64) if offsets.dtype.itemsize == 8 else offsets.astype(np.int64)
+        elif offsets.dtype == np.uint64:
+            offsets = offsets.view(np.int64)
         if not self.bare:
             return Pointer(self.region, self.offsets + offsets.astype(np.int64, copy=False), self.dtype)
         block = self.offsets.shape[1:]
