@@ -1,5 +1,7 @@
 """Memory that a GPU promises nothing about: poison, elements nobody wrote, addresses from elsewhere, huge storages."""
 
+import tracemalloc
+
 import pytest
 import torch
 import triton
@@ -44,6 +46,17 @@ def test_unwritten_looks_at_the_view_it_is_given():
         copy_kernel[(1,)](torch.zeros(64), whole[:64], BLOCK=64)
         assert emulator.unwritten(whole[:64]) is None
         assert emulator.unwritten(whole).offset == 64
+
+
+def test_a_tensor_without_the_pattern_is_not_looked_at_element_by_element():
+    with Emulator() as emulator:
+        y = emulator.poison_(torch.empty(1 << 20))
+        y.zero_()
+        tracemalloc.start()
+        assert emulator.unwritten(y) is None
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert most < 4 * y.numel()  # the place of each element alone takes eight bytes
 
 
 def test_a_wrapped_product_that_lands_inside_is_hinted_at():

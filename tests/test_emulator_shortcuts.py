@@ -7,6 +7,7 @@ import pytest
 import triton.language as tl
 from graded_kernels.autograder.emulator import Emulator
 from graded_kernels.autograder.emulator.grid.lanes import Lanes
+from graded_kernels.autograder.emulator.grid.operators import operators
 from graded_kernels.autograder.emulator.handles import numpy_type
 from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
@@ -95,3 +96,20 @@ def test_distinct_elements_are_counted_by_row(spread, columns, masked):
         on = np.ones_like(offsets, bool) if mask is None else mask
         expected = [len(set(row[keep].tolist())) for row, keep in zip(offsets, on, strict=True)]
         assert np.broadcast_to(Lanes(offsets, mask).distinct(), 6).tolist() == expected
+
+
+def test_quicker_operators_are_made_once_for_those_they_stand_on(monkeypatch):
+    made, asked = operators(), []
+    assert operators() is made
+    for name in ("__add__", "__radd__", "__and__", "__getitem__"):
+        monkeypatch.setattr(tl.tensor, name, lambda one, other, name=name: asked.append(name))
+    later = operators()
+    for name in ("__add__", "__radd__", "__and__", "__getitem__"):
+        later[name](tensor(tl.float16), "what the layer alone knows")
+    assert asked == ["__add__", "__radd__", "__and__", "__getitem__"]
+
+
+def test_a_mask_of_one_column_is_one_for_every_column():
+    offsets, mask = np.arange(12).reshape(3, 4) * 2, np.array([[True], [False], [True]])
+    lanes = Lanes(offsets, mask)
+    assert lanes.at.tolist() == offsets[[0, 2]].ravel().tolist() and lanes.counts().tolist() == [4, 0, 4]

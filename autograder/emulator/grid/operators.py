@@ -115,7 +115,7 @@ class _Plan:
 def _operand(handle: TensorHandle, wider: tl.dtype | None, axes: int) -> TensorHandle:
     if wider is not None:
         handle = TensorHandle(handle.data.astype(np.int64), wider)
-    if not axes or (handle.data.size == 1 and not isinstance(handle, Pointer)):
+    if not axes or (not isinstance(handle, Pointer) and handle.data.size == 1):
         return handle  # numpy puts the axes in front of a single element by itself
 
     def reshaped(data: np.ndarray) -> np.ndarray:
