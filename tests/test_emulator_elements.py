@@ -66,23 +66,23 @@ def test_a_launch_computes_in_the_memory_of_the_one_before():
     assert int(child.stdout.splitlines()[-1]) < 200
 
 
-ROWS = np.array([[7], [150], [83]])
+ROWS = np.array([[7], [190], [99]])
 PLACES = {
-    "a run": np.arange(20, 164).reshape(3, 48),
+    "a run": np.arange(20, 230).reshape(3, 70),
     "a run of short rows": np.arange(20, 44).reshape(3, 8),
     "one": np.array([5]),
-    "rows": ROWS + np.arange(40),
-    "rows of int32": (ROWS + np.arange(40)).astype(np.int32),
-    "rows that overlap": ROWS // 2 + np.arange(40),
-    "the same row": ROWS * 0 + np.arange(40),
-    "tiles": (ROWS[:, :, None] + np.arange(3)[:, None] * 40) // 2 * 2 + np.arange(32),
+    "rows": ROWS + np.arange(70),
+    "rows of int32": (ROWS + np.arange(70)).astype(np.int32),
+    "rows that overlap": ROWS // 2 + np.arange(70),
+    "the same row": ROWS * 0 + np.arange(70),
+    "tiles": (ROWS[:, :, None] + np.arange(3)[:, None] * 80) // 2 * 2 + np.arange(70),
     "short rows": ROWS + np.arange(8),
-    "steps": ROWS + 2 * np.arange(40),
-    "backwards": ROWS + 40 - np.arange(40),
+    "steps": ROWS + 2 * np.arange(70),
+    "backwards": ROWS + 70 - np.arange(70),
     "the ends of a run": np.array([3, 5, 4, 6]),
-    "one row that is none": ROWS + np.arange(40) + (ROWS == 83) * (np.arange(40) % 5 == 3),
-    "rows out of line": ROWS + np.arange(40) + (ROWS == 83) * (np.arange(40) > 20),
-    "a part of rows": (ROWS + np.arange(60))[:, :40],
+    "one row that is none": ROWS + np.arange(70) + (ROWS == 99) * (np.arange(70) % 9 == 3),
+    "rows out of line": ROWS + np.arange(70) + (ROWS == 99) * (np.arange(70) > 40),
+    "a part of rows": (ROWS + np.arange(90))[:, :70],
 }
 APART = {"a part of rows", "a run", "a run of short rows", "one", "rows", "rows of int32"}  # of which it is certain
 
@@ -91,7 +91,7 @@ APART = {"a part of rows", "a run", "a run of short rows", "one", "rows", "rows 
 @pytest.mark.parametrize("name", PLACES)
 def test_places_are_what_their_offsets_are(name, distance):
     at = PLACES[name]
-    places, words = Places(at).moved(distance), np.arange(500, dtype=np.uint32) * 3
+    places, words = Places(at).moved(distance), np.arange(700, dtype=np.uint32) * 3
     at = at + distance
     assert (places.low, places.high, places.shape, places.size) == (at.min(), at.max(), at.shape, at.size)
     assert np.array_equal(places.at, at) and np.array_equal(places.take(words), words[at])

@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 
-_SHORT = 32  # rows of fewer elements are gathered one by one
+_SHORT = 64  # rows of fewer elements are gathered one by one
 
 
 class Places:
