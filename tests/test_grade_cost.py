@@ -12,6 +12,7 @@ import pytest
 from classroom import api, assert_success, copied, hand_in, place, right_answers, scores
 from graded_kernels.autograder import check
 from graded_kernels.autograder.classroom import cluster as cluster_module
+from graded_kernels.autograder.classroom import waiting
 from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.classroom.grade import Making
@@ -129,11 +130,13 @@ def test_a_verdict_gives_account_of_compiling_and_forking(monkeypatch):
     assert verdict.seconds == 3.75 and 1000 <= verdict.grader_seconds < 1100
 
 
-def test_a_worker_has_its_next_check_before_the_last_verdict_is_written(monkeypatch):
+@pytest.mark.parametrize("threads", [None, lambda: 1], ids=["asks the scheduler", "is the scheduler's"])
+def test_a_worker_has_its_next_check_before_the_last_verdict_is_written(monkeypatch, threads):
     class Client:
-        dashboard_link, submitted = "", []
+        dashboard_link, submitted, asked = "", [], 0
 
         def nthreads(self):
+            Client.asked += 1
             return {"one": 1}
 
         def submit(self, function, job, rung, *, key, pure):
@@ -145,8 +148,28 @@ def test_a_worker_has_its_next_check_before_the_last_verdict_is_written(monkeypa
 
     monkeypatch.setattr(cluster_module, "as_completed", Completed)
     queue = deque(SimpleNamespace(name="n", key=str(number), to_json=partial(str, number)) for number in range(3))
-    under_way = [(found, list(Client.submitted)) for _, found in cluster_module.Cluster(Client(), "strong").run(queue)]
+    cluster = cluster_module.Cluster(Client(), "strong", threads)
+    under_way = [(found, list(Client.submitted)) for _, found in cluster.run(queue)]
     assert under_way == [("0", ["0", "1"]), ("1", ["0", "1", "2"]), ("2", ["0", "1", "2"])]
+    assert Client.asked == (0 if threads else 4)
+
+
+def test_a_notebook_is_read_once_whatever_its_verdicts_are(made_course, tmp_path, monkeypatch):
+    course, asked, ask = copied(made_course, tmp_path), [], waiting.answer_to
+    monkeypatch.setattr(waiting, "answer_to", lambda *given: asked.append(given[-1]) or ask(*given))
+    hand_in(course, "a")
+    (notebook,) = notebooks(Course(course, "tiny", []), force=False)
+    first = [job.key for job in notebook.jobs({})]
+    assert [job.key for job in notebook.jobs(dict.fromkeys(first))] == first and len(asked) == len(first) == 2
+
+
+def test_the_command_does_not_look_through_its_imports_again(tmp_path):
+    code = "import argparse, atexit, gc\natexit.register(lambda: print(gc.get_freeze_count() > 200_000))\n"
+    code += "from graded_kernels.autograder.classroom import command, grade\n"
+    code += "grade.main = lambda options: print(gc.isenabled(), gc.get_freeze_count() > 100_000) or gc.unfreeze()\n"
+    code += "command.run_grade(argparse.Namespace())\nmore = [[] for _ in range(200_000)]\n"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert ran.stdout.split() == ["True", "True", "True"], ran.stderr
 
 
 def spent_by_a_worker() -> tuple[int, float, bool]:

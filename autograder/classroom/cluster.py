@@ -8,7 +8,7 @@ import logging
 import multiprocessing
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import forkserver
 
@@ -50,13 +50,14 @@ class Cluster:
     against the check that it was at, and no other.
     """
 
-    def __init__(self, client: Client, rung: str):
-        self._client, self._rung = client, rung
+    def __init__(self, client: Client, rung: str, threads: Callable[[], int] | None = None):
+        """threads: how many there are now; by default the scheduler is asked."""
+        self._client, self._rung, self._threads = client, rung, threads
         self.dashboard = client.dashboard_link
 
     @property
     def threads(self) -> int:
-        return sum(self._client.nthreads().values())
+        return self._threads() if self._threads else sum(self._client.nthreads().values())
 
     def run(self, queue: deque[Job]) -> Iterator[tuple[Job, str | None]]:
         """Each job of the queue with what came of it (`task.check`), or None where it ended `DEATHS` workers. Jobs may
@@ -66,7 +67,8 @@ class Cluster:
         done = as_completed()
 
         def fill() -> None:
-            while queue and len(running) < (self.threads or _AHEAD):
+            room = (self.threads or _AHEAD) - len(running) if queue else 0
+            for _ in range(min(room, len(queue))):
                 job = queue.popleft()
                 key = f"{job.name}-{job.key}"
                 future = self._client.submit(check, job.to_json(), self._rung, key=key, pure=True)
@@ -95,7 +97,7 @@ def local(workers: int | None, rung: str) -> Iterator[Cluster]:
     prepare()
     with configured(), dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"} | _OWN):
         with _started(workers or os.cpu_count()) as cluster, Client(cluster) as client:
-            yield Cluster(client, rung)
+            yield Cluster(client, rung, lambda: cluster.scheduler.total_nthreads)  # without a message to itself
 
 
 def prepare() -> None:

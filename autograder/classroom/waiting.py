@@ -1,8 +1,12 @@
 """Which verdicts the notebooks of a class need. A notebook is rebuilt here as nbgrader's autograde will have it."""
 
+import contextlib
 import functools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nbformat import NotebookNode
 
 from ..nbgrader.checks import answer_to, is_check, learners_code
 from ..nbgrader.contents import digest, graded_from
@@ -11,8 +15,12 @@ from ..nbgrader.reading import Unreadable, read
 from ..nbgrader.rebuild import rebuild
 from ..nbgrader.standard import changes
 from ..nbgrader.variants import variant_of
+from ..run.answer import Answer
 from ..verdicts.job import Job
 from .course import Course
+
+if TYPE_CHECKING:
+    from ..exercises.record import Value
 
 
 class Notebook:
@@ -21,9 +29,8 @@ class Notebook:
     def __init__(self, course: Course, name: str, path: Path):
         exporter, self.name = course.submissions, name
         pieces = read(path, exporter.megabytes, exporter.code_megabytes)
-        self._notebook = rebuild(exporter.release(course.assignment, path.stem), pieces)
-        self._learners = learners_code(self._notebook)
-        self._checks = [index for index, cell in enumerate(self._notebook.cells) if is_check(cell)]
+        notebook = rebuild(exporter.release(course.assignment, path.stem), pieces)
+        self._checks = list(_checks(notebook))
         self._job = functools.partial(course.grader.job, course.root, course.assignment)
         self._jobs: dict[tuple, Job] = {}
 
@@ -32,15 +39,10 @@ class Notebook:
         the cell that stopped it (`Verdict.stopped_in`): later answers are checked without that cell.
         """
         stopped: dict[str, str] = {}
-        for index in self._checks:
-            try:
-                answer, backend = answer_to(self._notebook, self._learners, index)
-            except NotGradable:
-                continue
-            variant = variant_of(self._notebook.cells[index])
+        for number, (answer, backend, variant) in enumerate(self._checks):
             while True:
                 kept = answer.without(stopped)
-                place = (index, kept.cells)
+                place = (number, kept.cells)
                 job = self._jobs.get(place) or self._jobs.setdefault(place, self._job(kept, backend, variant))
                 yield job
                 stop = known.get(job.key)
@@ -48,6 +50,15 @@ class Notebook:
                     stopped[stop["cell"]] = stop["reason"]
                 if not stop or answer.without(stopped) == kept:
                     break
+
+
+def _checks(notebook: NotebookNode) -> Iterator[tuple[Answer, str, "Value"]]:
+    """Of each check that can be graded: answer, backend, variant."""
+    learners = learners_code(notebook)
+    for index, cell in enumerate(notebook.cells):
+        if is_check(cell):
+            with contextlib.suppress(NotGradable):
+                yield *answer_to(notebook, learners, index), variant_of(cell)
 
 
 def notebooks(course: Course, force: bool) -> Iterator[Notebook]:
