@@ -19,20 +19,21 @@ class Places:
 
     def __init__(self, at: np.ndarray):
         self.shape, self.size = at.shape, at.size
-        self._at: np.ndarray | None = None
-        whole = at.ndim == 1 or int(at.flat[-1]) - int(at.flat[0]) == at.size - 1
-        rows = at.reshape(1, -1) if whole else at.reshape(-1, at.shape[-1])
-        self._width = rows.shape[1]
-        starts = _starts(rows)
+        self._at = self._starts = None  # of any offsets; of rows
+        first, last = int(at.flat[0]), int(at.flat[-1])
+        if last - first == at.size - 1 and (at.ravel() == np.arange(first, last + 1, dtype=at.dtype)).all():
+            self.low, self.high, self.apart, self.rising = first, last, True, True
+            return
+        starts = _starts(at.reshape(-1, at.shape[-1])) if at.ndim > 1 and at.shape[-1] >= _SHORT else None
         if starts is None:
             self._at, self.low, self.high = at, int(at.min()), int(at.max())
             self.apart = self.rising = False
             return
-        self._starts = starts.astype(np.int64)
-        self.low, self.high = int(starts.min()), int(starts.max()) + self._width - 1
-        ordered = np.sort(self._starts)
-        self.apart = bool((ordered[1:] - ordered[:-1] >= self._width).all())
-        self.rising = len(starts) == 1 or at.ndim == 2
+        self._starts = starts = starts.astype(np.int64)
+        self.low, self.high = int(starts.min()), int(starts.max()) + at.shape[-1] - 1
+        ordered = np.sort(starts)
+        self.apart = bool((ordered[1:] - ordered[:-1] >= at.shape[-1]).all())
+        self.rising = at.ndim == 2
 
     def moved(self, distance: int) -> "Places":
         """The same places from another beginning."""
@@ -40,9 +41,9 @@ class Places:
             return self
         places = copy.copy(self)
         places.low, places.high = self.low + distance, self.high + distance
-        if self._at is None:
+        if self._starts is not None:
             places._starts = self._starts + distance
-        else:
+        elif self._at is not None:
             places._at = self._at.astype(np.int64) + distance
         return places
 
@@ -55,35 +56,36 @@ class Places:
     def at(self) -> np.ndarray:
         if self._at is not None:
             return self._at
-        return (self._starts[:, None] + np.arange(self._width)).reshape(self.shape)
+        if self._starts is None:
+            return np.arange(self.low, self.high + 1).reshape(self.shape)
+        return (self._starts[:, None] + np.arange(self.shape[-1])).reshape(self.shape)
 
     def take(self, words: np.ndarray) -> np.ndarray:
         """A copy of what is there."""
         if self._at is not None:
             return words.take(self._at)
-        if len(self._starts) == 1:
+        if self._starts is None:
             return words[self.low : self.high + 1].reshape(self.shape).copy()
         return self._windows(words)[self._starts].reshape(self.shape)
 
     def put(self, words: np.ndarray, values: np.ndarray) -> None:
         if self._at is not None:
             words[self._at] = values
-        elif len(self._starts) == 1:
+        elif self._starts is None:
             words[self.low : self.high + 1].reshape(self.shape)[...] = values
         else:
-            whole = np.broadcast_to(values, self.shape).reshape(-1, self._width)
+            whole = np.broadcast_to(values, self.shape).reshape(-1, self.shape[-1])
             self._windows(words)[self._starts] = whole
 
     def _windows(self, words: np.ndarray) -> np.ndarray:
         """A view of every row of this width. numpy's own takes ten times as long to make."""
-        steps = words.itemsize, words.itemsize
-        return np.ndarray((words.size - self._width + 1, self._width), words.dtype, words, 0, steps)
+        width, steps = self.shape[-1], (words.itemsize, words.itemsize)
+        return np.ndarray((words.size - width + 1, width), words.dtype, words, 0, steps)
 
 
 def _starts(rows: np.ndarray) -> np.ndarray | None:
     """The first offset of each row, where each is its neighbour's and one more."""
-    count, width = rows.shape
-    starts = rows[:, 0]
-    if (width < _SHORT and count > 1) or not (rows[:, -1] - starts == width - 1).all():
+    starts, width = rows[:, 0], rows.shape[1]
+    if not (rows[:, -1] - starts == width - 1).all():
         return None
     return starts if (rows == starts[:, None] + np.arange(width, dtype=rows.dtype)).all() else None
