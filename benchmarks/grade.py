@@ -9,6 +9,10 @@ A class whose notebooks all differ is graded three times from an empty store, ea
 - "overhead": processor time of the whole command, over that of the checks in it, by the verdicts' own account;
 - "half unchanged": after half of the learners handed in something else, the time by the clock over the full run's.
 
+Of each run its seconds by the clock and of processor time, and what it left unused of as many cores as it has workers:
+on a quiet machine these are idle, on a busy one others had them. Less than 0 where one worker's client or compiler took
+another core.
+
 What a run takes before its first check and after its last (imports, Dask, the sandbox's processes, nbgrader) does not
 grow with the class: of a few small notebooks it is most of the time, so the default is a small class in a chapter.
 
@@ -49,10 +53,12 @@ def main() -> None:
         for workers in (1, 2):
             course = Path(shutil.copytree(made, Path(folder) / f"workers-{workers}", symlinks=True))
             seconds[workers], busy[workers] = graded(course, options.chapter, workers)
+            show(f"{workers} worker{'s' * (workers > 1)}", seconds[workers], busy[workers], workers)
         checks = sum(verdict.seconds + verdict.grader_seconds for verdict in verdicts(course))
         for number in range(options.learners // 2):
             hand_in(course, options.chapter, number, "second")
-        again, _ = graded(course, options.chapter, 2)
+        again, used = graded(course, options.chapter, 2)
+        show("half unchanged", again, used, 2)
     load = os.getloadavg()[0]
     print(f"{options.learners} notebooks of {options.chapter}, {os.cpu_count()} cores, load {load:.1f} at the end")
     print(f"2 workers       {seconds[1] / seconds[2]:.2f} times as fast as 1")
@@ -82,6 +88,14 @@ def graded(course: Path, chapter: str, workers: int) -> tuple[float, float]:
     if ran.returncode:
         raise SystemExit(ran.stdout + ran.stderr)
     return took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def show(what: str, seconds: float, busy: float, workers: int) -> None:
+    idle = min(workers, os.cpu_count() or 1) * seconds - busy
+    print(
+        f"{what:15} {seconds:.1f} s by the clock, {busy:.1f} s of processor time, {idle:.1f} core-seconds unused",
+        flush=True,
+    )
 
 
 def verdicts(course: Path) -> list[Verdict]:
