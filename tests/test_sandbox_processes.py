@@ -1,5 +1,6 @@
 """The processes of a worker: which calls share one, what follows one that has ended, and that none is left behind."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 import torch
 from graded_kernels.autograder.run.outcome import Decoy
 from graded_kernels.autograder.sandbox import Worker, probe
+from graded_kernels.autograder.sandbox.worker.blocked import _holders
 from isolation import RIGHT, X, isolated
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
@@ -104,3 +106,13 @@ def _parent(stat: Path) -> int:
         return int(stat.read_text().rsplit(")", 1)[1].split()[1])
     except (OSError, ValueError):
         return -1
+
+
+def test_one_look_at_all_objects_finds_whoever_holds_a_function(monkeypatch):
+    looks, look = [], gc.get_referrers
+    monkeypatch.setattr(gc, "get_referrers", lambda *values: looks.append(values) or look(*values))
+    kept = {"mine": torch._C._dispatch_library, "another": torch._C._dispatch_has_kernel}
+    found = [(id(holder), key) for holder, key in _holders(["_dispatch_library", "_te", "no such name"])]
+    assert (id(kept), "mine") in found and (id(kept), "another") not in found
+    assert {(id(vars(torch._C)), "_dispatch_library"), (id(vars(torch._C)), "_te")} <= set(found)
+    assert len(looks) == 1
