@@ -1,5 +1,6 @@
 """What nbgrader does once in a run and not for each notebook: it finds what it found before."""
 
+import copy
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from classroom import api, assert_success, autograded, copied, place, right_answers, scores
 from graded_kernels.autograder.nbgrader import rebuild
 from graded_kernels.autograder.nbgrader.lookups import FINDING
+from graded_kernels.autograder.nbgrader.reading import read
 from graded_kernels.autograder.nbgrader.sparing import sparing
 from nbgrader.api import Course, Gradebook, MissingEntry
 from nbgrader.nbgraderformat import MetadataValidator
@@ -135,3 +137,16 @@ def test_a_released_notebook_is_read_once_until_it_changes(course, monkeypatch):
     nbformat.write(notebook, released)
     assert_success(api(course).autograde("tiny", "*", force=True))
     assert autograded(course, "b").cells[0].source == "# Another title"
+
+
+def test_a_released_notebook_stays_as_it_is_for_the_next_submission(course):
+    path = place(course, "a")
+    changed = right_answers(course)
+    changed["cells"][1]["source"] = "print(1)"
+    changed["cells"].append(nbformat.v4.new_code_cell("x = 1"))
+    path.write_text(json.dumps(changed))
+    released = nbformat.read(course / "release" / "tiny" / "tiny.ipynb", as_version=4)
+    before = copy.deepcopy(released)
+    made = rebuild.rebuild(released, read(path, 50, 1), ["Another file was left out."])
+    rebuild.without_submission(released, "It is empty.")
+    assert released == before != made and len(made.cells) > len(released.cells)
