@@ -145,5 +145,6 @@ def _holders(names: Iterable[str]) -> list[tuple[dict, str]]:
     """
     values = [value for name in names if (value := getattr(torch._C, name, None)) is not None]
     sought = set(map(id, values))
+    gc.unfreeze()  # objects that are frozen are not looked at
     holders = [one for one in gc.get_referrers(*values) if isinstance(one, dict)]  # one look at all objects there are
     return [(holder, key) for holder in holders for key, held in holder.items() if id(held) in sought]
