@@ -226,6 +226,9 @@ def autograde(course: Path) -> subprocess.Popen:
 def test_a_second_run_is_refused_and_ctrl_c_is_one_sentence(course):
     for student in ("a", "b", "c"):
         place(course, student, "both").write_text(json.dumps(right_answers(course, "both")))
+    slow = right_answers(course, "both")
+    find(slow, TORCH)["source"] = "def silu_forward(x):\n    __import__('time').sleep(600)"
+    place(course, "b", "both").write_text(json.dumps(slow))
     with autograde(course) as first:
         lines = []
         for line in first.stdout:
@@ -243,6 +246,7 @@ def test_a_second_run_is_refused_and_ctrl_c_is_one_sentence(course):
     assert first.returncode == 130 and "Traceback" not in text and "KeyboardInterrupt" not in text
     assert "Summary: 1 graded" in text
     assert lines[-1].endswith("Stopped. What was graded is kept; the same command goes on from here.\n")
+    place(course, "b", "both").write_text(json.dumps(right_answers(course, "both")))
     result = api(course).autograde("both", "*", force=False)
     assert_success(result)
     assert "a, both: " not in result["log"] and "c, both: 6 of 6 points" in result["log"]

@@ -2,14 +2,15 @@
 
 Python's own handler raises KeyboardInterrupt in whatever code runs at that moment. Where that is a finalizer or a
 callback, Python prints the exception and drops it, and the run goes on. The handler here remembers that it was called,
-and the run asks (`raise_if_asked`) between submissions and between checks.
+nothing is printed, and the run asks (`raise_if_asked`) between submissions and between checks.
 """
 
 import contextlib
+import functools
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 EXIT = 130  # the exit status of a command that Ctrl-C ended
@@ -27,6 +28,7 @@ def install() -> None:
     """
     if sys.argv[1:2] == ["autograde"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupted)
+        sys.unraisablehook = functools.partial(_dropped, sys.unraisablehook)
 
 
 @contextlib.contextmanager
@@ -53,3 +55,8 @@ def _interrupted(number: int, frame: FrameType | None) -> None:
         os._exit(EXIT)
     _asked = True
     raise KeyboardInterrupt
+
+
+def _dropped(show: Callable, unraisable: "sys.UnraisableHookArgs") -> None:
+    if not (_asked and unraisable.exc_type is KeyboardInterrupt):
+        show(unraisable)
