@@ -62,3 +62,22 @@ def test_what_was_asked_for_longest_ago_is_forgotten(monkeypatch):
         expected_of(record, case, arguments(case, 0, 7), "course")
     assert [one.case for one in known._kept.values()] == [*cases[-7:-1], cases[0], cases[-1]]
     assert len(known._keys) == 8
+
+
+def test_a_case_may_give_the_same_arguments_for_every_seed(monkeypatch):
+    monkeypatch.setattr(known, "MOST", 3000)
+    record, fixed = EXERCISES["silu_forward"], (torch.linspace(-3, 3, 10),)
+    same = Case("the same numbers", lambda generator: fixed, "")
+    large = Case("others", lambda generator: (torch.randn(500, generator=generator),), "")
+    for case, seed in [(same, 1), (same, 2), (large, 1), (large, 2), (same, 1)]:
+        args = arguments(case, 0, seed)
+        expected = expected_of(record, case, args, "course")
+        assert expected.values[0].equal(expect(record, case, args).values[0])
+
+
+def test_arguments_of_answers_that_fail_take_no_more_room(monkeypatch):
+    monkeypatch.setattr(known, "MOST", 5 * 4 * 1000)
+    case = Case("random", lambda generator: (torch.randn(1000, generator=generator),), "")
+    for seed in range(20):
+        arguments(case, 0, seed)
+    assert [seed for _, _, seed in known._kept] == [*range(15, 20)] and len(known._keys) == 5

@@ -41,6 +41,7 @@ def arguments(case: Case, number: int, seed: int) -> Args:
     nbytes = sum(a.untyped_storage().nbytes() for a in args if isinstance(a, torch.Tensor))
     if nbytes <= LARGE:
         _kept[key], _keys[id(args)] = _Known(case, args, nbytes), key
+        _make_room()
     return args
 
 
@@ -64,5 +65,5 @@ def _make_room() -> None:
     held = sum(known.nbytes for known in _kept.values())
     while held > MOST:
         _, oldest = _kept.popitem(last=False)
-        del _keys[id(oldest.args)]
+        _keys.pop(id(oldest.args), None)  # a case may give the same ones for every seed
         held -= oldest.nbytes
