@@ -2,10 +2,12 @@
 
     python benchmarks/grade.py [--learners 30] [--chapter 01_silu]
 
-A class whose notebooks all differ is graded three times from an empty store, each time in a fresh copy of its course:
+A class whose notebooks all differ, down to the names of their kernels, is graded from an empty store, each time in a
+fresh copy of its course with nothing compiled before:
 
-- "2 workers": the time by the clock with one worker, over that with two (2 is ideal; the start of Dask, of the workers
-  and of nbgrader is in both);
+- "2 workers": the time by the clock with one worker, over that with two (the start of Dask, of the workers and of
+  nbgrader is in both); once where the one worker may use all cores, on which its compiler and the client run beside
+  it, and once where the whole command is kept to one core: what a second core and a second worker give (2 is ideal);
 - "overhead": processor time of the whole command, over that of the checks in it, by the verdicts' own account;
 - "half unchanged": after half of the learners handed in something else, the time by the clock over the full run's.
 
@@ -29,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -50,10 +53,10 @@ def main() -> None:
         for number in range(options.learners):
             hand_in(made, options.chapter, number, "first")
         seconds, busy = {}, {}
-        for workers in (1, 2):
-            course = Path(shutil.copytree(made, Path(folder) / f"workers-{workers}", symlinks=True))
-            seconds[workers], busy[workers] = graded(course, options.chapter, workers)
-            show(f"{workers} worker{'s' * (workers > 1)}", seconds[workers], busy[workers], workers)
+        for run, workers, cores in (("1 on 1 core", 1, 1), ("1 worker", 1, None), ("2 workers", 2, None)):
+            course = Path(shutil.copytree(made, Path(folder) / run, symlinks=True))
+            seconds[run], busy[run] = graded(course, options.chapter, workers, cores)
+            show(run, seconds[run], busy[run], workers)
         checks = sum(verdict.seconds + verdict.grader_seconds for verdict in verdicts(course))
         for number in range(options.learners // 2):
             hand_in(course, options.chapter, number, "second")
@@ -61,25 +64,28 @@ def main() -> None:
         show("half unchanged", again, used, 2)
     load = os.getloadavg()[0]
     print(f"{options.learners} notebooks of {options.chapter}, {os.cpu_count()} cores, load {load:.1f} at the end")
-    print(f"2 workers       {seconds[1] / seconds[2]:.2f} times as fast as 1")
-    print(f"overhead        {busy[2] / checks:.2f} of the processor time of the checks")
-    print(f"half unchanged  {again / seconds[2]:.2f} of the full run")
+    two, busy_of_two = seconds["2 workers"], busy["2 workers"]
+    print(f"2 workers       {seconds['1 worker'] / two:.2f} times as fast as 1")
+    print(f"                {seconds['1 on 1 core'] / two:.2f} times as fast as 1 on 1 core")
+    print(f"overhead        {busy_of_two / checks:.2f} of the processor time of the checks")
+    print(f"half unchanged  {again / two:.2f} of the full run")
 
 
 def hand_in(course: Path, chapter: str, number: int, version: str) -> None:
-    """Right answers that no other learner has: a comment in each first line makes other verdicts of all of them."""
-    notebook = classroom.right_answers(course, chapter)
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code" and cell["metadata"].get("nbgrader", {}).get("solution"):
-            cell["source"] = f"# {version} of {number}\n{cell['source']}"
+    """Right answers that no other learner has."""
+    notebook = classroom.of_its_own(classroom.right_answers(course, chapter), f"{version}_{number}")
     classroom.place(course, f"learner{number:03}", chapter).write_text(json.dumps(notebook))
 
 
-def graded(course: Path, chapter: str, workers: int) -> tuple[float, float]:
-    """(seconds by the clock, seconds of processor time) of one command with all its processes."""
+def graded(course: Path, chapter: str, workers: int, cores: int | None = None) -> tuple[float, float]:
+    """(seconds by the clock, seconds of processor time) of one command with all its processes. What the compiler keeps
+    it keeps in the course: no kernel was compiled by another run. cores: as many as it may use, all by default.
+    """
+    few = partial(os.sched_setaffinity, 0, sorted(os.sched_getaffinity(0))[:cores])
+    environment = {**os.environ, "XDG_CACHE_HOME": f"{course}/cache"}
     command = [sys.executable, "-m", "graded_kernels.autograder", "grade", chapter, "--workers", str(workers)]
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    ran = subprocess.run(command, cwd=course, capture_output=True, text=True)
+    ran = subprocess.run(command, cwd=course, env=environment, preexec_fn=few, capture_output=True, text=True)
     took = time.perf_counter() - began
     with contextlib.suppress(ChildProcessError):  # what a killed worker left is a child of this process
         while os.wait():

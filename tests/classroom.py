@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable
@@ -144,6 +145,19 @@ def right_answers(course: Path, assignment: str = "tiny") -> dict:
         name = make_submissions.grade_id(cell)
         cell.source = regions.get(name, "In my own words." if name == "tiny_words" else cell.source)
     return json.loads(json.dumps(nb))
+
+
+def of_its_own(notebook: dict, mark: str) -> dict:
+    """The notebook with answers in a text that nobody else has: a comment, and other names of kernels, so that no
+    compiled one is there already. mark: what can be part of a name in Python.
+    """
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    answers = [cell for cell in cells if cell["metadata"].get("nbgrader", {}).get("solution")]
+    kernels = set(re.findall(r"^@triton\.jit\ndef (\w+)", "\n".join(cell["source"] for cell in answers), re.M))
+    own = re.compile(rf"(?<!\.)\b({'|'.join(kernels) or '(?!)'})\b")  # not PyTorch's expm1 in `log_p.expm1()`
+    for cell in answers:
+        cell["source"] = own.sub(rf"\1_{mark}", cell["source"]) + f"\n# {mark}"
+    return notebook
 
 
 def grade(course: Path, student: str, notebook: dict, assignment: str = "tiny") -> None:
