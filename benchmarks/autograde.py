@@ -11,7 +11,7 @@ Seconds are of processor, of the command and of every process that it starts, wh
 group (Linux, cpuacct, as root); else they are of the clock.
 
 - "alone" is a command that grades one notebook, with its start: nbgrader's imports, and the worker's or the kernel's.
-- "each of a class" is what every further notebook of the same command adds.
+- "each of a class" is what every further notebook of the same command adds: the mean of three, with its end.
 
 nbgrader grades the same notebooks once more with empty check cells. What it saves is our own check, as the notebook
 calls it; its share of nbgrader's time is the ratio there would be if that check were all that grading costs.
@@ -40,7 +40,7 @@ from graded_kernels.autograder.sandbox import probe  # noqa: E402
 
 GROUPS = "/sys/fs/cgroup/cpuacct"
 OURS, STOCK, UNCHECKED = "graded-kernels", "nbgrader", "nbgrader-without-checks"
-CLASS = ("ada", "emmy")
+CLASS = ("ada", "emmy", "grace", "sofia")
 # What each prints at a notebook's end, or where it turns to the next one, and which of these lines ends the first.
 NEXT = ("Creating/updating student with ID", 1)
 ENDS = {OURS: (" points in ", 0), STOCK: NEXT, UNCHECKED: NEXT}
