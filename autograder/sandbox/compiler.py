@@ -8,8 +8,9 @@ import tempfile
 import threading
 import types
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 
-from ..compiler import LIMIT, TARGETS, CannotCompile, KernelLaunch, Target, compile_report, usual
+from ..compiler import LIMIT, TARGETS, CannotCompile, KernelLaunch, Target, compile_report
 from ..compiler.report import NUMBERS
 from . import roles
 from .host import Host, WorkerLost
@@ -20,17 +21,21 @@ from .wire.checked import clean
 
 # seconds: of one kernel for one GPU. total_seconds: of all that an answer launches. memory: beyond the compiler's own.
 LIMITS = Limits(seconds=30.0, total_seconds=120.0, memory=2 << 30)
+MOST = 4  # children that compile for one answer at the same time, where somebody waits for it
 
 
 class Compiler:
     """Compiles the kernels of one answer at a time. Its process starts on first use.
 
     rung: the level of isolation, by default the best available. limits: for everything compiled for one report. hidden:
-    as in `answers.Worker`. spent: seconds of processor time of everything that it has compiled.
+    as in `answers.Worker`. children: that compile at the same time; more than one where a core would be idle. spent:
+    seconds of processor time of everything that it has compiled.
     """
 
-    def __init__(self, rung: str | None = None, limits: Limits = LIMITS, hidden: tuple[str, ...] = ()):
-        self.rung, self.limits, self.hidden = rung, limits, hidden
+    def __init__(
+        self, rung: str | None = None, limits: Limits = LIMITS, hidden: tuple[str, ...] = (), children: int = 1
+    ):
+        self.rung, self.limits, self.hidden, self.children = rung, limits, hidden, children
         self.spent = 0.0
         self._worker: Host | None = None
         self._folder: tempfile.TemporaryDirectory | None = None
@@ -75,18 +80,19 @@ class Compiler:
     ) -> list[tuple[int, dict]]:
         worker, before = self._ready(), budget.spent
         forked = worker.spent
+
+        def compiled(part: list[int]) -> dict[int, dict]:
+            return _compiled(worker, modules, {i: jobs[i] for i in part}, self.limits, budget, stopped)
+
         answers: dict[int, dict] = {}
-        while waiting := [i for i in range(len(jobs)) if i not in answers and not stopped.is_set()]:
-            request = {"modules": modules, "jobs": [jobs[i] for i in waiting]}
+        with ThreadPoolExecutor(self.children, "compiling") as threads:
             try:
-                ended = _run(worker, request, self.limits, budget, stopped)
-            except WorkerLost:
-                answers |= dict.fromkeys(waiting, {"lost": "the compiler's process ended"})
-                break
-            answers |= {waiting[i]: answer for i, answer in _replies(ended, self.limits, len(waiting)).items()}
-            if budget.broken(self.limits.wall_factor):
-                most = f"all kernels of the answer took the compiler more than {self.limits.total_seconds:g} s"
-                answers |= {i: {"lost": most} for i in waiting if i not in answers}
+                for found in threads.map(compiled, _parts(jobs, self.children)):
+                    answers |= found
+            except BaseException:  # an interruption: nobody waits for the children
+                stopped.set()
+                worker.close()
+                raise
         self.spent += budget.spent - before + worker.spent - forked
         return [] if stopped.is_set() else list(answers.items())
 
@@ -123,7 +129,7 @@ def shared_compiler() -> Compiler:
     """
     process = os.getpid()
     if process not in _shared:
-        _shared[process] = Compiler()
+        _shared[process] = Compiler(children=min(len(os.sched_getaffinity(0)), MOST))
         atexit.register(_close, process)
     return _shared[process]
 
@@ -133,16 +139,45 @@ def _close(process: int) -> None:
         _shared[process].close()
 
 
+def _parts(jobs: list[dict], count: int) -> list[list[int]]:
+    """The numbers of the jobs in ``count`` parts or fewer of about equal size. A kernel for the GPUs of one backend is
+    in one of them: a child optimises it once for all of these (`compiler.optimising`).
+    """
+    kernels: dict[str, list[int]] = {}
+    for number, job in enumerate(jobs):
+        kernel = {name: value for name, value in job.items() if name not in ("arch", "warp_size")}
+        kernels.setdefault(json.dumps(kernel, sort_keys=True), []).append(number)
+    parts: list[list[int]] = [[] for _ in range(min(count, len(kernels)))]
+    for numbers in sorted(kernels.values(), key=len, reverse=True):
+        min(parts, key=len).extend(numbers)
+    return [sorted(part) for part in parts]
+
+
+def _compiled(
+    worker: Host, modules: list[dict], jobs: dict[int, dict], limits: Limits, budget: Budget, stopped: threading.Event
+) -> dict[int, dict]:
+    """The answer to each of the jobs, by number. Where a child ends before its time, another one takes the rest."""
+    answers: dict[int, dict] = {}
+    while waiting := [i for i in jobs if i not in answers and not stopped.is_set()]:
+        request = {"modules": modules, "jobs": [jobs[i] for i in waiting]}
+        try:
+            ended = _run(worker, request, limits, budget, stopped)
+        except WorkerLost:
+            return answers | dict.fromkeys(waiting, {"lost": "the compiler's process ended"})
+        answers |= {waiting[i]: answer for i, answer in _replies(ended, limits, len(waiting)).items()}
+        if budget.broken(limits.wall_factor):
+            most = f"all kernels of the answer took the compiler more than {limits.total_seconds:g} s"
+            answers |= {i: {"lost": most} for i in waiting if i not in answers}
+    return answers
+
+
 def _run(worker: Host, request: dict, limits: Limits, budget: Budget, stopped: threading.Event) -> Ended:
     """One child: a call for each job, and one more that waits for the disassemblers."""
     with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as job, open(os.devnull, "r+b") as nothing:
-        text = json.dumps(request)
-        job.write(text.encode())
+        job.write(json.dumps(request).encode())
         job.seek(0)
         files = {"job": job.fileno(), "inputs": nothing.fileno(), "outputs": nothing.fileno()}
-        modules = (usual.__name__,) if usual.CALLED.search(text) else ()
-        calls = len(request["jobs"]) + 1
-        task = Task(0, calls, lambda made, reports: not stopped.is_set(), 0, modules=modules)
+        task = Task(0, len(request["jobs"]) + 1, lambda made, reports: not stopped.is_set(), 0)
         return worker.run(files, task, limits, [budget])
 
 

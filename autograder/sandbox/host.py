@@ -54,14 +54,18 @@ class Host:
         self.close()
 
     def close(self) -> None:
-        """Ends the process, and its child if one is running."""
-        if self._process is None or self._control is None:
+        """Ends the process, and its children that are running."""
+        with self._lock:  # of threads that wait for its children, each finds that it ended
+            process, control = self._process, self._control
+            self._process = self._control = None
+        if process is None or control is None:
             return
-        self._control.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_GRACE)
-        launcher.kill(self._process)
-        self._process = self._control = None
+        control.close()
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE)
+        finally:
+            launcher.kill(process)
 
     def _started(self) -> tuple[subprocess.Popen, socket.socket]:
         if self._process is None or self._control is None:

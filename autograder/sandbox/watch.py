@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ _REPORT = 4 << 20  # bytes that are kept of a child's report on one call
 SHOWN = 64 << 10  # bytes that are kept of what it prints in all calls
 _CHUNK = 1 << 16
 LASTING_ROOM = 16 << 20
+_counting = threading.Lock()  # children that run at the same time may have a budget together
 
 # Called with the number of calls that a child has made and its reports on them; returns whether to make another.
 Proceed = Callable[[int, bytes], bool]
@@ -66,9 +68,9 @@ class Budget:
     spent: float = 0.0
     waited: float = 0.0
 
-    def broken(self, wall_factor: float, spent: float = 0.0, waited: float = 0.0) -> Broken | None:
-        """The limit that is exceeded after ``spent`` and ``waited`` more seconds, if any."""
-        if self.spent + spent >= self.seconds:
+    def broken(self, wall_factor: float, waited: float = 0.0) -> Broken | None:
+        """The limit that is exceeded after ``waited`` more seconds by the clock, if any."""
+        if self.spent >= self.seconds:
             return Broken("processor", self.scope, self.seconds)
         by_clock = self.seconds * wall_factor
         return Broken("clock", self.scope, by_clock) if self.waited + waited >= by_clock else None
@@ -222,9 +224,10 @@ class Child:
 
     def _count(self, waited: float) -> None:
         """Adds to the budgets what was not added before."""
-        for budget in self.budgets:
-            budget.spent += self.used - self.counted
-            budget.waited += waited
+        with _counting:
+            for budget in self.budgets:
+                budget.spent += self.used - self.counted
+                budget.waited += waited
         self.counted = self.used
 
     def _begin(self) -> None:
@@ -265,6 +268,7 @@ class Child:
         if self.killed and time.monotonic() > self.killed_at + _KILL_WAIT:
             raise OSError("a child could not be ended")
         self._measure()
+        self._count(0.0)  # at once, for the children that have a budget with this one
         broken = self._broken()
         if broken:
             self._kill(broken)
@@ -272,7 +276,7 @@ class Child:
     def _broken(self) -> Broken | None:
         now, factor = time.monotonic(), self.limits.wall_factor
         for budget in self.budgets:
-            if broken := budget.broken(factor, self.used - self.counted, now - self.started):
+            if broken := budget.broken(factor, now - self.started):
                 return broken
         seconds = self.limits.seconds
         if self.used - self.before > seconds:

@@ -16,7 +16,7 @@ import traceback
 import types
 from dataclasses import dataclass
 
-from . import confine, importing, landlock, linux
+from . import confine, landlock, linux
 
 FILES = ("job", "inputs", "outputs", "prints", "status", "go")
 _END = 1  # one more, which the child does not get: where its end is reported
@@ -25,7 +25,9 @@ _FAR = 100  # above any that the worker has open
 
 
 def serve(settings: dict, role: types.ModuleType) -> None:
-    """role: the module with ``prepare()``, which is called before any child is forked, and ``run(job, inputs, outputs,
+    """To be called while no garbage is collected, which begins here.
+
+    role: the module with ``prepare()``, which is called before any child is forked, and ``run(job, inputs, outputs,
     status, go)``, which is called in a child (see `child.run`); if requests name modules, also ``imported()``, which is
     called after their import.
     """
@@ -37,8 +39,9 @@ def serve(settings: dict, role: types.ModuleType) -> None:
     rules = landlock.rules(*settings["rules"]) if settings["rules"] else None
     layers = confine.Layers(rules, settings["seccomp"], programs=bool(settings["folder"]))
     linux.give_freed_memory_back()
-    with importing.no_garbage():  # nor does a child's collector touch these objects' pages, so they are not copied
-        role.prepare()
+    role.prepare()
+    gc.enable()
+    gc.freeze()  # a child's garbage collector does not touch the pages of existing objects, so they are not copied
     control.send(json.dumps({"ready": os.getpid()}).encode())
     linux.use_huge_pages()
     running: dict[int, _Running] = {}  # by pidfd
@@ -71,7 +74,7 @@ def _import(modules: list[str], role: types.ModuleType) -> None:
 
 
 def _empty(folder: str) -> None:
-    """Removes what a child wrote, so that the next child cannot read it."""
+    """Removes what children wrote, so that no later one can read it. Those that run at one time are of one answer."""
     for entry in os.scandir(folder) if folder else ():
         shutil.rmtree(entry.path) if entry.is_dir(follow_symlinks=False) else os.unlink(entry.path)
 
@@ -117,7 +120,8 @@ def _report(handle: int, running: dict[int, _Running], folder: str) -> None:
     _, status, used = os.wait4(child.pid, 0)
     os.close(handle)
     _sweep({one.pid for one in running.values()})
-    _empty(folder)
+    if not running:
+        _empty(folder)
     with contextlib.suppress(BrokenPipeError):  # the parent no longer waits for it
         how = {"ended": os.waitstatus_to_exitcode(status), "seconds": used.ru_utime + used.ru_stime}
         os.write(child.end, json.dumps(how).encode())
