@@ -15,13 +15,13 @@ class Shared:
     """Triton's ``llvm``, but that linking waits until the code is optimised, and what is known is not done again."""
 
     def __init__(self, llvm):
-        self._llvm = llvm
+        self.llvm = llvm
         self._libraries: tuple[str, ...] = ()
         self._known: dict[tuple, str] = {}
         self.optimised: str | None = None  # text of the module that came last
 
     def __getattr__(self, name):
-        return getattr(self._llvm, name)
+        return getattr(self.llvm, name)
 
     def link_extern_libs(self, module, paths):
         self._libraries = tuple(paths)
@@ -31,8 +31,8 @@ class Shared:
         key = (str(module), libraries, options, repr(sorted(named.items())))
         if key not in self._known:
             if libraries:
-                self._llvm.link_extern_libs(module, list(libraries))
-            self._llvm.optimize_module(module, *options, **named)
+                self.llvm.link_extern_libs(module, list(libraries))
+            self.llvm.optimize_module(module, *options, **named)
             self._known[key] = str(module)
         self.optimised = self._known[key]
 

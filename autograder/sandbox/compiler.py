@@ -10,7 +10,7 @@ import types
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from ..compiler import LIMIT, TARGETS, CannotCompile, KernelLaunch, Target, compile_report
+from ..compiler import LIMIT, TARGETS, CannotCompile, KernelLaunch, Target, compile_report, usual
 from ..compiler.report import NUMBERS
 from . import roles
 from .host import Host, WorkerLost
@@ -174,10 +174,13 @@ def _compiled(
 def _run(worker: Host, request: dict, limits: Limits, budget: Budget, stopped: threading.Event) -> Ended:
     """One child: a call for each job, and one more that waits for the disassemblers."""
     with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as job, open(os.devnull, "r+b") as nothing:
-        job.write(json.dumps(request).encode())
+        text = json.dumps(request)
+        job.write(text.encode())
         job.seek(0)
         files = {"job": job.fileno(), "inputs": nothing.fileno(), "outputs": nothing.fileno()}
-        task = Task(0, len(request["jobs"]) + 1, lambda made, reports: not stopped.is_set(), 0)
+        modules = (usual.__name__,) if usual.CALLED.search(text) else ()
+        calls = len(request["jobs"]) + 1
+        task = Task(0, calls, lambda made, reports: not stopped.is_set(), 0, modules=modules)
         return worker.run(files, task, limits, [budget])
 
 

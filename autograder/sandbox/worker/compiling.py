@@ -24,6 +24,13 @@ def prepare() -> None:
         make_backend(GPUTarget(target.backend, target.arch, target.warp_size)).hash()
 
 
+def imported() -> None:
+    """Called when `compiler.usual` is imported, before the first kernel that seems to call device functions."""
+    from ...compiler import usual
+
+    usual.share()
+
+
 def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
     """job: a request of `compiler.worker.results`. Writes a line for each result, and waits for a line before the next
     one. status, go: descriptors of pipes to write to and to read from.

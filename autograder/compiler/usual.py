@@ -1,0 +1,79 @@
+"""The device functions that kernels usually call, in small libraries of their own.
+
+Triton links a kernel that calls a device function with its GPU's whole library, which LLVM reads from beginning to end:
+474 KB for NVIDIA, 210 KB for AMD. Here a process reads both once, before it forks, and keeps the usual functions as
+text. A child links its own copy of that text, and Triton's library where its kernel calls any other function. The
+kernel's code comes out the same.
+"""
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from .optimising import VERSIONS
+
+# float32 to float32. What is absent works as well.
+NAMES = ("ceil", "erf", "exp2", "expm1", "floor", "log", "log1p", "log2", "rsqrt", "sqrt", "tanh")
+CALLED = re.compile(rf"\b(?:{'|'.join(NAMES)})\b")  # in the text of a kernel for which it is worth the reading
+
+
+class Usual:
+    """Triton's ``llvm``, but that a module which calls functions of ``text`` alone is linked with these."""
+
+    def __init__(self, llvm, library: str, functions: set[str], text: str):
+        self._llvm, self._library, self._functions, self._text = llvm, library, functions, text
+
+    def __getattr__(self, name):
+        return getattr(self._llvm, name)
+
+    def link_extern_libs(self, module, paths):
+        called = {one.name for one in module.get_functions() if one.is_declaration()}
+        others = {name for name in called - self._functions if not name.startswith("llvm.")}
+        if others or list(paths) != [self._library]:
+            self._llvm.link_extern_libs(module, paths)
+            return
+        with tempfile.NamedTemporaryFile("w", suffix=".ll") as file:
+            file.write(self._text)
+            file.flush()
+            self._llvm.link_extern_libs(module, [file.name])
+
+
+def share() -> None:
+    """For every kernel that this process and its children compile from now on, after `optimising.share`. Where the
+    libraries cannot be read, and of another Triton, nothing is changed.
+    """
+    import triton
+    from triton._C.libtriton import ir
+    from triton.backends.amd import compiler as amd
+    from triton.backends.nvidia import compiler as nvidia
+
+    if triton.__version__ not in VERSIONS or isinstance(amd.llvm, Usual):
+        return
+    context = ir.context()
+    ir.load_dialects(context)
+    for owner, backend, library, name in (
+        (nvidia.llvm, nvidia, "libdevice.10.bc", "__nv_{}f"),
+        (amd, amd, "ocml.bc", "__ocml_{}_f32"),
+    ):
+        path = str(Path(backend.__file__).parent / "lib" / library)
+        functions = {name.format(one) for one in NAMES}
+        try:
+            owner.llvm = Usual(owner.llvm, path, functions, _cut(path, functions, context))
+        except (OSError, RuntimeError, ValueError):  # it is read for each kernel, as by Triton itself
+            continue
+
+
+def _cut(library: str, functions: set[str], context) -> str:
+    """LLVM's text of these functions and of what they need. LLVM makes it: it links only what a module declares."""
+    from triton._C.libtriton import ir, llvm
+
+    declared = "\n".join(f"llvm.func @{name}(f32) -> f32" for name in sorted(functions))
+    with open(os.memfd_create("declared", os.MFD_CLOEXEC), "w") as file:  # out of reach of any child
+        file.write(declared)
+        file.flush()
+        parsed = ir.parse_mlir_module(f"/proc/self/fd/{file.fileno()}", context)
+    llvm_context = llvm.context()
+    module = llvm.to_module(parsed, llvm_context)
+    llvm.link_extern_libs(module, [library])
+    return str(module).replace("\ndefine internal ", "\ndefine ")  # linking hides what it has found
