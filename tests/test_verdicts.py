@@ -1,6 +1,8 @@
 """Verdicts as values: what decides one is its key, and what was found is kept whole or not at all."""
 
 import dataclasses
+import gc
+import importlib
 import json
 import os
 import subprocess
@@ -12,6 +14,7 @@ from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.run.package import Module
 from graded_kernels.autograder.sandbox import Limits
 from graded_kernels.autograder.verdicts import job as jobs
+from graded_kernels.autograder.verdicts import make
 from graded_kernels.autograder.verdicts.job import Job, OtherVersions
 from graded_kernels.autograder.verdicts.store import LOG, Store
 from graded_kernels.autograder.verdicts.verdict import LATE, LOST, Damaged, Verdict
@@ -269,3 +272,13 @@ def test_what_a_check_imports_is_not_looked_through_when_the_process_ends():
     code += "print(gc.isenabled(), 'matplotlib' in sys.modules)\n"  # drawing is for answers that fail
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (ended.stdout, ended.stderr) == ("True False\nTrue\n", "")
+
+
+def test_ctrl_c_in_the_imports_leaves_garbage_to_be_looked_for(monkeypatch):
+    def interrupted(*name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib, "import_module", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        make.load.__wrapped__()
+    assert gc.isenabled()

@@ -43,10 +43,9 @@ def run_report(options: argparse.Namespace) -> int:
 
 
 def run_grade(options: argparse.Namespace) -> int:
-    gc.disable()  # what is imported stays: looking through it again and again is a quarter of the imports' time,
-    from .grade import main
+    from ..sandbox.worker.importing import no_garbage
 
-    gc.freeze()
-    gc.enable()
-    atexit.register(gc.freeze)  # and once more, when the process ends, half a second
+    with no_garbage():
+        from .grade import main
+    atexit.register(gc.freeze)  # else all of it is looked through once more when the process ends, half a second
     return main(options)

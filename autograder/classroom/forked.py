@@ -9,15 +9,15 @@ import signal
 
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the imports that take seconds
 
-gc.disable()  # what is imported stays: looking through it again and again is a sixth of the imports' time
-import matplotlib.backends.backend_svg  # noqa: E402, F401  # a check imports it for the first answer that fails
+from ..sandbox.worker.importing import no_garbage  # noqa: E402
 
-from ..report import plot  # noqa: E402, F401
-from ..sandbox import probe  # noqa: E402
-from . import task  # noqa: E402
+with no_garbage():
+    import matplotlib.backends.backend_svg  # noqa: F401  # a check imports it for the first answer that fails
 
-task.load()
-probe()  # once for all workers
-gc.enable()
-gc.collect()
-gc.freeze()  # a worker's garbage collector does not touch the pages of existing objects, so they are not copied
+    from ..report import plot  # noqa: F401
+    from ..sandbox import probe
+    from . import task
+
+    task.load()
+    probe()  # once for all workers
+    gc.collect()  # a worker's own collector does not touch the pages of what is left, so they are not copied

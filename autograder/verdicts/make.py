@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..check import check_answer
 from ..sandbox import Budget, SandboxError, Worker, require
+from ..sandbox.worker.importing import no_garbage
 from .job import Job
 from .verdict import LATE, LOST, Verdict
 
@@ -69,13 +70,9 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
 @functools.cache
 def load() -> None:
     """Imports what every check takes: seconds that are no answer's. Drawing is not among it: `report.notebook`."""
-    collects = gc.isenabled()
-    gc.disable()  # what is imported stays: looking through it again and again is a quarter of the imports' time
-    for module in ("exercises.table", "instructor.hidden", "judge.judge", "report.notebook", "sandbox.compiler"):
-        importlib.import_module(f"..{module}", __package__)
-    gc.freeze()
-    if collects:
-        gc.enable()
+    with no_garbage():
+        for module in ("exercises.table", "instructor.hidden", "judge.judge", "report.notebook", "sandbox.compiler"):
+            importlib.import_module(f"..{module}", __package__)
     atexit.register(gc.freeze)  # a process that ends looks through all that is imported for a second, and finds nothing
 
 

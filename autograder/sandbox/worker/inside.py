@@ -11,7 +11,6 @@ since the last one}``. When the child has ended, over the pipe ``{"ended": exit 
 the status negative for a signal. Any number of children run at a time.
 """
 
-import gc
 import importlib
 import json
 import os
@@ -43,10 +42,9 @@ def main(settings: dict) -> None:
         from graded_kernels.autograder.sandbox.worker import attempts
 
         return attempts.run(settings)
-    from graded_kernels.autograder.sandbox.worker import linux, zygote
+    from graded_kernels.autograder.sandbox.worker import importing, linux, zygote
 
-    gc.disable()  # what is imported stays: looking through it again and again is a quarter of the imports' time
-    with linux.heap_on_huge_pages():
+    with importing.no_garbage(), linux.heap_on_huge_pages():
         role = importlib.import_module(f"graded_kernels.autograder.sandbox.worker.{settings['role']}")
     zygote.serve(settings, role)
 

@@ -16,7 +16,7 @@ import traceback
 import types
 from dataclasses import dataclass
 
-from . import confine, landlock, linux
+from . import confine, importing, landlock, linux
 
 FILES = ("job", "inputs", "outputs", "prints", "status", "go")
 _END = 1  # one more, which the child does not get: where its end is reported
@@ -25,9 +25,7 @@ _FAR = 100  # above any that the worker has open
 
 
 def serve(settings: dict, role: types.ModuleType) -> None:
-    """To be called while no garbage is collected, which begins here.
-
-    role: the module with ``prepare()``, which is called before any child is forked, and ``run(job, inputs, outputs,
+    """role: the module with ``prepare()``, which is called before any child is forked, and ``run(job, inputs, outputs,
     status, go)``, which is called in a child (see `child.run`); if requests name modules, also ``imported()``, which is
     called after their import.
     """
@@ -39,9 +37,8 @@ def serve(settings: dict, role: types.ModuleType) -> None:
     rules = landlock.rules(*settings["rules"]) if settings["rules"] else None
     layers = confine.Layers(rules, settings["seccomp"], programs=bool(settings["folder"]))
     linux.give_freed_memory_back()
-    role.prepare()
-    gc.enable()
-    gc.freeze()  # a child's garbage collector does not touch the pages of existing objects, so they are not copied
+    with importing.no_garbage():  # nor does a child's collector touch these objects' pages, so they are not copied
+        role.prepare()
     control.send(json.dumps({"ready": os.getpid()}).encode())
     linux.use_huge_pages()
     running: dict[int, _Running] = {}  # by pidfd
