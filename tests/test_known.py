@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 import torch
-from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.exercises.record import Case
 from graded_kernels.autograder.judge import known
 from graded_kernels.autograder.judge.compare import expect
 from graded_kernels.autograder.judge.known import arguments, expected_of
+from graded_kernels.solutions import layer_norm
 
 RECORD = EXERCISES["silu_backward"]
 
@@ -81,3 +82,27 @@ def test_arguments_of_answers_that_fail_take_no_more_room(monkeypatch):
     for seed in range(20):
         arguments(case, 0, seed)
     assert [seed for _, _, seed in known._kept] == [*range(15, 20)] and len(known._keys) == 5
+
+
+def test_a_record_that_rests_on_what_changed_meanwhile_is_read_as_it_is():
+    """As in a notebook, where the line above is corrected and the check repeated."""
+    power, scale, largest = 3, 1.0, []
+    case = Case("random", lambda generator: (scale * torch.randn(10, generator=generator),), "")
+    record = replace(EXERCISES["silu_forward"], name="power", oracle=lambda x: x**power, cases=(case,), wild=())
+
+    def square(x):
+        largest.append(x.abs().max())
+        return x * x
+
+    assert not check(record, square, backend="torch")
+    power, scale = 2, 1000.0
+    assert check(record, square, backend="torch") and largest[0] < 10 < largest[-1]
+
+
+def test_what_an_answer_set_for_the_whole_process_is_gone_with_it():
+    try:
+        torch.set_default_dtype(torch.float64)
+        assert not check("layer_norm_forward", layer_norm.layer_norm_forward, backend="torch").passed
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert check("layer_norm_forward", layer_norm.layer_norm_forward, backend="torch").passed

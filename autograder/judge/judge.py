@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import metadata
 
 import torch
@@ -12,6 +13,7 @@ from ..exercises.record import Case, Exercise, WildBug, Witness
 from ..report.quality import Quality, qualities
 from ..report.report import Report
 from ..report.results import CaseResult
+from ..run.contract import Args
 from ..run.interpret import mode
 from ..run.outcome import Trouble
 from ..run.runner import Runner
@@ -188,24 +190,25 @@ def _judge_cases(
 ) -> list[Judged]:
     """Every case in order; after a trouble that no other case can mend, or that takes its time, the rest is not run."""
     judged: list[Judged] = []
+    given = partial(arguments, seed=seed, keep=isinstance(runner, Isolated))
     for number, case in enumerate(record.cases):
         at(f"case {number + 1} of {len(record.cases)}, {'one of your teacher' if case.hidden else case.name}")
         first = not any(j.result.curve and len(j.result.curve.x) for j in judged)  # of what passes, no other is drawn
-        one = judge_case(record, case, backend, runner, arguments(case, number, seed), conventions, first)
+        one = judge_case(record, case, backend, runner, given(case, number), conventions, first)
         judged.append(veiled(record, one) if case.hidden else one)
         see(judged[-1])
         if one.trouble and _is_last(case, one.trouble):
-            return judged + [_unreached(record, later, seed) for later in range(number + 1, len(record.cases))]
+            return judged + [_unreached(record, later, given) for later in range(number + 1, len(record.cases))]
     return judged
 
 
-def _unreached(record: Exercise, number: int, seed: int) -> Judged:
+def _unreached(record: Exercise, number: int, given: Callable[[Case, int], Args]) -> Judged:
     """A case that is not run, with its arguments, by which `cost` knows whether it was the one to measure."""
     case = record.cases[number]
     result = CaseResult(
         case.name, "not-run", case.bonus, "The answer was not called again.", "", convention=case.convention
     )
-    return Judged(result, args=() if case.hidden else arguments(case, number, seed))
+    return Judged(result, args=() if case.hidden else given(case, number))
 
 
 def _is_last(case: Case, trouble: Trouble) -> bool:
