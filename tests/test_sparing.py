@@ -150,3 +150,13 @@ def test_a_released_notebook_stays_as_it_is_for_the_next_submission(course):
     made = rebuild.rebuild(released, read(path, 50, 1), ["Another file was left out."])
     rebuild.without_submission(released, "It is empty.")
     assert released == before != made and len(made.cells) > len(released.cells)
+
+
+def test_a_teachers_own_preprocessor_may_name_its_arguments(course):
+    url, where = f"sqlite:///{course}/gradebook.db", {"notebook": "tiny", "assignment": "tiny"}
+    place(course, "a").write_text(json.dumps(right_answers(course)))
+    assert_success(api(course).autograde("tiny", "*"))
+    with sparing(), Gradebook(url) as gradebook:
+        assert gradebook.find_grade("tiny_words", student="a", **where).name == "tiny_words"
+        assert gradebook.find_source_cell(name="tiny_words", **where).name == "tiny_words"
+        assert gradebook.find_grade("tiny_words", "tiny", "tiny", "a").name == "tiny_words"
