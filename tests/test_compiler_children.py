@@ -7,7 +7,7 @@ import threading
 import pytest
 from compiler_kernels import BODY, HEADER, SCALE, SM_90, described
 from graded_kernels.autograder.compiler import TARGETS, uncompiled
-from graded_kernels.autograder.sandbox import Compiler, Limits
+from graded_kernels.autograder.sandbox import Compiler, Limits, Worker, probe
 from graded_kernels.autograder.sandbox import compiler as sandbox_compiler
 from test_compiler_wall import CONSTRAINT, ENDLESS
 
@@ -30,6 +30,16 @@ def test_a_kernel_is_with_one_child_for_all_gpus_of_a_backend():
     assert sandbox_compiler._parts(jobs, 2) == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert sandbox_compiler._parts(jobs, 9) == [[0, 1, 2], [4, 5, 6], [3], [7]]
     assert sandbox_compiler._parts([], 4) == []
+
+
+@pytest.mark.parametrize(("cores", "children"), [(None, 1), (1, 1), (3, 3), (64, 4)])
+def test_a_notebook_has_as_many_as_there_are_cores_and_a_graders_worker_has_one(cores, children, monkeypatch):
+    monkeypatch.setattr(sandbox_compiler, "_shared", {})
+    monkeypatch.setattr(sandbox_compiler.atexit, "register", lambda *given: None)  # it is never started
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    assert sandbox_compiler.shared_compiler().children == children
+    if probe().rung:
+        assert Worker().compiler.children == 1
 
 
 def test_they_find_what_one_finds_also_of_a_kernel_that_ends_its_child():

@@ -129,7 +129,7 @@ def shared_compiler() -> Compiler:
     """
     process = os.getpid()
     if process not in _shared:
-        _shared[process] = Compiler(children=min(len(os.sched_getaffinity(0)), MOST))
+        _shared[process] = Compiler(children=min(os.cpu_count() or 1, MOST))
         atexit.register(_close, process)
     return _shared[process]
 
