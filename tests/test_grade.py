@@ -93,7 +93,7 @@ def test_what_a_class_shares_is_asked_for_once(course, graded, capsys):
     assert grading.grade("tiny", cluster.connect, course) == 0
     assert [job.name for job in cluster.asked] == [WITNESS, TORCH, TORCH] and graded == [([], False)]
     output = capsys.readouterr().out
-    assert "3 verdicts to make, on 1 processes" in output and "[3/3] c, tiny" in output and "3 verdicts made." in output
+    assert "3 verdicts to make, on 1 process\n" in output and "[3/3] c, tiny" in output and "3 verdicts made." in output
     assert "about" in output and "[1/3" in output
     again = Answers(pytest.fail)
     assert grading.grade("tiny", again.connect, course) == 0 and len(graded) == 2
@@ -132,6 +132,19 @@ def test_an_answer_behind_a_cell_that_does_not_end_is_asked_for_without_it(cours
     cluster = Answers(found)
     assert grading.grade("tiny", cluster.connect, course) == 0
     assert [(job.name, len(job.answer.cells)) for job in cluster.asked] == [(WITNESS, 1), (TORCH, 3), (TORCH, 2)]
+
+
+def test_a_cell_that_does_not_end_is_run_for_one_answer_and_its_notebook_is_ready_once(course, graded, capsys):
+    def found(job):  # all answers after it are asked for at once
+        loops = any("while True" in cell.source for cell in job.answer.cells)
+        stop = {"cell": job.answer.cells[0].name, "reason": "It does not end."} if loops else None
+        return right(job, report={"stopped_in": stop})
+
+    hand_in(course, "a", lambda notebook: add(notebook, WITNESS, "while True: pass"))
+    cluster = Answers(found)
+    assert grading.grade("tiny", cluster.connect, course) == 0
+    assert [(job.name, len(job.answer.cells)) for job in cluster.asked] == [(WITNESS, 2), (WITNESS, 1), (TORCH, 2)]
+    assert "[1/1] a, tiny" in (output := capsys.readouterr().out) and "[2/1" not in output
 
 
 def test_what_ended_three_workers_is_left_to_a_person(course, graded, capsys):

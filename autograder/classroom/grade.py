@@ -17,6 +17,7 @@ from ..nbgrader.lock import Lock
 from ..nbgrader.room import fix
 from ..nbgrader.standard import MADE_FOR
 from ..nbgrader.submission import NotReleased
+from ..report.phrases import count
 from ..sandbox import SandboxError
 from ..verdicts.job import Job
 from ..verdicts.store import Store
@@ -108,11 +109,15 @@ class Making:
 
     def carry_out(self, cluster: Cluster) -> None:
         where = f"; dashboard: {cluster.dashboard}" if cluster.dashboard else ""
-        tell(f"{len(self.queue)} verdicts to make, on {cluster.threads} processes{where}")
+        processes = "1 process" if cluster.threads == 1 else f"{cluster.threads} processes"
+        tell(f"{count(len(self.queue), 'verdict')} to make, on {processes}{where}")
         begun = time.monotonic()
         for job, found in cluster.run(self.queue):
             self._keep(job, found)
-            for notebook in self._wait.pop(job.key):
+            waiting = self._wait.pop(job.key)
+            if self._known[job.key]:  # a cell that later answers are checked without
+                self._withdraw(waiting)
+            for notebook in waiting:
                 if self._advance(notebook):
                     pace = (time.monotonic() - begun) / sum(self._made.values())
                     left = f", about {duration(len(self._wait) * pace)} left" if self._wait else ""
@@ -135,6 +140,14 @@ class Making:
         self._seconds[job.name] += verdict.seconds + verdict.grader_seconds
         self._odd["left to a person"] += bool(verdict.left)
         self._odd["to be made again, alone"] += not verdict.final
+
+    def _withdraw(self, notebooks: Sequence[Notebook]) -> None:
+        """What these asked for is asked for anew, and what nobody else waits for is not made unless under way."""
+        for waiting in self._wait.values():
+            waiting[:] = [notebook for notebook in waiting if notebook not in notebooks]
+        for job in [job for job in self.queue if not self._wait[job.key]]:
+            self.queue.remove(job)
+            del self._wait[job.key]
 
     def _advance(self, notebook: Notebook) -> bool:
         """Asks for the verdicts that it lacks; True where that is none."""
@@ -164,5 +177,5 @@ class Making:
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         rows = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in lines]
         odd = [f"{count} {what}" for what, count in self._odd.items() if count]
-        summary = f"{self._all} notebooks to grade, {sum(self._made.values())} verdicts made"
+        summary = f"{count(self._all, 'notebook')} to grade, {count(sum(self._made.values()), 'verdict')} made"
         return "\n".join([f"{', '.join([summary, *odd])}.", *(rows if len(rows) > 1 else [])])
