@@ -275,8 +275,13 @@ TAMPERED = {
 }
 
 
+def not_python_in_torchs_cell(nb):
+    find(nb, TORCH)["source"] = "silu_forward <- function(x) x / (1 + exp(-x))"
+
+
 IN_BOTH = {
     right: BOTH,
+    not_python_in_torchs_cell: BOTH | {TORCH: 0},
     torch_answer_in_tritons_cell: BOTH | {TRITON: 0},
     one_cell_for_both: BOTH | {TORCH: 0},
     lost_metadata: BOTH,

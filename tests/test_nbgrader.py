@@ -15,7 +15,7 @@ from graded_kernels.autograder.nbgrader.outputs import REPORT
 from tampered import IN_BOTH, TAMPERED, TORCH, UNREAD, WORDS
 
 QUICK = {"right", "skip_tags", "edited_check", "deleted_answer", "lost_metadata", "magics", "hostile_message"}
-QUICK |= {"torch_answer_in_tritons_cell", "words_in_a_cell_of_their_own"}
+QUICK |= {"torch_answer_in_tritons_cell", "not_python_in_torchs_cell", "words_in_a_cell_of_their_own"}
 UNREADABLE = {"not_json", "empty_file", "not_text", "other_json", "deep_json", "no_cells", "too_much_code"}
 UNREADABLE |= {"symbolic_link", "folder", "pipe", "huge_file"}
 QUICK |= UNREADABLE  # which cost nothing

@@ -7,6 +7,7 @@ import __future__
 
 import ast
 import dis
+import functools
 import linecache
 import sys
 import traceback
@@ -83,7 +84,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """All of the learner's code, to read kernels back from."""
+        """All of the learner's code."""
         return SEAM.join(cell.source for cell in self.cells)
 
 
@@ -245,6 +246,15 @@ def parse(source: str) -> ast.Module:
         raise AnswerError(f"This is not Python, line {error.lineno}: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise AnswerError(f"This cannot be read as Python: {error}") from None
+
+
+@functools.lru_cache(maxsize=32)  # a cell comes before many answers of its notebook
+def is_python(source: str) -> bool:
+    try:
+        parse(source)
+    except AnswerError:
+        return False
+    return True
 
 
 def trace(error: BaseException) -> str:

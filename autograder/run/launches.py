@@ -1,6 +1,5 @@
 """Launches that the emulator noted, as plain data that can leave the process and be compiled elsewhere."""
 
-import ast
 import functools
 import inspect
 import linecache
@@ -9,6 +8,9 @@ from types import FunctionType
 
 from ..compiler import SEAM, KernelLaunch, recorded
 from ..emulator.launch import Launch
+from .answer import is_python
+
+_is_python = functools.cache(is_python)  # asked of every cell at every launch
 
 
 def plain_launches(launches: Iterable[Launch]) -> tuple[KernelLaunch | str, ...]:
@@ -45,12 +47,3 @@ def own_texts(function: FunctionType) -> list[str]:
         callees = (getattr(current.__globals__.get(name), "fn", None) for name in current.__code__.co_names)
         queue += [c for c in callees if inspect.isfunction(c) and c.__globals__ is current.__globals__]
     return ["".join(linecache.getlines(name)) for name in names]
-
-
-@functools.cache  # asked of every cell at every launch
-def _is_python(cell: str) -> bool:
-    try:
-        ast.parse(cell)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True

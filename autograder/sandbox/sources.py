@@ -5,9 +5,9 @@ import functools
 import re
 from dataclasses import replace
 
-from ..compiler import KernelLaunch
+from ..compiler import SEAM, KernelLaunch
 from ..compiler.bindings import Import, bindings
-from ..run.answer import OURS, Answer, AnswerError, without_imports_of
+from ..run.answer import OURS, Answer, AnswerError, is_python, without_imports_of
 from ..run.package import absolute
 
 _DEEP = 8  # modules that hand a name on
@@ -70,9 +70,12 @@ class Sources:
 
 
 def text_of(answer: Answer) -> str:
-    """The module that the answer's kernels are read from: the course's setup, then the answer's cells."""
+    """The module that the answer's kernels are read from: the course's setup, then the answer's cells that are Python.
+    One that is not has defined nothing, and would keep the kernels of all others from being read.
+    """
     try:
         setup = without_imports_of(OURS, answer.setup)
     except AnswerError:
         setup = ""
-    return f"{setup}\n\n{answer.text}" if setup else answer.text
+    text = SEAM.join(cell.source for cell in answer.cells if is_python(cell.source))
+    return f"{setup}\n\n{text}" if setup else text
