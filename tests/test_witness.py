@@ -32,6 +32,7 @@ STRANGE = {
     "a float": -3.0,
     "a bool": True,
     "text": "tanh",
+    "nothing": None,
 }
 PLAIN = {"vector": torch.ones(8), "matrix": torch.ones(2, 8), "labels": torch.tensor([0, -100])}
 
@@ -85,3 +86,19 @@ def test_isolated_a_strange_value_gets_a_sentence_too():
             report = check_answer(Answer("silu_witness", (Cell("a", source),)), "torch", worker=worker)
             assert not report.passed and report.score == 0 and report.cases[0].message, (value, report.cases[0])
             assert "ended its process" not in report.cases[0].message or value == "10**30", value
+
+NO_LENGTHS = """
+import torch
+def attention_witness():
+    return torch.ones(1, 1, 4, 4), torch.ones(1, 1, 2, 4), torch.ones(1, 1, 2, 4), None, True
+"""
+
+
+def test_what_may_be_left_out_may_be_none():
+    """More queries than keys under causality, with key_lengths as None: the chapter says that it may be."""
+    namespace: dict = {}
+    exec(NO_LENGTHS, namespace)
+    here = check("attention_witness", namespace["attention_witness"])
+    with Worker() as worker:
+        apart = check_answer(Answer("attention_witness", (Cell("a", NO_LENGTHS),)), "torch", worker=worker)
+    assert here.passed and apart.passed, (here.cases[0], apart.cases[0])

@@ -205,7 +205,7 @@ class InProcess:
             wanted = f"{len(names)} values ({', '.join(names)})" if len(names) > 1 else f"one tensor ({names[0]})"
             return Trouble("raised", f"{name} should return {wanted}, but returned {len(outputs)}.")
         for output, label in zip(outputs, names, strict=False):
-            number = self.contract.witness and isinstance(output, int | float | str)
+            number = self.contract.witness and isinstance(output, int | float | str | None)
             if type(output) is not torch.Tensor and not number:
                 return Trouble("raised", f"{label} should be a tensor, but is {type(output).__name__}.")
             if isinstance(output, torch.Tensor) and not _has_storage(output):

@@ -31,7 +31,7 @@ class MalformedReport(Exception):
 
 @dataclass(frozen=True)
 class Described:
-    """An output as the child describes it: a tensor's dtype and shape, or a number or text in ``value``."""
+    """An output as the child describes it: a tensor's dtype and shape, or a number, a text or None in ``value``."""
 
     dtype: torch.dtype | None
     shape: tuple[int, ...] = ()
@@ -119,7 +119,7 @@ def _output(given) -> Described:
         value = given["value"]
         if isinstance(value, str):
             return Described(None, value=checked.clean(value, _VALUE_LENGTH))
-        if not isinstance(value, int | float) or (isinstance(value, int) and abs(value) >= 2**63):
+        if not isinstance(value, int | float | None) or (isinstance(value, int) and abs(value) >= 2**63):
             raise TypeError("not a number")
         return Described(None, value=value)
     shape = tuple(checked.count(size) for size in checked.items(given["shape"]))
