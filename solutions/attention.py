@@ -1,4 +1,5 @@
-"""Attention in PyTorch, block by block over the keys: the scores of all queries with all keys never exist at once.
+"""Attention in PyTorch, block by block over the keys: the scores of all queries with all keys never exist at once. A
+block's scores are changed in place: on a CPU, new tensors for each step took two fifths of the time, for fresh memory.
 
     s_ij = scale · q_i · k_j  where query i sees key j, -inf elsewhere        lse_i = log Σ_j e^(s_ij)
     o_i  = Σ_j p_ij v_j,   p_ij = e^(s_ij - lse_i)
@@ -51,11 +52,11 @@ def attention_forward(q, k, v, key_lengths=None, causal=False, scale=None):
     acc = torch.zeros_like(x)  # Σ e^(s - top) v
     for start in range(0, N, BLOCK):
         keys = range(start, min(start + BLOCK, N))
-        s = (x @ padding_off(k, lengths, keys).mT) * scale
-        s = s.masked_fill(~visible(lengths, causal, M, keys, q.device), -torch.inf)
+        s = (x @ padding_off(k, lengths, keys).mT).mul_(scale)
+        s.masked_fill_(~visible(lengths, causal, M, keys, q.device), -torch.inf)
         new_top = torch.maximum(top, s.amax(-1, keepdim=True))
         shift = new_top.masked_fill(new_top == -torch.inf, 0)  # -inf - -inf is NaN
-        p, keep = (s - shift).exp(), (top - shift).exp()
+        p, keep = s.sub_(shift).exp_(), (top - shift).exp()
         total = total * keep + p.sum(-1, keepdim=True)
         acc = acc * keep + p @ padding_off(v, lengths, keys)
         top = new_top
@@ -77,8 +78,8 @@ def attention_backward(do, q, k, v, o, lse, key_lengths=None, causal=False, scal
         keys = range(start, min(start + BLOCK, N))
         key, value = padding_off(k, lengths, keys), padding_off(v, lengths, keys)
         hidden = ~visible(lengths, causal, M, keys, q.device)
-        p = ((x @ key.mT) * scale - lse.unsqueeze(-1)).exp().masked_fill(hidden, 0)
-        ds = (p * (g @ value.mT - delta)).masked_fill(hidden, 0)
+        p = (x @ key.mT).mul_(scale).sub_(lse.unsqueeze(-1)).exp_().masked_fill_(hidden, 0)
+        ds = (g @ value.mT).sub_(delta).mul_(p).masked_fill_(hidden, 0)
         dq += (ds @ key) * scale
         own = slice(keys.start, keys.stop)
         padding = torch.arange(keys.start, keys.stop, device=k.device).view(-1, 1) >= lengths.view(-1, 1, 1, 1)

@@ -93,17 +93,17 @@ MUTANTS = {
         ("ignores the lengths", "seen = j < lengths\n", "seen = j < lengths.clamp(min=1 << 30)\n", LENGTHS),
     ),
     ("attention_backward", "torch"): (
-        ("forgets delta", "(g @ value.mT - delta)", "(g @ value.mT)", ORDINARY),
+        ("forgets delta", "(g @ value.mT).sub_(delta)", "(g @ value.mT)", ORDINARY),
         ("forgets the scale of dk", "((ds.mT @ x) * scale)", "(ds.mT @ x)", ORDINARY),
         ("forgets the scale of dq", "dq += (ds @ key) * scale", "dq += ds @ key", ORDINARY),
-        ("normalises again", ".exp().masked_fill(hidden, 0)\n", ".softmax(-1).masked_fill(hidden, 0)\n", ORDINARY),
+        ("normalises again", ".exp_().masked_fill_(hidden, 0)", ".softmax(-1).masked_fill_(hidden, 0)", ORDINARY),
         (
             "gives padding what NaN makes of it",
             "padding_off(k, lengths, keys), padding_off(v, lengths, keys)",
             "wide(k[:, :, keys.start : keys.stop]), wide(v[:, :, keys.start : keys.stop])",
             GARBAGE,
         ),
-        ("misses the mask", ".exp().masked_fill(hidden, 0)", ".exp()", CAUSAL),
+        ("misses the mask", ".exp_().masked_fill_(hidden, 0)", ".exp_()", CAUSAL),
         ("keeps the last block of dq", "dq += (ds", "dq = (ds", BLOCK),
     ),
     ("merge_attention", "torch"): (
