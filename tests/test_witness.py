@@ -87,6 +87,7 @@ def test_isolated_a_strange_value_gets_a_sentence_too():
             assert not report.passed and report.score == 0 and report.cases[0].message, (value, report.cases[0])
             assert "ended its process" not in report.cases[0].message or value == "10**30", value
 
+
 NO_LENGTHS = """
 import torch
 def attention_witness():
