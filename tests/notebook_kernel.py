@@ -28,9 +28,12 @@ class Notebook:
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
 
-    def run(self, code: str, on: Callable[[dict], None] = lambda message: None) -> list[dict]:
-        """The messages of a cell's outputs: ``type``, ``data``, ``metadata``, ``text`` (printed, shown, traceback)."""
-        number, found = self.client.execute(code), []
+    def run(self, code: str, on: Callable[[dict], None] = lambda message: None, cell: str = "") -> list[dict]:
+        """The messages of a cell's outputs: ``type``, ``data``, ``metadata``, ``text`` (printed, shown, traceback).
+
+        cell: its id, as JupyterLab and VS Code send it.
+        """
+        number, found = self._sent(code, cell), []
         while True:
             message = self.client.get_iopub_msg(timeout=ENDLESS)
             if message["parent_header"].get("msg_id") != number:
@@ -45,6 +48,13 @@ class Notebook:
             data, metadata = content.get("data", {}), content.get("metadata", {})
             found.append({"type": kind, "text": ESCAPES.sub("", text), "data": data, "metadata": metadata})
             on(found[-1])
+
+    def _sent(self, code: str, cell: str) -> str:
+        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
+        metadata = {"cellId": cell} if cell else None
+        message = self.client.session.msg("execute_request", content, metadata=metadata)
+        self.client.shell_channel.send(message)
+        return message["header"]["msg_id"]
 
     def outcome(self, code: str, **options) -> str:
         return "\n".join(message["text"] for message in self.run(code, **options))

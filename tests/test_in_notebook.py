@@ -62,6 +62,19 @@ def test_the_function_of_an_earlier_run_is_not_checked_when_its_cell_broke(noteb
     assert ": passed" in notebook.outcome(CHECK)
 
 
+def test_the_function_of_an_earlier_run_is_not_checked_when_its_cell_no_longer_defines_it(notebook):
+    """A learner renames the function, and the old one is still there: a passed check would be of code that is gone."""
+    notebook.run(RIGHT, cell="answer")
+    assert ": passed" in notebook.outcome(CHECK, cell="check")
+    notebook.run(RIGHT.replace("silu_forward", "my_silu"), cell="answer")
+    outcome = " ".join(notebook.outcome(CHECK, cell="check").split())
+    assert "has no `def silu_forward` any more" in outcome and ": passed" not in outcome
+    notebook.run(RIGHT, cell="moved to another cell")
+    assert ": passed" in notebook.outcome(CHECK, cell="check")
+    notebook.run("silu_forward(torch.ones(2))", cell="answer")
+    assert ": passed" in notebook.outcome(CHECK, cell="check")
+
+
 def test_a_broken_triton_answer_leaves_the_pytorch_answer_of_that_name_alone(notebook):
     notebook.run(RIGHT)
     notebook.run("@triton.jit\ndef silu_kernel(x_ptr:\n    ...\n\ndef silu_forward(x):\n    return x\n")

@@ -1,4 +1,6 @@
-"""The notebook a check runs in, if it runs in one: whether the cell that should have defined the function stopped."""
+"""The notebook a check runs in, if it runs in one: whether the cell that should have defined the function stopped, or
+no longer defines it.
+"""
 
 import inspect
 import linecache
@@ -18,6 +20,7 @@ class Run:
 
     text: str
     error: BaseException | None
+    cell: str | None = None  # its id, where the front end gives one
 
     def defines(self, name: str, backend: str, backends: tuple[str, ...]) -> bool:
         """Whether it is where the answer for this backend is, as far as its text shows, which may be no Python."""
@@ -44,20 +47,29 @@ def remember() -> None:
 
 def _keep(result: Any) -> None:
     if result.info is not None and result.info.raw_cell:
-        _runs.append(Run(result.info.raw_cell, result.error_before_exec or result.error_in_exec))
+        cell = getattr(result.info, "cell_id", None)
+        _runs.append(Run(result.info.raw_cell, result.error_before_exec or result.error_in_exec, cell))
 
 
 def left_over(function: Callable[..., Any], name: str, backend: str, backends: tuple[str, ...]) -> str:
-    """A sentence where the cell of the answer was run last and stopped, so that ``function`` is from an earlier run;
-    else "".
+    """A sentence where ``function`` is from an earlier run: the cell of the answer was run last and stopped, or has
+    changed since and defines no such function any more; else "".
     """
+    own = _text_of(function).strip()
     last = next((run for run in reversed(_runs) if run.defines(name, backend, backends)), None)
-    if last is None or last.error is None or _text_of(function).strip() == last.text.strip():
+    if last is None:
         return ""
-    return (
-        f"The cell that defines `{name}` stopped with {_said(last, last.error)}. `{name}` is still the function of an "
-        "earlier run, so it was not checked. Fix that cell, run it, and check again."
-    )
+    earlier = f"`{name}` is still the function of an earlier run, so it was not checked."
+    if last.error is not None and own != last.text.strip():
+        said = _said(last, last.error)
+        return f"The cell that defines `{name}` stopped with {said}. {earlier} Fix that cell, run it, and check again."
+    now = next(run for run in reversed(_runs) if run.cell == last.cell)
+    if last.cell and now is not last and own == last.text.strip():
+        return (
+            f"The cell that defined `{name}` was changed and run again, and has no `def {name}` any more. {earlier} "
+            f"Call the function in that cell `{name}`, run the cell, and check again."
+        )
+    return ""
 
 
 def _said(run: Run, error: BaseException) -> str:
