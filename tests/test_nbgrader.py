@@ -212,3 +212,4 @@ def test_feedback_page_of_an_odd_notebook(batch, student, there):
     assert_success(api(batch).generate_feedback("tiny", student))
     page = (batch / "feedback" / student / "tiny" / "tiny.html").read_text()
     assert there in page and "<script>alert" not in page and "\033" not in page
+    assert "summary { display: list-item" in page  # what can be opened shows it, which Bootstrap's style takes away
