@@ -281,6 +281,7 @@ def not_python_in_torchs_cell(nb):
 
 IN_BOTH = {
     right: BOTH,
+    course_in_an_answer: BOTH | {TORCH: 0},
     not_python_in_torchs_cell: BOTH | {TORCH: 0},
     torch_answer_in_tritons_cell: BOTH | {TRITON: 0},
     one_cell_for_both: BOTH | {TORCH: 0},

@@ -34,6 +34,15 @@ def test_a_cell_that_fails_does_not_take_the_answer_with_it():
     assert check_answer(Answer("silu_forward", cells), "torch").passed
 
 
+def test_an_earlier_answer_that_is_refused_is_not_run_and_does_not_take_this_one_with_it():
+    refused = Cell("torch", "from graded_kernels.solutions.silu import silu_forward\nhelper = silu_forward\n")
+    assert check_answer(Answer("silu_forward", (refused, Cell("mine", SOURCE))), "torch").passed
+    needs = Answer("silu_forward", (refused, Cell("mine", "silu_forward = helper\n")))
+    assert "NameError" in check_answer(needs, "torch").summary
+    behind = Answer("silu_forward", (Cell("mine", SOURCE), refused), after=1)
+    assert "imports graded_kernels" in check_answer(behind, "torch").summary
+
+
 def test_an_answer_of_the_other_backend_is_not_taken_for_a_missing_one():
     cells = (Cell("torch", SOURCE), Cell("triton", "pass"))
     with pytest.raises(AnswerError, match="no function silu_forward"):

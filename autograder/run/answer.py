@@ -109,26 +109,25 @@ def read_file(path: str | Path, exercise: str, root: Path | None = None) -> Answ
 def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool = False) -> Callable[..., Any]:
     """Runs the cells and returns the function they define. Raises AnswerError.
 
-    In a notebook a cell that fails does not keep later ones from running; its error is reported if the function is
-    missing. done: called after the setup, and after each cell. go_on: nor does a statement that the grader stopped keep
-    later ones of its cell from running, whatever they lack for it. Where answers are graded, a comparison with
-    PyTorch's own function meets a closed operator, and the definitions below it are wanted all the same.
+    In a notebook a cell that fails does not keep later ones from running, nor does one before the answer's own that is
+    refused, and so not run; the error is reported if the function is missing. done: called after the setup, and after
+    each cell. go_on: nor does a statement that the grader stopped keep later ones of its cell from running, whatever
+    they lack for it. Where answers are graded, a comparison with PyTorch's own function meets a closed operator, and
+    the definitions below it are wanted all the same.
     """
     module = _module(answer)
     run(Cell("setup", without_imports_of(OURS, answer.setup)), module)
     done()
     failed: AnswerError | None = None
-    for number, cell in enumerate(answer.cells, 1):
-        if number <= len(answer.cells) - answer.after:
+    for number, cell in enumerate(answer.cells, 1 + answer.after - len(answer.cells)):  # 0 is the answer's own
+        if number <= 0:
             # An earlier answer of that name, in the other backend, is not this one.
             module.__dict__.pop(answer.exercise, None)
         try:
             refuse(cell.source, packaged=bool(answer.modules))
             run(cell, module, go_on)
-        except AnswerRefused:
-            raise
         except AnswerError as error:
-            if answer.module and not error.ours:
+            if (isinstance(error, AnswerRefused) and number >= 0) or (answer.module and not error.ours):
                 raise
             failed = error
         done()
