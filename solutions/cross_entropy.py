@@ -6,7 +6,8 @@
 
 logits: (M, V)   labels: (M,) int64   loss, lse, dloss: (M,) float32. In float32 (float64 for float64 logits), rounded
 once at the end. The loss is computed as log(1 + e^(others - x[label])), where others is lse without the label's own
-term: lse - x[label] would lose all its digits where the label is nearly certain.
+term: lse - x[label] would lose all its digits where the label is nearly certain. What was just made is changed
+in place: on a CPU a quarter of a large call's time went into fresh memory.
 """
 
 import torch
@@ -40,7 +41,7 @@ def log_sum_exp(x):
     """log Σ e^x of each row; -inf where all of the row is -inf."""
     top = x.amax(1, keepdim=True)
     top = top.masked_fill(top == -torch.inf, 0)  # -inf - -inf is NaN
-    return top.squeeze(1) + (x - top).exp().sum(1).log()
+    return top.squeeze(1) + (x - top).exp_().sum(1).log()
 
 
 def cross_entropy_forward(logits, labels, ignore_index=-100):
@@ -60,8 +61,8 @@ def cross_entropy_backward(dloss, logits, labels, lse, ignore_index=-100):
     column = labels.unsqueeze(1).where(keep, 0)
     log_p = logits.to(torch.promote_types(logits.dtype, torch.float32)) - lse.unsqueeze(1)
     own = log_p.gather(1, column).expm1()  # p - 1: never as e^(log p) - 1, which cancels
-    dlogits = log_p.exp().scatter(1, column, own) * dloss.unsqueeze(1)
-    return dlogits.where(keep, 0).to(logits.dtype)
+    dlogits = log_p.exp_().scatter_(1, column, own).mul_(dloss.unsqueeze(1))
+    return dlogits.masked_fill_(~keep, 0).to(logits.dtype)
 
 
 # %% token_mean

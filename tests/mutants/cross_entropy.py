@@ -52,10 +52,15 @@ MUTANTS = {
         ),
     ),
     ("cross_entropy_backward", "torch"): (
-        ("ignores dloss", "own) * dloss.unsqueeze(1)", "own)", ORDINARY),
-        ("scales every row by the first", "own) * dloss.unsqueeze(1)", "own) * dloss[:1].unsqueeze(1)", ORDINARY),
-        ("forgets the label", ".scatter(1, column, own)", "", ORDINARY),
-        ("counts ignored rows", "return dlogits.where(keep, 0)", "return dlogits", SOME),
+        ("ignores dloss", "own).mul_(dloss.unsqueeze(1))", "own)", ORDINARY),
+        (
+            "scales every row by the first",
+            "own).mul_(dloss.unsqueeze(1))",
+            "own).mul_(dloss[:1].unsqueeze(1))",
+            ORDINARY,
+        ),
+        ("forgets the label", ".scatter_(1, column, own)", "", ORDINARY),
+        ("counts ignored rows", "return dlogits.masked_fill_(~keep, 0)", "return dlogits", SOME),
         ("1 - p", "own = log_p.gather(1, column).expm1()", "own = -log_p.gather(1, column).expm1()", ORDINARY),
         (
             "reads p back in half precision",
@@ -72,8 +77,8 @@ MUTANTS = {
         ("returns float32", ".to(logits.dtype)", ".float()", "float16"),
         (
             "takes the mean itself",
-            "own) * dloss.unsqueeze(1)",
-            "own) * dloss.unsqueeze(1) / max(len(dloss), 1)",
+            "own).mul_(dloss.unsqueeze(1))",
+            "own).mul_(dloss.unsqueeze(1) / max(len(dloss), 1))",
             ORDINARY,
         ),
     ),
