@@ -46,6 +46,12 @@ def test_autograd_is_refused_where_the_derivative_is_the_exercise(function):
     assert report.score == 0.0 and "autograd" in report.summary, str(report)
 
 
+def test_a_refusal_begins_with_its_line_unless_the_answer_caught_it():
+    line = autograd_grad.__code__.co_firstlineno + 2
+    shown, caught = (verdict(f, "silu_backward")[0].cases[0].message for f in (autograd_grad, autograd_hidden))
+    assert shown == f"Line {line}, `return torch.autograd.grad(x * torch.sigmoid(x), x, dy)[0]`: {caught}"
+
+
 def test_the_derivative_op_is_refused():
     report, _ = verdict(lambda dy, x: torch.ops.aten.silu_backward(dy, x), "silu_backward")
     assert report.score == 0.0 and "silu_backward" in report.summary

@@ -22,6 +22,11 @@ from .memory import Peak
 from .operators import ALLOCATE, FILL, MOVE, VIEW, base
 from .written import Written
 
+_COMPUTED = "You computed with PyTorch ({}) outside the kernel. Do it in the kernel, on the block it loaded."
+_CONVERTED = (
+    "You converted a tensor to another dtype outside the kernel. Convert in the kernel, after the load or at the store; "
+    "or `copy_` the tensor into an empty one of that dtype."
+)
 AUTOGRAD = frozenset({"backward", "grad", "vjp", "jvp", "jacobian", "vhp", "hvp"})
 
 
@@ -70,9 +75,7 @@ class Watch(TorchDispatchMode):
         if self.backend == "torch":
             self._check_torch(full, args)
         elif not self._is_move(name, args, kwargs):
-            self._refuse(
-                f"You computed with PyTorch ({name}) outside the kernel. Do it in the kernel, on the block it loaded."
-            )
+            self._refuse(_CONVERTED if name == "_to_copy" else _COMPUTED.format(name))
         if self.peak:
             self.peak.note(args)  # memory that no operator made: from NumPy, say
         result = func(*args, **kwargs)

@@ -21,7 +21,7 @@ class Trouble:
     error: str = ""  # the exception's class name where kind is "raised"
     cause: str = ""  # `Finding.cause` where kind is "finding"
     cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
-    place: str = ""  # begins the sentence where kind is "raised": the function, and its line that failed
+    place: str = ""  # begins the sentence: the line that failed or was refused, and where kind is "raised" the function
 
 
 @dataclass

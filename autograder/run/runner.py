@@ -164,7 +164,7 @@ class InProcess:
                 with watch, functions:
                     result = self.function(*args)
             except Refused as refusal:
-                trouble = Trouble("refused", str(refusal))
+                trouble = Trouble("refused", str(refusal), place=_opening(refusal))
             except EmulatorError as error:
                 trouble = Trouble("finding", str(error), trace(error), cause=error.finding.cause)
             except KeyboardInterrupt as error:
@@ -178,11 +178,10 @@ class InProcess:
                     trouble = replace(trouble, place=f"`{name}` fails in {line}: ")
         verdict = launches.verdict or watch.verdict or functions.verdict
         if verdict:  # also where the answer caught the refusal and went on
-            trouble = Trouble("refused", verdict)
+            place = trouble.place if trouble and trouble.kind == "refused" and not launches.verdict else ""
             if self.backend == "triton" and not machine.launches:
-                trouble = Trouble(
-                    "refused", f"{verdict} (If this is the PyTorch answer, run the Triton answer's cell again.)"
-                )
+                verdict += " (If this is the PyTorch answer, run the Triton answer's cell again.)"
+            trouble = Trouble("refused", verdict, place=place)
         return result, trouble
 
     def _complaint(self, result: object, args: Args, machine: Machine) -> Trouble | None:
@@ -212,6 +211,12 @@ class InProcess:
                 kind = str(output.layout if output.layout != torch.strided else output.dtype).removeprefix("torch.")
                 return Trouble("raised", f"{label} should be an ordinary dense tensor, but is {kind}.")
         return None
+
+
+def _opening(refusal: Refused) -> str:
+    """``Line 3, `x.exp()`: ``, to begin the sentence of a refusal; "" where no line of the answer is in its traceback."""
+    line = line_of(refusal)
+    return f"L{line[1:]}: " if line else ""
 
 
 def _has_storage(tensor: torch.Tensor) -> bool:
