@@ -24,8 +24,8 @@ from .written import Written
 
 _COMPUTED = "You computed with PyTorch ({}) outside the kernel. Do it in the kernel, on the block it loaded."
 _CONVERTED = (
-    "You converted a tensor to another dtype outside the kernel. Convert in the kernel, after the load or at the store; "
-    "or `copy_` the tensor into an empty one of that dtype."
+    "You converted a tensor to another dtype outside the kernel. Convert in the kernel, after the load or at the "
+    "store; or `copy_` the tensor into an empty one of that dtype."
 )
 AUTOGRAD = frozenset({"backward", "grad", "vjp", "jvp", "jacobian", "vhp", "hvp"})
 

@@ -214,7 +214,7 @@ class InProcess:
 
 
 def _opening(refusal: Refused) -> str:
-    """``Line 3, `x.exp()`: ``, to begin the sentence of a refusal; "" where no line of the answer is in its traceback."""
+    """``Line 3, `x.exp()`: ``, to begin the sentence of a refusal; "" where it passed no line of the answer."""
     line = line_of(refusal)
     return f"L{line[1:]}: " if line else ""
 
