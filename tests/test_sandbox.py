@@ -80,6 +80,33 @@ def test_a_call_gives_what_the_function_gives(worker):
     assert outcome.outputs[0].equal(X * torch.sigmoid(X))
 
 
+TUPLE = """
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def kernel(a, both, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(both[0] + i, mask=i < n, other=0.0).to(tl.float32)
+    y = tl.load(both[1] + i, mask=i < n, other=0.0).to(tl.float32)
+    tl.store(out + i, (a * x + y).to(out.dtype.element_ty), mask=i < n)
+
+def axpy(a, x, y):
+    x, y = x.contiguous(), y.contiguous()
+    out = torch.empty_like(x)
+    kernel[(triton.cdiv(x.numel(), 256),)](a, (x, y), out, x.numel(), BLOCK=256)
+    return out
+"""
+
+
+def test_a_kernel_takes_tensors_in_a_tuple(worker):
+    with isolated(TUPLE, worker, "axpy", "triton") as runner:
+        report = judge(EXERCISES["axpy"], "triton", runner, require=("correct",))
+    assert report.correct and report.efficient, str(report)
+    shown = str(report)
+    assert "Compiler: argument both of kernel is a tuple" in " ".join(shown.split())
+
+
 def test_a_wild_bug_is_named_through_the_wall(worker):
     source = f"import torch\n\n\n{inspect.getsource(wild.silu_backward_divide_back)}"
     source += "\n\nsilu_backward = silu_backward_divide_back\n"

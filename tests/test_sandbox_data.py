@@ -105,12 +105,13 @@ def sent(**more) -> bytes:
 def test_a_good_status_is_read():
     one = {"kind": "race-read", "message": "t\x1bwo", "kernel": "k", "tensor": "x_ptr", "line": 3}
     one |= {"source": "tl.load(x_ptr)"}
-    read = status.read(sent(findings=[one], looser=["exp"], traffic={"x_ptr": {"loaded": 8, "stored": 0}}, peak=12), "")
+    traffic = {"x_ptr": {"loaded": 8, "stored": 0}, "ins[0][12]": {"loaded": 0, "stored": 4}}
+    read = status.read(sent(findings=[one], looser=["exp"], traffic=traffic, peak=12), "")
     assert read.outputs[0].shape == (2,) and read.outputs[0].nbytes == 8
     assert (
         read.findings == (Finding("race-read", "two", "k", "x_ptr", line=3, source="tl.load(x_ptr)"),)
         and read.looser == ("exp",)
-        and read.traffic == {"x_ptr": {"loaded": 8, "stored": 0}}
+        and read.traffic == traffic
         and read.peak == 12
     )
 
@@ -141,6 +142,8 @@ def test_a_good_status_is_read():
         sent(traffic={"x": {"loaded": 1.5, "stored": 0}}),
         sent(traffic={"\x1b[2J": {"loaded": 1, "stored": 0}}),
         sent(traffic={"x_ptr, and 12 more": {"loaded": 1, "stored": 0}}),
+        sent(traffic={"ins[x]": {"loaded": 1, "stored": 0}}),
+        sent(traffic={"[0]": {"loaded": 1, "stored": 0}}),
         sent(findings="one"),
         sent(findings=[1]),
         sent(looser="exp"),

@@ -237,7 +237,7 @@ def traffic(figures: dict) -> str:
 
 def compiled(figures: dict) -> str:
     """One line above `targets`, which say why a kernel does not compile."""
-    if figures["status"] == "fail":
+    if figures["status"] == "fail" and figures["targets"]:
         return "Compiler: a kernel does not compile."
     return f"Compiler: {figures.get('reason') or 'compiled ahead of time, no GPU needed.'}"
 

@@ -131,7 +131,7 @@ def _output(given) -> Described:
 def _traffic(given) -> dict[str, dict[str, int]]:
     rows = list(checked.fields(given).items())[:MANY]
     return {
-        checked.name(name): {key: checked.count(moved[key]) for key in ("loaded", "stored")} for name, moved in rows
+        checked.part(name): {key: checked.count(moved[key]) for key in ("loaded", "stored")} for name, moved in rows
     }
 
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 SENTENCE = 2_000  # characters
 _NAME = re.compile(r"[A-Za-z_]\w{0,99}")
+_PART = re.compile(r"[A-Za-z_]\w{0,99}(\[\d{1,4}\]){0,8}")
 _SHOWN = 40  # characters of a value that is quoted
 
 
@@ -42,6 +43,11 @@ def text(value: object, limit: int = SENTENCE) -> str:
 def name(value: object) -> str:
     """An identifier of up to 100 characters."""
     return value if isinstance(value, str) and _NAME.fullmatch(value) else _malformed(value, "a name")
+
+
+def part(value: object) -> str:
+    """A name, or a place in the tuple of that name, as in ``ins[0]``."""
+    return value if isinstance(value, str) and _PART.fullmatch(value) else _malformed(value, "a name")
 
 
 def count(value: object) -> int:
