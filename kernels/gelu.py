@@ -10,10 +10,9 @@ Hendrycks and Gimpel 2016, arXiv:1606.08415.
 """
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from ..solutions import gelu as cpu
-from .language import sole, tl, triton, use_triton
+from .language import differentiable_once, sole, tl, triton, use_triton
 
 # %% gelu_forward
 BLOCK = 1024
@@ -138,7 +137,7 @@ class GELUFunction(torch.autograd.Function):
         return gelu_forward(x, approximate) if use_triton(x) else sole(cpu.gelu_forward(x, approximate))
 
     @staticmethod
-    @once_differentiable
+    @differentiable_once
     def backward(ctx, dy):
         (x,) = ctx.saved_tensors
         backward = gelu_backward if use_triton(x) else cpu.gelu_backward

@@ -1,5 +1,7 @@
 """Triton, where it is installed; elsewhere stand-ins, so that every op still imports and runs through PyTorch."""
 
+import functools
+
 import torch
 
 try:
@@ -40,6 +42,42 @@ def sole(y: torch.Tensor) -> torch.Tensor:
     dtype that it has: ``return (x * x).to(x.dtype)`` shows it; 2.13.0 is right.
     """
     return y.clone() if torch.compiler.is_compiling() else y
+
+
+class _Once(torch.autograd.Function):
+    """Gradients as they are; a derivative of them is an error."""
+
+    @staticmethod
+    def forward(ctx, name, count, *tensors):
+        ctx.name = name
+        return tuple(tensor.detach() for tensor in tensors[:count])
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise RuntimeError(f"{ctx.name} is differentiable once: there is no derivative of its gradient")
+
+
+def differentiable_once(backward):
+    """Makes a second derivative an error, whatever the gradient that comes in is, and whoever asks for it.
+
+    With PyTorch's own once_differentiable a penalty on the gradient of a sum is silently left out of a loss's gradient:
+    a gradient of ones needs no gradient, and `torch.autograd.grad` does not reach the error.
+    """
+
+    @functools.wraps(backward)
+    def wrapper(ctx, *gradients):
+        with torch.no_grad():
+            outputs = backward(ctx, *gradients)
+        if not torch.is_grad_enabled() or torch.compiler.is_compiling():
+            return outputs
+        found = [one for one in (outputs if isinstance(outputs, tuple) else (outputs,)) if one is not None]
+        name = backward.__qualname__.partition(".")[0]
+        marked = iter(_Once.apply(name, len(found), *found, *gradients, *ctx.saved_tensors))
+        if not isinstance(outputs, tuple):
+            return next(marked)
+        return tuple(one if one is None else next(marked) for one in outputs)
+
+    return wrapper
 
 
 def describe(x: torch.Tensor) -> str:

@@ -9,10 +9,9 @@ Float32 inside, rounded once at the store. A row that fits in a block is read on
 import math
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from ..solutions import layer_norm as cpu
-from .language import describe, sole, tl, triton, use_triton
+from .language import describe, differentiable_once, sole, tl, triton, use_triton
 from .layer_norm_backward import layer_norm_backward
 
 # %% layer_norm_forward
@@ -107,7 +106,7 @@ class LayerNormFunction(torch.autograd.Function):
         return y if use_triton(x) else sole(y)
 
     @staticmethod
-    @once_differentiable
+    @differentiable_once
     def backward(ctx, dy):
         backward = layer_norm_backward if use_triton(dy) else cpu.layer_norm_backward
         return *backward(dy, *ctx.saved_tensors), None

@@ -8,10 +8,9 @@ once, a longer one twice. A row without an element gives 0 (pytorch#103963). x i
 """
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from ..solutions import masked_softmax as cpu
-from .language import describe, sole, tl, triton, use_triton
+from .language import describe, differentiable_once, sole, tl, triton, use_triton
 
 # %% masked_softmax_forward
 BLOCK = 8192  # the longest row that one program holds in its registers
@@ -123,7 +122,7 @@ class MaskedSoftmaxFunction(torch.autograd.Function):
         return y if use_triton(x) else sole(y)
 
     @staticmethod
-    @once_differentiable
+    @differentiable_once
     def backward(ctx, dy):
         backward = masked_softmax_backward if use_triton(dy) else cpu.masked_softmax_backward
         return backward(dy, *ctx.saved_tensors), None

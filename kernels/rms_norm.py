@@ -10,10 +10,9 @@ square is infinite in float32; such a row is scaled down by a power of two first
 import math
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from ..solutions import rms_norm as cpu
-from .language import describe, sole, tl, triton, use_triton
+from .language import describe, differentiable_once, sole, tl, triton, use_triton
 from .rms_norm_backward import rms_norm_backward
 
 # %% rms_norm_forward
@@ -102,7 +101,7 @@ class RMSNormFunction(torch.autograd.Function):
         return y if use_triton(x) else sole(y)
 
     @staticmethod
-    @once_differentiable
+    @differentiable_once
     def backward(ctx, dy):
         backward = rms_norm_backward if use_triton(dy) else cpu.rms_norm_backward
         return *backward(dy, *ctx.saved_tensors), None

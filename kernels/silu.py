@@ -8,10 +8,9 @@ Forward moves 2 numbers an element, backward 3: nothing is read twice, nothing i
 """
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from ..solutions import silu as cpu
-from .language import sole, tl, triton, use_triton
+from .language import differentiable_once, sole, tl, triton, use_triton
 
 # %% silu_forward
 BLOCK = 1024
@@ -101,7 +100,7 @@ class SiLUFunction(torch.autograd.Function):
         return silu_forward(x) if use_triton(x) else sole(cpu.silu_forward(x))
 
     @staticmethod
-    @once_differentiable
+    @differentiable_once
     def backward(ctx, dy):
         (x,) = ctx.saved_tensors
         return silu_backward(dy, x) if use_triton(x) else cpu.silu_backward(dy, x)

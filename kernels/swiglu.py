@@ -8,11 +8,10 @@ Forward moves 3 numbers an element, backward 5; silu(gate) is computed twice and
 """
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from ..solutions import silu as cpu
 from ..solutions.precision import upcast
-from .language import describe, sole, tl, triton, use_triton
+from .language import describe, differentiable_once, sole, tl, triton, use_triton
 from .silu import BLOCK, silu_derivative_times, silu_of
 
 
@@ -77,7 +76,7 @@ class SwiGLUFunction(torch.autograd.Function):
         return sole((cpu.silu_forward(upcast(gate)) * up).to(gate.dtype))
 
     @staticmethod
-    @once_differentiable
+    @differentiable_once
     def backward(ctx, dy):
         gate, up = ctx.saved_tensors
         if use_triton(gate):

@@ -127,12 +127,20 @@ def test_zero_has_a_gradient():
     assert x.grad.tolist() == [-0.25, 1.5, 0.125]
 
 
-def test_a_second_derivative_says_that_it_is_not_there():
-    x = torch.tensor([0.3], requires_grad=True)
-    dy = torch.tensor([0.7], requires_grad=True)
-    (g,) = torch.autograd.grad(kernels.silu(x), x, dy, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        g.backward()
+@pytest.mark.parametrize("op", ["silu", "gelu", "swiglu", "layer_norm", "rms_norm", "masked_softmax"])
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_second_derivative_says_that_it_is_not_there(op, constant):
+    """Also where dy is a constant, as for a penalty on the gradient of a sum."""
+    x, other = inputs(2, (3, 5))
+    dy = torch.ones_like(x, requires_grad=not constant)
+    more = {"swiglu": (other,), "masked_softmax": (other > 0,)}.get(op, ())
+    y = getattr(kernels, op)(x, *more)
+    (g,) = torch.autograd.grad(y, x, dy, create_graph=True)
+    loss = y.sum() + g.pow(2).sum()
+    with pytest.raises(RuntimeError, match="is differentiable once"):
+        loss.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="is differentiable once"):
+        torch.autograd.grad(loss, x)
 
 
 def test_swiglu_names_what_differs():
