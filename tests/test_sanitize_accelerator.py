@@ -1,6 +1,11 @@
-"""Where CUDA is simulated: `torch.accelerator` and `DataLoader` agree with `torch.cuda`; CUDA C++ is left to a GPU."""
+"""Where CUDA is simulated: `torch.accelerator` and `DataLoader` agree with `torch.cuda`; CUDA C++ is left to a GPU.
 
+Copies and saved tensors are where they would be.
+"""
+
+import copy
 import inspect
+import io
 import warnings
 
 import pytest
@@ -81,3 +86,28 @@ def test_batches_are_pinned(gpu, workers):
         warnings.simplefilter("error")
         for (x,) in loader:
             assert x.is_pinned() and not x.is_cuda and x.cuda(non_blocking=True).is_cuda
+
+
+def test_a_checkpoint_is_loaded_to_where_it_is_asked_for(gpu):
+    file = io.BytesIO()
+    torch.save({"a": torch.ones(3, device="cuda"), "b": torch.ones(3)}, file)
+
+    def loaded(**how) -> list[str]:
+        file.seek(0)
+        return [str(x.device) for x in torch.load(file, **how).values()]
+
+    assert loaded() == ["cuda:0", "cpu"]
+    for place in ("cuda", "cuda:0", torch.device("cuda")):
+        assert loaded(map_location=place) == ["cuda:0", "cuda:0"]
+    assert loaded(map_location="cpu") == ["cpu", "cpu"]
+    assert loaded(map_location={"cpu": "cuda:0"}) == ["cuda:0", "cuda:0"]
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        loaded(map_location="cuda:1")
+
+
+def test_a_deep_copy_stays_on_the_gpu(gpu):
+    norm = copy.deepcopy(torch.nn.BatchNorm1d(3).cuda())
+    assert norm.running_mean.is_cuda and norm.weight.is_cuda
+    twice = [torch.ones(3, device="cuda")] * 2
+    one, other = copy.deepcopy(twice)
+    assert one is other and one.is_cuda and not copy.deepcopy(torch.ones(3)).is_cuda

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from graded_kernels.autograder import cli
@@ -86,6 +87,18 @@ def test_what_is_no_python_gets_a_sentence(tmp_path, text, says):
     (tmp_path / "p.py").write_bytes(text)
     with pytest.raises(child.Unusable, match=says):
         child.script(tmp_path / "p.py")
+
+
+def test_a_program_knows_its_whole_path(tmp_path, monkeypatch):
+    """As in Python itself: it may go to another folder and read what lies beside it."""
+    code = "import os\nfrom pathlib import Path\nos.chdir('/')\nprint(Path(__file__).with_name('q').read_text())\n"
+    code += "import inspect\ndef f(): pass\nassert inspect.getsource(f) == 'def f(): pass\\n'\n"
+    (tmp_path / "p.py").write_text(code)
+    (tmp_path / "q").write_text("beside")
+    for name, value in (("path", [*sys.path]), ("modules", {**sys.modules})):
+        monkeypatch.setattr(sys, name, value)
+    monkeypatch.chdir(tmp_path)
+    child.script(Path("p.py"))()
 
 
 @pytest.mark.parametrize("command", [["sanitize", "--sarif"], ["check", "silu_forward", "--junit"]])

@@ -82,15 +82,16 @@ def run(settings: dict, events: Events) -> int:
 
 
 def script(path: Path):
-    """What runs a file as Python does. Raises Unusable where it is no Python."""
+    """What runs a file as Python does, which knows its whole path. Raises Unusable where it is no Python."""
+    named, path = path, path.absolute()
     try:
         text = path.read_bytes()
         code = compile(text, str(path), "exec")
     except (SyntaxError, ValueError) as error:
         line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        raise Unusable(f"{path} is no Python{line}: {error.args[0]}. Name a script, or a module with -m.") from None
+        raise Unusable(f"{named} is no Python{line}: {error.args[0]}. Name a script, or a module with -m.") from None
     except OSError as error:
-        raise Unusable(f"{path} cannot be read: {error.strerror}") from None
+        raise Unusable(f"{named} cannot be read: {error.strerror}") from None
     linecache.checkcache(str(path))
 
     def program() -> None:

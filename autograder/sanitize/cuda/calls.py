@@ -113,6 +113,13 @@ def _type(func, tensor: torch.Tensor, dtype=None, *args, **kwargs):
     return func(tensor, dtype, *args, **kwargs)
 
 
+def _copied(func, tensor: torch.Tensor, memo: dict):
+    """`copy.deepcopy`, which copies the storage and would lose its mark."""
+    known = id(tensor) in memo
+    copy = func(tensor, memo)
+    return copy if known else place(copy, on_gpu(tensor))
+
+
 def _pinned(func, tensor: torch.Tensor, *args, **kwargs):
     tensor.untyped_storage()._pinned = True  # type: ignore[attr-defined]
     return tensor
@@ -125,6 +132,7 @@ _METHODS = {
     "numpy": _on_host,
     "__array__": _on_host,
     "type": _type,
+    "__deepcopy__": _copied,
     "pin_memory": _pinned,
     "is_pinned": lambda func, tensor, *args, **kwargs: getattr(tensor.untyped_storage(), "_pinned", False),
     "get_device": lambda func, tensor: 0 if on_gpu(tensor) else -1,

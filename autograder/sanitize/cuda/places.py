@@ -19,6 +19,19 @@ def place(tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
     return tensor
 
 
+def tag(storage) -> str | None:
+    """The device that `torch.save` writes beside a storage on the GPU."""
+    return str(GPU) if getattr(storage, "_on_gpu", False) else None
+
+
+def restore(storage, location: str):
+    """The storage, where `torch.load` is to bring it to the GPU."""
+    if not is_cuda(location):
+        return None
+    storage._on_gpu = True
+    return storage
+
+
 def has_storage(tensor: torch.Tensor) -> bool:
     return tensor.layout == torch.strided and not tensor.is_nested and tensor.device.type == "cpu"
 

@@ -15,7 +15,7 @@ from triton.runtime.jit import JITFunction
 from . import products, runtime
 from .calls import Calls
 from .driver import Compiled, Driver, once
-from .places import Places, is_cuda, on_gpu, place, tensors
+from .places import Places, is_cuda, on_gpu, place, restore, tag, tensors
 
 
 @contextlib.contextmanager
@@ -71,6 +71,10 @@ def _torch(calls: Calls, refuse: Callable) -> list[tuple]:
     found.append((torch._C, "_cuda_getCurrentRawStream", lambda device: 0))  # these two are in TorchInductor's output
     found.append((torch._C._dynamo.guards, "_empty_strided_cuda", runtime.empty_strided))
     found.append((torch, "set_default_device", lambda device: setattr(calls, "default", is_cuda(device))))
+    # What `torch.serialization.register_package` adds to, before PyTorch's own entry for CUDA.
+    found.append(
+        (torch.serialization, "_package_registry", [(0, tag, restore), *torch.serialization._package_registry])
+    )
     found.append((BackwardCFunction, "apply", _with_calls(calls, BackwardCFunction.apply)))
     found.append((pin_memory, "_pin_memory_loop", _in_thread(pin_memory._pin_memory_loop)))
     return found + _autocast()
