@@ -1,7 +1,7 @@
 """Similar answers: pairs for a person, of which names and layout are no part, nor what was handed out."""
 
 from graded_kernels.autograder.classroom.page import similar_page
-from graded_kernels.autograder.classroom.similar import COURSE, LEAST, SHORT, Pair, pairs, tokens, without_marks
+from graded_kernels.autograder.classroom.similar import COURSE, LEAST, MOST, SHORT, Pair, pairs, tokens, without_marks
 
 STUB = '''def silu_backward(dy, x):
     """The gradient of x · s(x)."""
@@ -73,6 +73,13 @@ def test_what_was_handed_out_does_not_count():
 def test_those_near_the_published_answer_are_pairs_with_it_alone():
     copied = OTHER.replace("tail", "t").replace("result", "r")
     assert found(a=copied, b=OTHER, c=MINE) == [("a", COURSE, 100), ("b", COURSE, 100)]
+
+
+def test_two_learners_come_before_the_many_who_are_near_the_published_answer():
+    copies = {f"copy-{number}": OTHER for number in range(MOST)}
+    pieces = pairs({NAME: {"x": MINE, "y": RENAMED} | copies}, {NAME: STUB}, {NAME: OTHER})
+    page = similar_page("01_silu", pieces)
+    assert f"{NAME}: x and y" in page and page.count("<h3>") == MOST and "<p>Not shown: 1 more.</p>" in page
 
 
 def test_a_page_shows_text_and_nothing_else():

@@ -36,7 +36,7 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th { text-align: left; font-weight: 500; color: var(--gk-muted); }
 th, td { padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
 .number { text-align: right; white-space: nowrap; }
-.code { font: 13px/1.6 ui-monospace, monospace; overflow-wrap: anywhere; }
+.code { font: 13px/1.6 ui-monospace, monospace; overflow-wrap: break-word; }
 .bar { display: block; height: .55rem; margin: .45rem 0 0 1rem; min-width: 6rem; background: var(--rule);
   print-color-adjust: exact; }
 .bar i { display: block; float: left; height: 100%; background: var(--gk-answer); }
@@ -75,7 +75,7 @@ def similar_page(assignment: str, found: Sequence[Pair]) -> str:
         columns = "".join(f"<pre>{escape(visible(source))}</pre>" for source in pair.sources)
         shown.append(f'<h3>{title}</h3><p class="quiet">{pair.share:.0%} the same</p><div class="pair">{columns}</div>')
     if len(found) > MOST_PAIRS:
-        shown.append(f"<p>{len(found) - MOST_PAIRS} pairs that are less close are not shown.</p>")
+        shown.append(f"<p>Not shown: {len(found) - MOST_PAIRS} more.</p>")
     return _page(f"{assignment}: similar answers", shown)
 
 

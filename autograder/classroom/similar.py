@@ -42,7 +42,7 @@ class Pair:
 def pairs(
     answers: Mapping[str, Mapping[str, str]], released: Mapping[str, str], published: Mapping[str, str]
 ) -> list[Pair]:
-    """The closest first, those with the published answers before all others.
+    """The closest first, those with the published answers after all others: a run's summary names these already.
 
     answers: for each answer's name the source that each student handed in; released, published: what was handed out,
     and the course's own. Students who are both near the published answer are no pair of their own.
@@ -62,7 +62,7 @@ def pairs(
                 found += [Pair(name, one, COURSE, share, (sources[one], published[name])) for one in alike[text]]
         for one, other, share in _close(alike, {text for text, share in near.items() if share >= LEAST}):
             found.append(Pair(name, one, other, share, (sources[one], sources[other])))
-    return sorted(found, key=lambda pair: (pair.other != COURSE, -pair.share, pair.answer, pair.one, pair.other))
+    return sorted(found, key=lambda pair: (pair.other == COURSE, -pair.share, pair.answer, pair.one, pair.other))
 
 
 def _close(alike: Mapping[tuple[str, ...], list[str]], known: set[tuple[str, ...]]) -> Iterator[tuple[str, str, float]]:
