@@ -196,9 +196,14 @@ def main(arguments: list[str] | None = None, root: Path = ROOT, exercises: dict 
         print(error, file=sys.stderr)
         return 1
     status = 0
-    for path in stray_files(root / "course" / "source", notebooks):
-        print(f"{path.relative_to(root)}: no chapter builds this file, and nbgrader would release it; delete it")
-        status = 1
+    source = root / "course" / "source"
+    chapters = {path.parent for path in notebooks} | {source}
+    for path in stray_files(source, notebooks):
+        if check or path.parent in chapters:
+            print(f"{path.relative_to(root)}: no chapter builds this file, and nbgrader would release it; delete it")
+            status = 1
+        else:
+            print(f"{path.relative_to(root)}: no chapter builds this file; it is left as an assignment of your own")
     for path, text in notebooks.items():
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             continue

@@ -27,6 +27,14 @@ def test_a_stray_file_would_be_released(tmp_path, capsys):
     assert "course/source/01_silu/answers.py" in capsys.readouterr().out
 
 
+def test_an_assignment_of_a_teachers_own_is_left_where_it_is(tmp_path, capsys):
+    path = tmp_path / "course/source/residual/residual.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    assert build.main([], root=tmp_path) == 0 and path.read_text() == "{}"
+    assert "course/source/residual/residual.ipynb: no chapter" in capsys.readouterr().out
+
+
 # The builder says what is wrong, and where.
 
 SETUP = f"# Title\n\n```{{code-cell}} python\n{build.CHECK_IMPORT}\n```\n\n"

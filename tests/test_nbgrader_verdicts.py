@@ -167,7 +167,9 @@ def test_one_left_to_a_person_has_no_score(course):
     (path,) = (path for path in store if path.parent.name == TORCH)
     left = json.loads(path.read_bytes()[65:]) | {"left": "its check ended three workers"}
     store.put(making.Verdict(**left))
-    autograde(course, force=True)
+    log = autograde(course, force=True)
+    assert f"  a, tiny: {TORCH}-check could not be graded: its check ended three workers\n" in log
+    assert "1 check could not be graded" in log and "Traceback" not in log
     assert scores(course, "a") == FULL | {TORCH: None}
     assert "could not be graded: its check ended three workers" in shown(course, "a", f"{TORCH}-check")
 

@@ -18,6 +18,7 @@ from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from ..exercises.names import present_name
 from ..instructor.tables import HiddenCasesError, read_tables
+from ..report.phrases import count
 from ..run.answer import Answer
 from ..sandbox import RUNGS, Budget, Limits
 from ..verdicts.job import Job
@@ -27,7 +28,7 @@ from ..verdicts.verdict import Verdict
 from . import interrupt
 from .checks import answer_to, is_check, learners_code
 from .class_seed import class_seed
-from .outputs import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict
+from .outputs import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
 from .published import is_published, published_answers
 from .reading import MEGABYTE
 from .rebuild import RECORD, UNREAD, grade_id, is_answer
@@ -78,20 +79,21 @@ class Grade(NbGraderPreprocessor):
                 score, cell.outputs = self._graded(nb, learners, index, points)
                 earned += score
             except (Exception, SystemExit) as error:
-                self.log.exception("%s could not be graded", grade_id(cell))
+                if not isinstance(error, NotGradable):
+                    self.log.exception("%s could not be graded", grade_id(cell))
                 cell.outputs = not_graded(error)
                 cell.metadata.setdefault(RECORD, {})["not_graded"] = True
-                failed.append(grade_id(cell))
+                failed.append(f"{name}: {grade_id(cell)} could not be graded: {why_not_graded(error)}")
         line = f"{self._progress(where)}{name}: "
         if unread:
             self.log.info("%snot graded, waits for a person", line)
             return nb, resources
         seconds = time.monotonic() - started
         more = f", {self._known} of {checks} verdicts were there" if self._known else ""
-        more += f", {len(failed)} checks could not be graded" if failed else ""
+        more += f", {count(len(failed), 'check')} could not be graded" if failed else ""
         self.log.info("%s%g of %g points in %.1f s%s", line, earned, possible, seconds, more)
         self.parent.judged += 1
-        summary.for_a_person += [f"{name}: {check} could not be graded" for check in failed]
+        summary.for_a_person += failed
         self._mark_published(nb, where)
         return nb, resources
 

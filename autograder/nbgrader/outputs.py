@@ -46,9 +46,11 @@ def result(score: float, points: float) -> NotebookNode:
     return new_output("execute_result", data, execution_count=None)
 
 
+def why_not_graded(error: BaseException) -> str:
+    return str(error) if isinstance(error, NotGradable) else f"the check stopped with {type(error).__name__}"
+
+
 def not_graded(error: BaseException) -> list[NotebookNode]:
     """On stderr: should nbgrader's own ``SaveAutoGrades`` ever read it, that is 0 points there."""
-    reason = str(error) if isinstance(error, NotGradable) else f"the check stopped with {type(error).__name__}"
-    return [
-        new_output("stream", name="stderr", text=f"This could not be graded: {reason}. A person will look at it.\n")
-    ]
+    text = f"This could not be graded: {why_not_graded(error)}. A person will look at it.\n"
+    return [new_output("stream", name="stderr", text=text)]
