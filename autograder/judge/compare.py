@@ -151,6 +151,6 @@ def _failure(
     telling = worst & (exact.flatten() != 0)
     flat = int((telling if telling.any() else worst).int().argmax())
     index = tuple(int(i) for i in np.unravel_index(flat, exact.shape))  # PyTorch's own imports SymPy
-    at = {k: float(v[index]) for k, v in inputs.items() if isinstance(v, torch.Tensor) and v.shape == exact.shape}
+    at = {k: v[index].item() for k, v in inputs.items() if isinstance(v, torch.Tensor) and v.shape == exact.shape}
     got, want = float(actual[index]), float(exact[index])
     return Failure(name, index, got, want, float(error[index]), int(wrong.sum()), wrong.numel(), at)

@@ -96,7 +96,11 @@ def sentence(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """The shortest decimal that reads back as this float32, or as this float64 where it is no float32."""
+    """The shortest decimal that reads back as this float32, or as this float64 where it is no float32. A label is an
+    integer, and an element of a mask True or False.
+    """
+    if isinstance(value, int):
+        return str(value)
     with np.errstate(over="ignore"):
         single = np.float32(value)
     if math.isfinite(value) and float(single) != value:
