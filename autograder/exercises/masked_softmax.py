@@ -96,7 +96,7 @@ def _far_apart(generator: Generator) -> tuple[Tensor, Tensor]:
 
 
 ROWS = (
-    ("ordinary values", _drawn(7, 128), "Begin here: 7 rows of 128, about 77 of each under the mask."),
+    ("ordinary values", _drawn(7, 128), "Begin here: 7 rows of 128, about 77 of each count."),
     (AGAIN, _drawn(7, 128), KEEP_NOTHING),
     (
         "everything",
@@ -109,13 +109,13 @@ ROWS = (
     (
         "the last element alone",
         _drawn(3, 20_011, share=0.5, change=_row(1, -1)),
-        "Rows of 20,011, several blocks each. In row 1 only the last element is under the mask: its first "
-        "blocks have none.",
+        "Rows of 20,011, several blocks each. In row 1 only the last element counts: its first blocks have "
+        "none that does.",
     ),
     (
         "the first element alone",
         _drawn(3, 20_011, share=0.5, change=_row(1, 0)),
-        "Rows of 20,011, several blocks each. In row 1 only the first element is under the mask.",
+        "Rows of 20,011, several blocks each. In row 1 only the first element counts.",
     ),
     (
         "NaN and infinity under no mask",
@@ -126,17 +126,17 @@ ROWS = (
     (
         "rows of -inf",
         _drawn(6, 64, change=_rows_of_infinity),
-        "-inf under the mask has weight 0, and a row of -inf alone gives 0. -inf - -inf and 0 / 0 would be NaN.",
+        "A -inf that counts has weight 0, and a row of -inf alone gives 0. -inf - -inf and 0 / 0 would be NaN.",
     ),
     (
         "NaN in one row",
         _drawn(6, 64, change=_seen_nan),
-        "A NaN under the mask: its row is NaN where the mask is True and 0 elsewhere. tl.max drops NaN.",
+        "A NaN that counts: its row is NaN where the mask is True, and still 0 elsewhere. tl.max drops NaN.",
     ),
     (
         "large values",
         _drawn(6, 64, scale=4e3),
-        "e^x overflows from 88.7 on: subtract the largest element under the mask.",
+        "e^x overflows from 88.7 on: subtract the largest element that counts.",
     ),
     (
         "large values under no mask",
@@ -226,7 +226,7 @@ masked_softmax_forward = Exercise(
     tolerance=Tolerance(
         1, 8, "Each e^(x - top) loses as many roundings as its exponent is large, and so does their sum.", forward_floor
     ),
-    hint="Subtract the largest element under the mask, and ask what it is where there is none.",
+    hint="Subtract the largest element that counts, and ask what it is where there is none.",
     refused=frozenset("softmax _softmax _safe_softmax log_softmax _log_softmax logsumexp _masked_softmax".split()),
     wild=(FORMULA, CLAMPED, SENTINEL, AFTERWARDS),
     points=3,

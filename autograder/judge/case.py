@@ -160,7 +160,7 @@ def _of_trouble(question: _Question, outcome: Outcome, trouble: Trouble) -> Judg
         as_pytorch = question.conventions == "pytorch" and case.convention  # its message names the label alone
         if as_pytorch or re.search(case.says, trouble.message):
             return question.judged("pass", f"raised {trouble.message}", outcome)
-        message = f"The message should name the place; it says: {trouble.message}"
+        message = f"The message should name the first bad place and its value; it says: {trouble.message}"
         return question.judged("fail", message, outcome)
     return question.judged(
         "fail" if trouble.kind in ("finding", "refused") else "error",
