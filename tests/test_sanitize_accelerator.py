@@ -11,15 +11,36 @@ import warnings
 import pytest
 import torch
 import torch.utils.cpp_extension
+import triton
+import triton.language as tl
 from graded_kernels.autograder.emulator import EmulatorError
 from graded_kernels.autograder.sanitize import command, report
 from graded_kernels.autograder.sanitize.watch import watched
+from graded_kernels.kernels import cross_entropy
 from torch.utils.data import DataLoader, TensorDataset
 
 if torch.cuda.is_available():
     pytest.skip("not run: there is a GPU, and the stand-in is for machines without one", allow_module_level=True)
 
 CUDA_HOME = "CUDA_HOME environment variable is not set"
+
+
+@triton.jit
+def double_kernel(x, y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, 2 * tl.load(x + i, mask=i < n, other=0.0), mask=i < n)
+
+
+def _double(x: torch.Tensor) -> torch.Tensor:
+    assert x.is_cuda
+    y = torch.empty_like(x)
+    double_kernel[(1,)](x, y, x.numel(), BLOCK=16)
+    return y
+
+
+double = torch.library.custom_op("test_sanitize::double", _double, mutates_args=())
+double.register_autograd(lambda ctx, dy: double(dy.contiguous()))
+on_cuda_alone = torch.library.custom_op("test_sanitize::alone", _double, mutates_args=(), device_types="cuda")
 
 
 @pytest.fixture
@@ -111,3 +132,25 @@ def test_a_deep_copy_stays_on_the_gpu(gpu):
     twice = [torch.ones(3, device="cuda")] * 2
     one, other = copy.deepcopy(twice)
     assert one is other and one.is_cuda and not copy.deepcopy(torch.ones(3)).is_cuda
+
+
+def test_a_custom_operator_runs_on_the_gpu(gpu):
+    x = torch.ones(10, device="cuda", requires_grad=True)
+    y = double(x)
+    y.sum().backward()
+    assert y.is_cuda and x.grad.is_cuda and x.grad.tolist() == [2.0] * 10
+    assert on_cuda_alone(x.detach()).is_cuda and torch.ops.test_sanitize.double(y).tolist() == [4.0] * 10
+    with pytest.raises(AssertionError):
+        double(torch.ones(3))
+
+
+def test_our_own_operators_launch_their_kernels(gpu):
+    launched = []
+    logits = torch.zeros(2, 4, device="cuda", requires_grad=True)
+    with pytest.MonkeyPatch.context() as patch:
+        run = type(double_kernel).run
+        patch.setattr(
+            type(double_kernel), "run", lambda self, *a, **k: (launched.append(self.fn.__name__), run(self, *a, **k))[1]
+        )
+        cross_entropy(logits, torch.tensor([1, 3], device="cuda")).backward()
+    assert "cross_entropy_backward_kernel" in launched and logits.grad.is_cuda

@@ -1,6 +1,11 @@
 """Which tensors are on the simulated GPU: a mark on the storage, passed on from inputs to results."""
 
+import contextlib
+from collections.abc import Callable
+
 import torch
+from torch._library.custom_ops import OPDEFS
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...run.dynamo import lazily
@@ -77,9 +82,20 @@ class Move(torch.autograd.Function):
 
 @lazily
 class Places(TorchDispatchMode):
-    """What is computed from a tensor on the GPU is on the GPU, also in the backward pass."""
+    """What is computed from a tensor on the GPU is on the GPU, also in the backward pass.
+
+    calls: the mode under which an operator that is written in Python, with `torch.library.custom_op`, runs again.
+    """
+
+    def __init__(self, calls: TorchFunctionMode):
+        super().__init__()
+        self.calls = calls
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        written = _in_python(func, [args, kwargs])
+        if written:
+            with self, contextlib.nullcontext() if torch._C._len_torch_function_stack() else self.calls:
+                return written(*args, **(kwargs or {}))
         with torch._C.DisableTorchFunction():
             result = func(*args, **(kwargs or {}))
             given = [tensor for tensor in tensors([args, kwargs]) if has_storage(tensor)]
@@ -89,3 +105,15 @@ class Places(TorchDispatchMode):
                     if has_storage(tensor) and tensor.untyped_storage().data_ptr() not in known - {0}:
                         place(tensor, True)
             return result
+
+
+def _in_python(func, given) -> Callable | None:
+    """What `torch.library.custom_op` made an operator of, where it is called with tensors on the GPU."""
+    made = OPDEFS.get(func._schema.name)
+    if made is None:
+        return None
+    with torch._C.DisableTorchFunction():
+        real = [one for one in tensors(given) if type(one) in (torch.Tensor, torch.nn.Parameter)]  # not the compiler's
+        if not any(map(on_gpu, real)):
+            return None
+    return made._backend_fns.get("cuda") or made._backend_fns.get(None)

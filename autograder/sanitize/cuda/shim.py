@@ -26,7 +26,7 @@ def shimmed(refuse: Callable[[str], None]) -> Iterator[str]:
         for owner, name, value in [*_torch(calls, refuse), *_triton(refuse)]:
             stack.enter_context(_replaced(owner, name, value))
         stack.enter_context(products.simulated())
-        stack.enter_context(Places())
+        stack.enter_context(Places(calls))
         stack.enter_context(calls)
         torch.get_device_module.cache_clear()  # it keeps who was the accelerator
         stack.callback(torch.get_device_module.cache_clear)
