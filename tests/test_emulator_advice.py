@@ -169,3 +169,26 @@ def test_float8_is_exact_one_way_and_to_nearest_even_the_other(ours, theirs):
     beyond = np.array([2 * largest, -2 * largest, math.inf, -math.inf, math.nan], dtype=np.float32)
     saturated = to_float32(from_floats(beyond, ours), ours)
     assert np.array_equal(saturated, np.array([1, -1, 1, -1, math.nan]) * largest, equal_nan=True)
+
+
+@triton.jit
+def copy_kernel(x_ptr, y_ptr, n, STEP: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * STEP + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=mask, other=0.0), mask=mask)
+
+
+@pytest.mark.parametrize(
+    ("programs", "step", "advice"),
+    [
+        (2, 32, "Check that the grid covers the whole tensor"),
+        (4, 0, "The programs stored 128 elements, enough for all of it, but some to the same places"),
+        (4, 1, "The programs stored 128 elements, enough for all of it, but some to the same places"),
+    ],
+    ids=["grid too small", "no program_id", "program_id without BLOCK"],
+)
+def test_what_was_never_written_is_told_from_what_was_written_over(programs, step, advice):
+    with Emulator() as emulator:
+        y = emulator.poison_(torch.empty(100))
+        copy_kernel[(programs,)](torch.randn(100), y, 100, STEP=step, BLOCK=32)
+        assert advice in emulator.unwritten(y, "y").message

@@ -156,16 +156,13 @@ class Emulator:
             empty[empty] = ~shadow.written(at).reshape(int(empty.sum()), -1).all(axis=1)
         if not empty.any():
             return None
-        first, missing, total = int(empty.argmax()), int(empty.sum()), tensor.numel()
-        index = tuple(int(i) for i in np.unravel_index(first, tensor.shape))
-        if missing == total:
+        first, total = int(empty.argmax()), tensor.numel()
+        if empty.all():
             text = f"{name} ({count(total, 'element')}) was never written. {self._nobody()}"
         else:
-            text = (
-                f"{count(missing, 'element')} of {name} ({total:,} in all) {'was' if missing == 1 else 'were'} never "
-                f"written; the first is at index {index}. Check that the grid covers the whole tensor and that no mask "
-                "cuts off its end."
-            )
+            index = tuple(int(i) for i in np.unravel_index(first, tensor.shape))
+            stored = shadow.stored // tensor.dtype.itemsize if shadow else 0
+            text = messages.some_unwritten(name, int(empty.sum()), total, index, stored)
         return Finding("unwritten", text, "", name, first)
 
     def _nobody(self) -> str:
@@ -212,6 +209,8 @@ class Emulator:
             total = self._traffic.setdefault(region.name, {"loaded": 0, "stored": 0})
             total["loaded"] += region.loaded
             total["stored"] += region.stored
+            if shadow := self._shadows.get(region.address):
+                shadow.stored += region.stored
 
     @property
     def access(self) -> Access:

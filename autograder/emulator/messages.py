@@ -76,6 +76,21 @@ def _advice(verb: str, region: Region, miss: Outside, masked: bool) -> str:
     return f"The {_NOUN[verb]} has no mask: add one, as in `mask=offsets < n{other}`."
 
 
+def some_unwritten(name: str, missing: int, total: int, index: tuple[int, ...], stored: int) -> str:
+    """stored: how many elements all programs stored in all, an element that two stored counted twice."""
+    text = (
+        f"{count(missing, 'element')} of {name} ({total:,} in all) {'was' if missing == 1 else 'were'} never written; "
+        f"the first is at index {index}. "
+    )
+    if stored < total:
+        return f"{text}Check that the grid covers the whole tensor and that no mask cuts off its end."
+    return (
+        f"{text}The programs stored {stored:,} elements, enough for all of it, but some to the same places. Give each "
+        "program offsets of its own, as in `tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)`, with the BLOCK that the "
+        "grid was computed with."
+    )
+
+
 def conflict(
     kernel: str, verb: str, region: Region, offset: int, clash: Clash, programs, values, place: Place
 ) -> Finding:

@@ -84,6 +84,7 @@ class Shadow:
         self.address, self.nbytes, self.unit = address, nbytes, unit
         units = -(-nbytes // unit)
         self.writer, self.reader = _zeros(units), _zeros(units)
+        self.stored = 0  # bytes, by all programs of all launches
         self._written_in, self._read_in = Epochs(units), Epochs(units)
 
     def positions(self, start: int, offsets: np.ndarray, itemsize: int) -> np.ndarray:

@@ -198,11 +198,14 @@ def _of_values(question: _Question, outcome: Outcome, expected: Expected, compar
     if failure is None:
         return None
     finding = outcome.findings[0] if outcome.findings else None
-    hints = [hint for hint in outcome.hints if hint.kind != "masked-load"]  # reported where it is proven
+    hints = [hint.message for hint in outcome.hints if hint.kind != "masked-load"]  # reported where it is proven
+    if outcome.mutated and finding and finding.kind == "unwritten":
+        mixed_up = "are the launch's arguments in the order of the kernel's parameters?"
+        hints = [f"The input {outcome.mutated[0]} was changed instead: {mixed_up}"]
     message = f"{failure.output} is wrong in {failure.wrong:,} of {failure.total:,} elements."
     return question.judged(
         "fail",
-        " ".join([message, *(one.message for one in (finding, *hints[:1]) if one)]),
+        " ".join([message, *([finding.message] if finding else []), *hints[:1]]),
         outcome,
         outputs=evidence_of(expected, compared, outcome.outputs),
         failure=failure,

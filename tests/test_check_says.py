@@ -1,0 +1,38 @@
+"""What a check says of a slip: in the learner's own terms."""
+
+import re
+
+import torch
+import triton
+import triton.language as tl
+from graded_kernels.autograder import check
+
+
+@triton.jit
+def copy_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=mask, other=0.0), mask=mask)
+
+
+def test_a_kernel_that_stores_into_an_input_is_asked_about_the_order_of_its_arguments():
+    def mixed_up(x):
+        x = x.contiguous()
+        y = torch.empty_like(x)
+        copy_kernel[(triton.cdiv(x.numel(), 128),)](y, x, x.numel(), BLOCK=128)
+        return y
+
+    message = check("silu_forward", mixed_up, backend="triton", compiler=False).cases[0].message
+    assert "never written" in message and message.endswith(
+        "The input x was changed instead: are the launch's arguments in the order of the kernel's parameters?"
+    )
+
+
+def test_a_label_is_shown_as_an_integer_and_a_mask_as_true_or_false():
+    def losses(logits, labels, ignore_index=-100):
+        return torch.zeros(len(labels)), torch.zeros(len(labels))
+
+    shown = str(check("cross_entropy_forward", losses, backend="torch"))
+    assert re.search(r"labels = \d+ at loss", shown), shown
+    shown = str(check("masked_softmax_forward", lambda x, mask: torch.zeros_like(x), backend="torch"))
+    assert re.search(r"mask = True at y", shown), shown
