@@ -52,6 +52,11 @@ def test_a_refusal_begins_with_its_line_unless_the_answer_caught_it():
     assert shown == f"Line {line}, `return torch.autograd.grad(x * torch.sigmoid(x), x, dy)[0]`: {caught}"
 
 
+def test_a_refusal_is_shown_without_an_input():
+    report, _ = verdict(autograd_grad, "silu_backward")
+    assert report.summary == report.cases[0].message and "went in" not in str(report), str(report)
+
+
 def test_the_derivative_op_is_refused():
     report, _ = verdict(lambda dy, x: torch.ops.aten.silu_backward(dy, x), "silu_backward")
     assert report.score == 0.0 and "silu_backward" in report.summary

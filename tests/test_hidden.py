@@ -119,7 +119,8 @@ def test_what_ends_the_check_says_nothing_either(mine):
     class Runner:
         def call(self, args, *, fill=None, decoy=None):
             if args[0].numel() == 3:
-                return Outcome(trouble=Trouble("refused", f"x is {SECRET}", f"x is {SECRET}", f"x{SECRET}"))
+                said = f"x is {SECRET}"
+                return Outcome(trouble=Trouble("refused", said, said, f"x{SECRET}", place=said))
             return Outcome(outputs=(record.oracle(*(a.double() for a in args)).to(args[1].dtype),))
 
         def confirm(self, args, *, shuffle=None, fill=None, decoy=None):

@@ -259,7 +259,7 @@ def _score(record: Exercise | Witness, found: _Found, required: tuple[Quality, .
 
 def _summary(found: _Found, required: tuple[Quality, ...]) -> str:
     if found.stopped:
-        return found.stopped.message
+        return found.stopped.place + found.stopped.message
     wrong = [c for c in found.needed if not _counts_as_right(c, required)]
     if not wrong:
         return "passed"

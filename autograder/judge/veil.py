@@ -27,7 +27,7 @@ def veiled(exercise: Exercise, judged: Judged) -> Judged:
     if trouble and trouble.kind in OURS:
         message = trouble.message
     elif trouble:
-        trouble = replace(trouble, message=message, details="", error="", cause="")
+        trouble = replace(trouble, message=message, details="", error="", cause="", place="")
     shown = replace(result, message=message, inputs=_kinds(exercise, judged.args), details="", cause="")
     return Judged(replace(shown, failure=None, worst_ulp=None, curve=None, hidden=True), trouble=trouble)
 
