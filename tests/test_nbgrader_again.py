@@ -18,7 +18,7 @@ from graded_kernels.autograder.verdicts import make as making
 from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.course import cells
 from nbgrader.api import Gradebook
-from tampered import FULL, NOTHING, TORCH, UNREAD, WITNESS, WORDS, deleted_answer, helper_cells
+from tampered import FULL, NOTHING, TORCH, UNREAD, WITNESS, WORDS, deleted_answer, find, helper_cells
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +67,43 @@ def test_no_old_score_outlives_a_run_that_fails(course, monkeypatch):
             assert gradebook.find_grade(WORDS, "tiny", "tiny", student).score == 2.5
             assert gradebook.find_grade(f"{TORCH}-check", "tiny", "tiny", student).needs_manual_grade
             assert gradebook.find_comment(WORDS, "tiny", "tiny", student).comment == "Well said."
+
+
+def test_new_points_are_given_to_what_was_graded_before(made_course, tmp_path):
+    course = copied(made_course, tmp_path)
+    grade(course, "early", right_answers(course))
+    source = course / "source" / "tiny" / "tiny.ipynb"
+    notebook = json.loads(source.read_text())
+    find(notebook, f"{TORCH}-check")["metadata"]["nbgrader"]["points"] = 6
+    source.write_text(json.dumps(notebook))
+    assert_success(api(course).generate_assignment("tiny", force=True))
+    log = api(course).autograde("tiny", "early", force=False)["log"]
+    assert f"graded again: 1, since these changed: the points of {TORCH}-check" in log
+    assert scores(course, "early") == FULL | {TORCH: 6}
+
+
+def test_points_for_lateness_are_taken_anew_from_what_is_not_graded_again(made_course, tmp_path):
+    course = copied(made_course, tmp_path)
+    made = api(course)
+    made.config.AssignLatePenalties.plugin_class = "graded_kernels.autograder.nbgrader.late.PerDay"
+
+    def lines() -> list[str]:
+        result = made.autograde("tiny", "late", force=False)
+        assert_success(result)
+        return [line.strip() for line in result["log"].splitlines() if "taken off" in line]
+
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        gradebook.update_or_create_assignment("tiny", duedate="2026-01-01 10:00:00 UTC")
+    place(course, "late").write_text(json.dumps(right_answers(course)))
+    place(course, "late").with_name("timestamp.txt").write_text("2026-01-02 09:00:00 UTC")
+    assert lines() == ["late, tiny: 23.0 hours late, 0.4 points taken off"] and lines() == []
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        gradebook.find_grade(WORDS, "tiny", "tiny", "late").manual_score = 1
+        gradebook.db.commit()
+    assert lines() == ["late, tiny: 0.5 points taken off, before 0.4"]
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        gradebook.update_or_create_assignment("tiny", duedate="2026-01-03 10:00:00 UTC")
+    assert lines() == ["late, tiny: 0 points taken off, before 0.5"]
 
 
 def test_a_check_that_crashes_is_left_to_a_person(course, monkeypatch):

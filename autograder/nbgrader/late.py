@@ -1,9 +1,13 @@
 """Points for lateness, since nbgrader's own plugin takes none or all; and what a run's summary says of it."""
 
 import math
+from collections.abc import Collection, Iterator
 
+from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook
+from nbgrader.converters import Autograde
 from nbgrader.plugins import LateSubmissionPlugin
+from nbgrader.preprocessors import AssignLatePenalties
 from traitlets import Float
 
 
@@ -29,6 +33,26 @@ def lateness(db_url: str, assignment: str, student: str) -> str | None:
         return None
     taken = f"{penalty:g}" if penalty else "no"
     return f"{student}, {assignment}: {_duration(late)} late, {taken} points taken off"
+
+
+def renewed(converter: Autograde, students: Collection[str]) -> Iterator[str]:
+    """Takes points for lateness anew from submissions of these that are not graded again: a person may have given
+    points since, or the due date have changed. A line for each that it makes a difference to.
+    """
+    db_url, assignment = converter.coursedir.db_url, converter.coursedir.assignment_id
+    with Gradebook(db_url) as gradebook:
+        every = [one for one in gradebook.assignment_submissions(assignment) if one.student_id in students]
+        late = [one for one in every if one.total_seconds_late > 0 or one.late_submission_penalty]
+        before = {one.student_id: one.late_submission_penalty or 0.0 for one in late}
+        names = {one.student_id: [notebook.name for notebook in one.notebooks] for one in late}
+    for student, taken in before.items():
+        for name in names[student]:
+            where = {"student": student, "assignment": assignment, "notebook": name, "db_url": db_url}
+            AssignLatePenalties(parent=converter).preprocess(new_notebook(), {"nbgrader": where})
+        with Gradebook(db_url) as gradebook:
+            now = gradebook.find_submission(assignment, student).late_submission_penalty or 0.0
+        if now != taken:
+            yield f"{student}, {assignment}: {now:g} points taken off, before {taken:g}"
 
 
 def _duration(seconds: float) -> str:

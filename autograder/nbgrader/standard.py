@@ -1,5 +1,5 @@
-"""What decides the verdicts on a notebook besides its answers. A graded notebook keeps it, so that a later run can tell
-whether it would come to the same verdicts, and name what changed.
+"""What decides the verdicts on a notebook and their points besides its answers. A graded notebook keeps it, so that a
+later run can tell whether it would come to the same scores, and name what changed.
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ MADE_FOR = "GRADED_KERNELS_MADE_FOR"  # in the environment of a run that follows
 
 
 def standard(grader: "Grade", root: Path, assignment: str, released: NotebookNode) -> dict[str, str]:
-    """A digest of everything that decides the verdicts on the checks of a released notebook, by its name in a sentence.
+    """A digest of everything that decides the scores of the checks of a released notebook, by its name in a sentence.
 
     Raises as `Grade.job` does.
     """
@@ -43,6 +43,7 @@ def standard(grader: "Grade", root: Path, assignment: str, released: NotebookNod
         exercise, backend = exercise_of(grade_id(cell).removesuffix("-check"))
         if not exercise or not grade_id(cell).endswith("-check"):
             continue
+        found[f"the points of {grade_id(cell)}"] = _digest(cell.metadata.nbgrader.get("points"))
         job = grader.job(root, assignment, Answer(exercise, ()), backend, variant_of(cell))
         for field in FIELDS:
             found[NAMES[field].format(exercise=exercise)] = _digest(getattr(job, field))

@@ -24,7 +24,7 @@ from .class_seed import ClassSecretError
 from .contents import BEGUN, Origin, digest, mark
 from .exporting import Exporter
 from .grade import Grade
-from .late import lateness
+from .late import lateness, renewed
 from .lock import Lock, Locked
 from .nothing_matched import install, not_read
 from .old_scores import clear_scores
@@ -160,6 +160,7 @@ class Submissions(Exporter):
                 submissions = gradebook.assignment_submissions(courses.assignment_id)
                 waiting = {one.student_id for one in submissions if one.needs_manual_grade}
             self.summary.waiting = len(waiting.intersection(self.summary.unchanged))
+            self.summary.late += renewed(self._converter, self.summary.unchanged)
         self.log.info("%s", self.summary)
 
     def _submitted(self, assignment: str, student: str) -> Path:
