@@ -36,3 +36,23 @@ def test_a_label_is_shown_as_an_integer_and_a_mask_as_true_or_false():
     assert re.search(r"labels = \d+ at loss", shown), shown
     shown = str(check("masked_softmax_forward", lambda x, mask: torch.zeros_like(x), backend="torch"))
     assert re.search(r"mask = True at y", shown), shown
+
+
+def test_one_slip_in_two_dtypes_is_one_cause():
+    report = check("silu_forward", lambda x: x.float() * torch.sigmoid(x.float()), backend="torch")
+    (cause,) = report.causes
+    assert cause.message == "y should be float16, but is float32." and "every bfloat16 value" in str(cause.cases)
+
+
+def test_an_error_without_words_is_told_by_its_name_alone():
+    def answer(x):
+        raise RuntimeError
+
+    report = check("silu_forward", answer, backend="torch")
+    assert report.causes[0].message.endswith("`raise RuntimeError`: RuntimeError")
+    assert str(report).split("went in")[0].count("RuntimeError") == 2
+
+
+def test_an_answer_in_pytorch_is_not_asked_for_a_kernel():
+    message = check("silu_forward", torch.empty_like, backend="torch").cases[0].message
+    assert message.endswith("y (1,000 elements) was never written. Store the result in it."), message

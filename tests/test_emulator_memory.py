@@ -24,7 +24,7 @@ def test_poison_fills_the_allocation_and_unwritten_names_what_is_left():
             y = emulator.poison_(torch.zeros(4, 8, dtype=dtype))
             assert not y.eq(0).any() and (not dtype.is_floating_point or y.isnan().all())
             finding = emulator.unwritten(y, "dx")
-            assert finding.message == "dx (32 elements) was never written. Store the kernel's result in it."
+            assert finding.message == "dx (32 elements) was never written. Store the result in it."
             y[0] = 1
             message = "24 elements of dx (32 in all) were never written; the first is at index (1, 0)."
             assert emulator.unwritten(y, "dx").message.startswith(message)

@@ -168,7 +168,7 @@ class Emulator:
     def _nobody(self) -> str:
         idle = next((launch for launch in self._launches if not all(launch.grid)), None)
         if idle is None:
-            return "Store the kernel's result in it."
+            return "Store the result in it."
         return (
             f"`{idle.name}` was launched on a grid of {idle.grid}: no program at all. `n // BLOCK` rounds down, and is "
             "0 for a tensor smaller than a block; `triton.cdiv(n, BLOCK)` rounds up."

@@ -8,6 +8,7 @@ from .quality import Quality
 from .results import CaseResult
 
 _NUMBER = re.compile(r"[-+]?\d[\d,.]*(?:e[-+]?\d+)?")
+_BFLOAT = re.compile(r"\bbf(loat)?#")  # bfloat16 and bf16, once their digits are gone
 _TUPLE = re.compile(r"[(\[](?:#(?:, ?#)*,?)?[)\]]")
 _ORDER = (None, *Quality)  # an answer that was refused has no other failures
 
@@ -42,7 +43,12 @@ def _key(case: CaseResult, fingerprint: str | None) -> tuple:
         return (case.kind, case.name)
     if case.failure and fingerprint and case.kind is Quality.CORRECT:
         return (case.kind, fingerprint)
-    return (case.kind, case.cause or _TUPLE.sub("#", _NUMBER.sub("#", case.message)))
+    return (case.kind, case.cause or _TUPLE.sub("#", _plain(case.message)))
+
+
+def _plain(message: str) -> str:
+    """Without its numbers, and with float16 for bfloat16: one slip is told in both dtypes."""
+    return _BFLOAT.sub(lambda found: "float#" if found[1] else "fp#", _NUMBER.sub("#", message))
 
 
 def _message(group: list[CaseResult], fingerprint: str | None) -> str:

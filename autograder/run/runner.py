@@ -171,7 +171,7 @@ class InProcess:
                 raise interrupted(contract.name, error) from None
             except (Exception, SystemExit) as error:
                 kind, name = type(error).__name__, contract.name
-                trouble = Trouble("raised", f"{kind}: {error}", trace(error), kind)
+                trouble = Trouble("raised", f"{kind}: {error}".rstrip(": "), trace(error), kind)
                 if kind == "NotImplementedError" and is_stub(self.answer):
                     trouble = Trouble("stub", STUB)
                 elif line := line_of(error):
