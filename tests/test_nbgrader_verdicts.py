@@ -104,6 +104,8 @@ def test_every_part_of_a_job_has_a_name_in_a_sentence(course):
     grader.seconds, grader.seed = 3.0, 2
     changed = changes(found, standard(grader, course, "both", released))
     assert changed == ["the limits", "the seed of the class"]
+    without_points = {name: digest for name, digest in found.items() if "points" not in name}
+    assert without_points != found and changes(without_points, found) == []
     assert set(FIELDS) == set(NAMES)
 
 

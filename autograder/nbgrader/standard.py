@@ -29,6 +29,7 @@ NAMES = {
 }
 FIELDS = [field.name for field in dataclasses.fields(Job) if field.name not in ("answer", "backend")]
 _VERSIONED = {"grader": "the grader", "python": "Python", "torch": "PyTorch", "triton": "Triton", "numpy": "NumPy"}
+POINTS = "the points of "
 _DIGITS = 16
 MADE_FOR = "GRADED_KERNELS_MADE_FOR"  # in the environment of a run that follows on verdicts made for it
 
@@ -43,7 +44,7 @@ def standard(grader: "Grade", root: Path, assignment: str, released: NotebookNod
         exercise, backend = exercise_of(grade_id(cell).removesuffix("-check"))
         if not exercise or not grade_id(cell).endswith("-check"):
             continue
-        found[f"the points of {grade_id(cell)}"] = _digest(cell.metadata.nbgrader.get("points"))
+        found[POINTS + grade_id(cell)] = _digest(cell.metadata.nbgrader.get("points"))
         job = grader.job(root, assignment, Answer(exercise, ()), backend, variant_of(cell))
         for field in FIELDS:
             found[NAMES[field].format(exercise=exercise)] = _digest(getattr(job, field))
@@ -51,10 +52,13 @@ def standard(grader: "Grade", root: Path, assignment: str, released: NotebookNod
 
 
 def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """What differs, by name; a notebook that was graded before standards were kept had the grader of another day."""
+    """What differs, by name; a notebook that was graded before standards or their points were kept had the grader of
+    another day.
+    """
     if not before:
         return ["the version of the grader"]
-    return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+    old = {name: now[name] for name in now if name.startswith(POINTS)} | dict(before)
+    return sorted(name for name in {*old, *now} if old.get(name) != now.get(name))
 
 
 def unusable(made_for: str, standard: Callable[[str], Mapping[str, str]]) -> Iterator[str]:
