@@ -3,6 +3,9 @@
 import pytest
 import torch
 from answers import verdict
+from graded_kernels.autograder.check import check_answer
+from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.sandbox import Worker
 
 
 @pytest.mark.parametrize(
@@ -60,3 +63,26 @@ def test_a_refusal_is_shown_without_an_input():
 def test_the_derivative_op_is_refused():
     report, _ = verdict(lambda dy, x: torch.ops.aten.silu_backward(dy, x), "silu_backward")
     assert report.score == 0.0 and "silu_backward" in report.summary
+
+
+@pytest.mark.parametrize("body", ["x * torch.sigmoid(x)", "torch.nn.functional.silu(x)"])
+def test_isolated_a_refusal_names_the_answers_line_and_none_of_pytorchs_own(body):
+    source = f"import torch\nimport triton\n\n\ndef silu_forward(x):\n    return {body}\n"
+    with Worker() as worker:
+        report = check_answer(Answer("silu_forward", (Cell("a", source),)), "triton", worker=worker)
+    assert report.summary.startswith(f"Line 6, `return {body}`: You "), report.summary
+
+
+def test_isolated_an_error_on_its_way_through_triton_names_the_answers_line():
+    source = """
+import torch
+import triton
+@triton.jit
+def kernel(x_ptr, y_ptr):
+    ...
+def silu_forward(x):
+    kernel[(1,)](x)
+"""
+    with Worker() as worker:
+        report = check_answer(Answer("silu_forward", (Cell("a", source),)), "triton", worker=worker)
+    assert "fails in line 8, `kernel[(1,)](x)`: TypeError: " in report.cases[0].message, report.cases[0].message
