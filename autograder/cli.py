@@ -73,7 +73,7 @@ def report_on_function(record: Any, named: str, options: argparse.Namespace) -> 
     from .sanitize.function import TargetError, report_on
 
     try:
-        return report_on(record, named, options.seed or 0, options.conventions, options.only)
+        return report_on(record, named, options.seed or 0, options.conventions, options.only, options.root)
     except TargetError as error:
         raise UsageError(str(error)) from None
 

@@ -86,7 +86,7 @@ def test_a_wrong_function_is_refused_and_its_bug_named(module, called):
         ("nowhere.py:f", "there is no file nowhere.py"),
         ("torch.nn.functional:sillu", "has no function sillu; it has silu"),
         ("torch.nn:functional", "functional of torch.nn is no function, but of type module"),
-        ("no_import:f", "importing no_import needs a module that is not there: not_there_at_all"),
+        ("no_import:f", "importing no_import needs a module that is not there: not_there_at_all; --root names the"),
         ("raises.py:f", "importing raises.py stopped with ZeroDivisionError: division by zero"),
     ],
 )
@@ -94,6 +94,18 @@ def test_a_function_that_cannot_be_had_ends_in_one_sentence(named, remedy, modul
     assert cli.main(["check", "silu_forward", named]) == 2
     printed = capsys.readouterr()
     assert remedy in printed.err and not printed.out
+
+
+def test_a_file_of_a_package_is_imported_from_its_root(module, called):
+    (module / "src/rooted_ops").mkdir(parents=True)
+    (module / "src/rooted_ops/__init__.py").touch()
+    (module / "src/rooted_ops/right.py").write_text("import torch\nsilu = torch.nn.functional.silu\n")
+    (module / "src/rooted_ops/ops.py").write_text("import rooted_ops\nfrom .right import silu\n")
+    assert called("check", "silu_forward", "src/rooted_ops/ops.py:silu", "--root", "src").returncode == 0
+    other = called("check", "silu_forward", "own_ops.py:Silu.apply", "--root", "src")
+    assert other.returncode == 2 and "own_ops.py is not in src" in other.stderr
+    for name in [name for name in sys.modules if name.startswith("rooted_ops")]:
+        del sys.modules[name]
 
 
 def test_a_function_is_checked_alone(capsys):

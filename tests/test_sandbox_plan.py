@@ -164,7 +164,7 @@ def test_what_is_no_kernel_is_refused(line):
 
 def test_a_kernel_of_another_module_is_told_by_its_import():
     steps = [{"launch": "helper", "grid": [1, 1, 1], "arguments": {}, "options": {}}]
-    with pytest.raises(plan.BadPlan, match="helper is imported from somewhere: paste the function .* --in-process"):
+    with pytest.raises(plan.BadPlan, match="helper is imported from somewhere: paste the function .* --root"):
         kernels.cut_out(sources("pass"), {"steps": steps, "globals": {}})
 
 

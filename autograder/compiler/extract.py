@@ -31,7 +31,7 @@ from .bindings import Import, Refused, bindings
 from .constants import Evaluator, Unknown
 from .launch import KernelLaunch
 
-ADVICE = "paste the function into your answer, or check your own code where it lives, with --in-process"
+ADVICE = "paste the function into your answer, or name the folder where imports of your own package begin, with --root"
 HELPERS = 32  # functions of other modules that a launch may need, counted at every place that names one
 _OPTIONS = ("noinline", "debug", "do_not_specialize", "do_not_specialize_on_alignment")
 _PYTHON = frozenset(dir(builtins))

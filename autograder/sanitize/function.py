@@ -39,15 +39,15 @@ class TargetError(ValueError):
     """What names no function."""
 
 
-def found(text: str) -> Callable[..., Any]:
-    """The function that ``text`` names; of a class its ``Class.method``. Imports run, from this folder as well. Raises
-    TargetError.
+def found(text: str, root: Path | None = None) -> Callable[..., Any]:
+    """The function that ``text`` names; of a class its ``Class.method``. Imports run, from this folder as well. root:
+    the folder where imports of its package begin. Raises TargetError.
     """
     match = _TARGET.fullmatch(text)
     if match is None:
         raise TargetError(f"{text} names no function: write package.module:function, or FILE.py:function")
     place, name = match["module"], match["name"]
-    module = _imported(place)
+    module = _imported(place, root)
     try:
         function = attrgetter(name)(module)
     except AttributeError:
@@ -58,23 +58,28 @@ def found(text: str) -> Callable[..., Any]:
     return function
 
 
-def _imported(place: str) -> Any:
-    folder, name = os.getcwd(), place
+def _imported(place: str, root: Path | None) -> Any:
+    folder, name = str(root.resolve()) if root else os.getcwd(), place
     if place.endswith(".py"):
-        path = Path(place)
+        path = Path(place).resolve()
         if not path.is_file():
             raise TargetError(f"there is no file {place}")
-        folder, name = str(path.resolve().parent), path.stem
+        if root and not path.is_relative_to(folder):
+            raise TargetError(f"{place} is not in {root}, where the imports of its package are to begin")
+        folder = folder if root else str(path.parent)
+        name = ".".join(path.relative_to(folder).with_suffix("").parts)
     if folder not in sys.path:
         sys.path.insert(0, folder)
+    cure = "" if root else "; --root names the folder where imports of your own package begin"
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and f"{name}.".startswith(f"{error.name}."):
             raise TargetError(f"there is no module {error.name}: install its package, or go where it lies") from None
-        raise TargetError(f"importing {place} needs a module that is not there: {error.name}") from None
+        raise TargetError(f"importing {place} needs a module that is not there: {error.name}{cure}") from None
     except Exception as error:
-        raise TargetError(f"importing {place} stopped with {type(error).__name__}: {error}") from None
+        hint = cure if isinstance(error, ImportError) else ""
+        raise TargetError(f"importing {place} stopped with {type(error).__name__}: {error}{hint}") from None
 
 
 class Function(InProcess):
@@ -110,10 +115,15 @@ class Function(InProcess):
 
 
 def report_on(
-    record: "Exercise | Witness", text: str, seed: int, conventions: str, require: list[str] | None
+    record: "Exercise | Witness",
+    text: str,
+    seed: int,
+    conventions: str,
+    require: list[str] | None,
+    root: Path | None = None,
 ) -> "Report":
     """The report on the function that ``text`` names. require: as `check.check` has it, and "correct" where it is left
-    out. Raises TargetError.
+    out. root: as `found` has it. Raises TargetError.
     """
 
     def refuse(why: str) -> None:
@@ -122,7 +132,7 @@ def report_on(
     simulated = not torch.cuda.is_available()
     backend = "triton" if "triton" in record.backends else "torch"
     with shimmed(refuse) if simulated else contextlib.nullcontext():
-        runner = Function(found(text), record.contract, backend, simulated)
+        runner = Function(found(text, root), record.contract, backend, simulated)
         decides = require or ["correct"]
         report = judge(record, backend, runner, seed=seed, compiler=False, require=decides, conventions=conventions)
     if simulated:
