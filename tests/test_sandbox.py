@@ -107,6 +107,14 @@ def test_a_kernel_takes_tensors_in_a_tuple(worker):
     assert "Compiler: argument both of kernel is a tuple" in " ".join(shown.split())
 
 
+def test_what_the_emulator_cannot_run_is_not_called_wrong(worker):
+    assembly = 'tl.inline_asm_elementwise("add.f32 $0, $1, $2;", "=f,f,f", [a * x, y], tl.float32, True, 1)'
+    with isolated(TUPLE.replace("a * x + y", assembly), worker, "axpy", "triton") as runner:
+        report = judge(EXERCISES["axpy"], "triton", runner)
+    assert not report.passed and report.score == 0 and report.correct is None, str(report)
+    assert "no result" in str(report) and "The emulator cannot run this inline assembly" in str(report)
+
+
 def test_a_wild_bug_is_named_through_the_wall(worker):
     source = f"import torch\n\n\n{inspect.getsource(wild.silu_backward_divide_back)}"
     source += "\n\nsilu_backward = silu_backward_divide_back\n"

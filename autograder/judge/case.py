@@ -132,7 +132,7 @@ class _Question:
             return False
         tensors = [a for a in self.args if isinstance(a, torch.Tensor)]
         plain = all(t.is_contiguous() and t.numel() for t in tensors)
-        found = bool(outcome.findings) or (trouble is not None and trouble.kind == "finding")
+        found = bool(outcome.findings) or (trouble is not None and trouble.kind in ("finding", "not-emulated"))
         return found and plain or trouble is not None and self.case is self.exercise.cases[0]
 
 
@@ -168,7 +168,7 @@ def _of_trouble(question: _Question, outcome: Outcome, trouble: Trouble) -> Judg
         outcome,
         trouble=trouble,
         details=trouble.details,
-        kind=None if trouble.kind in (*UNJUDGED, "timeout") else Quality.CORRECT,
+        kind=None if trouble.kind in (*UNJUDGED, "timeout", "not-emulated") else Quality.CORRECT,
         cause=trouble.cause,
     )
 

@@ -7,7 +7,7 @@ from ..compiler import KernelLaunch
 from ..emulator import Finding
 from .contract import Args
 
-Own = Literal["stub", "refused", "unloadable", "finding", "raised"]  # troubles of the answer's own
+Own = Literal["stub", "refused", "unloadable", "finding", "not-emulated", "raised"]  # troubles of the answer's own
 Kind = Literal[Own, "crashed", "timeout", "memory", "output"]  # and those of the process of an isolated one
 
 

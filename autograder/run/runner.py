@@ -27,7 +27,7 @@ from .launches import plain_launches
 from .machine import Machine
 from .memory import Peak
 from .operators import is_permitted
-from .outcome import Decoy, Outcome, Trouble
+from .outcome import Decoy, Outcome, Own, Trouble
 from .where import interrupted, line_of
 from .written import Written
 
@@ -166,7 +166,7 @@ class InProcess:
             except Refused as refusal:
                 trouble = Trouble("refused", str(refusal), place=_opening(refusal))
             except EmulatorError as error:
-                trouble = Trouble("finding", str(error), trace(error), cause=error.finding.cause)
+                trouble = of_emulator(error)
             except KeyboardInterrupt as error:
                 raise interrupted(contract.name, error) from None
             except (Exception, SystemExit) as error:
@@ -211,6 +211,12 @@ class InProcess:
                 kind = str(output.layout if output.layout != torch.strided else output.dtype).removeprefix("torch.")
                 return Trouble("raised", f"{label} should be an ordinary dense tensor, but is {kind}.")
         return None
+
+
+def of_emulator(error: EmulatorError) -> Trouble:
+    """What the emulator found in a launch, or that it cannot run it, which says nothing of the answer."""
+    kind: Own = "not-emulated" if error.finding.kind == "not-emulated" else "finding"
+    return Trouble(kind, str(error), trace(error), cause=error.finding.cause)
 
 
 def _opening(refusal: Refused) -> str:

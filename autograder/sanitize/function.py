@@ -24,7 +24,7 @@ from ..judge.judge import judge
 from ..run.answer import trace
 from ..run.contract import Contract
 from ..run.outcome import Trouble
-from ..run.runner import InProcess
+from ..run.runner import InProcess, of_emulator
 from .cuda import shimmed
 from .cuda.places import place
 
@@ -101,7 +101,7 @@ class Function(InProcess):
                 warnings.simplefilter("ignore")
                 return self.function(*args), None
         except EmulatorError as error:
-            return None, Trouble("finding", str(error), trace(error), cause=error.finding.cause)
+            return None, of_emulator(error)
         except Exception as error:
             kind = type(error).__name__
             return None, Trouble("raised", f"{kind}: {error}", trace(error), kind)
