@@ -57,6 +57,7 @@ def answer(tmp_path):
         (["silu_bakward", "answer.py"], "did you mean silu_backward"),
         (["zzz", "answer.py"], "graded-kernels list"),
         (["silu_backward", "nowhere.py"], "there is no file"),
+        (["silu_backward", "chapter.ipynb"], "chapter.ipynb is a notebook, not Python: run the check cell"),
         (["silu_forward", "answer.py"], "defines no function silu_forward"),
         (["silu_backward", "answer.py", "--backend", "cuda"], "torch and triton, not in 'cuda'"),
         (["silu_witness", "witness.py", "--backend", "triton"], "torch, not in 'triton'"),
@@ -65,6 +66,7 @@ def answer(tmp_path):
 def test_wrong_usage_names_the_remedy(arguments, remedy, answer, monkeypatch, tmp_path, capsys):
     answer(CANDLE)
     answer("def silu_witness(): pass", "witness.py")
+    answer('{"cells": []}', "chapter.ipynb")
     monkeypatch.chdir(tmp_path)
     assert cli.main(["check", *arguments]) == 2
     printed = capsys.readouterr()

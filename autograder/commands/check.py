@@ -91,6 +91,10 @@ def main(options: argparse.Namespace) -> int:
     missing = [file for file in options.files if not file.is_file()]
     if missing:
         raise UsageError(f"there is no file {missing[0]}")
+    notebooks = [file for file in options.files if file.suffix == ".ipynb"]
+    if notebooks:
+        remedy = "run the check cell below your answer in JupyterLab, or put the answer into a .py file"
+        raise UsageError(f"{notebooks[0]} is a notebook, not Python: {remedy}")
     guard_record(options.record, options.root)
     if len(options.files) > 1:
         from .several import check_several
