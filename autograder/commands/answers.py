@@ -91,7 +91,7 @@ def likely_backend(backends: tuple[str, ...], answer: "Answer") -> str:
         backend, reason = "triton", "a file that it imports imports triton"
     else:
         backend, reason = "torch", "the file does not import triton"
-    print(f"backend {backend}: {reason} (--backend says otherwise)", file=sys.stderr)
+    print(f"backend {backend}: {reason} (to choose: --backend)", file=sys.stderr)
     return backend
 
 
