@@ -83,6 +83,18 @@ def test_a_missing_package_is_named_with_its_fix(machine, capsys):
     assert "no       read and run the chapters: needs jupyterlab" in printed(capsys, 1)
 
 
+def test_the_grader_without_the_course(machine, capsys):
+    """As `pip install ./graded-kernels` leaves it, beside a JupyterLab of one's own."""
+    course = ("nbgrader", "jupytext", "bleach", "latex2mathml", "distributed", "rapidfuzz")
+    machine(dict.fromkeys(course))
+    page = printed(capsys, 0)
+    assert "problem" not in page and "fix:" not in page
+    assert "absent   the course (nbgrader, jupyterlab and others) is not installed" in page
+    assert page.endswith("\nKernels can be checked. The course is not installed.\n")
+    machine(dict.fromkeys((*course, "triton")))
+    assert "mend the lines marked problem" in printed(capsys, 1)
+
+
 def test_an_interpreter_that_does_not_run(machine, capsys):
     machine(run=lambda command: ("", "AttributeError: no such thing") if "interpret" in command else ("", ""))
     page = printed(capsys, 1)
