@@ -28,7 +28,7 @@ from ..verdicts.verdict import Verdict
 from . import interrupt
 from .checks import answer_to, is_check, learners_code
 from .class_seed import class_seed
-from .outputs import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
+from .outputs import NotGradable, beginning, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
 from .published import is_published, published_answers
 from .reading import MEGABYTE
 from .rebuild import RECORD, UNREAD, grade_id, is_answer
@@ -136,8 +136,11 @@ class Grade(NbGraderPreprocessor):
                 self._stopped[stop["cell"]] = stop["reason"]
             if not stop or answer.without(self._stopped) == kept:  # nothing stopped, or it stopped in the answer's own
                 break
-        reasons = [self._stopped[cell.name] for cell in answer.cells if cell not in kept.cells]
-        notes = [f"{reason} This answer was checked without that cell." for reason in reasons]
+        left_out = [cell for cell in answer.cells if cell not in kept.cells]
+        notes = [
+            f"{self._stopped[cell.name]} This answer was checked without that cell.{beginning(cell.source)}"
+            for cell in left_out
+        ]
         return verdict, [notes_output(notes)] if notes else []
 
     def _verdict(self, job: Job) -> Verdict:

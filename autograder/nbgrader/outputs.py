@@ -2,6 +2,7 @@
 
 import html
 import re
+import textwrap
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
@@ -23,6 +24,12 @@ def shown_verdict(verdict: Verdict) -> list[NotebookNode]:
     """The report, after a note where a limit that a busy machine can break, too, had a say in it."""
     doubt = [notes_output([f"{DOUBTS[verdict.doubt]} {SECOND}"])] if verdict.doubt else []
     return [*doubt, shown(verdict.text, verdict.html, {REPORT: verdict.report})]
+
+
+def beginning(source: str) -> str:
+    """A sentence that shows a cell's first line: the learner never saw the name of a cell that the file gave none."""
+    line = textwrap.shorten(source.strip().partition("\n")[0].replace("`", "'"), 60, placeholder=" ...")
+    return f" It begins with `{line}`." if line else ""
 
 
 def notes_of(answer: NotebookNode) -> list[NotebookNode]:
