@@ -65,7 +65,7 @@ RIGHT: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {
         ),
     ),
     ("cross_entropy_backward", "torch"): (
-        (".scatter(1, column, own) * dloss", ".scatter(1, column, own + 0.1).sub(0.1 / logits.shape[1]) * dloss"),
+        (".scatter_(1, column, own)", ".scatter_(1, column, own + 0.1).sub_(0.1 / logits.shape[1])"),
     ),
     ("cross_entropy_backward", "triton"): (
         (
