@@ -82,6 +82,21 @@ def test_a_broken_triton_answer_leaves_the_pytorch_answer_of_that_name_alone(not
     assert "stopped with SyntaxError" in notebook.outcome(CHECK.replace("torch", "triton"))
 
 
+def test_a_kernel_whose_name_another_cell_took_is_named(notebook):
+    """The answer would launch the other cell's kernel; a grader, which stops at the answer's cell, never sees that."""
+    notebook.run(AXPY)
+    other = AXPY.replace("axpy(a, x, y)", "doubled(a, x, y)").replace("a * x + y", "2 * x")
+    notebook.run(other)
+    outcome = " ".join(notebook.outcome(CHECK_AXPY).split())
+    assert "`axpy_kernel`, which the cell of `axpy` defines, was defined anew by another cell" in outcome
+    notebook.run(AXPY)
+    assert ": passed" in notebook.outcome(CHECK_AXPY)
+    notebook.run(AXPY.replace("axpy(a, x, y)", "again(a, x, y)"))  # the same kernel
+    assert ": passed" in notebook.outcome(CHECK_AXPY)
+    notebook.run("mine = axpy\naxpy = None")  # the answer under another name
+    assert ": passed" in notebook.outcome(CHECK_AXPY.replace(" axpy,", " mine,"))
+
+
 LOOP = '    print("begun", flush=True)\n    while True: x = x + 1\n'
 
 

@@ -1,7 +1,9 @@
 """The notebook a check runs in, if it runs in one: whether the cell that should have defined the function stopped, or
-no longer defines it.
+no longer defines it, and whether another cell has put something else in the place of what it calls.
 """
 
+import ast
+import contextlib
 import inspect
 import linecache
 import re
@@ -53,7 +55,8 @@ def _keep(result: Any) -> None:
 
 def left_over(function: Callable[..., Any], name: str, backend: str, backends: tuple[str, ...]) -> str:
     """A sentence where ``function`` is from an earlier run: the cell of the answer was run last and stopped, or has
-    changed since and defines no such function any more; else "".
+    changed since and defines no such function any more; or where it would call what another cell defines, which no
+    grader sees; else "".
     """
     own = _text_of(function).strip()
     last = next((run for run in reversed(_runs) if run.defines(name, backend, backends)), None)
@@ -69,6 +72,27 @@ def left_over(function: Callable[..., Any], name: str, backend: str, backends: t
             f"The cell that defined `{name}` was changed and run again, and has no `def {name}` any more. {earlier} "
             f"Call the function in that cell `{name}`, run the cell, and check again."
         )
+    if taken := _taken(function, name, own):
+        return (
+            f"`{taken}`, which the cell of `{name}` defines, was defined anew by another cell, and `{name}` would call "
+            f"that one. Nothing was checked. Give each a name of its own, or run the cell of `{name}` again."
+        )
+    return ""
+
+
+def _taken(function: Callable[..., Any], name: str, cell: str) -> str:
+    """The first kernel or helper in ``cell``, the text of ``function``'s own, whose name stands for another one now."""
+    names = getattr(inspect.unwrap(function), "__globals__", {})
+    with contextlib.suppress(SyntaxError, OSError):  # OSError: one without a text
+        for made in ast.parse(cell).body:
+            if not isinstance(made, ast.FunctionDef) or made.name == name:
+                continue
+            now: Any = names.get(made.name)
+            while hasattr(now, "fn"):  # a kernel, or the autotuner of one
+                now = now.fn
+            known = all("triton" in ast.unparse(decorator) for decorator in made.decorator_list)
+            if known and inspect.isfunction(now) and inspect.getsource(now).strip() not in cell:
+                return made.name
     return ""
 
 
