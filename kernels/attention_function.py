@@ -9,7 +9,7 @@ from torch import Tensor
 from ..solutions import attention as cpu
 from .attention import attention_forward
 from .attention_backward import attention_backward
-from .language import describe, use_triton
+from .language import describe, in_full, use_triton
 
 
 def attention(q, k, v, key_lengths=None, causal=False, scale=None):
@@ -53,7 +53,8 @@ def forward(
     if use_triton(q):
         return attention_forward(q, k, v, key_lengths, causal, scale)
     heads = q.shape[1]
-    o, lse = cpu.attention_forward(q, _per_head(k, heads), _per_head(v, heads), key_lengths, causal, scale)
+    with in_full(q):
+        o, lse = cpu.attention_forward(q, _per_head(k, heads), _per_head(v, heads), key_lengths, causal, scale)
     return o.contiguous(), lse.contiguous()
 
 
@@ -67,7 +68,8 @@ def backward(
         dq, dk, dv = attention_backward(do, q, k, v, o, lse, key_lengths, causal, scale)
     else:
         more = _per_head(k, q.shape[1]), _per_head(v, q.shape[1]), o, lse, key_lengths, causal, scale
-        dq, dk, dv = cpu.attention_backward(do, q, *more)
+        with in_full(q):
+            dq, dk, dv = cpu.attention_backward(do, q, *more)
     if q.shape[1] != k.shape[1]:
         dk, dv = (x.unflatten(1, (k.shape[1], -1)).sum(2) for x in (dk, dv))
     return dq.contiguous(), dk.contiguous(), dv.contiguous()

@@ -35,6 +35,13 @@ def use_triton(x: torch.Tensor) -> bool:
     return x.is_cuda and x.dtype != torch.float64 and hasattr(triton, "runtime")
 
 
+def in_full(x: torch.Tensor) -> torch.autocast:
+    """Within it autocast takes no part on x's device: matrix products of PyTorch's would round to half precision, where
+    the kernels, and what these ops promise, compute in float32.
+    """
+    return torch.autocast(x.device.type, enabled=False)
+
+
 def sole(y: torch.Tensor) -> torch.Tensor:
     """y as ``forward`` of an autograd function returns it: under torch.compile a tensor that is nothing else there.
 

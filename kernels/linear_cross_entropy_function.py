@@ -10,7 +10,7 @@ from ..solutions import cross_entropy as cpu
 from ..solutions import linear_cross_entropy as cpu_linear
 from .cross_entropy import check_labels
 from .cross_entropy_function import check, loss_like, reduced, save
-from .language import describe, use_triton
+from .language import describe, in_full, use_triton
 from .linear_cross_entropy import linear_rows
 
 
@@ -59,7 +59,8 @@ def _by_rows(hidden, weight, labels, ignore_index, trusted, dloss=None):
     rows = linear_rows if use_triton(hidden) else cpu_linear.linear_rows
     if dloss is not None:
         dloss = dloss.index_select(0, kept)
-    return kept, *rows(hidden, weight, labels, kept, ignore_index, dloss, **more)
+    with in_full(hidden):
+        return kept, *rows(hidden, weight, labels, kept, ignore_index, dloss, **more)
 
 
 linear_losses.register_fake(lambda hidden, weight, labels, *_: loss_like(hidden, labels))
