@@ -36,8 +36,8 @@ def use_triton(x: torch.Tensor) -> bool:
 
 
 def in_full(x: torch.Tensor) -> torch.autocast:
-    """Within it autocast takes no part on x's device: matrix products of PyTorch's would round to half precision, where
-    the kernels, and what these ops promise, compute in float32.
+    """Switches autocast off on x's device: it would round PyTorch's matrix products to half precision, and these ops
+    compute in float32, as their kernels do.
     """
     return torch.autocast(x.device.type, enabled=False)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-from ..run.answer import OURS, imported
+from ..run.answer import OURS, imported, is_python
 
 NOTES = 20  # lines left out of a cell that are named one by one
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -49,15 +49,6 @@ def without_course(source: str) -> tuple[str, list[str]]:
     if not is_python(source):
         return source, []
     return _without(source, source.split("\n"), _imports_course, "imports the course's own code")
-
-
-@functools.lru_cache(maxsize=_CELLS)
-def is_python(source: str) -> bool:
-    try:
-        _parse(source)
-    except NOT_PYTHON:
-        return False
-    return True
 
 
 def is_blank(source: str) -> bool:

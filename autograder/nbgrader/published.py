@@ -6,7 +6,8 @@ from pathlib import Path
 
 import nbformat
 
-from .notebook_code import is_python, plain_python
+from ..run.answer import is_python
+from .notebook_code import plain_python
 from .rebuild import grade_id, is_answer
 
 _NAMED = {ast.Name: "id", ast.arg: "arg", ast.keyword: "arg", ast.FunctionDef: "name"}

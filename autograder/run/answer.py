@@ -12,6 +12,7 @@ import linecache
 import sys
 import traceback
 import types
+import warnings
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -247,12 +248,14 @@ def parse(source: str) -> ast.Module:
         raise AnswerError(f"This cannot be read as Python: {error}") from None
 
 
-@functools.lru_cache(maxsize=32)  # a cell comes before many answers of its notebook
+@functools.lru_cache(maxsize=1024)  # in a notebook all cells so far are asked about at every launch
 def is_python(source: str) -> bool:
-    try:
-        parse(source)
-    except AnswerError:
-        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an invalid escape in a learner's string is no news for whoever asks
+        try:
+            parse(source)
+        except AnswerError:
+            return False
     return True
 
 

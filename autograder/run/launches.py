@@ -1,6 +1,5 @@
 """Launches that the emulator noted, as plain data that can leave the process and be compiled elsewhere."""
 
-import functools
 import inspect
 import linecache
 from collections.abc import Iterable
@@ -9,8 +8,6 @@ from types import FunctionType
 from ..compiler import SEAM, KernelLaunch, recorded
 from ..emulator.launch import Launch
 from .answer import is_python
-
-_is_python = functools.cache(is_python)  # asked of every cell at every launch
 
 
 def plain_launches(launches: Iterable[Launch]) -> tuple[KernelLaunch | str, ...]:
@@ -30,7 +27,7 @@ def source_of(kernel: FunctionType) -> str:
     file.
     """
     own = own_texts(kernel)
-    earlier = [cell for cell in kernel.__globals__.get("In", ()) if isinstance(cell, str) and _is_python(cell)]
+    earlier = [cell for cell in kernel.__globals__.get("In", ()) if isinstance(cell, str) and is_python(cell)]
     return SEAM.join(dict.fromkeys([*(cell for cell in earlier if cell not in own), *own]))
 
 
