@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .report.quality import Quality
+from .results.quality import Quality
 from .run.session import left_over, remember
 
 if TYPE_CHECKING:

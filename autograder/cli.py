@@ -80,7 +80,7 @@ def report_on_function(record: Any, named: str, options: argparse.Namespace) -> 
 
 def quality_list(text: str) -> list[str]:
     """``correct,portable`` as names. Raises ArgumentTypeError for any that is no quality."""
-    from .report.quality import qualities
+    from .results.quality import qualities
 
     try:
         return list(qualities(text.split(",")))

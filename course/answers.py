@@ -15,7 +15,7 @@ from typing import Any
 
 from ..autograder import check
 from ..autograder.report import phrases
-from ..autograder.report.data import ReportData
+from ..autograder.results.data import ReportData
 from .learner import ANSWERS, ROOT, sources
 from .regions import Region, find_regions
 

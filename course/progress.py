@@ -7,7 +7,7 @@ may not be saved yet. ``graded-kernels progress`` prints the same in a terminal.
 import sys
 from pathlib import Path
 
-from ..autograder.report.data import ReportData
+from ..autograder.results.data import ReportData
 from .desk.shown import Course, End
 from .desk.standing import standing
 from .learner import ROOT, sources

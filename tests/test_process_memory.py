@@ -10,7 +10,7 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.cost import MEMORY, judge_process
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.known import arguments
-from graded_kernels.autograder.report.quality import Quality
+from graded_kernels.autograder.results.quality import Quality
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.run.contract import as_tuple
 from graded_kernels.autograder.run.outcome import Outcome

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 import torch
 from graded_kernels.autograder import check, cli
-from graded_kernels.autograder.report.data import MIME
+from graded_kernels.autograder.results.data import MIME
 from graded_kernels.course import build, learner, progress
 from graded_kernels.course.desk.shown import Course, End
 from graded_kernels.course.desk.standing import standing

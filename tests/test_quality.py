@@ -11,7 +11,7 @@ import torch
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.check import check, check_answer
 from graded_kernels.autograder.judge import cost
-from graded_kernels.autograder.report.quality import Quality, both, qualities
+from graded_kernels.autograder.results.quality import Quality, both, qualities
 from graded_kernels.autograder.run.answer import Answer, Cell, load
 from graded_kernels.autograder.sandbox import probe
 

@@ -8,8 +8,8 @@ import pytest
 from graded_kernels.autograder.report import notebook as notebook
 from graded_kernels.autograder.report import phrases
 from graded_kernels.autograder.report import terminal as text
-from graded_kernels.autograder.report.quality import Quality
-from graded_kernels.autograder.report.results import CaseResult
+from graded_kernels.autograder.results.case_result import CaseResult
+from graded_kernels.autograder.results.quality import Quality
 from reports import NASTY, candle, case, curve, failure, in_order, report, stub
 
 # The data

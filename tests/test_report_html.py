@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from graded_kernels.autograder.report import notebook as notebook
 from graded_kernels.autograder.report import plot as picture
-from graded_kernels.autograder.report.results import CaseResult, Curve
+from graded_kernels.autograder.results.case_result import CaseResult, Curve
 from graded_kernels.autograder.verdicts.make import shown
 from reports import NASTY, candle, case, curve, failure, in_order, report, stub
 

@@ -21,6 +21,7 @@ FLOORS = (
     ("check", "peak"),
     ("judge",),
     ("report", "exercises"),
+    ("results",),
     ("sandbox",),
     ("run", "doctor"),
     ("compiler",),

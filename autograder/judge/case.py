@@ -12,8 +12,8 @@ import torch
 from ..emulator import Finding
 from ..exercises.record import Case, Exercise
 from ..report.phrases import used
-from ..report.quality import Quality
-from ..report.results import CaseResult, Failure, Status
+from ..results.case_result import CaseResult, Failure, Status
+from ..results.quality import Quality
 from ..run.contract import Args
 from ..run.dtypes import dtype_name
 from ..run.outcome import Decoy, Outcome, Trouble

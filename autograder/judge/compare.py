@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..exercises.record import Case, Exercise, Floors
-from ..report.results import Failure
+from ..results.case_result import Failure
 from ..run.contract import Args, as_tuple
 from ..run.dtypes import dtype_name
 from ..ulp import ulp_error, ulp_size

@@ -16,8 +16,8 @@ import torch
 
 from ..compiler import KernelLaunch
 from ..exercises.record import Case, Exercise, Large
-from ..report.quality import Quality
-from ..report.results import CaseResult, Status
+from ..results.case_result import CaseResult, Status
+from ..results.quality import Quality
 from ..run.contract import Args
 from ..run.outcome import Outcome
 from ..run.runner import Runner

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from ..exercises.record import Case, Exercise
-from ..report.results import Curve
+from ..results.case_result import Curve
 from ..run.contract import Args
 from ..run.dtypes import dtype_name
 from ..ulp import ulp_error

@@ -10,9 +10,9 @@ import torch
 from ..compiler import KernelLaunch
 from ..emulator import CANNOT_SHOW
 from ..exercises.record import Case, Exercise, WildBug, Witness
-from ..report.quality import Quality, qualities
 from ..report.report import Report
-from ..report.results import CaseResult
+from ..results.case_result import CaseResult
+from ..results.quality import Quality, qualities
 from ..run.contract import Args
 from ..run.interpret import mode
 from ..run.outcome import Trouble

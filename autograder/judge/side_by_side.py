@@ -12,9 +12,9 @@ from types import FunctionType
 from typing import Any
 
 from ..exercises.record import Exercise, Witness
-from ..report.quality import both
 from ..report.report import Report
-from ..report.results import CaseResult
+from ..results.case_result import CaseResult
+from ..results.quality import both
 from ..run.answer import OURS, Answer, AnswerError, Cell, refuse, without_imports_of
 from ..run.contract import Args
 from ..run.launches import own_texts

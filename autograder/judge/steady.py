@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..exercises.record import Case, Exercise
-from ..report.quality import Quality
+from ..results.quality import Quality
 from ..run.contract import Args
 from ..run.outcome import Outcome, Trouble
 from ..run.runner import Decoys, Runner

@@ -11,7 +11,7 @@ from dataclasses import replace
 import torch
 
 from ..exercises.record import Case, Witness
-from ..report.results import CaseResult, Status
+from ..results.case_result import CaseResult, Status
 from ..run.contract import Args, as_tuple
 from ..run.dtypes import dtype_name
 from ..run.runner import Runner

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape as escape_markup
 
+from ..results.case_result import CaseResult, Curve
+from ..results.causes import Cause
+from ..results.data import ReportData
 from . import phrases
-from .causes import Cause
-from .data import ReportData
-from .results import CaseResult, Curve
 
 STYLE = """
 .graded-kernels {

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .causes import Cause
-from .data import ReportData
-from .quality import Quality
-from .results import CaseResult, Failure
+from ..results.case_result import CaseResult, Failure
+from ..results.causes import Cause
+from ..results.data import ReportData
+from ..results.quality import Quality
 
 STUB = "not implemented yet"
 WHOLE = 1e7  # ulp: an error as large as the result itself, of which a count of ulp says nothing

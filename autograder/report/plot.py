@@ -16,8 +16,8 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..results.case_result import Curve
 from . import phrases
-from .results import Curve
 
 BINS = 400
 NEAR, FAR = 1e-8, 1e5  # the axis shows the decades between these on both sides of zero

@@ -2,8 +2,8 @@
 
 import os
 
+from ..results.data import MIME, ReportData
 from . import notebook, terminal
-from .data import MIME, ReportData
 
 
 class Report(ReportData):

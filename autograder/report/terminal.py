@@ -4,9 +4,9 @@ import shutil
 import sys
 import textwrap
 
+from ..results.causes import Cause
+from ..results.data import ReportData
 from . import phrases
-from .causes import Cause
-from .data import ReportData
 from .progress import wants_color
 
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ...autograder.report.data import MIME
+from ...autograder.results.data import MIME
 
 State = Literal["passed", "tried", "open"]
 BLANK = "YOUR ANSWER HERE"  # nbgrader's stub of a written answer

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .case_result import CaseResult
 from .quality import Quality
-from .results import CaseResult
 
 _NUMBER = re.compile(r"[-+]?\d[\d,.]*(?:e[-+]?\d+)?")
 _BFLOAT = re.compile(r"\bbf(loat)?#")  # bfloat16 and bf16, once their digits are gone

@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields, is_dataclass
 
 import numpy as np
 
+from .case_result import CaseResult
 from .causes import Cause, causes
 from .quality import Quality
-from .results import CaseResult
 
 MIME = "application/vnd.graded-kernels.report+json"  # a report's data among the forms of a cell's output
 
