@@ -81,6 +81,14 @@ def test_nan_and_infinity_are_never_right_by_accident(value):
     assert first.failure.wrong == 1000 and first.failure.ulp == math.inf
 
 
+def test_a_case_says_how_much_of_its_tolerance_the_worst_element_takes():
+    """Of a result that passes, of one that fails, and of one that has no distance."""
+    near, off = verdict(right)[1], verdict(lambda x: (right(x).double() * (1 + 2.0**-18)).to(x.dtype))[1]
+    assert (near.status, off.status) == ("pass", "fail") and 0 < near.margin < 0.7 and 1 < off.margin < 100
+    assert verdict(lambda x: torch.full_like(x, math.nan))[1].margin == math.inf
+    assert verdict(lambda x: None)[1].margin is None
+
+
 def test_one_nan_among_many_is_found_and_located():
     def one_nan(x):
         y = right(x)

@@ -75,7 +75,7 @@ def test_every_hidden_case_that_failed_is_told_with_its_kind_and_hint(mine):
 def test_how_close_a_right_answer_came_is_not_shown(mine):
     """An answer may round as it likes within the tolerance, and say something by it."""
     row = check_answer(answer("silu_backward", "torch"), "torch", cases=mine).cases[-2]
-    assert (row.message, row.worst_ulp, row.curve) == ("", None, None)
+    assert (row.message, row.worst_ulp, row.margin, row.curve) == ("", None, None, None)
 
 
 def test_neither_traffic_nor_launches_of_a_hidden_case_are_told(tmp_path):

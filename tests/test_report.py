@@ -37,7 +37,7 @@ def test_data_has_the_keys_of_the_contract():
     keys = "exercise backend passed correct portable efficient score cases fingerprint traffic compile environment"
     assert set(keys.split()) <= set(data)
     assert set(data["causes"][0]) == {"kind", "message", "cases"}
-    assert set("name status bonus message inputs hint failure worst_ulp".split()) <= set(data["cases"][0])
+    assert set("name status bonus message inputs hint failure worst_ulp margin".split()) <= set(data["cases"][0])
 
 
 def test_a_report_is_true_when_it_passed():

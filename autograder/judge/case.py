@@ -209,7 +209,7 @@ def _of_values(question: _Question, outcome: Outcome, expected: Expected, compar
         outcome,
         outputs=evidence_of(expected, compared, outcome.outputs),
         failure=failure,
-        worst_ulp=_worst(compared),
+        **_distance(compared),
         curve=curve_of(question.exercise, question.case, question.args, expected, compared),
         cause=finding.cause if finding else _cause(failure),
     )
@@ -221,20 +221,20 @@ def _of_conduct(question: _Question, outcome: Outcome, expected: Expected, compa
     fault = _misdeed(outcome) or unsteady(
         exercise, case, args, question.backend, question.runner, outcome, expected, question.how
     )
-    worst = _worst(compared)
+    far = _distance(compared)
     if fault:
-        fields: Fields = {"worst_ulp": worst, "kind": fault.kind, "cause": fault.cause}
+        fields: Fields = far | {"kind": fault.kind, "cause": fault.cause}
         fields["hint"] = case.hint if case.hidden else ""  # which is about values
         return question.judged("error" if fault.late else "fail", fault.message, outcome, trouble=fault.late, **fields)
     most = max(compared, key=lambda c: c.used)
     message = used(most.used, most.error_there, most.allowed_there, most.step_there)
     curve = curve_of(exercise, case, args, expected, compared) if question.curve else None
-    return question.judged("pass", message, outcome, worst_ulp=worst, curve=curve)
+    return question.judged("pass", message, outcome, **far, curve=curve)
 
 
-def _worst(compared: list[Comparison]) -> float:
-    """The largest error of any output, in ulp."""
-    return max((c.worst for c in compared), default=0.0)
+def _distance(compared: list[Comparison]) -> Fields:
+    """Of the outputs from what is right: the largest error in ulp, and the largest share of the tolerance."""
+    return {"worst_ulp": max(c.worst for c in compared), "margin": max(c.used for c in compared)}
 
 
 def _cause(failure: Failure) -> str:

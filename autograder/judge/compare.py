@@ -87,18 +87,19 @@ def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[s
     right = (error <= allowed) | ~judged
     error = error.masked_fill(~judged, 0.0)
     worst = float(error.max()) if error.numel() else 0.0
-    if right.all() and not error.numel():
+    if not error.numel():
         return Comparison(error=error, wrong=~right)
+    shares = (error / allowed).nan_to_num(0.0, math.inf).flatten()
+    most = int(shares.argmax())
+    used = float(shares[most])
     if right.all():
-        shares = (error / allowed).nan_to_num().flatten()
-        most = int(shares.argmax())
-        used, error_there, allowed_there = (float(t.flatten()[most]) for t in (shares, error, allowed))
+        error_there, allowed_there = (float(t.flatten()[most]) for t in (error, allowed))
         step = float(sizes.flatten()[most])
         return Comparison("", error, ~right, worst, used, error_there, allowed_there, step)
     failure = _failure(name, actual, exact, error, ~right, inputs)
     step = float(sizes[failure.index])
     failure = replace(failure, allowed=float(allowed[failure.index]), step=step)
-    return Comparison(error=error, wrong=~right, worst=worst, failure=failure)
+    return Comparison(error=error, wrong=~right, worst=worst, used=used, failure=failure)
 
 
 def compare_all(expected: Expected, outputs: Args, inputs: dict[str, torch.Tensor]) -> list[Comparison]:

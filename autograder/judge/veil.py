@@ -29,7 +29,7 @@ def veiled(exercise: Exercise, judged: Judged) -> Judged:
     elif trouble:
         trouble = replace(trouble, message=message, details="", error="", cause="", place="")
     shown = replace(result, message=message, inputs=_kinds(exercise, judged.args), details="", cause="")
-    return Judged(replace(shown, failure=None, worst_ulp=None, curve=None, hidden=True), trouble=trouble)
+    return Judged(replace(shown, failure=None, worst_ulp=None, margin=None, curve=None, hidden=True), trouble=trouble)
 
 
 def _kinds(exercise: Exercise, args: Args) -> str:

@@ -59,6 +59,8 @@ class CaseResult:
     kind: the quality that a failure shows the answer to lack; None where the answer was not judged at all.
     cause: why it fails, in a sentence that other cases that fail for this reason share; "" where the message says it.
     convention: what it rests on that is a library's choice (`exercise.Case`).
+    worst_ulp: the largest error of any element. margin: the largest share of its tolerance that an element takes, above
+        1 where it is wrong; both infinite where NaN or infinity disagree, None where nothing was compared.
     """
 
     name: str
@@ -69,6 +71,7 @@ class CaseResult:
     hint: str = ""
     failure: Failure | None = None
     worst_ulp: float | None = None
+    margin: float | None = None
     details: str = ""
     curve: Curve | None = None
     hidden: bool = False
