@@ -36,7 +36,7 @@ def sees(rows, keys, M, length, CAUSAL: tl.constexpr):
 
 @triton.jit
 def scores(q, k, scale):
-    """scale · q kᵀ in float32, exactly as rounded: input_precision's default would round float32 to 11 bits."""
+    """scale · q kᵀ in float32, exactly as rounded: the default of input_precision takes 11 of a float32's 24 bits."""
     if q.dtype != k.dtype:
         q, k = q.to(tl.float32), k.to(tl.float32)
     return tl.dot(q, tl.trans(k), input_precision="ieee") * scale

@@ -24,7 +24,7 @@ def product_of_tiles(
         b = tl.load(b_ptr + k[:, None] * b_row + cols * b_col, mask=(k[:, None] < depth) & (cols < N), other=0.0)
         if a_ptr.dtype.element_ty != b_ptr.dtype.element_ty:
             a, b = a.to(tl.float32), b.to(tl.float32)
-        total = tl.dot(a, b, total, input_precision="ieee")  # the default rounds float32 to 11 bits
+        total = tl.dot(a, b, total, input_precision="ieee")  # the default takes 11 of 24 bits
     return total
 
 

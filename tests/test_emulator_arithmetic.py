@@ -216,8 +216,56 @@ def test_dot(dtype):
     assert "dot" not in emulator.looser
 
 
-def test_tf32_is_named_as_something_the_emulator_cannot_show():
-    a, y = torch.randn(16, 16), torch.zeros(16, 16)
+@pytest.mark.parametrize("value, cut", [(1 + 2**-10, 1 + 2**-10), (1 + 2**-11, 1), (-1 - 2**-10 + 2**-23, -1)])
+def test_a_product_of_float32_is_in_tf32_unless_told_otherwise(value, cut):
+    """As Triton's compiler has it on an A100 and later: `mma` reads a float32 and leaves out its last 13 bits."""
+    a, y = torch.eye(16) * value, torch.zeros(16, 16)
     with Emulator() as emulator:
-        dot_kernel[(1,)](a, a, y, N=16, PRECISION="tf32")
-    assert "dot" in emulator.looser
+        default_dot_kernel[(1,)](a, torch.eye(16), y, N=16)
+    assert y[3, 3] == torch.tensor(cut) and y[3, 4] == 0 and emulator.looser == ("dot",)
+    (hint,) = emulator.hints
+    assert hint.kind == "tf32" and "y = tl.dot(" in hint.source and 'Pass `input_precision="ieee"`' in hint.message
+    with Emulator() as emulator:
+        dot_kernel[(1,)](a, torch.eye(16), y, N=16, PRECISION="ieee")
+    assert y[3, 3] == torch.tensor(value) and emulator.looser == () == emulator.hints
+
+
+@triton.jit
+def default_dot_kernel(a_ptr, b_ptr, y_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = i[:, None] * N + i[None, :]
+    y = tl.dot(tl.load(a_ptr + at), tl.load(b_ptr + at))
+    tl.store(y_ptr + at, y)
+
+
+@triton.jit
+def allowed_dot_kernel(a_ptr, b_ptr, y_ptr, N: tl.constexpr, ALLOWED: tl.constexpr):
+    i = tl.arange(0, N)
+    at = i[:, None] * N + i[None, :]
+    y = tl.dot(tl.load(a_ptr + at), tl.load(b_ptr + at), allow_tf32=ALLOWED)
+    tl.store(y_ptr + at, y)
+
+
+@pytest.mark.parametrize("allowed, expected", [(True, 1.0), (False, 1 + 2**-12)])
+def test_tf32_by_its_former_name(allowed, expected):
+    y = torch.zeros(16, 16)
+    with Emulator():
+        allowed_dot_kernel[(1,)](torch.eye(16) * (1 + 2**-12), torch.eye(16), y, N=16, ALLOWED=allowed)
+    assert y[0, 0] == expected
+
+
+def test_three_products_in_tf32_are_nearly_one_in_float32():
+    a, b = torch.randn(2, 16, 16, generator=torch.Generator().manual_seed(4))
+    errors = {}
+    for precision in ("tf32", "tf32x3", "ieee"):
+        y = torch.zeros(16, 16)
+        with Emulator():
+            dot_kernel[(1,)](a, b, y, N=16, PRECISION=precision)
+        errors[precision] = float((y.double() - a.double() @ b.double()).abs().max())
+    assert errors["ieee"] < errors["tf32x3"] < 4e-6 < 4e-4 < errors["tf32"], errors
+
+
+def test_tf32_to_nearest_has_ties_away_from_zero():
+    values = np.array([1 + 2**-11, -1 - 2**-11, 1 + 2**-11 - 2**-23, np.inf, -np.inf, np.nan, 0.0], np.float32)
+    expected = np.array([1 + 2**-10, -1 - 2**-10, 1, np.inf, -np.inf, np.nan, 0.0], np.float32)
+    assert np.array_equal(arithmetic.to_tf32(values, nearest=True), expected, equal_nan=True)

@@ -28,6 +28,31 @@ def to_bf16(values: np.ndarray, to_zero: bool = False) -> np.ndarray:
     return words
 
 
+def to_tf32(values: np.ndarray, nearest: bool = False) -> np.ndarray:
+    """float32 in TF32, which has 11 of its 24 bits: cut off, as a tensor core reads a float32; or to nearest, ties
+    away from zero, as PTX ``cvt.rna.tf32`` rounds.
+    """
+    bits = np.ascontiguousarray(values).view(np.uint32)
+    if nearest:
+        bits = np.where(np.isfinite(values), bits + np.uint32(1 << 12), bits)
+    return (bits & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+def product_tf32(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """``a @ b`` of float32 in TF32, summed in float32."""
+    return np.matmul(to_tf32(a), to_tf32(b))
+
+
+def product_tf32x3(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """``a @ b`` of float32 as three products in TF32, the way Triton's compiler takes it apart: the factors as sums of
+    two, without the product of the small parts. A NaN that comes from there alone counts as 0.
+    """
+    large_a, large_b = to_tf32(a, nearest=True), to_tf32(b, nearest=True)
+    small_a, small_b = to_tf32(a - large_a, nearest=True), to_tf32(b - large_b, nearest=True)
+    small = np.matmul(small_a, large_b) + np.matmul(large_a, small_b)
+    return np.where(np.isnan(small), np.float32(0), small) + np.matmul(large_a, large_b)
+
+
 def odd(values: np.ndarray, error: np.ndarray) -> np.ndarray:
     """``values + error`` rounded to odd in float64; ``values`` is the nearest float64 and ``error`` what it lacks.
 

@@ -8,7 +8,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
-from . import arithmetic, assembly, float8, libdevice, poison
+from . import arithmetic, assembly, float8, libdevice, messages, poison
 from .handles import cast, numpy_type, rounded, wide
 
 _SEMANTICS = interpreter._ir.MEM_SEMANTIC
@@ -220,8 +220,12 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     def create_dot(self, a, b, d, input_precision, max_num_imprecise_acc):
         if self._is_foreign(a.dtype, b.dtype):
             return super().create_dot(a, b, d, input_precision, max_num_imprecise_acc)
-        if a.dtype.scalar == tl.float32 and input_precision != interpreter._ir.INPUT_PRECISION.IEEE:
+        if a.dtype.scalar == tl.float32 and input_precision == interpreter._ir.INPUT_PRECISION.TF32x3:
+            return rounded(arithmetic.product_tf32x3(a.data, b.data) + d.data, d.dtype.scalar)
+        if a.dtype.scalar == tl.float32 and input_precision == interpreter._ir.INPUT_PRECISION.TF32:
             self.emulator.loose("dot")
+            self.emulator.notice("tf32", messages.tf32)
+            return rounded(arithmetic.product_tf32(a.data, b.data) + d.data, d.dtype.scalar)
         accumulate = np.float64 if d.data.dtype == np.float64 else np.float32 if d.data.dtype.kind == "f" else np.int32
         left, right = (np.ascontiguousarray(wide(arg), dtype=accumulate) for arg in (a, b))
         product = np.matmul(left, right)

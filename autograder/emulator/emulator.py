@@ -1,7 +1,7 @@
 """The strict emulator: Triton's own interpreter, made honest for the length of a ``with`` block."""
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 
 import numpy as np
@@ -58,6 +58,7 @@ class Emulator:
         self._random = None if self.shuffle is None else np.random.default_rng(self.shuffle)
         self._findings: list[Finding] = []
         self._hints: list[Finding] = []
+        self._noticed: list[Finding] = []
         self._said: set[tuple] = set()
         self._launches: list[Launch] = []
         self._traffic: dict[str, dict[str, int]] = {}
@@ -94,7 +95,7 @@ class Emulator:
 
     @property
     def hints(self) -> tuple[Finding, ...]:
-        return tuple(self._hints)
+        return (*self._hints, *sorted(self._noticed, key=lambda hint: (hint.file, hint.line, hint.kind)))
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -234,6 +235,10 @@ class Emulator:
 
     def loose(self, operation: str) -> None:
         self._looser.add(operation)
+
+    def notice(self, kind: str, make: Callable[[Place], Finding], place: Place | None = None) -> None:
+        """A hint about a line, whatever its values and programs: it comes after the others, by line."""
+        self._note(self._noticed, kind, "", make, place)
 
     def hint_wrapped(self, exact: int, wrapped: int) -> None:
         """An int32 product overflowed."""

@@ -30,6 +30,7 @@ Kind = Literal[
     "uninitialised-read",
     "wrapped-integer",
     "gathered-outside",
+    "tf32",
 ]
 KINDS = frozenset(get_args(Kind))
 _CAUSES = {

@@ -26,7 +26,8 @@ CANNOT_SHOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "dot",
-        '`tl.dot` on float32 rounds its inputs to TF32, 10 bits, unless you pass `input_precision="ieee"`.',
+        '`tl.dot` on float32 multiplies in TF32 unless you pass `input_precision="ieee"`, as here: 11 of the 24 bits of '
+        "a float32. GPUs without TF32 multiply all of them.",
     ),
     (
         "atomic",

@@ -164,6 +164,14 @@ def gathered(index: int, size: int, place: Place) -> Finding:
     return Finding("gathered-outside", text, line=place.line, source=place.source, file=place.file)
 
 
+def tf32(place: Place) -> Finding:
+    text = (
+        f"`tl.dot` multiplies float32 in TF32, {place}: 11 of the 24 bits of each number. "
+        'Pass `input_precision="ieee"`.'
+    )
+    return Finding("tf32", text, line=place.line, source=place.source, file=place.file)
+
+
 def uninitialised(kernel: str, verb: str, region: Region, offset: int, program: Program, place: Place) -> Finding:
     text = (
         f"`{kernel}` {_VERB[verb]} element offset {offset:,} of {region.name}, which has not been written since "

@@ -45,8 +45,10 @@ class Sanitizer(Emulator):
 
     def next(self) -> None:
         """Begin the next part, a test say: what is found from here on is reported as if it were new."""
-        for notes in (self.kinds, self._noted, self._seen, self._findings, self._hints, self._launches, self._traffic):
+        for notes in (self.kinds, self._noted, self._seen, self._findings, self._launches, self._traffic):
             notes.clear()
+        self._hints.clear()
+        self._noticed.clear()
         self._dependence.tried.clear()
         self._shadows.clear()
 

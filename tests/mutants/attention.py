@@ -174,6 +174,7 @@ MUTANTS = {
         ("scales by the block's width", "scale = D**-0.5", "scale = triton.next_power_of_2(D) ** -0.5", "24 features"),
         ("one head for all", "head, batch = (tl.program_id(1) % H)", "head, batch = (tl.program_id(1) * 0)", ORDINARY),
         ("p in half before the sum", "tl.sum(p, 1)", "tl.sum(p.to(tl.float16).to(tl.float32), 1)", ORDINARY),
+        ("scores in TF32", 'tl.trans(k), input_precision="ieee"', "tl.trans(k)", ORDINARY),
         ("has 32-bit offsets", "(tl.program_id(1) // H).to(tl.int64)", "tl.program_id(1) // H", "offsets beyond 2^31"),
     ),
     ("attention_backward", "triton"): (
@@ -204,6 +205,7 @@ MUTANTS = {
             "causal, 130 queries",
         ),
         ("reads do as if it lay like q", "strides = (*do.stride(), ", "strides = (*q.stride(), ", "do of stride 0"),
+        ("dk in TF32", 'ds.to(q.dtype), q, dk, input_precision="ieee"', "ds.to(q.dtype), q, dk", ORDINARY),
         ("has 32-bit offsets", "(q_ptr + batch * q_b", "(q_ptr + batch.to(tl.int32) * q_b", "offsets beyond 2^31"),
     ),
     ("merge_attention", "triton"): (

@@ -40,6 +40,7 @@ MUTANTS = {
             "start + tl.arange(0, TILE_K)",
             f"{BEYOND}, in b",
         ),
+        ("multiplies in TF32", ', input_precision="ieee"', "", ORDINARY),
         ("accumulates in the dtype of a", TOTAL, NARROW, ONES),
         ("nothing is written where K is 0", "if M and N:", "if M and N and K:", "K is 0"),
     ),

@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 
 import numpy as np
@@ -10,6 +10,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 
 from ..access import Access
+from ..findings import Finding, Place, here
 from .builder import GridBuilder
 from .fallback import Fallback, TooWide
 from .heap import keep_freed_memory
@@ -31,12 +32,16 @@ class _Watcher:
         self.fill = fill
         self.looser: set[str] = set()
         self.undefined = False
+        self.noticed: dict[tuple[str, Place], Callable[[Place], Finding]] = {}
 
     def note_undefined(self) -> None:
         self.undefined = True
 
     def loose(self, operation: str) -> None:
         self.looser.add(operation)
+
+    def notice(self, kind: str, make: Callable[[Place], Finding]) -> None:
+        self.noticed.setdefault((kind, here()), make)
 
     def hint_wrapped(self, exact: int, wrapped: int) -> None:
         raise Fallback("an integer product that wraps around")
@@ -77,7 +82,9 @@ def run(
     finally:
         access.printed = None
     memory.finish()
-    if key is not None:
+    for (kind, place), make in watcher.noticed.items():
+        emulator.notice(kind, make, place)
+    if key is not None and not watcher.noticed:
         replay.keep(key, memory, watcher.looser, watcher.undefined, printed.getvalue())
     return _finish(emulator, watcher.looser, watcher.undefined, printed.getvalue())
 
