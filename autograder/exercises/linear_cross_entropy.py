@@ -220,20 +220,9 @@ CASES = (
 
 
 _TIMES = 128  # a power of two: what is divided by it loses nothing
-
-
-def _repeated(hidden: Tensor, weight: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    return hidden.repeat(_TIMES, 1), weight, labels.repeat(_TIMES)
-
-
-def _spread(loss: Tensor, dhidden: Tensor, dweight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The mean over rows that come _TIMES times each is the mean over the rows."""
-    return loss, dhidden.repeat(_TIMES, 1) / _TIMES, dweight
-
-
 _CLASSES = 1 << 15  # with 2048 rows 256 MiB of logits
 _LONGER = _CLASSES // 1000  # than the longest sum over classes in the cases, which the floor was set on
-LARGE = Large(_batch(16, 8, _CLASSES), _repeated, _spread, (_TIMES, _LONGER, _TIMES))
+LARGE = Large(_batch(16, 8, _CLASSES), _TIMES, (0, 2), 0, (None, 1 / _TIMES, None), _LONGER)
 
 REASON = (
     "Every product is a float32 sum of D, V or n terms and loses a few ulp of the sum of their magnitudes (4 where it"

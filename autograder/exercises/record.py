@@ -118,21 +118,26 @@ class Variant:
 
 @dataclass(frozen=True)
 class Large:
-    """A call so large that the memory its process holds tells what the answer held: a small call, repeated many times.
+    """A call so large that the memory its process holds tells what the answer held: a small call's rows at places that
+    nobody can foresee, among ``times`` as many. No two rows are alike, so none can be computed once for many. The
+    oracle says what is right for the rows of the small call, in the time that a small call takes.
 
-    inputs: makes the arguments of the small call, for which the oracle says what is right.
-    repeated: the arguments of the large call, from those of the small one. `Exercise.most_bytes` of them should be at
-        least twice `sandbox.confine.SLACK`, and what an answer must not hold twice as much again.
-    spread: the outputs of the large call, from those of the small one; linear, with no negative factor.
-    terms: for each output how many times as many terms its sums have as those that the floor was set on: by repeating
-        the small call, or because its sums are longer than any in the cases. Added one by one they lose as many times
-        as much: dhidden of 32,768 classes 16 times what 1,024 lose, in a product of matrices of MKL on an AMD EPYC.
+    inputs: makes the arguments of the small call. `Exercise.most_bytes` of the large one should be at least twice
+        `sandbox.confine.SLACK`, and what an answer must not hold twice as much again.
+    rows: which arguments have rows, in their dimension ``dimension``, as the outputs have.
+    shares: for each output what its rows are of those of the small call; None for a sum over all rows, of which the
+        few say nothing: it is not judged here.
+    terms: how many times as many terms the sums of the judged outputs have as those that the floor was set on. Added
+        one by one they lose as many times as much: dhidden of 32,768 classes 16 times what 1,024 lose, in a product of
+        matrices of MKL on an AMD EPYC.
     """
 
     inputs: Inputs
-    repeated: Callable[..., Args]
-    spread: Callable[..., Args]
-    terms: tuple[int, ...]
+    times: int
+    rows: tuple[int, ...]
+    dimension: int
+    shares: tuple[float | None, ...]
+    terms: int = 1
 
 
 @functools.cache

@@ -25,9 +25,10 @@ from ..sandbox.ahead import Ahead
 from ..sandbox.compiler import Compiler, shared_compiler
 from ..ulp import ulp_size
 from .case import Judged, describe
-from .compare import Expected, expect
+from .compare import Expected, expect, unlike
 from .steady import fault_in
 
+Layouts = list[tuple[torch.dtype, torch.Size]]  # of the outputs
 Figures = dict[str, Any]  # traffic or compile of a report, as JSON has it: see `ReportData`
 
 KERNELS = 32
@@ -60,23 +61,24 @@ def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
 class Confined(Runner, Protocol):
     """A runner that can call the answer in a process with so much memory and no more: see `Isolated.within`."""
 
-    def within(self, args: Args, memory: int, results: list[tuple[torch.dtype, torch.Size]]) -> Outcome: ...
+    def within(self, args: Args, memory: int, results: Layouts) -> Outcome: ...
 
 
 def judge_process(record: Exercise, runner: Confined) -> Judged | None:
     """A large call of an isolated PyTorch answer, in a process with memory for what is right, and what came of it
     where that is not right; None where it is, or where the exercise has no such call.
 
-    The numbers are drawn for this call alone: there is no table of results for them.
+    The numbers are drawn for this call alone, and so is which of the rows are judged.
     """
     large, most_bytes = record.large, record.most_bytes
     if large is None or most_bytes is None:
         return None
-    small = large.inputs(torch.Generator().manual_seed(int.from_bytes(os.urandom(7))))
-    args = large.repeated(*small)
+    chance = torch.Generator().manual_seed(int.from_bytes(os.urandom(7)))
+    small = large.inputs(chance)
+    args, places = _among_others(large, small, chance)
     shown, most = describe(record, args), most_bytes(*args)
     expected = _expected(record, large, small)
-    results = [(dtype, value.shape) for dtype, value in zip(expected.dtypes, expected.values, strict=True)]
+    results = _layouts(large, expected)
     outcome = runner.within(args, most, results)
     if trouble := outcome.trouble:
         late = trouble.kind == "timeout"
@@ -85,19 +87,57 @@ def judge_process(record: Exercise, runner: Confined) -> Judged | None:
         message = f"In a process with memory for the {most:,} bytes that are allowed here it fails: {trouble.message}"
         failed = CaseResult(MEMORY, status, False, message, shown, _IN_PARTS, details=trouble.details, kind=kind)
         return Judged(failed, trouble=trouble if late else None)
-    if message := fault_in(expected, outcome.outputs, record.named(args), "in a large call."):
+    if message := _wrong_rows(large, expected, outcome.outputs, results, places, record.named(small)):
         return Judged(CaseResult(MEMORY, "fail", False, message, shown, kind=Quality.CORRECT))
     return None
 
 
+def _wrong_rows(
+    large: Large, expected: Expected, outputs: Args, results: Layouts, places: torch.Tensor, named: dict[str, Any]
+) -> str:
+    """What is wrong with the rows at ``places``, or with the layout of an output; "" where nothing is."""
+    for name, output, (dtype, shape) in zip(expected.names, outputs, results, strict=True):
+        if complaint := unlike(name, output, shape, dtype):
+            return complaint
+    judged = zip(large.shares, outputs, strict=True)
+    rows = tuple(o if share is None else o.index_select(large.dimension, places) for share, o in judged)
+    return fault_in(expected, rows, named, "in a large call.")
+
+
+def _among_others(large: Large, small: Args, chance: torch.Generator) -> tuple[Args, torch.Tensor]:
+    """(the arguments of the large call, the places of the small call's rows in it). The other rows are these, each
+    number made smaller or larger by a share of its own.
+    """
+    count = small[large.rows[0]].shape[large.dimension]
+    places = torch.randperm(large.times * count, generator=chance)[:count]
+
+    def among(few: torch.Tensor) -> torch.Tensor:
+        many = few.repeat(*(large.times if i == large.dimension else 1 for i in range(few.ndim)))
+        if many.is_floating_point():
+            many *= 0.5 + torch.rand(many.shape, generator=chance)
+        return many.index_copy_(large.dimension, places, few)
+
+    return tuple(among(a) if i in large.rows else a for i, a in enumerate(small)), places
+
+
 def _expected(record: Exercise, large: Large, small: Args) -> Expected:
-    """What is right for the large call, by the oracle's account of the small one."""
+    """What is right for the small call's rows in the large one, by the oracle's account of the small one."""
     expected = expect(record, Case(MEMORY, large.inputs, ""), small)
-    off = [times * ulp * size for times, ulp, size in zip(large.terms, expected.allowed, expected.sizes, strict=True)]
-    values, most = large.spread(*expected.values), large.spread(*off)
+    values = [value * (share or 1.0) for value, share in zip(expected.values, large.shares, strict=True)]
     sizes = [ulp_size(value, dtype) for value, dtype in zip(values, expected.dtypes, strict=True)]
-    allowed = [o / size for o, size in zip(most, sizes, strict=True)]
+    factors = [torch.inf if share is None else large.terms * share for share in large.shares]
+    given = zip(factors, expected.allowed, expected.sizes, sizes, strict=True)
+    allowed = [factor * ulp * before / size for factor, ulp, before, size in given]
     return replace(expected, values=tuple(values), sizes=tuple(sizes), allowed=tuple(allowed), peers=None)
+
+
+def _layouts(large: Large, expected: Expected) -> Layouts:
+    """The dtype and shape of each output of the large call."""
+    shapes = [list(value.shape) for value in expected.values]
+    for shape, share in zip(shapes, large.shares, strict=True):
+        if share is not None:
+            shape[large.dimension] *= large.times
+    return [(dtype, torch.Size(shape)) for dtype, shape in zip(expected.dtypes, shapes, strict=True)]
 
 
 def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | None, list[CaseResult]]:
