@@ -59,7 +59,7 @@ def test_no_old_score_outlives_a_run_that_fails(course, monkeypatch):
     def crash(*args):
         raise RuntimeError("planted")
 
-    monkeypatch.setattr("graded_kernels.autograder.nbgrader.submission.rebuild", crash)
+    monkeypatch.setattr("graded_kernels.autograder.nbgrader.reader.Reader.rebuilt", crash)
     assert not api(course).autograde("tiny", "staler")["success"]
     for student in ("stale", "staler"):
         assert scores(course, student) == dict.fromkeys(FULL)

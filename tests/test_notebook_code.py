@@ -3,7 +3,7 @@
 import pytest
 from bounded import bounded
 from graded_kernels.autograder.nbgrader import notebook_code
-from graded_kernels.autograder.nbgrader.notebook_code import NOTES, effort, plain_python, without_course
+from graded_kernels.autograder.nbgrader.notebook_code import NOTES, plain_python, without_course
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,6 @@ def test_imports_of_the_course_are_left_out():
     code, notes = without_course(source)
     assert code == "import torch\npass\n\n\nx = 1"
     assert notes == ["Line 2 imports the course's own code and was left out: from graded_kernels.kernels import ("]
-
-
-def test_effort_counts_what_ipython_reads_again():
-    assert effort("x = 1 % 2\n" * 100_000) == 0  # Python needs no translation
-    cell = "x = 1\n" * 100 + "%time x\n!ls\nfiles = !ls\nx?\n"
-    assert 4 * len(cell) < effort(cell) < 5 * len(cell)
-    assert effort("%time 1\n" + "a" * 10_000 + " ?") > 10_000**2
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from nbformat import NotebookNode
 from ..nbgrader.checks import answer_to, is_check, learners_code
 from ..nbgrader.contents import digest, graded_from
 from ..nbgrader.outputs import NotGradable
-from ..nbgrader.reading import Unreadable, read
-from ..nbgrader.rebuild import rebuild
+from ..nbgrader.reading import Unreadable
 from ..nbgrader.standard import changes
 from ..nbgrader.variants import variant_of
 from ..run.answer import Answer
@@ -27,9 +26,8 @@ class Notebook:
     """A learner's notebook, rebuilt from the released one, and the checks in it. name: ``ada, 01_silu``."""
 
     def __init__(self, course: Course, name: str, path: Path):
-        exporter, self.name = course.submissions, name
-        pieces = read(path, exporter.megabytes, exporter.code_megabytes)
-        notebook = rebuild(exporter.release(course.assignment, path.stem), pieces)
+        self.name = name
+        notebook = course.submissions.rebuilt(path, course.assignment, path.stem)
         self._checks = list(_checks(notebook))
         self._job = functools.partial(course.grader.job, course.root, course.assignment)
         self._jobs: dict[tuple, Job] = {}

@@ -7,9 +7,8 @@ from nbgrader.utils import is_grade, is_locked
 
 from ..exercises.names import names_of
 from ..run.answer import Answer, Cell
-from .notebook_code import plain_python, without_course
 from .outputs import NotGradable, notes_output
-from .rebuild import exercise_of, grade_id, is_added, is_answer
+from .rebuild import PYTHON, RECORD, exercise_of, grade_id, is_answer
 
 
 def is_check(cell: NotebookNode) -> bool:
@@ -18,17 +17,14 @@ def is_check(cell: NotebookNode) -> bool:
 
 
 def learners_code(nb: NotebookNode) -> dict[int, Cell]:
-    """The code cells that the learner wrote, by index, as Python. What had to be left out is noted under the cell."""
+    """The code that the learner wrote, by index of its cell, as Python: what `reading_process` found, which is taken
+    out of the notebook. What had to be left out is noted under the cell.
+    """
     found = {}
     for index, cell in enumerate(nb.cells):
-        if cell.cell_type != "code" or not (is_answer(cell) or is_added(cell)):
-            continue
-        code, notes = plain_python(cell.source)
-        if is_added(cell):  # one that tries something out with the course's tools must not spoil the answers after it
-            code, more = without_course(code)
-            notes += more
-        found[index] = Cell(grade_id(cell) or cell.id, code)
-        cell.outputs = [notes_output(notes)] if notes else []
+        if python := cell.metadata.get(RECORD, {}).pop(PYTHON, None):
+            found[index] = Cell(grade_id(cell) or cell.id, python["code"])
+            cell.outputs = [notes_output(python["notes"])] if python["notes"] else []
     return found
 
 

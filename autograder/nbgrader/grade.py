@@ -29,9 +29,8 @@ from . import interrupt
 from .checks import answer_to, is_check, learners_code
 from .class_seed import class_seed
 from .outputs import NotGradable, beginning, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
-from .published import is_published, published_answers
 from .reading import MEGABYTE
-from .rebuild import RECORD, UNREAD, grade_id, is_answer
+from .rebuild import RECORD, UNREAD, grade_id
 from .variants import variant_of
 
 if TYPE_CHECKING:
@@ -94,23 +93,12 @@ class Grade(NbGraderPreprocessor):
         self.log.info("%s%g of %g points in %.1f s%s", line, earned, possible, seconds, more)
         self.parent.judged += 1
         summary.for_a_person += failed
-        self._mark_published(nb, where)
+        self._list_published(nb, where)
         return nb, resources
 
-    def _mark_published(self, nb: NotebookNode, where: dict) -> None:
+    def _list_published(self, nb: NotebookNode, where: dict) -> None:
         """Lists for the teacher the answers that are those of the course; the feedback does not say it."""
-        courses = self.parent.parent.coursedir
-        path = Path(
-            courses.format_path(courses.source_directory, ".", where["assignment"]), f"{where['notebook']}.ipynb"
-        )
-        if not path.exists():
-            return
-        ours = published_answers(path, path.stat().st_mtime_ns)
-        answers = [cell for cell in nb.cells if is_answer(cell) and cell.cell_type == "code"]
-        same = [grade_id(cell) for cell in answers if is_published(cell.source, ours.get(grade_id(cell), ""))]
-        for cell in answers:
-            if grade_id(cell) in same:
-                cell.metadata.setdefault(RECORD, {})["published"] = True
+        same = [grade_id(cell) for cell in nb.cells if cell.metadata.get(RECORD, {}).get("published")]
         if same:
             self.parent.summary.published.append(f"{where['student']}, {where['notebook']}: {', '.join(same)}")
 

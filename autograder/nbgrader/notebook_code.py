@@ -13,7 +13,6 @@ from ..run.answer import OURS, imported, is_python
 NOTES = 20  # lines left out of a cell that are named one by one
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
 _CELLS = 64  # a notebook's, each of which is asked for several times
-_IPYTHONS = re.compile(r"^\s*[%!?/,;]|=\s*[%!]|\?\s*$")  # a line that IPython might want to translate
 
 
 def plain_python(source: str) -> tuple[str, list[str]]:
@@ -61,18 +60,6 @@ def defined(source: str) -> set[str]:
     code, _ = plain_python(source)
     body = _parse(code).body if is_python(code) else []
     return {node.name for node in body if isinstance(node, ast.FunctionDef)}
-
-
-def effort(source: str) -> int:
-    """What it takes to leave the magics out of ``source``, in characters read.
-
-    IPython reads the whole cell again for each magic, and tries to find a question mark's word from every character of
-    its line.
-    """
-    if is_python(source):
-        return 0
-    lines = [line for line in source.split("\n") if _IPYTHONS.search(line)]
-    return sum(len(source) + len(line) ** 2 for line in lines)
 
 
 def _first(lines: list[str]) -> int:

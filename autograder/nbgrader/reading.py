@@ -8,12 +8,13 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .notebook_code import effort
-
 MEGABYTE = 1_000_000
 CELLS = 5_000  # a chapter has some fifty
-EFFORT = 5_000_000  # of leaving out magics, in characters read: some ten seconds
+PICTURES = 5  # MB that the pictures in the texts of a notebook may take: its feedback page holds them
 PICTURE = re.compile(r"attachment:([^\s)\]>\"']+)")
+
+
+TOO_LARGE = f"\n\n(A picture was left out: those of a notebook may take {PICTURES} MB. It is in the submitted file.)"
 
 
 class Unreadable(Exception):
@@ -50,15 +51,14 @@ def read(path: str | Path, megabytes: float, code_megabytes: float) -> list[Piec
     cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list):
         raise Unreadable("is not a notebook: it has no list of cells. Save it from JupyterLab and hand it in again.")
-    pieces = [piece for piece in map(_piece, cells) if piece]
+    pictures = _Pictures()
+    pieces = [piece for piece in (_piece(cell, pictures) for cell in cells) if piece]
     if not pieces:
         raise Unreadable("is a notebook without any cell.")
     if sum(len(piece.source) for piece in pieces) > code_megabytes * MEGABYTE:
         raise Unreadable(f"holds more than {code_megabytes:g} MB of code and text.")
     if len(pieces) > CELLS:
         raise Unreadable(f"has {len(pieces)} cells, of at most {CELLS}.")
-    if sum(effort(piece.source) for piece in pieces if piece.type == "code") > EFFORT:
-        raise Unreadable("holds too many magics and shell escapes. Delete those that no answer needs.")
     return pieces
 
 
@@ -86,16 +86,18 @@ def _open_file(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
-def _piece(cell) -> Piece | None:
+def _piece(cell, pictures: "_Pictures") -> Piece | None:
     """A cell as far as it has the shape of one; None where it has no text."""
     if not isinstance(cell, dict) or cell.get("cell_type") not in ("code", "markdown", "raw"):
         return None
     source = _text(cell.get("source"))
     if source is None:
         return None
-    metadata, attachments = _dict(_dict(cell, "metadata"), "nbgrader"), _attachments(cell)
+    metadata, attachments = _dict(_dict(cell, "metadata"), "nbgrader"), dict[str, dict[str, str]]()
     if cell["cell_type"] == "markdown":  # nbconvert renders no page at all that shows a picture which is not there
+        attachments, too_large = pictures.of(cell)
         source = PICTURE.sub(lambda m: m[0] if m[1] in attachments else f"missing-{m[0]}", source)
+        source += TOO_LARGE if too_large else ""
     return Piece(cell["cell_type"], source, _name(cell, "id"), _name(metadata, "grade_id"), attachments)
 
 
@@ -103,8 +105,12 @@ def _text(value) -> str | None:
     """A text of a notebook, which may be written as a list of lines."""
     if isinstance(value, list):
         value = "".join(line for line in value if isinstance(line, str))
-    # Half a surrogate pair is a valid JSON string that no file can hold.
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
+    return _storable(value) if isinstance(value, str) else None
+
+
+def _storable(text: str) -> str:
+    """Half a surrogate pair is a valid JSON string that no file can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _dict(data: dict, key: str) -> dict:
@@ -117,12 +123,22 @@ def _name(data: dict, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _attachments(cell: dict) -> dict:
-    """The pictures in a text: ``{file name: {media type: base64 text}}``."""
-    pictures = {}
-    for name, bundle in _dict(cell, "attachments").items():
-        texts = {kind: _text(value) for kind, value in bundle.items()} if isinstance(bundle, dict) else {}
-        texts = {kind: text for kind, text in texts.items() if text is not None}
-        if texts:
-            pictures[name] = texts
-    return pictures
+class _Pictures:
+    """The pictures in the texts of a notebook, as far as there is room for them."""
+
+    def __init__(self) -> None:
+        self._left = PICTURES * MEGABYTE
+
+    def of(self, cell: dict) -> tuple[dict[str, dict[str, str]], bool]:
+        """``{file name: {media type: base64 text}}``, and whether one was too large for what is left."""
+        pictures, too_large = {}, False
+        for name, bundle in _dict(cell, "attachments").items():
+            texts = {kind: _text(value) for kind, value in bundle.items()} if isinstance(bundle, dict) else {}
+            kept = {_storable(kind): text for kind, text in texts.items() if text is not None}
+            size = len(name) + sum(map(len, kept.values()))
+            if kept and size <= self._left:
+                pictures[_storable(name)] = kept
+                self._left -= size
+            elif kept:
+                too_large = True
+        return pictures, too_large

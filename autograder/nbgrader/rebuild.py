@@ -21,6 +21,7 @@ from .reading import Piece
 
 RECORD = "graded_kernels"  # our key in the metadata of a notebook and of a cell
 NOTES, UNREAD = "notes", "unread"  # under it: what was odd about a submission, and why one was not read
+PYTHON = "python"  # and the learner's code of a cell as Python, with what was left out of it
 
 
 @functools.lru_cache(maxsize=8)
@@ -173,7 +174,7 @@ def _fill(cell: NotebookNode, parts: list[Piece]) -> list[str]:
         attachments = {name: bundle for part in parts for name, bundle in part.attachments.items()}
         if attachments:
             cell["attachments"] = attachments
-    elif not is_blank(source):
+    elif not all(is_blank(part.source) for part in parts):
         cell.source = source
     elif parts:
         return [f"The cell `{grade_id(cell)}` is empty."]

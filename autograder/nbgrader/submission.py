@@ -5,6 +5,7 @@ import glob
 import os
 import sys
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -28,8 +29,9 @@ from .late import lateness, renewed
 from .lock import Lock, Locked
 from .nothing_matched import install, not_read
 from .old_scores import clear_scores
-from .reading import Unreadable, read
-from .rebuild import NOTES, RECORD, UNREAD, rebuild, released_notebook, without_submission
+from .reader import Reader
+from .reading import Unreadable
+from .rebuild import NOTES, RECORD, UNREAD, released_notebook, without_submission
 from .sparing import sparing
 from .standard import MADE_FOR, standard, unusable
 from .summary import Summary, quiet
@@ -65,6 +67,7 @@ class Submissions(Exporter):
         self._remedy: dict[str, str] = {}  # and the command that mends it
         self._file_notes: list[str] = []
         self.judged = 0  # of its notebooks
+        self.reader = Reader(self.megabytes, self.code_megabytes)
         converter = self._converter = self.parent
         self._teachers_hook, converter.pre_convert_hook = converter.pre_convert_hook, self._before
         self._nbgraders_run, converter.convert_notebooks = converter.convert_notebooks, self._run
@@ -87,7 +90,7 @@ class Submissions(Exporter):
             if sentence := self._unread.get(where["notebook"]):
                 notebook = without_submission(released, sentence, notes)
             else:
-                notebook = rebuild(released, read(filename, self.megabytes, self.code_megabytes), notes)
+                notebook = self.rebuilt(Path(filename), where["assignment"], where["notebook"], notes)
         except Unreadable as error:
             notebook = without_submission(released, f"The submitted file {error}", notes)
         self._list(notebook, where)
@@ -173,9 +176,18 @@ class Submissions(Exporter):
 
     def release(self, assignment: str, notebook: str) -> nbformat.NotebookNode:
         """Nobody may change it: others get the same."""
-        courses = self._converter.coursedir
-        path = Path(courses.format_path(courses.release_directory, ".", assignment), f"{notebook}.ipynb")
+        path = self._released_path(assignment, notebook)
         return released_notebook(path, path.stat().st_mtime_ns)
+
+    def _released_path(self, assignment: str, notebook: str) -> Path:
+        courses = self._converter.coursedir
+        return Path(courses.format_path(courses.release_directory, ".", assignment), f"{notebook}.ipynb")
+
+    def rebuilt(self, path: Path, assignment: str, notebook: str, notes: Sequence[str] = ()) -> nbformat.NotebookNode:
+        """The submitted file at ``path`` in the notebook as it was released. Raises Unreadable."""
+        courses = self._converter.coursedir
+        published = Path(courses.format_path(courses.source_directory, ".", assignment), f"{notebook}.ipynb")
+        return self.reader.rebuilt(path, self._released_path(assignment, notebook), published, notes)
 
     def names(self, assignment: str) -> list[str]:
         """The notebooks that were released, as far as this run grades them. Raises NotReleased."""
@@ -238,17 +250,22 @@ class Submissions(Exporter):
         for name in names:
             path = place / f"{name}.ipynb"
             if others:
-                self._compare(place, name, others, self.release(assignment, name))
+                self._compare(place, assignment, name, others)
             if os.path.lexists(path) or name in self._unread:
                 notebooks.append(str(path))
             else:
                 self.summary.odd.append(f"{student}, {name}: no such notebook was handed in, 0 points")
         self._converter.notebooks = notebooks
 
-    def _compare(self, place: Path, name: str, others: list[str], released: nbformat.NotebookNode) -> None:
-        limits = self.megabytes, self.code_megabytes
-        own = answers(released, place / f"{name}.ipynb", *limits)
-        answered = {other: answers(released, place / f"{other}.ipynb", *limits) for other in others}
+    def _compare(self, place: Path, assignment: str, name: str, others: list[str]) -> None:
+        def answered_in(stem: str) -> dict[int, str] | None:
+            try:
+                rebuilt = self.rebuilt(place / f"{stem}.ipynb", assignment, name)
+            except Unreadable:
+                return None
+            return answers(self.release(assignment, name), rebuilt)
+
+        own, answered = answered_in(name), {other: answered_in(other) for other in others}
         if sentence := why_unread(place, name, answered, own):
             here = Path(os.path.relpath(place, self._converter.coursedir.root))
             commands = [renamed(here / f"{other}.ipynb", here / f"{name}.ipynb") for other in others]

@@ -12,22 +12,15 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from .folder import plain
-from .reading import Unreadable, read
-from .rebuild import is_answer, rebuild
+from .rebuild import is_answer
 
 UNTYPABLE = "its name holds what no line can show; rename it in a file manager"
 DEEP = 4  # folders below submitted/ that are looked into
 _COPY = re.compile(r"([ _-]*(\(\d+\)|copy[ _-]?\d*|final|v\d+))+$", re.IGNORECASE)
 
 
-def answers(released: NotebookNode, path: Path, megabytes: float, code_megabytes: float) -> dict[int, str] | None:
-    """What the notebook at ``path`` answers, by index of the released cell, without what is as it was released; None
-    where it cannot be read.
-    """
-    try:
-        rebuilt = rebuild(released, read(path, megabytes, code_megabytes))
-    except Unreadable:
-        return None
+def answers(released: NotebookNode, rebuilt: NotebookNode) -> dict[int, str]:
+    """What a submission answers, by number of the answer, without what is as it was released."""
     theirs = [cell.source.strip() for cell in rebuilt.cells if is_answer(cell)]
     ours = [cell.source.strip() for cell in released.cells if is_answer(cell)]
     return {number: their for number, (their, our) in enumerate(zip(theirs, ours, strict=True)) if their != our}

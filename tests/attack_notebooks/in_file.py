@@ -7,6 +7,7 @@ from tampered import TORCH, UNREAD, WITNESS, WORDS, ZEROS, add, code, copy_of, f
 from .attack import registry
 
 ATTACKS, attack = registry()
+LEFT_OUT = "s to read as Python, and was left out."
 REPORT = "application/vnd.graded-kernels.report+json"
 
 
@@ -202,16 +203,40 @@ def many_cells(nb):
     nb["cells"] += [cell] * 100_000
 
 
-@attack(UNREAD, "too many magics")
+@attack(says=LEFT_OUT)
 def magics_without_end(nb):
     """A megabyte that IPython would read again for every magic."""
     add(nb, TORCH, "x = [1, 2, 3]\n" * 60_000 + "%time x\n" * 20)
 
 
-@attack(UNREAD, "too many magics")
+@attack(says=LEFT_OUT)
 def endless_question(nb):
     """One word of 200,000 characters, and a question mark that IPython looks for behind each."""
     add(nb, TORCH, "%time 1\n" + "a" * 200_000 + " ?")
+
+
+@attack(says=LEFT_OUT)
+def fields_without_end(nb):
+    """A formatted string of 60,000 fields, which Python 3.11 reads in quadratic time."""
+    add(nb, TORCH, 'x = f"""' + "{x}" * 60_000 + '"""')
+
+
+@attack(UNREAD, "of memory to read")
+def empty_lists(nb):
+    """48 MB of JSON that take thirty times as much memory."""
+    return ("[" + "[]," * 16_000_000 + "[]]").encode()
+
+
+@attack()
+def half_surrogates(nb):
+    """In the name of a picture and of its type: a valid JSON string that no file can hold."""
+    find(nb, WORDS)["attachments"] = {"a\ud800.png": {"image/\ud800": "aaaa"}}
+
+
+@attack()
+def large_picture(nb):
+    """Twenty megabytes in a text: its feedback page would be as large."""
+    find(nb, WORDS)["attachments"] = {"large.png": {"image/png": "a" * 20_000_000}}
 
 
 @attack()

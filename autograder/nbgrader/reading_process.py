@@ -1,0 +1,123 @@
+"""The process in which submissions are read. What was handed in may take Python's parser minutes, JSON's all memory, or
+end the process with it: each submission is read, rebuilt and parsed once, by a child that may die of it.
+
+    python -m graded_kernels.autograder.nbgrader.reading_process
+
+It takes a request a line and answers in lines of JSON: where its child is, what came of it, and how it ended. `Reader`
+asks it.
+"""
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from .folder import plain
+from .notebook_code import plain_python, without_course
+from .outputs import beginning
+from .published import is_published, published_answers
+from .reading import Unreadable, read
+from .rebuild import PYTHON, RECORD, grade_id, is_added, is_answer, rebuild, released_notebook
+
+CELL_SECONDS = 1  # of processor time, to read one cell as Python; a chapter's longest takes milliseconds
+SECONDS = 10  # for the file, and for all of its cells
+MEMORY = 1 << 30  # bytes for the largest file with outputs that is read, several times over
+SLOW = f"takes more than {CELL_SECONDS} s to read as Python, and was left out."
+
+
+def main() -> None:
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        _known(request["released"]), _known_answers(request["published"])  # for the child and all that follow
+        child = os.fork()
+        if not child:
+            _answer(request)
+            os._exit(0)
+        _tell(ended=os.waitpid(child, 0)[1])
+
+
+def _answer(request: dict) -> None:
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _limit_processor(SECONDS)
+    try:
+        _tell(notebook=_rebuilt(request))
+    except Unreadable as error:
+        _tell(unreadable=str(error))
+    except MemoryError:
+        _tell(unreadable=f"takes more than {MEMORY >> 20:,} MiB of memory to read.")
+
+
+def _rebuilt(request: dict) -> NotebookNode:
+    slow = set(request["slow"])
+    pieces, notes = [], list(request["notes"])
+    for number, piece in enumerate(read(request["path"], request["megabytes"], request["code_megabytes"]), 1):
+        if piece.type == "code" and not _is_quick(f"piece {number}", piece.source, slow):
+            notes.append(f"The cell `{plain(piece.grade_id) or number}` {SLOW}{beginning(piece.source)}")
+            piece = replace(piece, source="")
+        pieces.append(piece)
+    notebook = rebuild(_known(request["released"]), pieces, notes)
+    ours = _known_answers(request["published"])
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code" and (is_answer(cell) or is_added(cell)):
+            record = cell.metadata.setdefault(RECORD, {})
+            record[PYTHON] = _python(cell, f"cell {number}", slow)
+            if is_answer(cell) and is_published(cell.source, ours.get(grade_id(cell), "")):
+                record["published"] = True
+    return notebook
+
+
+def _python(cell: NotebookNode, place: str, slow: Collection[str]) -> dict:
+    """The learner's code in a cell as Python, and what had to be left out."""
+    if not _is_quick(place, cell.source, slow):  # its parts are, but not what they are together
+        cell.source = ""
+        return {"code": "", "notes": [f"This cell {SLOW}"]}
+    code, notes = plain_python(cell.source)
+    if is_added(cell):  # one that tries something out with the course's tools must not spoil the answers after it
+        code, more = without_course(code)
+        notes += more
+    return {"code": code, "notes": notes}
+
+
+def _is_quick(place: str, source: str, slow: Collection[str]) -> bool:
+    """Whether ``source`` is read as Python in time. It is not where that ended an earlier child: see ``slow``."""
+    if place in slow:
+        return False
+    if time.process_time() > SECONDS:
+        raise Unreadable(f"takes more than {SECONDS} s to read as Python.")
+    _tell(at=place)
+    _limit_processor(CELL_SECONDS)
+    begun = time.process_time()
+    plain_python(source)
+    took = time.process_time() - begun
+    _limit_processor(SECONDS)  # for what is made of it
+    return took < CELL_SECONDS
+
+
+def _limit_processor(seconds: int) -> None:
+    """From now on; the system counts in whole seconds."""
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + seconds + 1, resource.RLIM_INFINITY))
+
+
+def _known(released: str) -> NotebookNode:
+    return released_notebook(Path(released), os.stat(released).st_mtime_ns)
+
+
+def _known_answers(published: str) -> dict[str, str]:
+    """The course's own, where there is such a notebook."""
+    return published_answers(Path(published), os.stat(published).st_mtime_ns) if os.path.exists(published) else {}
+
+
+def _tell(**what: object) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
