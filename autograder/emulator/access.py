@@ -1,14 +1,12 @@
 """Loads, stores and atomics of one launch: checked, remembered and counted before they touch memory."""
 
-import functools
 from collections.abc import Callable
 from typing import TextIO
 
 import numpy as np
-import torch
 
 from . import messages
-from .findings import EmulatorError, Place, here
+from .findings import EmulatorError, here
 from .memory import AddressSpace, Outside, Region, distinct
 from .order import Order
 from .shadow import Clash, Shadow
@@ -26,7 +24,7 @@ class Access:
         report,
         hint,
         poisoned: Callable[[Region], np.ndarray | None],
-        undefined: Callable[[], None],
+        undefined: Callable[[str, Region | None], None],
     ):
         self.kernel, self.grid, self.first = kernel, grid, first
         self.space = AddressSpace()
@@ -42,7 +40,6 @@ class Access:
         self.program = self.first + 1 + program
         self.started += 1  # how many programs have begun
         self._order.begin(self.program)
-        self._suspects: list[tuple[Region, Place]] = []  # masked loads without `other` that have shown nowhere so far
 
     def index(self, number: int) -> tuple[int, int, int] | None:
         """Grid index of a program number; None for "several programs"."""
@@ -68,16 +65,11 @@ class Access:
             return self._gather(active, dtype, ordered, masked).reshape(shape)
         if other is None:
             result = np.full(mask.shape, filler[0], dtype)
-            self._undefined()
+            self._undefined(self.kernel, self.space.find(int(addresses.flat[0])))
         else:
             result = np.array(np.broadcast_to(other, shape), dtype=dtype).ravel()
         if active.size:
             result[mask] = self._gather(active, dtype, ordered, masked=True)
-            region = self.space.find(int(active[0]))
-            if other is None and region is not None:
-                self._suspects.append((region, here()))
-                if not region.dtype.is_floating_point:
-                    self._accuse()
         return result.reshape(shape)
 
     def _gather(self, addresses, dtype, ordered, masked):
@@ -128,7 +120,6 @@ class Access:
             self._scatter(region, offsets, values if lanes is ... else values[lanes])
 
     def _scatter(self, region: Region, offsets, values):
-        self._suspect(region, values)
         words = region.words(values.dtype)
         before = words.take(offsets)
         words[offsets] = values
@@ -151,17 +142,6 @@ class Access:
                 ),
             )
 
-    def _suspect(self, region: Region, values: np.ndarray) -> None:
-        """Where a NaN is stored, what the program loaded without `other` may be its source."""
-        if self._suspects and may_be_poison(region, values):
-            self._accuse()
-
-    def _accuse(self) -> None:
-        for region, place in self._suspects:
-            make = functools.partial(messages.masked_load, self.kernel, region, self.grid_index(self.program))
-            self._hint("masked-load", region.name, make, place)
-        self._suspects.clear()
-
     def atomic(self, addresses: np.ndarray, mask, itemsize: int, semantics, perform: Callable) -> np.ndarray:
         """An atomic on a block: ``perform(real addresses, mask)`` does it and returns the old values.
         ``semantics``: whether it acquires, as taking a lock does, and whether it releases."""
@@ -180,7 +160,6 @@ class Access:
             region.loaded += old.nbytes
             region.stored += old.nbytes
             new = region.words(word).take(offsets)
-            self._suspect(region, new)
             self._remember("atomic", region, offsets, old, new)
         if any(semantics) and active.size == 1:
             self._order.synchronise(int(real[lanes_on[0]]), *semantics)
@@ -224,15 +203,6 @@ def _active(addresses: np.ndarray, mask) -> tuple[np.ndarray, np.ndarray | None]
         return flat, None
     mask = np.broadcast_to(np.asarray(mask, dtype=bool), addresses.shape).ravel()
     return (flat, None) if mask.all() else (flat[mask], mask)
-
-
-def may_be_poison(region: Region, values: np.ndarray) -> bool:
-    """Some value is NaN, or not of a floating-point type that numpy knows."""
-    if values.dtype.kind == "f":
-        return bool(np.isnan(values).any())
-    if region.dtype == torch.bfloat16 and values.itemsize == 2:
-        return bool((values.view(np.uint16) & 0x7FFF > 0x7F80).any())
-    return True
 
 
 def _differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:

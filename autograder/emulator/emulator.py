@@ -1,5 +1,6 @@
 """The strict emulator: Triton's own interpreter, made honest for the length of a ``with`` block."""
 
+import functools
 import weakref
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -33,8 +34,8 @@ class Emulator:
     A launch stops with `EmulatorError`, before the access is performed, at the first access out of bounds, grid a GPU
     refuses, operation the emulator does not know, or exception in the kernel. Races, and stores of different values to
     one element, are recorded, once for each kernel, tensor and line, and the launch goes on. `findings` holds both
-    kinds, in order. `hints` holds what is suspicious but may be right: masked loads without ``other`` before a NaN was
-    stored, reads of memory that was never written, integers that wrapped, indices outside a block. They explain a wrong
+    kinds, in order. `hints` holds what is suspicious but may be right: masked loads without ``other``, reads of memory
+    that was never written, integers that wrapped, indices outside a block, products in TF32. They explain a wrong
     result; alone they are no fault.
 
     together (a class attribute, True): run as many programs of a launch at one time as ``memory`` allows (`grid`); one
@@ -70,7 +71,7 @@ class Emulator:
         self._stamp = 1
         self._access: Access | None = None
         self._time = 0.0
-        self._undefined = False
+        self.undefined = False  # whether a load had masked-off lanes and no `other`
         self._patches: Patches | None = None
 
     def __enter__(self) -> "Emulator":
@@ -95,7 +96,7 @@ class Emulator:
 
     @property
     def hints(self) -> tuple[Finding, ...]:
-        return (*self._hints, *sorted(self._noticed, key=lambda hint: (hint.file, hint.line, hint.kind)))
+        return (*self._hints, *sorted(self._noticed, key=lambda h: (h.file, h.line, h.kind, h.tensor)))
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -113,11 +114,6 @@ class Emulator:
     def looser(self) -> tuple[str, ...]:
         """Operations a launch used whose result on a GPU may differ from the emulator's; `CANNOT_SHOW` says how."""
         return tuple(operation for operation, _ in CANNOT_SHOW if operation in self._looser)
-
-    @property
-    def undefined(self) -> bool:
-        """Whether a load had masked-off lanes and no ``other``: what they hold is up to the backend."""
-        return self._undefined
 
     def poison_(self, tensor: torch.Tensor) -> torch.Tensor:
         """Fill a fresh uninitialised tensor with its dtype's poison and remember that it has not been written.
@@ -230,15 +226,18 @@ class Emulator:
         self._time += 1
         return self._time if self._random is None else float(self._random.random())
 
-    def note_undefined(self) -> None:
-        self._undefined = True
+    def note_undefined(self, kernel: str, region: Region | None) -> None:
+        """A load of ``region`` has masked-off lanes and no ``other``; None where its address is in no tensor."""
+        self.undefined = True
+        if region is not None:
+            self.notice("masked-load", functools.partial(messages.masked_load, kernel, region.name), region.name)
 
     def loose(self, operation: str) -> None:
         self._looser.add(operation)
 
-    def notice(self, kind: str, make: Callable[[Place], Finding], place: Place | None = None) -> None:
+    def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "", place: Place | None = None) -> None:
         """A hint about a line, whatever its values and programs: it comes after the others, by line."""
-        self._note(self._noticed, kind, "", make, place)
+        self._note(self._noticed, kind, tensor, make, place)
 
     def hint_wrapped(self, exact: int, wrapped: int) -> None:
         """An int32 product overflowed."""

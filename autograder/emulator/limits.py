@@ -26,12 +26,13 @@ CANNOT_SHOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "dot",
-        '`tl.dot` on float32 multiplies in TF32 unless you pass `input_precision="ieee"`, as here: 11 of the 24 bits of '
-        "a float32. GPUs without TF32 multiply all of them.",
+        '`tl.dot` on float32 multiplies in TF32, 11 of 24 bits, unless you pass `input_precision="ieee"`; so it does '
+        "here. GPUs without TF32 multiply all 24.",
     ),
     (
         "atomic",
-        "Atomics of several programs happen in any order: float sums differ in the last bits from run to run.",
+        "Atomics of several programs happen in any order: float sums differ in their last bits from run to run, "
+        "which is right within the tolerance.",
     ),
     (
         "fast",

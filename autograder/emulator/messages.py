@@ -137,15 +137,15 @@ def lanes_differ(kernel: str, region: Region, offset: int, values, program: Prog
     return Finding("store-conflict", text, kernel, region.name, offset, program, place.line, place.source, place.file)
 
 
-def masked_load(kernel: str, region: Region, program: Program, place: Place) -> Finding:
+def masked_load(kernel: str, tensor: str, place: Place) -> Finding:
     what, add = "a mask and no `other`", "other="
     if "boundary_check" in place.source:
         what, add = "`boundary_check` and no padding", 'padding_option="zero"'
     text = (
-        f"`{kernel}` loads {region.name} with {what}, {place}. A GPU promises nothing about the masked-off lanes; the "
+        f"`{kernel}` loads {tensor} with {what}, {place}. A GPU promises nothing about the masked-off lanes; the "
         f"emulator fills them with NaN, or a large odd integer. If they reach a reduction, add `{add}`."
     )
-    return Finding("masked-load", text, kernel, region.name, None, program, place.line, place.source, place.file)
+    return Finding("masked-load", text, kernel, tensor, line=place.line, source=place.source, file=place.file)
 
 
 def wrapped(exact: int, result: int, place: Place) -> Finding:

@@ -37,11 +37,15 @@ def of_triton(dtype: tl.dtype, storage: np.dtype) -> np.ndarray:
 
 
 def constant(value: float, dtype: tl.dtype, storage: np.dtype) -> np.ndarray:
-    """``value`` of a Triton type, as an array of one element of the interpreter's numpy type."""
+    """``value`` of a Triton type, as an array of one element of the interpreter's numpy type: of an integer type that
+    it does not fit, the nearest.
+    """
     if dtype == tl.bfloat16:
         return arithmetic.to_bf16(np.array([value], dtype=np.float32))
     if dtype in float8.FORMATS:
         return float8.from_floats(np.array([value], dtype=np.float32), dtype)
+    if storage.kind in "iu":
+        value = min(max(int(value), np.iinfo(storage).min), np.iinfo(storage).max)
     return np.array([value]).astype(storage)
 
 

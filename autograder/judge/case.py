@@ -18,12 +18,14 @@ from ..run.contract import Args
 from ..run.dtypes import dtype_name
 from ..run.outcome import Decoy, Outcome, Trouble
 from ..run.runner import Runner
+from . import lanes
 from .compare import Comparison, Expected, Wrong, compare_all, evidence_of, expect
 from .curve import curve_of
 from .decoy import decoys, unforeseeable
+from .fault import Fault
 from .fingerprint import Evidence
 from .known import expected_of
-from .steady import Fault, Options, unsteady
+from .steady import Options, unsteady
 
 # Troubles of the whole answer: its values are unknown, and no other case can do better.
 UNJUDGED = ("stub", "refused", "unloadable")
@@ -63,8 +65,9 @@ def judge_case(
     curve: bool = True,
 ) -> Judged:
     """Calls the answer on the case's arguments, and once more, in Triton with the programs of every launch in another
-    order. Where that fails and a load has masked-off lanes without ``other``, all of it again on the same numbers with
-    0 in these lanes: an answer that is right then fails only because it relies on these lanes.
+    order and, where a load has masked-off lanes without ``other``, with other numbers in these lanes (`unsteady`).
+    Where an answer with such lanes is wrong, all of it again on the same numbers with 0 in the lanes: an answer that is
+    right then fails only because it relies on them.
 
     curve: whether a result that passes has one.
     """
@@ -73,19 +76,17 @@ def judge_case(
     judged = _judged(question)
     if judged.result.status in ("pass", "not-run") or not (judged.outcome and judged.outcome.undefined):
         return judged
+    if judged.result.kind == Quality.PORTABLE:
+        return judged
     filled = _judged(replace(question, decoy=decoys(case, args, again), fill=0.0))
     return unportable(judged, judged.outcome.hints) if filled.result.status == "pass" else judged
 
 
 def unportable(judged: Judged, hints: tuple[Finding, ...]) -> Judged:
     """A failure that filling the masked-off lanes with 0 cures: today's NVIDIA backends do, and none has to."""
-    suspects = [hint for hint in hints if hint.kind == "masked-load"]
-    message = suspects[0].message if suspects else "A load has a mask and no `other`."
-    more = "".join(f" Look at this one, too: {hint.cause}" for hint in suspects[1:3])
-    message = f"{message}{more} With 0 in these lanes, as today's NVIDIA backends fill them, the result is right."
-    cause = f"{suspects[0].cause} The result depends on what masked-off lanes hold." if suspects else ""
-    failing = replace(judged.result, status="fail", message=message, cause=cause, details="", hint="")
-    return replace(judged, result=replace(failing, kind=Quality.PORTABLE), trouble=None, outputs=None)
+    fault = lanes.fault(hints, f"{lanes.FILLED}, the result is right.", Quality.PORTABLE)
+    failing = replace(judged.result, status="fail", message=fault.message, cause=fault.cause, details="", hint="")
+    return replace(judged, result=replace(failing, kind=fault.kind), trouble=None, outputs=None)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@ unforeseeable numbers.
 """
 
 import zlib
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..exercises.record import Case, Exercise
@@ -12,7 +13,9 @@ from ..run.contract import Args
 from ..run.outcome import Outcome, Trouble
 from ..run.runner import Decoys, Runner
 from ..sandbox.wire.buffers import bits
-from .compare import Expected, compare, compare_all, expect
+from . import lanes
+from .compare import Comparison, Expected, compare, compare_all, expect
+from .fault import Fault
 
 _LENIENT = 4  # times the tolerance, on numbers that no later run can bring back
 _OTHER = "on other random numbers of the same shape. What it computes must follow from its inputs alone."
@@ -25,16 +28,6 @@ class Options(NamedTuple):
     fill: float | None
 
 
-@dataclass(frozen=True)
-class Fault:
-    """What a right result does not excuse. See `CaseResult` for kind and cause. late: the time-out, if that is it."""
-
-    message: str
-    kind: Quality | None = Quality.CORRECT
-    cause: str = ""
-    late: Trouble | None = None
-
-
 def unsteady(
     exercise: Exercise,
     case: Case,
@@ -45,12 +38,16 @@ def unsteady(
     expected: Expected,
     how: Options,
 ) -> Fault | None:
-    """Whether the same input gives other bits, the programs of a launch in another order another result, or numbers
-    that nobody could foresee a wrong one. how: the options of the first call.
+    """Whether the same input gives other bits, the programs of a launch in another order or masked-off lanes that hold
+    something else another result, or numbers that nobody could foresee a wrong one. how: the options of the first call.
+
+    In another order bits may differ within the tolerance, as those of a sum by atomics do. Where a load has such lanes,
+    without ``other``, the second call has 0 in them, and a third a large number.
     """
     # The order comes from the name: it goes where the answer runs, and the seed of the inputs must not.
     shuffle = zlib.crc32(case.name.encode()) if backend == "triton" else None
-    again = runner.confirm(args, shuffle=shuffle, fill=how.fill, decoy=how.decoy)
+    undefined = first.undefined and how.fill is None
+    again = runner.confirm(args, shuffle=shuffle, fill=0.0 if undefined else how.fill, decoy=how.decoy)
     if again.trouble:
         return _second_trouble(again.trouble)
     if again.findings:
@@ -58,18 +55,41 @@ def unsteady(
     unforeseen = _foreseen_only(exercise, case, first) or _foreseen_only(exercise, case, again)
     if unforeseen:
         return Fault(unforeseen)
-    if _same(first, again):
-        return None
-    in_order = again if backend == "torch" else runner.call(args, fill=how.fill)
-    if in_order.trouble:
-        return _second_trouble(in_order.trouble)
-    if not _same(first, in_order):
-        return Fault("The same input, given twice, gives different bits.")
-    comparisons = compare_all(expected, again.outputs, exercise.named(args))
-    if any(c.complaint or c.failure for c in comparisons):
-        order = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
-        return Fault(order, Quality.PORTABLE)
+
+    def wrong(outcome: Outcome) -> str:
+        return _wrong(compare_all(expected, outcome.outputs, exercise.named(args)))
+
+    if not _same(first, again):
+        in_order = again if backend == "torch" else runner.call(args, fill=how.fill)
+        if in_order.trouble:
+            return _second_trouble(in_order.trouble)
+        if not _same(first, in_order):
+            return Fault("The same input, given twice, gives different bits.")
+        if wrong(again):
+            with_zeros = _refilled(runner, args, 0.0, wrong) if undefined else ""
+            if with_zeros:
+                return lanes.fault(first.hints, f"{lanes.FILLED}, {with_zeros}.", Quality.CORRECT)
+            order = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
+            return Fault(order, Quality.PORTABLE)
+    large = _refilled(runner, args, lanes.LARGE, wrong) if undefined else ""
+    if large:
+        ending = f"{lanes.FILLED}, the result is right; with {lanes.LARGE:,.0f} in them {large}."
+        return lanes.fault(first.hints, ending, Quality.PORTABLE)
     return None
+
+
+def _wrong(comparisons: list[Comparison]) -> str:
+    """In a few words what is wrong with a result, "" where nothing is."""
+    for one in comparisons:
+        if one.complaint or one.failure:
+            return f"{one.failure.output} is wrong" if one.failure else "its shape or dtype is wrong"
+    return ""
+
+
+def _refilled(runner: Runner, args: Args, fill: float, wrong: Callable[[Outcome], str]) -> str:
+    """What is wrong with the result where masked-off lanes hold ``fill``."""
+    outcome = runner.refill(args, fill)
+    return "the launch fails" if outcome.trouble else wrong(outcome)
 
 
 def _second_trouble(trouble: Trouble) -> Fault:

@@ -11,8 +11,8 @@ class Quality(StrEnum):
 
     CORRECT: values, shapes, dtypes, no access out of bounds, no race, nothing left unwritten, inputs left alone, no
         state kept between calls.
-    PORTABLE: no result that depends on a masked-off lane without ``other`` or on the order of programs; every
-        target compiles it.
+    PORTABLE: no result that depends on a masked-off lane without ``other``, or by more than the tolerance on the order
+        of programs (bits may differ, as those of a sum by atomics do); every target compiles it.
     EFFICIENT: bytes moved, memory held.
     """
 

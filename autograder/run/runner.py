@@ -53,8 +53,11 @@ class Runner(Protocol):
         decoy: Decoys | None = None,
     ) -> Outcome:
         """The same again, after `call` on these very ``args``: whether the answer keeps nothing from call to call.
-        shuffle: seeds another order of the programs of every launch.
+        shuffle: seeds another order of the programs of every launch. fill: of this call.
         """
+
+    def refill(self, args: Args, fill: float) -> Outcome:
+        """The launches of the last `call`, which was on these very ``args``, with ``fill`` in masked-off lanes."""
 
 
 class Unloadable:
@@ -69,6 +72,9 @@ class Unloadable:
     def confirm(
         self, args: Args, *, shuffle: int | None = None, fill: float | None = None, decoy: Decoys | None = None
     ) -> Outcome:
+        return Outcome(trouble=self.trouble)
+
+    def refill(self, args: Args, fill: float) -> Outcome:
         return Outcome(trouble=self.trouble)
 
 
@@ -107,6 +113,9 @@ class InProcess:
         outcome = self.once(args, shuffle=shuffle, fill=fill, launches=False)
         self.replay = None
         return outcome
+
+    def refill(self, args: Args, fill: float) -> Outcome:
+        return self.once(args, fill=fill, launches=False)
 
     def once(
         self, args: Args, *, shuffle: int | None = None, fill: float | None = None, launches: bool = True

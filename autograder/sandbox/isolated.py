@@ -116,14 +116,20 @@ class Isolated:
         Raises ValueError if the last call was not on these arguments.
         """
         decoy, called = decoy or (lambda: any_numbers(args)), self._last
-        if called is None or called.args is not args or called.fill != fill:
+        if called is None or called.args is not args:
             raise ValueError("confirm repeats the last call: it takes the same arguments")
         if self.backend == "triton" and shuffle is not None and called.first.outputs:
-            return self._proof.of(called, shuffle, decoy)
+            return self._proof.of(called, shuffle, fill, decoy)
         if called.second is None:
             return self._called(args, shuffle, decoy, fill).first
         again, called.second = called.second, None
         return again
+
+    def refill(self, args: tuple, fill: float) -> Outcome:
+        """See `Runner.refill`: of a Triton answer."""
+        if self._last is None or self._last.args is not args:
+            raise ValueError("refill repeats the last call: it takes the same arguments")
+        return self._proof.alone(self._last, [Call(args, 0, fill=fill)])
 
     def replay(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
         """What the kernels of a Triton answer alone compute for ``args``.
@@ -132,10 +138,7 @@ class Isolated:
         record is replayed on ``args`` in a process that contains the kernels and nothing else of the answer, so that
         whatever was computed outside them is missing.
         """
-        recorded = self._proof.recorded(self._called(args, None, lambda: any_numbers(args)))
-        if isinstance(recorded, Outcome):
-            return recorded
-        return self._proof.replayed(recorded, [Call(args, 0, shuffle)])[0]
+        return self._proof.alone(self._called(args, None, lambda: any_numbers(args)), [Call(args, 0, shuffle)])
 
     def within(self, args: tuple, memory: int, results: list[tuple[torch.dtype, torch.Size]]) -> Outcome:
         """One call in a process that may hold ``memory`` bytes, and the slack of `confine.limit`, beyond what a process

@@ -64,22 +64,25 @@ class Proof:
     def __init__(self, ask: Callable, answer: dict, sources: Sources, allowed: frozenset[str], memory: int):
         self._ask, self.answer, self.sources, self.allowed, self.memory = ask, answer, sources, allowed, memory
 
-    def of(self, called: Called, shuffle: int, decoy: Callable[[], Decoy]) -> Outcome:
+    def of(self, called: Called, shuffle: int, fill: float | None, decoy: Callable[[], Decoy]) -> Outcome:
+        """The outcome in the order that ``shuffle`` seeds, with ``fill`` in masked-off lanes; a trouble where there is
+        no proof.
+        """
         recorded, first = self.recorded(called), called.first
         if isinstance(recorded, Outcome):
             return recorded
         if complaint := self._kept(called, recorded[0]):
             return Outcome(trouble=Trouble("refused", complaint))
-        other, fill = decoy(), called.fill
-        before = Call(other.args, 1, fill=fill, needed=False, launches=False)
+        other = decoy()
+        before = Call(other.args, 1, fill=called.fill, needed=False, launches=False)
         calls = [before, Call(called.args, 0, shuffle, fill)]
         came, *rest = self.replayed(recorded, calls)
         shuffled = rest[0] if rest else came
         if shuffled.trouble:
             return shuffled
-        # If the order of the programs matters, only a run in order tells that from a result computed elsewhere.
+        # If order or lanes matter, only a run with those of the first call tells that from a result computed elsewhere.
         alike = _same_bits(first, shuffled)
-        alike = alike or _same_bits(first, self.replayed(recorded, [Call(called.args, 0, fill=fill)])[0])
+        alike = alike or _same_bits(first, self.replayed(recorded, [Call(called.args, 0, fill=called.fill)])[0])
         if not alike:
             return Outcome(trouble=Trouble("refused", f"{_ALONE} give another result: {_ELSEWHERE}"))
         if first.traffic != shuffled.traffic or _signatures(first) != _signatures(shuffled):
@@ -115,6 +118,11 @@ class Proof:
             return steps, kernels.cut_out(self.sources, steps)
         except plan.BadPlan as error:
             return Outcome(trouble=Trouble("refused", f"{_UNKNOWN}: {error}."))
+
+    def alone(self, called: Called, calls: list[Call]) -> Outcome:
+        """What the kernels alone compute, of the last of the calls."""
+        recorded = self.recorded(called)
+        return recorded if isinstance(recorded, Outcome) else self.replayed(recorded, calls)[-1]
 
     def replayed(self, recorded: tuple[dict, dict], calls: list[Call]) -> list[Outcome]:
         steps, cut_out = recorded

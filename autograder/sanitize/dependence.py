@@ -42,8 +42,8 @@ class _At(Emulator):
     def fill(self, value: float | None) -> None:
         pass  # asked for by load
 
-    def note_undefined(self) -> None:
-        super().note_undefined()
+    def note_undefined(self, kernel, region) -> None:
+        super().note_undefined(kernel, region)
         self.loads.setdefault(here())
 
 
@@ -57,7 +57,7 @@ class Dependence:
     def launch(self, executor, args: tuple, options: dict) -> None:
         sanitizer, kernel = self.sanitizer, executor.fn
         before = _copies([*args, *options.values()]) if self.tried.get(kernel, 0) < _TRIES else None
-        sanitizer._undefined = False
+        sanitizer.undefined = False
         execute(sanitizer, executor, args, options)
         if before is None or not sanitizer.undefined:
             return

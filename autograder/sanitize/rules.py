@@ -67,5 +67,4 @@ RULES = {
     "wrapped-integer": Rule("hint", "A 32-bit product wrapped around", "Make one factor 64-bit: `x.to(tl.int64)`."),
     "gathered-outside": Rule("hint", "`tl.gather` outside of its block", "Keep the indices within the block."),
     "tf32": Rule("hint", "A product of float32 in TF32", 'Pass `input_precision="ieee"` to `tl.dot`.'),
-    "suspicious-load": Rule("hint", "A load with a mask and no `other`", "Add `other=`."),
 }

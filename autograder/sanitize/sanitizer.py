@@ -121,16 +121,19 @@ class Sanitizer(Emulator):
         super().record(error)
         self.say(error.finding)
 
+    def notice(self, kind, make, tensor="", place=None) -> None:
+        if kind != "masked-load":  # told where it is seen to matter
+            super().notice(kind, make, tensor, place)
+
     def _note(self, notes, kind, tensor, make, place=None) -> None:
         key = kind, tensor, place or here()
         if key not in self._noted:
             self._noted[key] = make(key[-1])
             notes.append(self._noted[key])
-        self.say(self._noted[key], proved=False)
+        self.say(self._noted[key])
 
-    def say(self, finding: Finding, proved: bool = True) -> None:
-        """Tell a finding. proved: a masked load without `other` was seen to matter."""
-        kind = _kind(finding, proved)
+    def say(self, finding: Finding) -> None:
+        kind = _kind(finding)
         key = (kind, finding.kernel, finding.file, finding.line, finding.tensor)
         if key in self._seen:
             return
@@ -167,8 +170,8 @@ class Sanitizer(Emulator):
         }
 
 
-def _kind(finding: Finding, proved: bool) -> str:
+def _kind(finding: Finding) -> str:
     """The rule that a finding of the emulator falls under."""
     if finding.kind == "kernel-error" and re.search(": (Static)?AssertionError", finding.message):
         return "assertion"
-    return "suspicious-load" if finding.kind == "masked-load" and not proved else finding.kind
+    return finding.kind

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..access import Access, may_be_poison
+from ..access import Access
 from ..memory import Region
 from ..shadow import Shadow
 from .fallback import Fallback
@@ -26,7 +26,7 @@ class Memory:
         access: Access,
         shadow: Callable[[Region], Shadow],
         pattern: Callable[[Region], np.ndarray | None],
-        undefined: Callable[[], None],
+        undefined: Callable[[str, Region], None],
         ranks: np.ndarray | None,
         remembered: int,
     ):
@@ -40,7 +40,6 @@ class Memory:
     def begin(self, programs: Programs) -> None:
         self.programs = programs
         self._numbers = (programs.numbers + self.access.first + 1).astype(np.int32)
-        self._suspicious = False  # some program loaded masked-off lanes without `other`
         self._stored = self._atomics = False
         self._last: tuple[np.ndarray, np.ndarray | None, Lanes] | None = None  # offsets, mask and lanes of an access
         self._moved: list[tuple[Region, str, int | np.ndarray]] = []  # bytes of each program, or by row
@@ -106,10 +105,7 @@ class Memory:
             return values if values is not None else np.empty(lanes.shape, filler.dtype)
         if other is None:
             result = np.full(lanes.shape, filler[0], filler.dtype)
-            self._suspicious = True
-            self._undefined()
-            if values is not None and not region.dtype.is_floating_point:
-                raise Fallback("integers loaded under a mask without `other`")
+            self._undefined(self.access.kernel, region)
         else:
             rows = max(lanes.rows, other.shape[0])
             # C order: a copy that keeps the order of a broadcast array could come out column by column.
@@ -152,7 +148,6 @@ class Memory:
             return
         storage, places = self._place("store", region, lanes)
         values = np.ascontiguousarray(lanes.pick(only(values)))
-        self._suspect(region, values)
         storage.write(places, values.view(storage.words.dtype), lanes, only(self._numbers))
         self._count(region, "stored", lanes.counts())  # no element twice, or the storage would have said so
         self._stored = True
@@ -170,8 +165,7 @@ class Memory:
         storage, places = self._place("atomic", region, lanes)
         values = np.broadcast_to(values, lanes.shape)[order]
         self._atomics = True
-        after = storage.update(kind, places, lanes.pick(values).ravel(), operation, self._pattern(region))
-        self._suspect(region, after)
+        storage.update(kind, places, lanes.pick(values).ravel(), operation, self._pattern(region))
         for way in ("loaded", "stored"):
             self._count(region, way, lanes.counts(), order)
 
@@ -187,10 +181,6 @@ class Memory:
         if region.itemsize != storage.unit:
             raise Fallback("elements of several sizes in one storage")
         return storage, places.moved((region.real - storage.address) // storage.unit)
-
-    def _suspect(self, region: Region, values: np.ndarray) -> None:
-        if self._suspicious and may_be_poison(region, values):
-            raise Fallback("a NaN stored after a load without `other`")
 
     def _count(
         self, region: Region, way: str, counts: int | np.ndarray, order: "slice | np.ndarray" = slice(None)

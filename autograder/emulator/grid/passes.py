@@ -1,5 +1,6 @@
 """A launch in passes: as many programs together as the budget allows, and what the interpreter needs meanwhile."""
 
+import functools
 import io
 import math
 from collections.abc import Callable, Iterable
@@ -9,8 +10,10 @@ import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
 
+from .. import messages
 from ..access import Access
 from ..findings import Finding, Place, here
+from ..memory import Region
 from .builder import GridBuilder
 from .fallback import Fallback, TooWide
 from .heap import keep_freed_memory
@@ -32,16 +35,17 @@ class _Watcher:
         self.fill = fill
         self.looser: set[str] = set()
         self.undefined = False
-        self.noticed: dict[tuple[str, Place], Callable[[Place], Finding]] = {}
+        self.noticed: dict[tuple[str, str, Place], Callable[[Place], Finding]] = {}
 
-    def note_undefined(self) -> None:
+    def note_undefined(self, kernel: str, region: Region) -> None:
         self.undefined = True
+        self.notice("masked-load", functools.partial(messages.masked_load, kernel, region.name), region.name)
 
     def loose(self, operation: str) -> None:
         self.looser.add(operation)
 
-    def notice(self, kind: str, make: Callable[[Place], Finding]) -> None:
-        self.noticed.setdefault((kind, here()), make)
+    def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "") -> None:
+        self.noticed.setdefault((kind, tensor, here()), make)
 
     def hint_wrapped(self, exact: int, wrapped: int) -> None:
         raise Fallback("an integer product that wraps around")
@@ -68,7 +72,7 @@ def run(
         effect = replay.find(key)
         if effect is not None:
             replay.apply(effect, memory)
-            return _finish(emulator, effect.looser, effect.undefined, effect.printed)
+            return _finish(emulator, effect.looser, effect.printed)
     emulator.prepare()
     keep_freed_memory()
     try:
@@ -82,19 +86,18 @@ def run(
     finally:
         access.printed = None
     memory.finish()
-    for (kind, place), make in watcher.noticed.items():
-        emulator.notice(kind, make, place)
+    for (kind, tensor, place), make in watcher.noticed.items():
+        emulator.notice(kind, make, tensor, place)
     if key is not None and not watcher.noticed:
-        replay.keep(key, memory, watcher.looser, watcher.undefined, printed.getvalue())
-    return _finish(emulator, watcher.looser, watcher.undefined, printed.getvalue())
+        replay.keep(key, memory, watcher.looser, printed.getvalue())
+    emulator.undefined |= watcher.undefined
+    return _finish(emulator, watcher.looser, printed.getvalue())
 
 
-def _finish(emulator, looser: Iterable[str], undefined: bool, printed: str) -> bool:
+def _finish(emulator, looser: Iterable[str], printed: str) -> bool:
     """Notes of a launch that is done."""
     for operation in looser:
         emulator.loose(operation)
-    if undefined:
-        emulator.note_undefined()
     print(printed, end="")
     return True
 

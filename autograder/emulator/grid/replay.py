@@ -52,7 +52,6 @@ class Effect:
     stored: tuple[tuple[int, slice | np.ndarray, np.ndarray], ...]
     traffic: tuple[tuple[int, int], ...]
     looser: frozenset[str]
-    undefined: bool
     printed: str
 
 
@@ -85,14 +84,14 @@ class Replay:
         effect = self._effects.get(key) if key else None
         return effect if key and effect and effect.names == names(key.kernel) else None
 
-    def keep(self, key: Key, memory: Memory, looser: set[str], undefined: bool, printed: str) -> None:
+    def keep(self, key: Key, memory: Memory, looser: set[str], printed: str) -> None:
         """After a launch that ran in passes: ``memory`` is its own."""
         found = names(key.kernel)
         if found is not None and not memory.atomics:
             regions = memory.access.space.regions
             traffic = tuple((region.loaded, region.stored) for region in regions)
             stored = tuple(memory.stored())
-            self._effects[key] = Effect(found, stored, traffic, frozenset(looser), undefined, printed)
+            self._effects[key] = Effect(found, stored, traffic, frozenset(looser), printed)
 
     def apply(self, effect: Effect, memory: Memory) -> None:
         self.replayed += 1

@@ -135,8 +135,8 @@ class Storage:
 
     def update(
         self, kind: str, places: Places, values: np.ndarray, operation: np.ufunc, pattern: np.ndarray | None
-    ) -> np.ndarray:
-        """An atomic operation on lanes, one after another; returns what is there afterwards, flat.
+    ) -> None:
+        """An atomic operation on lanes, one after another.
 
         kind: operations of one kind may change places. Here all programs do the first before any does the second.
         """
@@ -150,4 +150,3 @@ class Storage:
         self._unwritten(places, places.take(self.words), pattern)
         operation.at(self.words.view(values.dtype), at, values)
         self.writer[at] = 4 * self._first + 3
-        return self.words.take(at).view(values.dtype)
