@@ -13,8 +13,9 @@ import torch
 from answers import PAIRS, Unwatched, answer, regions
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
-from graded_kernels.autograder.exercises.record import Case, Exercise
+from graded_kernels.autograder.exercises.record import MEASURED, Case, Exercise
 from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.results.aim import Aim
 from graded_kernels.autograder.run.answer import load
 from graded_kernels.course.regions import hide_bodies
 
@@ -55,6 +56,15 @@ def named(name: str, case_name: str) -> Iterable[Case]:
         return cases[number].inputs(torch.Generator().manual_seed(generator.initial_seed() + number))
 
     return [dataclasses.replace(cases[number], inputs=inputs)]
+
+
+@pytest.mark.parametrize("record", [e for e in EXERCISES.values() if isinstance(e, Exercise)], ids=lambda e: e.name)
+def test_every_exercise_says_what_it_is_about_and_has_plain_values(record):
+    drawn = {case.name: case.inputs(torch.Generator().manual_seed(0)) for case in record.cases}
+    aims = {case.name: record.aim(case, drawn[case.name]) for case in record.cases if not case.bonus}
+    assert set(record.about) <= {*aims, *MEASURED}
+    assert aims[record.cases[0].name] == Aim.PLAIN
+    assert record.about or Aim.POINT in aims.values()
 
 
 @pytest.mark.parametrize("compiler", [False, pytest.param(True, marks=pytest.mark.exhaustive)])

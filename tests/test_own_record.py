@@ -74,6 +74,24 @@ def test_a_family_serves_an_op_of_ones_own():
     assert {"every bfloat16 value", "ordinary values"} <= seen
 
 
+def test_a_case_is_about_what_its_record_or_its_arguments_say():
+    record = cubed(cases=elementwise(("x",), "x", lambda: torch.ones(3)), about=("exact zeros",))
+    aims = {case.name: case.aim for case in check(record, lambda x: x * x * x, backend="torch").cases}
+    assert {name: aims[name] for name in ("ordinary values", "one element", "large values")} == {
+        "ordinary values": "plain",
+        "one element": "plain",
+        "large values": "plain",
+    }
+    assert (aims["exact zeros"], aims["every float16 value"], aims["every bfloat16 value"]) == (
+        "point",
+        *["dtypes"] * 2,
+    )
+    assert (aims["transposed"], aims["every second column"], aims["no elements"]) == ("layouts", "layouts", "edges")
+    assert aims["infinity and NaN"] == "edges"
+    with pytest.raises(RecordError, match="it is about 'exact zero', which is no case's name"):
+        prove(cubed(about=("exact zero",)))
+
+
 def run(*arguments, **environment):
     command = [sys.executable, "-m", "graded_kernels.autograder", *map(str, arguments)]
     variables = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"} | environment

@@ -7,7 +7,8 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.cost import MEMORY, _among_others, judge_process
+from graded_kernels.autograder.exercises.record import MEMORY
+from graded_kernels.autograder.judge.cost import _among_others, judge_process
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.known import arguments
 from graded_kernels.autograder.results.quality import Quality

@@ -5,7 +5,7 @@ import json
 import pytest
 from answers import answer
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.cost import MEMORY, TRAFFIC
+from graded_kernels.autograder.exercises.record import MEMORY, TRAFFIC
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import load
 from graded_kernels.autograder.run.outcome import Outcome, Trouble

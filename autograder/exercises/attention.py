@@ -140,6 +140,7 @@ attention_forward = Exercise(
     traffic=2.0,
     most_bytes=lambda q, k, *rest: half_the_scores(q, k, 3),
     large=many_queries(forward_arguments, (0,), outputs=(True, True)),
+    about=("a sequence without keys", "nobody sees a key", "causal, fewer keys than queries", "scores near -60000"),
 )
 
 AGAIN = WildBug(
@@ -177,4 +178,5 @@ attention_backward = Exercise(
     most_bytes=lambda do, q, k, *rest: half_the_scores(q, k, 5),
     large=many_queries(backward_arguments, (0, 1, 4, 5), outputs=(True, False, False)),
     forward=attention_forward,
+    about=("a sequence without keys", "nobody sees a key", "causal, fewer keys than queries"),
 )

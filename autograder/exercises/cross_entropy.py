@@ -169,6 +169,7 @@ label_logits = Exercise(
     backends=("torch",),
     wild=(NEXT_ROW, GUARD),
     points=2,
+    about=("a label of V", "a label far out of range", "a negative label"),
 )
 
 NO_MAX = WildBug(
@@ -236,6 +237,7 @@ cross_entropy_forward = Exercise(
     ),
     traffic=1.05,
     variant=SMOOTHING,
+    about=("large logits", "logits far below zero", "a first block of -inf"),
 )
 
 FIRST_DLOSS = WildBug(
@@ -288,4 +290,5 @@ cross_entropy_backward = Exercise(
     traffic=1.05,
     forward=cross_entropy_forward,
     variant=SMOOTHING_GRADIENT,
+    about=("some rows ignored", "all rows ignored", "a nearly certain label, bfloat16"),
 )

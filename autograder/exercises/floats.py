@@ -37,6 +37,7 @@ ulp_distance = Exercise(
     backends=("torch",),
     points=3,
     upcast=False,
+    about=("on both sides of zero", "the ends of the line"),
 )
 
 axpy = Exercise(
@@ -56,6 +57,7 @@ axpy = Exercise(
     points=3,
     least_bytes=lambda a, x, y: 3 * x.numel() * x.element_size(),
     traffic=1.05,
+    about=("one element", "odd shape, several blocks"),
 )
 
 row_sum = Exercise(
@@ -76,4 +78,5 @@ row_sum = Exercise(
     peer=lambda x: x.sum(-1),
     least_bytes=lambda x: (x.numel() + x.shape[0]) * x.element_size(),
     traffic=1.05,
+    about=("ones in bfloat16", "many ones", "ones in float16", "beyond float16 on the way"),
 )

@@ -162,6 +162,7 @@ layer_norm_forward = Exercise(
     least_bytes=lambda x, weight, bias, eps=1e-5: row_bytes(x, weight, bias, statistics=2),
     traffic=1.05,
     variant=ZERO_CENTRED,
+    about=("constant rows", "variance far below eps", "eps = 0.1"),
 )
 
 layer_norm_backward = Exercise(
@@ -183,6 +184,7 @@ layer_norm_backward = Exercise(
     points=6,
     forward=layer_norm_forward,
     variant=ZERO_CENTRED_GRADIENT,
+    about=("constant rows", "variance far below eps"),
 )
 
 

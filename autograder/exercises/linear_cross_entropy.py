@@ -275,4 +275,5 @@ linear_cross_entropy_forward_backward = Exercise(
     points=8,
     most_bytes=half_of_the_logits,
     large=LARGE,
+    about=("peak memory",),
 )

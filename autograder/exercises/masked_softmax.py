@@ -232,6 +232,7 @@ masked_softmax_forward = Exercise(
     points=3,
     least_bytes=lambda x, mask: x.numel() + int(mask.sum()) * x.element_size() + x.numel() * x.element_size(),
     traffic=2.1,  # a row longer than a block is read twice
+    about=("a row of nothing", "nothing at all"),
 )
 
 masked_softmax_backward = Exercise(
@@ -250,4 +251,5 @@ masked_softmax_backward = Exercise(
     least_bytes=lambda dy, y: 3 * y.numel() * y.element_size(),
     traffic=2.1,
     forward=masked_softmax_forward,
+    about=("a row of nothing", "nothing at all"),
 )

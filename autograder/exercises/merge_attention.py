@@ -157,6 +157,7 @@ merge_attention = Exercise(
         (2 * o_a.element_size() + o_b.element_size()) * o_a.numel() + 12 * lse_a.numel()
     ),
     traffic=1.05,
+    about=("Z = 2 and 8", "two pieces of one attention", "some rows empty", "both are empty"),
 )
 
 OBVIOUS = "A witness should convict at a glance: more than 1 %."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from ..run.contract import Args, as_tuple
-from .record import Case, Exercise, Output, Tolerance, Witness
+from .record import MEASURED, Case, Exercise, Output, Tolerance, Witness
 
 BACKENDS = ("torch", "triton")
 _DRAWN = "inputs takes a torch.Generator and returns the tuple of the oracle's arguments"
@@ -59,6 +59,9 @@ def _of(record: Exercise, called: bool) -> Iterator[str]:
     for bug in record.wild:
         if bug.seen_by not in names:
             yield f"the bug of {bug.who} is seen by {bug.seen_by!r}, which is no case's name"
+    for name in record.about:
+        if name not in (*names, *MEASURED):
+            yield f"it is about {name!r}, which is no case's name"
     for case in record.cases:
         if message := next(_of_case(record, case), ""):
             yield f"case {case.name!r}: {message}"

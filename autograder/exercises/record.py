@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import torch
 
+from ..results.aim import Aim
 from ..run.contract import Args, Contract, as_tuple
 
 Inputs = Callable[[torch.Generator], Args]  # the arguments that a case draws
@@ -49,6 +50,7 @@ class Output:
     like: str | torch.dtype = "x"
 
 
+MEMORY, TRAFFIC, COMPILE = MEASURED = ("peak memory", "memory traffic", "compiles for a GPU")
 Convention = Literal["", "infinity", "no token", "bad label", "empty row"]
 
 
@@ -66,6 +68,7 @@ class Case:
     hidden: an instructor's own; the report tells its name, the kind of its input and the hint.
     convention: what the case rests on that mathematics leaves open and a library has to choose. Where asked to, the
         check takes PyTorch's choice (`Exercise.peer`) for right as well.
+    aim: what it is about, where its arguments do not say so (`Exercise.aim`).
     """
 
     name: str
@@ -79,6 +82,7 @@ class Case:
     repaired: Callable[[Args], Args] | None = None
     hidden: bool = False
     convention: Convention = ""
+    aim: Aim | None = None
 
 
 @dataclass(frozen=True)
@@ -164,6 +168,7 @@ class Exercise:
     forward: the exercise whose outputs this one takes as saved, where it is a gradient.
     large: a call on which the process of an isolated PyTorch answer is held to ``most_bytes``, too.
     variant: the same exercise in another kind (`variants`).
+    about: names of the cases without which an answer is worth little, those of `MEASURED` among them.
     """
 
     name: str
@@ -187,6 +192,7 @@ class Exercise:
     large: Large | None = None
     forward: "Exercise | None" = None
     variant: Variant | None = None
+    about: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -240,6 +246,21 @@ class Exercise:
         except (IndexError, ValueError):
             return []
         return [(dtype, value.shape) for dtype, value in zip(self.dtypes(args), values, strict=True)]
+
+    def aim(self, case: Case, args: Args) -> Aim:
+        """What a case is about: what the record says, or else what its arguments are."""
+        if case.name in self.about:
+            return Aim.POINT
+        if case.aim:
+            return case.aim
+        tensors = [a for a in args if isinstance(a, torch.Tensor)]
+        if case.raises or case.convention or not all(t.numel() for t in tensors):
+            return Aim.EDGES
+        if not all(t.is_contiguous() for t in tensors):
+            return Aim.LAYOUTS
+        if any(t.dtype in (torch.float16, torch.bfloat16) for t in tensors):
+            return Aim.DTYPES
+        return Aim.PLAIN if all(t.isfinite().all() for t in tensors) else Aim.EDGES
 
     @property
     def signature(self) -> str:

@@ -99,6 +99,7 @@ rms_norm_forward = Exercise(
     points=3,
     least_bytes=lambda x, weight, eps=1e-6: row_bytes(x, weight, statistics=1),
     traffic=1.05,
+    about=("variance far below eps", "float16 values of 300"),
 )
 
 rms_norm_backward = Exercise(
@@ -117,4 +118,5 @@ rms_norm_backward = Exercise(
     allowed=frozenset({"sum"}),
     points=4,
     forward=rms_norm_forward,
+    about=("variance far below eps", "float16 values of 300"),
 )

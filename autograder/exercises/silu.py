@@ -76,6 +76,7 @@ silu_forward = Exercise(
     least_bytes=lambda x: 2 * x.numel() * x.element_size(),
     traffic=1.05,
     variant=SLOPE,
+    about=("large values",),
 )
 
 
@@ -133,6 +134,7 @@ silu_backward = Exercise(
     traffic=1.05,
     forward=silu_forward,
     variant=SLOPE_GRADIENT,
+    about=("exact zeros", "tiny values"),
 )
 
 swiglu_forward = Exercise(
@@ -148,6 +150,7 @@ swiglu_forward = Exercise(
     points=3,
     least_bytes=lambda gate, up: 3 * up.numel() * up.element_size(),
     traffic=1.05,
+    about=("memory traffic",),
 )
 
 swiglu_backward = Exercise(
@@ -171,6 +174,7 @@ swiglu_backward = Exercise(
     least_bytes=lambda dy, gate, up: 5 * up.numel() * up.element_size(),
     traffic=1.05,
     forward=swiglu_forward,
+    about=("memory traffic",),
 )
 
 silu_witness = Witness(

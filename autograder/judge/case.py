@@ -121,7 +121,8 @@ class _Question:
         case = self.case
         more.setdefault("hint", "" if status == "pass" or self._tells_enough(trouble, outcome) else case.hint)
         shown = describe(self.exercise, self.args)
-        result = CaseResult(case.name, status, case.bonus, message, shown, convention=case.convention, **more)
+        more |= {"convention": case.convention, "aim": self.exercise.aim(case, self.args)}
+        result = CaseResult(case.name, status, case.bonus, message, shown, **more)
         return Judged(result, trouble=trouble, args=self.args, outputs=outputs, outcome=outcome)
 
     def _tells_enough(self, trouble: Trouble | None, outcome: Outcome) -> bool:

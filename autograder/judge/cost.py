@@ -15,7 +15,8 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 
 from ..compiler import KernelLaunch
-from ..exercises.record import Case, Exercise, Large
+from ..exercises.record import COMPILE, MEMORY, TRAFFIC, Case, Exercise, Large
+from ..results.aim import Aim
 from ..results.case_result import CaseResult, Status
 from ..results.quality import Quality
 from ..run.contract import Args
@@ -32,7 +33,6 @@ Layouts = list[tuple[torch.dtype, torch.Size]]  # of the outputs
 Figures = dict[str, Any]  # traffic or compile of a report, as JSON has it: see `ReportData`
 
 KERNELS = 32
-MEMORY, TRAFFIC, COMPILE = "peak memory", "memory traffic", "compiles for a GPU"
 _IN_PARTS = "Which tensor is the largest? Make a part of it, use it, and make the next part in its place."
 LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
 _ACCEPTED = "The emulator runs Python; a GPU runs what Triton's compiler accepts."
@@ -49,12 +49,12 @@ def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
         return []
     largest = max(_measurable(record, judged), key=lambda j: most_bytes(*j.args), default=None)
     if largest is None or not (largest.outcome and largest.outcome.outputs):
-        return [_not_measured(MEMORY, largest)]
+        return [_not_measured(record, MEMORY, largest)]
     took, most = largest.outcome.peak, most_bytes(*largest.args)
     message = f"Its tensors take {took:,} bytes at once; up to {most:,} are allowed here."
     if took <= most:
-        return [CaseResult(MEMORY, "pass", False, message, largest.result.inputs, kind=Quality.EFFICIENT)]
-    return [CaseResult(MEMORY, "fail", False, message, largest.result.inputs, _IN_PARTS, kind=Quality.EFFICIENT)]
+        return [_found(record, MEMORY, "pass", message, largest.result.inputs)]
+    return [_found(record, MEMORY, "fail", message, largest.result.inputs, _IN_PARTS)]
 
 
 @runtime_checkable
@@ -85,10 +85,10 @@ def judge_process(record: Exercise, runner: Confined) -> Judged | None:
         status: Status = "error" if late else "fail"
         kind = None if late else Quality.EFFICIENT
         message = f"In a process with memory for the {most:,} bytes that are allowed here it fails: {trouble.message}"
-        failed = CaseResult(MEMORY, status, False, message, shown, _IN_PARTS, details=trouble.details, kind=kind)
+        failed = _found(record, MEMORY, status, message, shown, _IN_PARTS, kind=kind, details=trouble.details)
         return Judged(failed, trouble=trouble if late else None)
     if message := _wrong_rows(large, expected, outcome.outputs, results, places, record.named(small)):
-        return Judged(CaseResult(MEMORY, "fail", False, message, shown, kind=Quality.CORRECT))
+        return Judged(_found(record, MEMORY, "fail", message, shown, kind=Quality.CORRECT))
     return None
 
 
@@ -148,7 +148,7 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
     fit = [j for j in _measurable(record, judged) if _contiguous(j.args)]
     largest = max(fit, key=lambda j: least_bytes(*j.args), default=None)
     if largest is None or not (largest.outcome and largest.outcome.outputs):
-        return None, [_not_measured(TRAFFIC, largest)]
+        return None, [_not_measured(record, TRAFFIC, largest)]
     if not largest.outcome.traffic:
         message = "The emulator saw no launch."
         return None, [CaseResult(TRAFFIC, "not-run", False, message, "", kind=Quality.EFFICIENT)]
@@ -160,15 +160,16 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
     if record.traffic is None:
         return traffic, []
     message = f"It moves {ratio:.2f} times the bytes that {record.name} needs."
+    inputs = largest.result.inputs
     needed = least - sum(o.numel() * o.element_size() for o in largest.outcome.outputs)
     if loaded < LEAST_SHARE * needed:
         message = f"It loads {loaded:,} bytes, and its inputs are {needed:,}: the result cannot follow from them."
-        return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, "Load every input.")]
+        return traffic, [_found(record, TRAFFIC, "fail", message, inputs, "Load every input.", kind=Quality.CORRECT)]
     if ratio <= record.traffic:
-        return traffic, [CaseResult(TRAFFIC, "pass", False, message, largest.result.inputs, kind=Quality.EFFICIENT)]
+        return traffic, [_found(record, TRAFFIC, "pass", message, inputs)]
     hint = "Load each input once and store each output once; keep what lies between in registers."
     message += f" Up to {record.traffic:g} times is accepted."
-    return traffic, [CaseResult(TRAFFIC, "fail", False, message, largest.result.inputs, hint, kind=Quality.EFFICIENT)]
+    return traffic, [_found(record, TRAFFIC, "fail", message, inputs, hint)]
 
 
 def compiler_of(runner: Runner) -> Compiler:
@@ -196,7 +197,7 @@ def judge_compile(launches: list[KernelLaunch | str], compiler: Ahead) -> tuple[
     if report["status"] == "fail":
         hint = _PRINTS if "`print(" in report["reason"] else _ACCEPTED
     kind = Quality.PORTABLE if report["status"] == "pass" or _somewhere(report["targets"]) else Quality.CORRECT
-    return report, [CaseResult(COMPILE, report["status"], False, report["reason"], "", hint, kind=kind)]
+    return report, [CaseResult(COMPILE, report["status"], False, report["reason"], "", hint, kind=kind, aim=Aim.PLAIN)]
 
 
 def _somewhere(rows: list[Figures]) -> bool:
@@ -211,16 +212,32 @@ def _measurable(record: Exercise, judged: list[Judged]) -> list[Judged]:
     return [one for case, one in pairs if one.args and not case.raises and not case.bonus]
 
 
-def _not_measured(name: str, largest: Judged | None) -> CaseResult:
+def _not_measured(record: Exercise, name: str, largest: Judged | None) -> CaseResult:
     reason = "No case measures it."
     if largest:
         reason = f"It is measured in the case “{largest.result.name}”, which gave no result."
-    return CaseResult(name, "not-run", False, reason, "", kind=Quality.EFFICIENT)
+    return _found(record, name, "not-run", reason)
+
+
+def _found(
+    record: Exercise,
+    name: str,
+    status: Status,
+    message: str,
+    inputs: str = "",
+    hint: str = "",
+    *,
+    kind: Quality | None = Quality.EFFICIENT,
+    details: str = "",
+) -> CaseResult:
+    """What was measured is the point of some exercises; in all others it belongs to the layouts."""
+    aim = Aim.POINT if name in record.about else Aim.LAYOUTS
+    return CaseResult(name, status, False, message, inputs, hint, kind=kind, details=details, aim=aim)
 
 
 def _failed(reason: str, kind: Quality) -> tuple[Figures, list[CaseResult]]:
     report = {"status": "fail", "reason": reason, "targets": []}
-    return report, [CaseResult(COMPILE, "fail", False, reason, "", kind=kind)]
+    return report, [CaseResult(COMPILE, "fail", False, reason, "", kind=kind, aim=Aim.PLAIN)]
 
 
 def _not_run(reason: str) -> tuple[Figures, list[CaseResult]]:

@@ -9,7 +9,7 @@ import torch
 
 from ..compiler import KernelLaunch
 from ..emulator import CANNOT_SHOW
-from ..exercises.record import Case, Exercise, WildBug, Witness
+from ..exercises.record import MEMORY, Case, Exercise, WildBug, Witness
 from ..report.report import Report
 from ..results.case_result import CaseResult
 from ..results.quality import Quality, qualities
@@ -21,7 +21,7 @@ from ..run.threads import one_thread
 from ..sandbox import Isolated
 from ..sandbox.ahead import Ahead
 from .case import UNJUDGED, Judged, judge_case
-from .cost import MEMORY, Confined, Figures, compiler_of, judge_compile, judge_memory, judge_process, judge_traffic
+from .cost import Confined, Figures, compiler_of, judge_compile, judge_memory, judge_process, judge_traffic
 from .fingerprint import fingerprint
 from .known import arguments
 from .veil import veiled
@@ -205,10 +205,17 @@ def _judge_cases(
 def _unreached(record: Exercise, number: int, given: Callable[[Case, int], Args]) -> Judged:
     """A case that is not run, with its arguments, by which `cost` knows whether it was the one to measure."""
     case = record.cases[number]
+    args = given(case, number)
     result = CaseResult(
-        case.name, "not-run", case.bonus, "The answer was not called again.", "", convention=case.convention
+        case.name,
+        "not-run",
+        case.bonus,
+        "The answer was not called again.",
+        "",
+        convention=case.convention,
+        aim=record.aim(case, args),
     )
-    return Judged(result, args=() if case.hidden else given(case, number))
+    return Judged(result, args=() if case.hidden else args)
 
 
 def _is_last(case: Case, trouble: Trouble) -> bool:

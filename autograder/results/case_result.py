@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from .aim import Aim
 from .quality import Quality
 
 Status = Literal["pass", "fail", "error", "not-run"]
@@ -59,6 +60,7 @@ class CaseResult:
     kind: the quality that a failure shows the answer to lack; None where the answer was not judged at all.
     cause: why it fails, in a sentence that other cases that fail for this reason share; "" where the message says it.
     convention: what it rests on that is a library's choice (`exercise.Case`).
+    aim: what it is about; None where no points depend on it.
     worst_ulp: the largest error of any element. margin: the largest share of its tolerance that an element takes, above
         1 where it is wrong; both infinite where NaN or infinity disagree, None where nothing was compared.
     """
@@ -78,3 +80,4 @@ class CaseResult:
     kind: Quality | None = Quality.CORRECT
     cause: str = ""
     convention: str = ""
+    aim: Aim | None = None

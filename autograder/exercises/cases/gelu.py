@@ -6,12 +6,16 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
+from ...results.aim import Aim
 from ...run.contract import Args
 from ..record import Case
-from .elementwise import elementwise
+from .elementwise import VALUES, elementwise
 
 # Where the forms differ most, where 1 + erf and 1 + tanh run out of digits, where e^2u overflows, and where x³ does.
 TURNS = (-41.0, -13.2, -10.0, -6.0, -5.5, -5.0, -3.0, -2.699, -1.0, -0.7518, 0.7518, 1.0, 2.699, 5.5, 10.0, 13.0, 41.0)
+TURNING = "turning points"
+# What tells one form from the other: how it treats dtypes, layouts and edges does not.
+TOLD_BY = {TURNING, "one element", "no dimensions", "odd shape, several blocks", *(name for name, *_ in VALUES)}
 
 
 def in_both_forms(
@@ -38,7 +42,11 @@ def _stated(case: Case, form: str) -> Case:
     """The same with ``approximate`` given."""
     hint = f'With approximate="{form}". {case.hint}'
     return replace(
-        case, name=f"{form}: {case.name}", inputs=lambda generator: (*case.inputs(generator), form), hint=hint
+        case,
+        name=f"{form}: {case.name}",
+        inputs=lambda generator: (*case.inputs(generator), form),
+        hint=hint,
+        aim=Aim.POINT if case.name in TOLD_BY else case.aim,
     )
 
 
@@ -48,7 +56,7 @@ def _turns(parameters: tuple[str, ...]) -> Case:
         return tuple(x if p == "x" else torch.linspace(-1.7, 1.3, len(TURNS)) for p in parameters)
 
     return Case(
-        "turning points",
+        TURNING,
         inputs,
         "Where the two forms differ most, where erf and tanh reach ±1, and where e^2u and x³ are large: `went "
         "in` says which.",
