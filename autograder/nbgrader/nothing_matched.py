@@ -1,4 +1,4 @@
-"""Runs of ``nbgrader autograde`` for which no submission lies where nbgrader looks.
+"""Which submissions ``nbgrader autograde`` finds, where it would find none, and where one would end the run.
 
 nbgrader looks for submissions before it makes the exporter, and ends there if it finds none. Whatever was handed in
 lies elsewhere then, so this is the run that most needs the list of it.
@@ -13,7 +13,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 
 from .summary import Summary
-from .survey import elsewhere
+from .survey import elsewhere, unfit
 
 
 def not_read(courses: CourseDirectory) -> list[str]:
@@ -24,12 +24,20 @@ def not_read(courses: CourseDirectory) -> list[str]:
 
 
 def install(exporter: type) -> None:
-    """Has nbgrader's search for submissions end with that list, in courses that grade with this exporter."""
+    """Has nbgrader's search for submissions leave out those with an unfit name, and end with that list where it finds
+    none, in courses that grade with this exporter.
+    """
     find = Autograde.init_notebooks
 
     def init_notebooks(self: Autograde) -> None:
         try:
             find(self)
+            if issubclass(self.exporter_class, exporter):
+                self.assignments = {folder: notebooks for folder, notebooks in self.assignments.items() if _fit(folder)}
+                if not self.assignments:
+                    raise NbGraderException(
+                        "There is no submission whose folder has a name that nbgrader can work with"
+                    )
         except NbGraderException:
             if issubclass(self.exporter_class, exporter):
                 with contextlib.chdir(self.coursedir.root):
@@ -37,6 +45,10 @@ def install(exporter: type) -> None:
             raise
 
     Autograde.init_notebooks = init_notebooks
+
+
+def _fit(folder: str) -> bool:
+    return not any(unfit(part) for part in Path(folder).parts)
 
 
 def _released(courses: CourseDirectory) -> str:

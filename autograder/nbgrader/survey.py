@@ -15,6 +15,7 @@ from .folder import plain
 from .rebuild import is_answer
 
 UNTYPABLE = "its name holds what no line can show; rename it in a file manager"
+PATTERN = frozenset("[]*?")  # with which nbgrader looks for files
 DEEP = 4  # folders below submitted/ that are looked into
 _COPY = re.compile(r"([ _-]*(\(\d+\)|copy[ _-]?\d*|final|v\d+))+$", re.IGNORECASE)
 
@@ -46,13 +47,13 @@ def why_unread(folder: Path, name: str, others: Mapping[str, dict | None], own: 
 def elsewhere(submitted: Path, released: Mapping[str, set[str]], assignment: str, students: str) -> Iterator[str]:
     """A line for each notebook below ``submitted`` that lies at no STUDENT/ASSIGNMENT/, with the command that moves it,
     as far as it belongs to ``assignment`` or to none that is known. Then one for each STUDENT/ASSIGNMENT/ that holds no
-    notebook.
+    notebook, and for each student's folder whose name nbgrader cannot work with.
 
     released: the names of the notebooks of each assignment. students: a pattern; only theirs.
     """
     for path in _notebooks(submitted):
         folders = path.relative_to(submitted).parts[:-1]
-        if len(folders) == 2 and folders[1] in released:
+        if (folders and unfit(folders[0])) or (len(folders) == 2 and folders[1] in released):
             continue
         theirs, student = _belongs(folders, path.stem, released)
         if (theirs and theirs != assignment) or not fnmatch.fnmatch(student, students):
@@ -69,6 +70,20 @@ def elsewhere(submitted: Path, released: Mapping[str, set[str]], assignment: str
             yield f"{_typed(folder)}: " + (
                 f"holds no notebook, only {_typed(', '.join(files))}" if files else "is empty"
             )
+    for folder in sorted(submitted.glob("*/")):
+        if (reason := unfit(folder.name)) and fnmatch.fnmatch(folder.name, students):
+            yield f"{_typed(folder)}: {reason}"
+
+
+def unfit(student: str) -> str:
+    """Why nbgrader can grade nothing in a folder of this name, with which it would end the run for everybody or pass it
+    over without a word; "" where it can.
+    """
+    if not student.isprintable():  # a line break, say, or bytes that are not UTF-8
+        return UNTYPABLE
+    if found := sorted(PATTERN & set(student)):
+        return f"nbgrader takes {' and '.join(found)} in a name for a pattern; rename it"
+    return ""
 
 
 def moved(path: Path, to: Path) -> str:
