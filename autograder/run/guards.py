@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime.interpreter import GridExecutor
 
+from .callers import composed
 from .contract import Args
 from .dynamo import lazily
 from .machine import Machine
@@ -101,6 +102,10 @@ class Watch(TorchDispatchMode):
             self._refuse(
                 f"You called {base(name)}, which is not among the operators that this answer may call: it does more "
                 "than one step. Write it out with basic operators (arithmetic, exp, log, sums, products of matrices)."
+            )
+        if self.permits is not None and (caller := composed()):
+            self._refuse(
+                f"You called {caller}, in which PyTorch composes the result of several operators. Write them out."
             )
 
     def _is_move(self, name: str, args: Args, kwargs: dict[str, Any]) -> bool:
