@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .commands.usage import NOT_PASSED, PASSED, USAGE, UsageError
+from .results.text import visible
 
 # Entry points that add commands: the course, which imports the grader and is not imported by it, has its own here.
 COMMANDS = "graded_kernels.commands"
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return options.run(options)
     except UsageError as error:
-        print(f"graded-kernels: {error}", file=sys.stderr)
+        print(f"graded-kernels: {visible(str(error))}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
         return 130  # what a shell reports for Ctrl-C

@@ -66,3 +66,11 @@ def test_what_is_there_stays(tmp_path, capsys):
 def test_a_name_that_no_function_can_have_is_refused(name, tmp_path, capsys):
     assert cli.main(["new", name, "--like", "loss", "--into", str(tmp_path)]) == 2
     assert "is no name for a Python function" in capsys.readouterr().err
+
+
+def test_it_writes_through_no_link(tmp_path, capsys):
+    elsewhere = tmp_path / "elsewhere.py"
+    (tmp_path / "tried_op.py").symlink_to(elsewhere)
+    assert write(tmp_path, "rowwise") == 2
+    assert "tried_op.py is there already and stays as it is" in capsys.readouterr().err
+    assert not elsewhere.exists() and not (tmp_path / "tried_op_record.py").exists()

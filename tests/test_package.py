@@ -65,6 +65,13 @@ def test_no_link_leads_out_of_the_root(files):
     assert names(files) == ("ops.f", set())
 
 
+def test_nor_does_one_beside_a_folder_of_its_name(files):
+    (files / "root/ops/more.py").symlink_to(files / "outside/secret.py")
+    (files / "root/ops/more/__init__.py").symlink_to(files / "outside/secret.py")
+    (files / "root/ops/f.py").write_text("from .more import seven\n")
+    assert names(files) == ("ops.f", set())
+
+
 def test_the_function_is_loaded_with_its_package_and_a_later_one_anew(files):
     assert load(read_file(files / "root/ops/f.py", "f", files / "root"))(1) == 4
     (files / "root/plain.py").write_text("one = 100\n")

@@ -42,7 +42,7 @@ def test_html_shows_the_failing_case_first_and_folds_what_passed():
 
 def test_html_escapes_all_that_a_learner_can_write():
     drawn = Curve("<b>x</b>", "bfloat16", *(np.array([1.0, 2.0]) for _ in "123"), "<img>&", np.array([1.0, 1.0]))
-    one = CaseResult(NASTY, "fail", False, NASTY, NASTY, NASTY, failure(output=NASTY), 1.0, NASTY, drawn)
+    one = CaseResult(NASTY, "fail", False, NASTY, NASTY, NASTY, failure(output=NASTY), details=NASTY, curve=drawn)
     row = {"target": NASTY, "status": "fail", "message": NASTY}
     page = notebook.render(
         report(

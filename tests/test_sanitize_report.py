@@ -67,3 +67,11 @@ def test_a_program_of_cpu_tensors_is_told_of_the_option(shim, advised):
     message = "it raised ValueError: Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)"
     run = report.Run("demo.py", shim=shim, failed=message)
     assert ("--no-cuda-shim" in report.text(run, command.FAILED, False, False)) == advised
+
+
+def test_names_with_control_characters_are_spelled_out_and_sarif_has_their_bytes():
+    odd = FINDING | {"file": os.path.abspath("red\x1b[31m\udce9.py"), "source": "x = 1 \x1b[2J", "message": "\x07"}
+    shown = report.text(report.Run("p\x1b.py", [odd], launches=1), 1, False, False) + report.plain(odd)
+    assert "\x1b" not in shown and "\x07" not in shown and shown.count("red\\x1b[31m\\udce9.py:3") == 2
+    (result,) = sarif.log(report.Run("p", [odd]))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "red%1B%5B31m%E9.py"

@@ -89,3 +89,18 @@ def test_several_workers_say_what_one_says(files, called):
         called("check", "silu_forward", *files, "--backend", "torch", *more).stdout for more in ([], ["--jobs", "2"])
     ]
     assert lines[0] == lines[1] and lines[0].endswith("1 of 3 files passed.\n")
+
+
+ODD = "red\x1b[31m\udce9.py"  # as Python names a file whose bytes are not UTF-8
+
+
+def test_a_name_with_control_characters_is_spelled_out(tmp_path, called):
+    odd, plain = str(tmp_path / ODD), str(tmp_path / "plain.py")
+    for path in (odd, plain):
+        Path(path).write_text(WRONG)
+    junit = tmp_path / "results.xml"
+    done = called("check", "silu_forward", odd, plain, "--in-process", "--backend", "torch", "--junit", junit)
+    assert done.returncode == 1 and "\x1b" not in done.stdout + done.stderr
+    assert done.stdout.count("red\\x1b[31m\\udce9.py") == 2, "a line and a row"
+    suite, _ = xml.parse(junit).getroot()
+    assert suite[0].get("classname") == "silu_forward.red\\x1b[31m\\udce9"

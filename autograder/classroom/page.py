@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from ..nbgrader.export import GRADED, WAITS
 from ..nbgrader.grade import duration
-from ..report.phrases import visible
+from ..results.text import visible
 from . import figures
 from .findings import FAILED, PASSED, UNREACHED, Answer, Findings
 from .similar import LEAST, Pair

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as xml
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..results.text import visible
 from .usage import UsageError
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ def write(path: Path, checked: "list[tuple[Path, Report | str]]") -> None:
 
 
 def _suite(file: Path, report: "Report | str") -> xml.Element:
-    from ..report.phrases import visible
-
     suite = xml.Element("testsuite", name=visible(str(file)))
     if isinstance(report, str):
         test = xml.SubElement(suite, "testcase", name="check", classname=visible(str(file)))
@@ -33,7 +32,7 @@ def _suite(file: Path, report: "Report | str") -> xml.Element:
     else:
         for case in report.cases:
             test = xml.SubElement(
-                suite, "testcase", name=visible(case.name), classname=f"{report.exercise}.{file.stem}"
+                suite, "testcase", name=visible(case.name), classname=visible(f"{report.exercise}.{file.stem}")
             )
             required = case.kind is None or case.kind in report.required
             if case.status != "pass":

@@ -2,6 +2,7 @@
 
 import argparse
 import keyword
+import os
 from pathlib import Path
 
 from .usage import PASSED, UsageError
@@ -25,13 +26,14 @@ def main(options: argparse.Namespace) -> int:
     if not options.op.isidentifier() or keyword.iskeyword(options.op):
         raise UsageError(f"{options.op!r} is no name for a Python function; take letters, digits and _, as in my_op")
     written = written_of(options.op, options.like, options.solved)
-    taken = [options.into / name for name in written if (options.into / name).exists()]
+    taken = [options.into / name for name in written if os.path.lexists(options.into / name)]
     if taken:
         raise UsageError(f"{taken[0]} is there already and stays as it is; take another name, or another --into FOLDER")
     try:
         options.into.mkdir(parents=True, exist_ok=True)
         for name, text in written.items():
-            (options.into / name).write_text(text, encoding="utf-8")
+            with open(options.into / name, "x", encoding="utf-8") as file:  # through no link, should one appear now
+                file.write(text)
     except OSError as error:
         raise UsageError(f"{options.into} cannot be written to: {error}") from None
     record, stub, test = (options.into / name for name in written)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from ..results.text import visible
 from .answers import how_of, keep_stdout, record_of, report_on, started, wanted_of
 from .usage import NOT_PASSED, PASSED, USAGE, UsageError
 
@@ -32,10 +33,8 @@ class Checked:
         return "not checked" if self.report is None else "passed" if self.report.passed else "not passed"
 
     def line(self) -> str:
-        from ..report.phrases import visible
-
         said = self.problem if self.report is None else "" if self.report.passed else self.report.summary
-        return f"{self.verdict:11}  {self.file}{': ' if said else ''}{visible(said)}"
+        return visible(f"{self.verdict:11}  {self.file}{': ' if said else ''}{said}")
 
 
 def check_several(options: argparse.Namespace) -> int:
@@ -104,7 +103,7 @@ def data(exercise: str, found: list[Checked]) -> dict:
 
 def show(found: list[Checked], stdout: TextIO) -> None:
     rows: list[tuple[str, ...]] = [("file", "verdict", "correct", "portable", "efficient", "cases")]
-    rows += [(str(one.file), one.verdict, *_answers(one.report)) for one in found]
+    rows += [(visible(str(one.file)), one.verdict, *_answers(one.report)) for one in found]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     print(file=stdout)
     for row in rows:

@@ -11,6 +11,7 @@ from html import escape as escape_markup
 from ..results.case_result import CaseResult, Curve
 from ..results.causes import Cause
 from ..results.data import ReportData
+from ..results.text import visible
 from . import phrases
 
 STYLE = """
@@ -225,7 +226,7 @@ def folded(summary: str, body: str) -> str:
 
 
 def escape(text: str) -> str:
-    return escape_markup(phrases.visible(text))
+    return escape_markup(visible(text))
 
 
 def prose(text: str) -> str:

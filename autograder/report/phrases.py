@@ -10,6 +10,7 @@ from ..results.case_result import CaseResult, Failure
 from ..results.causes import Cause
 from ..results.data import ReportData
 from ..results.quality import Quality
+from ..results.text import visible
 
 STUB = "not implemented yet"
 WHOLE = 1e7  # ulp: an error as large as the result itself, of which a count of ulp says nothing
@@ -82,12 +83,6 @@ def label(cause: Cause) -> str:
 def percent(score: float) -> str:
     """Rounded down, so that 100 % means every point."""
     return f"{math.floor(100 * score + 1e-9)} %"
-
-
-def visible(text: str) -> str:
-    """Control characters spelled out: no message may move the cursor, recolour the screen or reverse the line."""
-    text = text.expandtabs(4)
-    return "".join(ch if ch.isprintable() or ch == "\n" else ch.encode("unicode_escape").decode() for ch in text)
 
 
 def sentence(text: str) -> str:

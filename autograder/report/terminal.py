@@ -6,6 +6,7 @@ import textwrap
 
 from ..results.causes import Cause
 from ..results.data import ReportData
+from ..results.text import visible
 from . import phrases
 from .progress import wants_color
 
@@ -134,7 +135,7 @@ class Page:
             self.lines.append("")
 
     def line(self, text: str, *styles: str, indent: int = 0, hanging: int = 0) -> None:
-        for part in phrases.visible(text).splitlines():
+        for part in visible(text).splitlines():
             first, others = " " * indent, " " * (hanging or indent)
             wrapped = textwrap.wrap(
                 part, self.width, break_on_hyphens=False, initial_indent=first, subsequent_indent=others

@@ -112,12 +112,12 @@ class _Collection:
         if not all(parts):
             return None
         folder = self.root.joinpath(*parts)
-        file = folder.with_name(f"{folder.name}.py")
-        if not (folder if folder.is_dir() else file).resolve().is_relative_to(self.root):  # through a link
-            return None
-        if file.is_file():
-            return file, False
-        return (folder / "__init__.py", True) if folder.is_dir() else None
+        file, package = folder.with_name(f"{folder.name}.py"), False
+        if not file.is_file():
+            file, package = folder / "__init__.py", True
+        there = file.is_file() or (package and folder.is_dir())
+        within = file.resolve().is_relative_to(self.root)  # else it lies behind a link
+        return (file, package) if there and within else None
 
 
 def _parents(name: str) -> list[str]:

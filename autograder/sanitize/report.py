@@ -5,6 +5,8 @@ import shutil
 import textwrap
 from dataclasses import dataclass, field
 
+from ..results.text import visible
+
 PORTABILITY = frozenset({"masked-load"})
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 
@@ -82,7 +84,7 @@ def plain(finding: dict) -> str:
     """A finding on three lines, the place first, as editors look for it."""
     label = "not judged: " if finding["level"] == "unable" else ""
     lines = [f"{where(finding)}: {label}{finding['kind']} in `{finding['kernel']}`", f"    {finding['source']}"]
-    return "\n".join([*lines, finding["message"]])
+    return visible("\n".join([*lines, finding["message"]]))
 
 
 def summary(run: Run) -> str:
@@ -142,16 +144,18 @@ class Page:
         self.lines: list[str] = []
 
     def line(self, text: str, *codes: str) -> None:
-        self.lines += [self._colored(line, codes) for line in textwrap.wrap(text, self.width, break_on_hyphens=False)]
+        self.lines += [
+            self._colored(line, codes) for line in textwrap.wrap(visible(text), self.width, break_on_hyphens=False)
+        ]
 
     def finding(self, finding: dict, code: str, label: str = "") -> None:
-        head = f"{where(finding)}: {label}{finding['kind']}"
+        head = visible(f"{where(finding)}: {label}{finding['kind']}")
         times = f" ({count(finding['times'], 'launch')})" if finding["times"] > 1 else ""
         self.lines.append(self._colored(head, (BOLD, code)) + self._colored(times, (DIM,)))
         if finding["source"]:
-            self.lines.append(f"    {finding['source']}")
+            self.lines.append(f"    {visible(finding['source'])}")
         self.lines += textwrap.wrap(
-            finding["message"], self.width, initial_indent="  ", subsequent_indent="  ", break_long_words=False
+            visible(finding["message"]), self.width, initial_indent="  ", subsequent_indent="  ", break_long_words=False
         )
         self.lines.append("")
 

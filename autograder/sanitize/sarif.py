@@ -52,4 +52,6 @@ def _result(finding: dict, rule: int) -> dict:
 def _uri(file: str) -> str:
     """Relative to the current folder, as a code host looks for it in the repository."""
     inside = os.path.relpath(file)
-    return Path(file).absolute().as_uri() if inside.startswith("..") else quote(Path(inside).as_posix())
+    return (
+        Path(file).absolute().as_uri() if inside.startswith("..") else quote(os.fsencode(inside))
+    )  # a name need not be UTF-8
