@@ -29,7 +29,10 @@ def axpy_kernel(a, x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 def axpy(a, x, y):
-    """a · x + y, elementwise. a: a Python float. x and y of one shape, float32, float16 or bfloat16; the result too."""
+    """a · x + y, elementwise. a: a Python float. x and y of one shape, float32, float16 or bfloat16; the result too.
+
+    Strides: any for x and y.
+    """
     x, y = x.contiguous(), y.contiguous()
     out = torch.empty_like(x)
     if x.numel():
@@ -50,7 +53,10 @@ def row_sum_kernel(x_ptr, sum_ptr, N, BLOCK_N: tl.constexpr):
 
 
 def row_sum(x):
-    """The sum of every row of x: (M, N) gives (M,), accumulated in float32, in the dtype of x. A sum of none is 0."""
+    """The sum of every row of x: (M, N) gives (M,), accumulated in float32, in the dtype of x. A sum of none is 0.
+
+    Strides: any for x.
+    """
     M, N = x.shape
     x = x.contiguous()
     sums = torch.empty(M, dtype=x.dtype, device=x.device)

@@ -87,7 +87,7 @@ def is_tanh(approximate):
 def gelu_forward(x, approximate="none"):
     """y = x · F(x), elementwise. Any shape, float32, float16 or bfloat16; y has the shape and dtype of x.
 
-    approximate: "none" or "tanh", the form of F. Raises ValueError for another word.
+    approximate: "none" for the normal distribution itself, "tanh" for GPT-2's approximation. Strides: any for x.
     """
     x, tanh = x.contiguous(), is_tanh(approximate)
     y = torch.empty_like(x)
@@ -117,7 +117,7 @@ def gelu_backward_kernel(dy_ptr, x_ptr, dx_ptr, n, TANH: tl.constexpr, BLOCK: tl
 def gelu_backward(dy, x, approximate="none"):
     """dx = dy · (F(x) + x · F'(x)), elementwise. dy and x of one shape and dtype; dx too.
 
-    Raises ValueError where approximate is neither "none" nor "tanh".
+    Strides: any for dy and x.
     """
     dy, x, tanh = dy.contiguous(), x.contiguous(), is_tanh(approximate)
     dx = torch.empty_like(x)
@@ -145,5 +145,8 @@ class GELUFunction(torch.autograd.Function):
 
 
 def gelu(x, approximate="none"):
-    """x · F(x), differentiable once. Any shape and strides; CUDA by Triton, else PyTorch. approximate as in F.gelu."""
+    """x · F(x), differentiable once. Any shape and strides; CUDA by Triton, else PyTorch. approximate as in F.gelu.
+
+    Raises ValueError where approximate is neither "none" nor "tanh".
+    """
     return GELUFunction.apply(x, approximate)

@@ -80,8 +80,11 @@ def layer_norm_forward_long_kernel(x_ptr, weight_ptr, bias_ptr, y_ptr, mean_ptr,
 
 
 def layer_norm_forward(x, weight, bias, eps=1e-5):
-    """(y, mean, rstd): y = (x - mean) · rstd · weight + bias for each row, in x's dtype; mean, rstd: (M,) float32."""
-    x, weight, bias = x.contiguous(), weight.contiguous(), bias.contiguous()
+    """(y, mean, rstd): y = (x - mean) · rstd · weight + bias for each row, in x's dtype; mean, rstd: (M,) float32.
+
+    Strides: any for x; weight and bias are contiguous.
+    """
+    x = x.contiguous()
     M, N = x.shape
     y = torch.empty_like(x)
     mean = torch.empty(M, dtype=torch.float32, device=x.device)
@@ -126,4 +129,5 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
             raise ValueError(
                 f"layer_norm: x is {describe(x)}, so {name} must be of shape ({N},); it is {describe(tensor)}"
             )
-    return LayerNormFunction.apply(x.reshape(math.prod(x.shape[:-1]), N), weight, bias, eps).reshape(x.shape)
+    rows = x.reshape(math.prod(x.shape[:-1]), N)
+    return LayerNormFunction.apply(rows, weight.contiguous(), bias.contiguous(), eps).reshape(x.shape)

@@ -108,8 +108,11 @@ def column_sums(partial, out):
 
 
 def layer_norm_backward(dy, x, weight, mean, rstd):
-    """(dx, dweight, dbias), in the dtypes of x, weight and weight; mean and rstd are layer_norm_forward's."""
-    dy, x, weight, mean, rstd = (t.contiguous() for t in (dy, x, weight, mean, rstd))
+    """(dx, dweight, dbias), in the dtypes of x, weight and weight; mean and rstd are layer_norm_forward's.
+
+    Strides: any for dy and x; weight, mean and rstd are contiguous.
+    """
+    dy, x = dy.contiguous(), x.contiguous()
     M, N = x.shape
     dx, dweight, dbias = torch.empty_like(x), torch.empty_like(weight), torch.empty_like(weight)
     if not x.numel():

@@ -45,9 +45,9 @@ def matmul_kernel(
 
 
 def matmul(a, b):
-    """The product of a, (M, K), and b, (K, N), both of one dtype and of any strides: (M, N) in that dtype.
+    """The product of a, (M, K), and b, (K, N), both of one dtype: (M, N) in that dtype.
 
-    Any of M, N and K may be 0; a sum of none is 0.
+    Any of M, N and K may be 0; a sum of none is 0. Strides: any for a and b.
     """
     (M, K), N = a.shape, b.shape[1]
     c = torch.empty(M, N, dtype=a.dtype, device=a.device)

@@ -77,8 +77,11 @@ def rms_norm_forward_long_kernel(x_ptr, weight_ptr, y_ptr, rstd_ptr, N, eps, BLO
 
 
 def rms_norm_forward(x, weight, eps=1e-6):
-    """(y, rstd): y = x · rstd · weight for each row, in x's dtype; rstd: (M,) float32."""
-    x, weight = x.contiguous(), weight.contiguous()
+    """(y, rstd): y = x · rstd · weight for each row, in x's dtype; rstd: (M,) float32.
+
+    Strides: any for x; weight is contiguous.
+    """
+    x = x.contiguous()
     M, N = x.shape
     y = torch.empty_like(x)
     rstd = torch.empty(M, dtype=torch.float32, device=x.device)
@@ -117,4 +120,4 @@ def rms_norm(x, weight=None, eps=1e-6):
     weight = x.new_ones(N) if weight is None else weight
     if weight.shape != (N,):
         raise ValueError(f"rms_norm: x is {describe(x)}, so weight must be of shape ({N},); it is {describe(weight)}")
-    return RMSNormFunction.apply(x.reshape(math.prod(x.shape[:-1]), N), weight, eps).reshape(x.shape)
+    return RMSNormFunction.apply(x.reshape(math.prod(x.shape[:-1]), N), weight.contiguous(), eps).reshape(x.shape)

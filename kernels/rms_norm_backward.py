@@ -57,8 +57,11 @@ def rms_norm_backward_kernel(
 
 
 def rms_norm_backward(dy, x, weight, rstd):
-    """(dx, dweight), in the dtypes of x and weight; rstd is rms_norm_forward's."""
-    dy, x, weight, rstd = dy.contiguous(), x.contiguous(), weight.contiguous(), rstd.contiguous()
+    """(dx, dweight), in the dtypes of x and weight; rstd is rms_norm_forward's.
+
+    Strides: any for dy and x; weight and rstd are contiguous.
+    """
+    dy, x = dy.contiguous(), x.contiguous()
     M, N = x.shape
     dx, dweight = torch.empty_like(x), torch.empty_like(weight)
     if not x.numel():

@@ -49,7 +49,10 @@ def silu_forward_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
 
 def silu_forward(x):
-    """y = x · s(x), elementwise. Any shape, float32, float16 or bfloat16; y has the shape and dtype of x."""
+    """y = x · s(x), elementwise. Any shape, float32, float16 or bfloat16; y has the shape and dtype of x.
+
+    Strides: any for x.
+    """
     x = x.contiguous()
     y = torch.empty_like(x)
     silu_forward_kernel[(triton.cdiv(x.numel(), BLOCK),)](x, y, x.numel(), BLOCK=BLOCK)
@@ -83,7 +86,10 @@ def silu_backward_kernel(dy_ptr, x_ptr, dx_ptr, n, BLOCK: tl.constexpr):
 
 
 def silu_backward(dy, x):
-    """dx = dy · s(x) · (1 + x · s(-x)), elementwise. dy and x of one shape and dtype; dx too."""
+    """dx = dy · s(x) · (1 + x · s(-x)), elementwise. dy and x of one shape and dtype; dx too.
+
+    Strides: any for dy and x.
+    """
     dy, x = dy.contiguous(), x.contiguous()
     dx = torch.empty_like(x)
     silu_backward_kernel[(triton.cdiv(x.numel(), BLOCK),)](dy, x, dx, x.numel(), BLOCK=BLOCK)

@@ -31,7 +31,10 @@ def swiglu_forward_kernel(gate_ptr, up_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
 
 def swiglu_forward(gate, up):
-    """y = silu(gate) · up, elementwise. gate and up of one shape and dtype; y too."""
+    """y = silu(gate) · up, elementwise. gate and up of one shape and dtype; y too.
+
+    Strides: any for gate and up.
+    """
     gate, up = gate.contiguous(), up.contiguous()
     y = torch.empty_like(gate)
     swiglu_forward_kernel[(triton.cdiv(y.numel(), BLOCK),)](gate, up, y, y.numel(), BLOCK=BLOCK)
@@ -57,7 +60,10 @@ def swiglu_backward_kernel(dy_ptr, gate_ptr, up_ptr, dgate_ptr, dup_ptr, n, BLOC
 
 
 def swiglu_backward(dy, gate, up):
-    """(dgate, dup) = (dy · up · silu'(gate), dy · silu(gate)), elementwise. All of one shape and dtype."""
+    """(dgate, dup) = (dy · up · silu'(gate), dy · silu(gate)), elementwise. All of one shape and dtype.
+
+    Strides: any for dy, gate and up.
+    """
     dy, gate, up = dy.contiguous(), gate.contiguous(), up.contiguous()
     dgate, dup = torch.empty_like(gate), torch.empty_like(up)
     swiglu_backward_kernel[(triton.cdiv(dy.numel(), BLOCK),)](dy, gate, up, dgate, dup, dy.numel(), BLOCK=BLOCK)

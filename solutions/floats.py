@@ -14,6 +14,8 @@ def ulp_distance(actual, expected):
 
     Both of one shape and one dtype: float32, float16 or bfloat16. Equal numbers are 0 apart, and so are 0 and -0;
     infinity is one step after the largest number. Where either is NaN: 2^63 - 1, which no tolerance admits.
+
+    Strides: any for actual and expected.
     """
     integer = torch.int32 if actual.dtype == torch.float32 else torch.int16
 

@@ -48,8 +48,7 @@ def gelu_tail(t, approximate):
 def gelu_forward(x, approximate="none"):
     """y = x · F(x), elementwise. Any shape, any floating dtype; y has the shape and dtype of x.
 
-    approximate: "none" for the normal distribution itself, "tanh" for GPT-2's approximation. Raises ValueError for
-    another word.
+    approximate: "none" for the normal distribution itself, "tanh" for GPT-2's approximation. Strides: any for x.
     """
     v = x.to(torch.promote_types(x.dtype, torch.float32))
     v = v.clamp(min=-40)  # F(-40) is 0 in every dtype: -inf would meet it as inf * 0
@@ -62,7 +61,7 @@ def gelu_forward(x, approximate="none"):
 def gelu_backward(dy, x, approximate="none"):
     """dx = dy · (F(x) + x · F'(x)), elementwise. dy and x of one shape and dtype; dx too.
 
-    Raises ValueError where approximate is neither "none" nor "tanh".
+    Strides: any for dy and x.
     """
     v = x.to(torch.promote_types(x.dtype, torch.float32))
     h, share, bend = gelu_tail(v.abs().clamp(max=40), approximate)

@@ -14,7 +14,10 @@ import torch
 
 # %% layer_norm_forward
 def layer_norm_forward(x, weight, bias, eps=1e-5):
-    """(y, mean, rstd): y = (x - mean) · rstd · weight + bias for each row, in x's dtype; mean, rstd: (M,) float32."""
+    """(y, mean, rstd): y = (x - mean) · rstd · weight + bias for each row, in x's dtype; mean, rstd: (M,) float32.
+
+    Strides: any for x; weight and bias are contiguous.
+    """
     v = x.to(torch.promote_types(x.dtype, torch.float32))
     mean = v.mean(-1, keepdim=True)
     d = v - mean
@@ -27,7 +30,10 @@ def layer_norm_forward(x, weight, bias, eps=1e-5):
 
 # %% layer_norm_backward
 def layer_norm_backward(dy, x, weight, mean, rstd):
-    """(dx, dweight, dbias), in the dtypes of x, weight and weight; mean and rstd are layer_norm_forward's."""
+    """(dx, dweight, dbias), in the dtypes of x, weight and weight; mean and rstd are layer_norm_forward's.
+
+    Strides: any for dy and x; weight, mean and rstd are contiguous.
+    """
     wide = torch.promote_types(x.dtype, torch.float32)
     dy, rstd = dy.to(wide), rstd.unsqueeze(-1)
     d = x.to(wide) - mean.unsqueeze(-1)

@@ -14,7 +14,10 @@ import torch
 
 # %% rms_norm_forward
 def rms_norm_forward(x, weight, eps=1e-6):
-    """(y, rstd): y = x · rstd · weight for each row, in x's dtype; rstd: (M,) float32."""
+    """(y, rstd): y = x · rstd · weight for each row, in x's dtype; rstd: (M,) float32.
+
+    Strides: any for x; weight is contiguous.
+    """
     v = x.to(torch.promote_types(x.dtype, torch.float32))
     scale = torch.where((v.abs() > 1e15).any(-1, keepdim=True), 2.0**-80, 1.0).to(v.dtype)
     v = v * scale
@@ -24,7 +27,10 @@ def rms_norm_forward(x, weight, eps=1e-6):
 
 # %% rms_norm_backward
 def rms_norm_backward(dy, x, weight, rstd):
-    """(dx, dweight), in the dtypes of x and weight; rstd is rms_norm_forward's."""
+    """(dx, dweight), in the dtypes of x and weight; rstd is rms_norm_forward's.
+
+    Strides: any for dy and x; weight and rstd are contiguous.
+    """
     wide = torch.promote_types(x.dtype, torch.float32)
     dy, rstd = dy.to(wide), rstd.unsqueeze(-1)
     normal = x.to(wide) * rstd  # x̂

@@ -13,7 +13,10 @@ import torch
 
 # %% silu_forward
 def silu_forward(x):
-    """y = x · s(x), elementwise. Any shape, any floating dtype; y has the shape and dtype of x."""
+    """y = x · s(x), elementwise. Any shape, any floating dtype; y has the shape and dtype of x.
+
+    Strides: any for x.
+    """
     v = x.to(torch.promote_types(x.dtype, torch.float32))
     v = v.clamp(min=-1500)  # e^-1500 is 0 in every dtype: -inf would meet it as inf * 0
     h = torch.exp(-v.abs() / 2)
@@ -23,7 +26,10 @@ def silu_forward(x):
 
 # %% silu_backward
 def silu_backward(dy, x):
-    """dx = dy · s(x) · (1 + x · s(-x)), elementwise. dy and x of one shape and dtype; dx too."""
+    """dx = dy · s(x) · (1 + x · s(-x)), elementwise. dy and x of one shape and dtype; dx too.
+
+    Strides: any for dy and x.
+    """
     v = x.to(torch.promote_types(x.dtype, torch.float32))
     v = v.clamp(-1500, 1500)
     h = torch.exp(-v.abs() / 2)

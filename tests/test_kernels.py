@@ -82,7 +82,7 @@ def test_as_on_a_gpu_the_kernels_give_what_pytorch_gives(op, dtype, shape, monke
     module = importlib.import_module(f"graded_kernels.kernels.{op}")
     x, dy, *more = (t.detach() for t in inputs(2 + (op == "swiglu"), shape, torch.float32))
     x, dy = x.to(dtype).transpose(0, 1).contiguous().transpose(0, 1), dy[..., :1].to(dtype).expand(shape)
-    more = [t.to(dtype) for t in more] + inputs(PARAMETERS[op], shape[-1:], torch.float32)
+    more = [t.to(dtype) for t in more] + [t[::2] for t in inputs(PARAMETERS[op], (2 * shape[-1],), torch.float32)]
     results = []
     for by_triton in (False, True):
         monkeypatch.setattr(module, "use_triton", lambda x, by_triton=by_triton: by_triton)

@@ -37,6 +37,12 @@ MUTANTS = {
         ("accumulates in the dtype of x", ADD, NARROW, "many ones"),
         ("one row stands for all", "row * N + cols", "cols", ORDINARY),
         ("reads a transposed matrix as it lies", "    x = x.contiguous()\n", "", "transposed"),
+        (
+            "copies rows that fit in a block alone",
+            "x = x.contiguous()",
+            "x = x if N > 1024 else x.contiguous()",
+            "longer than a block, transposed",
+        ),
         ("rows of none are left unwritten", "    if M:\n", "    if M and N:\n", "no columns"),
     ),
 }

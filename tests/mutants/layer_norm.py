@@ -2,6 +2,7 @@
 
 ORDINARY, CONSTANT, TINY, LARGE_EPS = "ordinary values", "constant rows", "variance far below eps", "eps = 0.1"
 FAR, PADDED, LONG, FP16, BF16 = "large mean", "17 columns", "a row longer than a block", "float16", "bfloat16"
+ROWS = "3 rows of 8193"
 SQUARES, MIXED, BURN = "float16 values of 300", "bfloat16 with float32 weights", "burn 0.3.0-0.13.2 is wrong on it"
 UPCAST = "x.to(torch.promote_types(x.dtype, torch.float32))"
 VARIANCE = "(d * d).mean(-1, keepdim=True)"
@@ -33,6 +34,12 @@ MUTANTS = {
         ("forgets the weight", "g = dy * weight", "g = dy", ORDINARY),
         ("leaves dy in half precision", "dy.to(wide)", "dy", BF16),
         ("sums rounded numbers", "(dy * normal).sum(0)", "(dy * normal).to(x.dtype).sum(0)", FP16),
+        (
+            "takes a small dy for 0",
+            "dy, rstd = dy.to(wide)",
+            "dy, rstd = dy.where(dy.abs() > 1e-6, 0).to(wide)",
+            "tiny dy",
+        ),
         ("takes the mean of dy", "dy.sum(0)", "dy.mean(0)", ORDINARY),
         (
             "gives dweight the dtype of x",
@@ -95,7 +102,14 @@ MUTANTS = {
             LONG,
         ),
         ("keeps the mean of the first block", "rest += step * share", "rest += 0.0 * share", LONG),
-        ("reads a transposed tensor as it lies", "bias = x.contiguous(), ", "bias = x, ", "transposed"),
+        ("reads a transposed tensor as it lies", "    x = x.contiguous()\n", "", "transposed"),
+        ("begins every long row at the first", "x_ptr += row * N\n    y", "y", ROWS),
+        (
+            "copies rows that fit in a block alone",
+            "x = x.contiguous()",
+            "x = x if x.shape[1] > BLOCK else x.contiguous()",
+            f"{ROWS}, every second column",
+        ),
     ),
     ("layer_norm_backward", "triton"): (
         (
@@ -117,10 +131,17 @@ MUTANTS = {
         ),
         (
             "forgets the strides of dy",
-            "dy, x, weight, mean, rstd = (t.contiguous() for t in (dy, x, weight, mean, rstd))",
-            "x, weight, mean, rstd = (t.contiguous() for t in (x, weight, mean, rstd))",
+            "dy, x = dy.contiguous(), x.contiguous()",
+            "x = x.contiguous()",
             "dy of stride 0",
         ),
+        (
+            "takes a row of stride 1 for contiguous",
+            "dy, x = dy.contiguous(), ",
+            "dy, x = dy if dy.stride(-1) == 1 else dy.contiguous(), ",
+            "dy with gaps",
+        ),
+        ("launches programs for columns that are none", "    if not x.numel():\n", "    if not M:\n", "no columns"),
         (
             "rounds the partial sums",
             "torch.empty(groups, N, dtype=torch.float32",

@@ -47,7 +47,7 @@ MUTANTS = {
             "memory traffic",
         ),
         ("keeps the last block of a long row", "squares += x * x", "squares = x * x", LONG),
-        ("reads a transposed tensor as it lies", "x, weight = x.contiguous(), ", "x, weight = x, ", "transposed"),
+        ("reads a transposed tensor as it lies", "    x = x.contiguous()\n", "", "transposed"),
     ),
     ("rms_norm_backward", "triton"): (
         ("divides by the block", "tl.sum(g * normal) / N", "tl.sum(g * normal) / BLOCK", PADDED),
@@ -57,9 +57,15 @@ MUTANTS = {
         ("forgets the mean", "g - normal * gx_mean", "g", ORDINARY),
         (
             "forgets the strides of dy",
-            "dy, x, weight, rstd = dy.contiguous(), x",
-            "x, weight, rstd = x",
+            "dy, x = dy.contiguous(), x",
+            "x = x",
             "dy of stride 0",
+        ),
+        (
+            "copies the dy of rows that fit in a block alone",
+            "dy, x = dy.contiguous(), ",
+            "dy, x = dy if dy.shape[1] > WHOLE else dy.contiguous(), ",
+            "3 rows of 8193, dy in every second column",
         ),
         (
             "has no mask on the store",

@@ -49,6 +49,18 @@ MUTANTS = {
     ("silu_backward", "triton"): (
         ("no mask on the load of x", "x_ptr + offsets, mask=mask, other=0.0)", "x_ptr + offsets)", ORDINARY),
         ("reads dy by x's layout", "dy, x = dy.contiguous(), x.contiguous()", "x = x.contiguous()", "dy of stride 0"),
+        (
+            "copies dy where x has to be copied",
+            "dy, x = dy.contiguous(), x.contiguous()",
+            "dy, x = (dy, x) if x.is_contiguous() and 0 not in dy.stride() else (dy.contiguous(), x.contiguous())",
+            "dy transposed",
+        ),
+        (
+            "takes a small dy for 0",
+            "return dy * slope",
+            "return tl.where(tl.abs(dy) < 1e-6, 0.0, dy) * slope",
+            "tiny dy",
+        ),
         ("ignores dy", "return dy * slope * tail", "return slope * tail", ORDINARY),
         ("the sigmoid's derivative alone", "(1.0 + x * other)", "other", ORDINARY),
         ("divides back", "return dy * slope * tail", "return dy * (slope * tail * x / x)", "exact zeros"),

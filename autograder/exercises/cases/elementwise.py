@@ -14,7 +14,7 @@ from ...run.apart import far_apart
 from ...run.contract import Args
 from ...run.dtypes import dtype_name
 from ..record import Case
-from .common import AGAIN, HALVES, KEEP_NOTHING, View
+from .common import AGAIN, HALVES, KEEP_NOTHING, View, every_second, one_number, transposed, with_gaps
 
 WORKING_RANGE = 1e4
 
@@ -104,10 +104,20 @@ def shaped(*shape: int, dtype: torch.dtype = torch.float32, view: View = lambda 
     return batch
 
 
-def expanded(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
-    """The first parameter is one number for the whole shape."""
-    _, *rest = (normal(generator, (29, 67), scale=3.0) for _ in parameters)
-    return torch.tensor(-0.7).expand(29, 67), *rest
+def first_as(view: View) -> Batch:
+    """The first parameter lies in memory as ``view`` lays it out, the others are contiguous."""
+
+    def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
+        first, *rest = shaped(37, 53)(generator, parameters, swept)
+        return view(first), *rest
+
+    return batch
+
+
+def tiny(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
+    """All but the swept parameter are about 1e-8."""
+    drawn = shaped(500)(generator, parameters, swept)
+    return tuple(one if p == swept else one * 1e-8 for p, one in zip(parameters, drawn, strict=True))
 
 
 VALUES = (
@@ -129,30 +139,39 @@ VALUES = (
         "Numbers up to 1e4. Does an exponential overflow (e^x does from 88.7 on)? Is a 1 lost in a large number?",
     ),
 )
+EMPTY = "An empty tensor: return an empty tensor, and launch no program."
 LAYOUTS = (
     ("one element", shaped(1), "One element: in a kernel, one lane of a block; the others are masked off."),
     ("no dimensions", shaped(), "x.shape may be (): count elements with numel()."),
-    (
-        "no elements",
-        shaped(0, 3),
-        "An empty tensor: return an empty tensor, and launch no program.",
-    ),
+    ("no elements", shaped(0), f"{EMPTY} x.shape is (0,)."),
     (
         "odd shape, several blocks",
-        shaped(5, 7, 331),
-        "11,585 elements in three dimensions: in a kernel several blocks, the last of them not full.",
+        shaped(5, 29, 113),
+        "16,385 elements in three dimensions: in a kernel several blocks, the last of them with one element.",
     ),
+    ("no rows", shaped(0, 3), f"{EMPTY} x.shape is (0, 3)."),
+    ("no columns", shaped(3, 0), f"{EMPTY} x.shape is (3, 0)."),
     (
         "transposed",
-        shaped(37, 53, view=lambda t: t.t()),
-        "1,961 elements, more than a block of 1024, and transposed: a row is not contiguous.",
+        shaped(113, 145, view=transposed),
+        "16,385 elements, several blocks, and transposed: a row is not contiguous.",
     ),
     (
         "every second column",
-        shaped(11, 202, dtype=torch.float16, view=lambda t: t[:, ::2]),
+        shaped(11, 101, dtype=torch.float16, view=every_second),
         "float16, at a stride of 2: compute in float32, and read each element where its strides say it is.",
     ),
+    (
+        "rows with gaps",
+        shaped(9, 127, view=with_gaps),
+        "Rows of 127, 160 apart in memory: the next row does not begin where this one ends.",
+    ),
     (BEYOND, along(lambda generator: far_apart(normal(generator, (3, 70), torch.float16, 3.0))), BEYOND_HINT),
+)
+FIRST = (
+    ("{} of stride 0", one_number, "What .sum() hands back: one number for the whole shape. {}.stride() is (0, 0)."),
+    ("{} transposed", transposed, "{} is transposed, and nothing else is: each tensor has strides of its own."),
+    ("{} with gaps", with_gaps, "The rows of {} are 86 apart, those of nothing else: each tensor has its own strides."),
 )
 NOT_FINITE = listed(float("inf"), -float("inf"), float("nan"), 1.0, -1.0)
 
@@ -174,7 +193,11 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], Tens
         return replace(values, within=WORKING_RANGE, swept=swept)
 
     first = parameters[0]
-    back = f"What .sum() hands back: one number for the whole shape. {first}.stride() is (0, 0)."
+    others = " and ".join(p for p in parameters if p != swept)
+    small = (
+        f"{others} of about 1e-8, as gradients are late in training: what comes out is as small, with as many digits. "
+        "Is anything compared with a constant?"
+    )
     infinite = "NaN in gives NaN out; at an infinity the limit, or PyTorch's own answer."
     whole = case("distinction: the whole range", along(spread), "Every exponent of float32, up to 3e38.")
     ends = along(lambda generator: tail())
@@ -183,7 +206,8 @@ def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], Tens
         *(case(*row) for row in VALUES),
         *(every(dtype) for dtype in HALVES),
         *(case(*row) for row in LAYOUTS),
-        *([case(f"{first} of stride 0", expanded, back)] if len(parameters) > 1 else []),
+        *(case(name.format(first), first_as(view), hint.format(first)) for name, view, hint in FIRST if others),
+        *([case(f"tiny {others}", tiny, small)] if others else []),
         replace(case("infinity and NaN", NOT_FINITE, infinite), convention="infinity"),
         *(replace(one, bonus=True, swept=swept) for one in (whole, last)),
     )

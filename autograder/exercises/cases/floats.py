@@ -8,11 +8,12 @@ from torch import Generator, Tensor
 from ...run.apart import far_apart
 from ...run.contract import Args
 from ..record import Case, Inputs
-from .common import AGAIN, KEEP_NOTHING, View
+from .common import AGAIN, KEEP_NOTHING, View, transposed, with_gaps
 from .elementwise import BEYOND, BEYOND_HINT, elementwise, every_value, normal
 
 INF, NAN = float("inf"), float("nan")
-GENERAL: tuple[str, ...] = ("ordinary values", AGAIN, "one element", "no dimensions", "no elements", "transposed")
+GENERAL: tuple[str, ...] = ("ordinary values", AGAIN, "one element", "no dimensions", "no elements", "no rows")
+GENERAL += ("no columns", "transposed", "rows with gaps", "x transposed")
 GENERAL += ("odd shape, several blocks", "every second column", "every float16 value", "every bfloat16 value")
 GENERAL += ("x of stride 0", "infinity and NaN", BEYOND)
 
@@ -43,6 +44,7 @@ def pairs() -> tuple[Case, ...]:
     zero = ((0.0, -0.0), (1e-45, 0.0), (-1e-45, 1e-45), (-1.0, 1.0), (3.0, -2.0), (-1e-40, 1e-38))
     far = ((INF, 3.4028235e38), (-INF, INF), (-3.4028235e38, 3.4028235e38), (INF, INF), (1e-45, 3e38), (-INF, 0.0))
     none = ((NAN, 1.0), (1.0, NAN), (NAN, NAN), (NAN, INF), (1.0, 1.0))
+    nothing = "An empty tensor goes in, an empty tensor of the same shape comes out."
     half = "All values of the format, NaN among them. A pattern of 16 bits is an int16."
     return (
         Case(
@@ -62,7 +64,9 @@ def pairs() -> tuple[Case, ...]:
         Case("every float16 value", all_of(torch.float16), half),
         Case("every bfloat16 value", all_of(torch.bfloat16), half),
         Case("no dimensions", near(()), "x.shape may be ()."),
-        Case("no elements", near((0, 3)), "An empty tensor goes in, an empty tensor comes out."),
+        Case("no elements", near((0,)), nothing),
+        Case("no rows", near((0, 3)), nothing),
+        Case("no columns", near((3, 0)), nothing),
         Case(
             "transposed",
             near((37, 53), lambda t: t.t()),
@@ -107,7 +111,7 @@ def rows() -> tuple[Case, ...]:
     return (
         Case("ordinary values", shaped(37, 100), "Begin here: one program sums one row."),
         Case(AGAIN, shaped(37, 100), KEEP_NOTHING),
-        Case("longer than a block", shaped(3, 5000), block),
+        Case("longer than a block", shaped(3, 8193), block),
         Case("a long row", shaped(2, 70001), block),
         Case("ones in bfloat16", lambda generator: (torch.ones(2, 5120, dtype=torch.bfloat16),), narrow),
         Case("many ones", lambda generator: (torch.ones(1, 600_001, dtype=torch.bfloat16),), narrow),
@@ -128,6 +132,12 @@ def rows() -> tuple[Case, ...]:
             shaped(11, 202, view=lambda t: t[:, ::2]),
             "The stride of the last dimension is 2: element j of a row is 2 j after its start.",
         ),
+        Case(
+            "longer than a block, transposed",
+            shaped(3, 8193, view=transposed),
+            "Transposed, and longer than a block: do the strides count in every block, not in the first alone?",
+        ),
+        Case("rows with gaps", shaped(9, 127, view=with_gaps), "Rows of 127, 160 apart in memory."),
         Case(BEYOND, shaped(3, 70, dtype=torch.float16, view=far_apart), BEYOND_HINT),
         Case(
             "infinity and NaN",

@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 from ...run.apart import far_apart
 from ...run.contract import Args
 from ..record import Case, Floors
-from .common import AGAIN, KEEP_NOTHING, View
+from .common import AGAIN, KEEP_NOTHING, View, every_second, one_number, transposed, with_gaps
 from .elementwise import BEYOND, BEYOND_HINT, normal
 
 # (generator, x, eps or None for its default, dtype of the weights or None for that of x) -> the exercise's arguments
@@ -39,8 +39,8 @@ def row_mean(x: Tensor) -> Tensor:
 
 
 def row_max(x: Tensor) -> Tensor:
-    """The largest |x| of each row."""
-    return x.abs().amax(-1, keepdim=True)
+    """The largest |x| of each row; 0 where a row has no elements."""
+    return x.abs().amax(-1, keepdim=True) if x.shape[-1] else x.new_zeros(*x.shape[:-1], 1)
 
 
 def floors(*values: Tensor | float) -> Floors:
@@ -171,13 +171,19 @@ ROWS = (
     Row("1025 columns", long(1025), "One element more than 1024. Is it read, is it counted, is it written?"),
     Row(
         "4096 columns",
-        shaped(6, 4096),
+        shaped(8, 4096),
         "Rows as wide as a transformer's. Each can be read once and kept in registers.",
     ),
     Row(
         "a row longer than a block",
         shaped(1, 20_011),
         "20,011 columns, more than a block of 1024, 4096 or 16384: how are the sums of several blocks put together?",
+    ),
+    Row(
+        "3 rows of 8193",
+        long(8193),
+        "Three rows of 8193 columns, one more than a block of 8192: does each row begin at its own address, in every "
+        "block of it?",
     ),
     Row("float16", shaped(6, 384, torch.float16, HALF), CONVERT),
     Row("bfloat16", shaped(6, 384, torch.bfloat16, HALF), CONVERT),
@@ -194,6 +200,12 @@ ROWS = (
         "every second column",
         shaped(9, 202, torch.bfloat16, HALF, view=lambda x: x[:, ::2]),
         "bfloat16, and the stride of the last dimension is 2: element j of a row is 2 j after its start.",
+    ),
+    Row(
+        "3 rows of 8193, every second column",
+        shaped(3, 8193, view=every_second),
+        "Rows longer than a block, and the stride of the last dimension is 2: do the strides count in every block of a "
+        "row?",
     ),
     Row(BEYOND, shaped(3, 70, torch.float16, HALF, view=far_apart), BEYOND_HINT),
     Row(
@@ -225,13 +237,51 @@ def rowwise(arguments: Arguments) -> tuple[Case, ...]:
 def backward(arguments: Arguments) -> tuple[Case, ...]:
     """More cases for a gradient (dy, ...): it also sums over rows, and dy is what another layer handed back."""
 
-    def many_rows(generator: Generator) -> Args:
-        return arguments(generator, normal(generator, (301, 6), scale=ORDINARY), None, None)
+    def case(name: str, x: Draw, view: View, hint: str) -> Case:
+        """dy as ``view`` makes it, everything else as usual."""
 
-    def expanded(generator: Generator) -> Args:
-        _, *rest = arguments(generator, normal(generator, (29, 67), scale=3.0), None, None)
-        return torch.tensor(-0.7).expand(29, 67), *rest
+        def inputs(generator: Generator) -> Args:
+            dy, *rest = arguments(generator, x(generator), None, None)
+            return view(dy), *rest
 
-    many_hint = "301 rows: where a program takes several, the last one has fewer. Are all partial sums added up?"
-    expanded_hint = "What .sum() hands back: one number for the whole shape. dy.stride() is (0, 0)."
-    return Case("301 rows", many_rows, many_hint), Case("dy of stride 0", expanded, expanded_hint)
+        return Case(name, inputs, hint)
+
+    return tuple(case(*row) for row in GRADIENTS)
+
+
+OWN = "each tensor has strides of its own."
+GRADIENTS: tuple[tuple[str, Draw, View, str], ...] = (
+    (
+        "301 rows",
+        shaped(301, 6),
+        lambda dy: dy,
+        "301 rows: where a program takes several, the last one has fewer. Are all partial sums added up?",
+    ),
+    ("no columns", shaped(3, 0), lambda dy: dy, "Rows of no elements: every gradient is empty, and nothing to launch."),
+    (
+        "tiny dy",
+        shaped(9, 75),
+        lambda dy: dy * 1e-8,
+        "dy of about 1e-8, as gradients are late in training: what comes out is as small, with as many digits. Is "
+        "anything compared with a constant?",
+    ),
+    (
+        "dy of stride 0",
+        shaped(29, 67, scale=3.0),
+        one_number,
+        "What .sum() hands back: one number for the whole shape. dy.stride() is (0, 0).",
+    ),
+    ("dy transposed", shaped(37, 53), transposed, f"dy is transposed and x is not: {OWN}"),
+    (
+        "dy with gaps",
+        shaped(9, 127, torch.float16, HALF),
+        with_gaps,
+        f"float16; the rows of dy are 160 apart in memory, those of x 127: {OWN}",
+    ),
+    (
+        "3 rows of 8193, dy in every second column",
+        shaped(3, 8193),
+        every_second,
+        f"Rows longer than a block; the last stride of dy is 2, that of x 1: {OWN} Do they count in every block?",
+    ),
+)
