@@ -6,6 +6,7 @@ from typing import TextIO
 import numpy as np
 
 from . import messages
+from .claims import Lie
 from .findings import EmulatorError, here
 from .memory import AddressSpace, Outside, Region, distinct
 from .order import Order
@@ -25,11 +26,12 @@ class Access:
         hint,
         poisoned: Callable[[Region], np.ndarray | None],
         undefined: Callable[[str, Region | None], None],
+        own_store: Callable[[], None],
     ):
         self.kernel, self.grid, self.first = kernel, grid, first
         self.space = AddressSpace()
         self._shadow, self._report, self._hint, self._poisoned = shadow, report, hint, poisoned
-        self._undefined = undefined
+        self._undefined, self._own_store = undefined, own_store
         self._order = Order()
         self.printed: TextIO | None = None  # for what it prints when it compiles; None is the standard output
         self.started = -1
@@ -40,6 +42,7 @@ class Access:
         self.program = self.first + 1 + program
         self.started += 1  # how many programs have begun
         self._order.begin(self.program)
+        self._own: list[tuple[Region, np.ndarray, np.ndarray]] = []  # of its stores since a barrier: offsets, by lane
 
     def index(self, number: int) -> tuple[int, int, int] | None:
         """Grid index of a program number; None for "several programs"."""
@@ -69,17 +72,31 @@ class Access:
         else:
             result = np.array(np.broadcast_to(other, shape), dtype=dtype).ravel()
         if active.size:
-            result[mask] = self._gather(active, dtype, ordered, masked=True)
+            result[mask] = self._gather(active, dtype, ordered, True, mask)
         return result.reshape(shape)
 
-    def _gather(self, addresses, dtype, ordered, masked):
+    def _gather(self, addresses, dtype, ordered, masked, mask=None):
         parts = self._resolve("load", addresses, dtype.itemsize, masked)
+        if self._own and not ordered:
+            numbers = _numbers(addresses, mask)
+            if any(self._crosses(region, offsets, numbers[lanes]) for region, offsets, lanes in parts):
+                self._own_store()
         if len(parts) == 1:
             return self._gather_region(parts[0][0], parts[0][1], dtype, ordered)
         result = np.empty(addresses.size, dtype)
         for region, offsets, lanes in parts:
             result[lanes] = self._gather_region(region, offsets, dtype, ordered)
         return result
+
+    def _crosses(self, region: Region, offsets: np.ndarray, numbers: np.ndarray) -> bool:
+        """Whether a lane loads what another lane of the program has stored, with no barrier between the two."""
+        for stored_in, at, by in self._own:
+            if stored_in is region:
+                ranks = np.argsort(at)
+                found = ranks[np.searchsorted(at, offsets, sorter=ranks).clip(max=at.size - 1)]
+                if ((at[found] == offsets) & (by[found] != numbers)).any():
+                    return True
+        return False
 
     def _gather_region(self, region: Region, offsets, dtype, ordered):
         values = region.words(dtype).take(offsets)
@@ -108,6 +125,17 @@ class Access:
                     ),
                 )
 
+    def lie(self, lie: Lie) -> None:
+        """A claim about values is false."""
+        region = self.space.find(lie.value)
+        where = self.grid_index(self.program)
+        name = region.name if region else ""
+        self._report("false-hint", name, lambda place: messages.false_hint(self.kernel, lie, region, where, place))
+
+    def barrier(self) -> None:
+        """The program's threads wait for each other: what one has stored the others can load."""
+        self._own.clear()
+
     def store(self, addresses: np.ndarray, values: np.ndarray, mask) -> None:
         masked = mask is not None
         active, mask = _active(addresses, mask)
@@ -116,8 +144,10 @@ class Access:
         values = np.broadcast_to(values, addresses.shape).ravel()
         if mask is not None:
             values = values[mask]
+        numbers = _numbers(active, mask)
         for region, offsets, lanes in self._resolve("store", active, values.itemsize, masked):
             self._scatter(region, offsets, values if lanes is ... else values[lanes])
+            self._own.append((region, offsets, numbers[lanes]))
 
     def _scatter(self, region: Region, offsets, values):
         words = region.words(values.dtype)
@@ -142,9 +172,13 @@ class Access:
                 ),
             )
 
-    def atomic(self, addresses: np.ndarray, mask, itemsize: int, semantics, perform: Callable) -> np.ndarray:
+    def atomic(
+        self, addresses: np.ndarray, mask, itemsize: int, semantics, perform: Callable, between: bool
+    ) -> np.ndarray:
         """An atomic on a block: ``perform(real addresses, mask)`` does it and returns the old values.
-        ``semantics``: whether it acquires, as taking a lock does, and whether it releases."""
+        ``semantics``: whether it acquires, as taking a lock does, and whether it releases. ``between``: it is atomic
+        between programs, too, which one of scope "cta" is not.
+        """
         shape = addresses.shape
         active, mask = _active(addresses, mask)
         word = np.dtype(f"u{itemsize}")
@@ -160,8 +194,8 @@ class Access:
             region.loaded += old.nbytes
             region.stored += old.nbytes
             new = region.words(word).take(offsets)
-            self._remember("atomic", region, offsets, old, new)
-        if any(semantics) and active.size == 1:
+            self._remember("atomic", region, offsets, old, new, between)
+        if any(semantics) and active.size == 1 and between:
             self._order.synchronise(int(real[lanes_on[0]]), *semantics)
         return result
 
@@ -173,7 +207,7 @@ class Access:
             )
         return parts
 
-    def _remember(self, verb, region, offsets, before, after):
+    def _remember(self, verb, region, offsets, before, after, atomic=False):
         shadow = self._shadow(region)
         at = shadow.positions(region.real, offsets, after.itemsize)
         changed = _differ(before, after)
@@ -181,7 +215,7 @@ class Access:
             self._virgin(verb, region, shadow, at, offsets, before)
         if after.itemsize != shadow.unit:
             changed = np.repeat(changed, after.itemsize // shadow.unit)
-        clash = shadow.store(at, changed, self.program, self.first, self._order, atomic=verb == "atomic")
+        clash = shadow.store(at, changed, self.program, self.first, self._order, atomic)
         if clash is not None:
             lane = clash.lane * shadow.unit // after.itemsize
             self._clash(verb, region, int(offsets[lane]), clash, (before[lane], after[lane]))
@@ -203,6 +237,11 @@ def _active(addresses: np.ndarray, mask) -> tuple[np.ndarray, np.ndarray | None]
         return flat, None
     mask = np.broadcast_to(np.asarray(mask, dtype=bool), addresses.shape).ravel()
     return (flat, None) if mask.all() else (flat[mask], mask)
+
+
+def _numbers(addresses: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
+    """The numbers of the lanes that are on."""
+    return np.arange(addresses.size) if mask is None else np.flatnonzero(mask)
 
 
 def _differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -8,10 +8,11 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
-from . import arithmetic, assembly, float8, libdevice, messages, poison
+from . import arithmetic, assembly, claims, float8, libdevice, messages, poison
 from .handles import cast, numpy_type, rounded, wide
 
 _SEMANTICS = interpreter._ir.MEM_SEMANTIC
+_CTA = interpreter._ir.MEM_SYNC_SCOPE.CTA
 _USUAL = {"fp32", "fp64", "int32", "int64"}  # numpy computes in them, and their results are of them or comparisons
 
 
@@ -22,6 +23,7 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     """
 
     unused = False
+    front = 0  # axes of an array before those of a block
 
     @property
     def access(self):
@@ -39,6 +41,22 @@ class StrictBuilder(interpreter.InterpreterBuilder):
 
     def print(self, *values, **options) -> None:
         print(*values, **options)
+
+    def claim(self, name: str, handle: TensorHandle, sizes: list[int]) -> None:
+        """`tl.multiple_of` or one of its like is called."""
+        found = self._lie(name, handle, handle.data, sizes)
+        if found is not None:
+            self.access.lie(found)
+
+    def _lie(self, name: str, handle: TensorHandle, data: np.ndarray, sizes: list[int]) -> claims.Lie | None:
+        step = numpy_type(handle.get_element_ty()).itemsize if handle.dtype.scalar.is_ptr() else 1
+        if data.dtype.kind not in "iu" or not data.size:
+            return None
+        missing = self.front + len(sizes) - data.ndim  # a number is a block of one
+        return claims.lie(name, data.astype(np.int64).reshape(*data.shape, *[1] * missing), sizes, step)
+
+    def create_barrier(self):
+        self.access.barrier()
 
     def create_assert(self, condition, message):
         if not self.holds(condition.data):
@@ -92,7 +110,7 @@ class StrictBuilder(interpreter.InterpreterBuilder):
             )
 
         self.emulator.loose("atomic")
-        old = self.access.atomic(ptr.data, _mask(mask), val.data.itemsize, _orders(sem), perform)
+        old = self.access.atomic(ptr.data, _mask(mask), val.data.itemsize, _orders(sem), perform, scope != _CTA)
         return TensorHandle(old, val.dtype.scalar)
 
     def create_atomic_cas(self, ptr, cmp, val, sem, scope):
@@ -100,7 +118,7 @@ class StrictBuilder(interpreter.InterpreterBuilder):
             return interpreter._interpreter.atomic_cas(real, cmp.data, val.data, self.ir_sem_to_interpreter_sem[sem])
 
         self.emulator.loose("atomic")
-        old = self.access.atomic(ptr.data, None, val.data.itemsize, _orders(sem), perform)
+        old = self.access.atomic(ptr.data, None, val.data.itemsize, _orders(sem), perform, scope != _CTA)
         return TensorHandle(old, cmp.dtype.scalar)
 
     # conversions

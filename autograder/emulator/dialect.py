@@ -180,6 +180,15 @@ def counted(function, *bounds, **named):
     return (tl.tensor(interpreter.TensorHandle(np.array([value], word), dtype), dtype) for value in values)
 
 
+def claimed(name: str, original, input, values) -> object:
+    """`tl.multiple_of` and its like, whose claim is held against the values."""
+    if isinstance(input, tl.tensor):
+        sizes = [getattr(one, "value", one) for one in (values if isinstance(values, list | tuple) else [values])]
+        if len(sizes) == max(1, len(input.shape)):  # what else it is, the original says
+            interpreter.interpreter_builder.claim(name, input.handle, sizes)
+    return original(input, values)
+
+
 def dot_scaled(*_args, **_named) -> None:
     place = here()
     text = (

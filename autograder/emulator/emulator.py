@@ -194,6 +194,7 @@ class Emulator:
             self._hint,
             self.pattern,
             self.note_undefined,
+            self.note_own_store,
         )
         self._stamp += x * y * z + 1
         self.launching = True
@@ -234,6 +235,11 @@ class Emulator:
 
     def loose(self, operation: str) -> None:
         self._looser.add(operation)
+
+    def note_own_store(self) -> None:
+        """A program loads what other lanes of it have stored, and they have not waited for each other."""
+        self.loose("barrier")
+        self.notice("own-store", messages.own_store)
 
     def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "", place: Place | None = None) -> None:
         """A hint about a line, whatever its values and programs: it comes after the others, by line."""

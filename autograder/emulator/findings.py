@@ -24,6 +24,7 @@ Kind = Literal[
     "grid",
     "unsupported",
     "not-emulated",
+    "false-hint",
     "kernel-error",
     # of hints
     "masked-load",
@@ -31,6 +32,7 @@ Kind = Literal[
     "wrapped-integer",
     "gathered-outside",
     "tf32",
+    "own-store",
 ]
 KINDS = frozenset(get_args(Kind))
 _CAUSES = {
@@ -47,7 +49,7 @@ _CAUSES = {
 class Finding:
     """Something a GPU would have done wrong, described in full sentences.
 
-    kind: one of `Kind`, the last four of them in `Emulator.hints`.
+    kind: one of `Kind`, the last six of them in `Emulator.hints`.
     kernel: name of the kernel, "" where no kernel ran.
     tensor: name of the kernel's parameter, "" where the finding is not about memory.
     offset: element offset from the tensor's first element, or None.

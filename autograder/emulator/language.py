@@ -16,7 +16,7 @@ from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import interpreter
 
-from . import dialect
+from . import claims, dialect
 
 _ABSENT = object()
 
@@ -63,6 +63,8 @@ def changes() -> list[Change]:
         scope.set_attr(lang, "static_assert", dialect.static_assert)
         scope.set_attr(lang, "static_print", dialect.static_print)
         scope.set_attr(lang, "range", dialect.span)
+        for name in claims.NAMES:
+            scope.set_attr(lang, name, functools.partial(dialect.claimed, name, getattr(lang, name)))
     _patch_builtins(tl.math, scope)
     _patch_builtins(tl.core.tensor_descriptor_base, scope)
     for name, method in _unpatched_methods().items():

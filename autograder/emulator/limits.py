@@ -35,6 +35,11 @@ CANNOT_SHOW: tuple[tuple[str, str], ...] = (
         "which is right within the tolerance.",
     ),
     (
+        "barrier",
+        "A program's threads do not wait for each other: what some lanes have stored, other lanes can load once all "
+        "have passed `tl.debug_barrier()`, and no earlier.",
+    ),
+    (
         "fast",
         "Approximate functions (`fast_*`, inline assembly) are not rounded correctly, as they are here.",
     ),

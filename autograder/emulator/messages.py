@@ -2,6 +2,7 @@
 
 import math
 
+from .claims import Lie
 from .findings import Finding, Kind, Place, count, way
 from .memory import Outside, Region
 from .shadow import Clash
@@ -103,7 +104,14 @@ def conflict(
     if clash.late:
         end += f" {who[0].upper()}{who[1:]} had released the lock that orders the two before that: release it last."
     kind: Kind
-    if clash.kind == "store":
+    if clash.kind == "store" and verb == "atomic" and not clash.atomic:
+        kind = "store-conflict"
+        text = (
+            f"program {this} of `{kernel}` updates {element} with an atomic ({before} becomes {now}), and {who} stored "
+            "to it in the same launch, with a plain store or an atomic whose scope is a program. One of the two may be "
+            f'lost: use atomics alone, and leave out `scope="cta"`. {end}'
+        )
+    elif clash.kind == "store":
         kind, what = "store-conflict", "an atomic of" if clash.atomic else ""
         text = (
             f"two programs of `{kernel}` store different values to {element}: program {this} {_VERB[verb]} it ({now}) "
@@ -162,6 +170,34 @@ def gathered(index: int, size: int, place: Place) -> Finding:
         "the emulator fills them with NaN, or a large odd integer."
     )
     return Finding("gathered-outside", text, line=place.line, source=place.source, file=place.file)
+
+
+def own_store(place: Place) -> Finding:
+    text = (
+        f"A program loads what other lanes of it have stored, {place}, with no `tl.debug_barrier()` between the two. A "
+        "GPU's threads do not wait for each other: the load may come first."
+    )
+    return Finding("own-store", text, line=place.line, source=place.source, file=place.file)
+
+
+def false_hint(kernel: str, lie: Lie, region: Region | None, program: Program, place: Place) -> Finding:
+    """region: of the pointers that the claim is about; None where it is about integers."""
+    value, before = (_shown(number, region) for number in (lie.value, lie.before or 0))
+    wrong = {
+        "multiple_of": f"{value} begins a run of neighbours and is not a multiple of {lie.size}",
+        "max_contiguous": f"{value} does not follow {before} as its neighbour, in a run of {lie.size}",
+        "max_constancy": f"{value} comes after {before}, in a group of {lie.size} equal values",
+    }
+    text = (
+        f"`tl.{lie.name}` in `{kernel}` is false in program {program}, {place}: {wrong[lie.name]}. A compiler that "
+        "believes it may load or store other elements. Take it out, or claim what is true."
+    )
+    tensor = region.name if region else ""
+    return Finding("false-hint", text, kernel, tensor, None, program, place.line, place.source, place.file)
+
+
+def _shown(value: int, region: Region | None) -> str:
+    return f"{value:,}" if region is None else f"byte {value - region.virtual + region.offset:,} of {region.name}"
 
 
 def tf32(place: Place) -> Finding:

@@ -10,7 +10,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
-from ..builder import StrictBuilder
+from ..builder import _CTA, StrictBuilder
 from ..handles import numpy_type
 from .fallback import Fallback, TooWide
 from .pointers import BlockPointer, Descriptor, Pointer
@@ -36,6 +36,7 @@ class GridBuilder(StrictBuilder):
     """``programs`` and ``memory`` are the pass's; ``lanes`` is the most elements that one array may have."""
 
     widest: int
+    front = 1
 
     def widen(self, elements: int) -> None:
         """A block of ``elements`` is about to be made for every program."""
@@ -55,6 +56,13 @@ class GridBuilder(StrictBuilder):
 
     def holds(self, data):
         return bool(self.programs.only_live(data).all())
+
+    def claim(self, name, handle, sizes):
+        if self._lie(name, handle, self.programs.only_live(handle.data), sizes) is not None:
+            raise Fallback("a hint to the compiler that is false")
+
+    def create_barrier(self):
+        self.memory.barrier()
 
     def print(self, *values, **options):
         raise Fallback("a kernel that prints, in the order of its programs")
@@ -160,6 +168,8 @@ class GridBuilder(StrictBuilder):
         operation, kind = _ATOMIC.get(rmwOp, (None, ""))
         if ptr.region.dtype.is_floating_point:
             kind = _OF_FLOATS.get(kind, kind)
+        if scope == _CTA:
+            raise Fallback("an atomic of scope cta: whether two programs meet")
         if not self.unused:
             raise Fallback("an atomic whose result is used: an order of the programs")
         if operation is None or val.data.dtype == np.float16 or val.dtype.scalar == tl.bfloat16:

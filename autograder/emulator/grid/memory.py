@@ -41,6 +41,7 @@ class Memory:
         self.programs = programs
         self._numbers = (programs.numbers + self.access.first + 1).astype(np.int32)
         self._stored = self._atomics = False
+        self._own: list[tuple[Region, np.ndarray]] = []  # of stores since the last barrier: offsets
         self._last: tuple[np.ndarray, np.ndarray | None, Lanes] | None = None  # offsets, mask and lanes of an access
         self._moved: list[tuple[Region, str, int | np.ndarray]] = []  # bytes of each program, or by row
 
@@ -94,6 +95,10 @@ class Memory:
     def atomics(self) -> bool:
         return any(storage.atomics for storage in self._storages.values())
 
+    def barrier(self) -> None:
+        """The threads of every program wait for each other."""
+        self._own.clear()
+
     # accesses
 
     def load(self, pointer: Pointer, mask: np.ndarray | None, other: np.ndarray | None, filler: np.ndarray):
@@ -101,6 +106,8 @@ class Memory:
         region, sound = pointer.region, self.programs.sound
         lanes = self._lanes(pointer.offsets, mask, sound)
         values = self._load(region, lanes).view(filler.dtype) if lanes.at.size else None
+        if self._own and lanes.at.size:
+            self._unordered(region, pointer.offsets, lanes)
         if lanes.every:
             return values if values is not None else np.empty(lanes.shape, filler.dtype)
         if other is None:
@@ -113,6 +120,12 @@ class Memory:
         if values is not None:
             lanes.put(values, result)
         return result
+
+    def _unordered(self, region: Region, offsets: np.ndarray, lanes: Lanes) -> None:
+        """Gives up where other lanes of a program may have stored what it loads: the offsets are not the store's."""
+        others = [at for stored, at in self._own if stored is region and not np.array_equal(at, offsets)]
+        if others and self.storage(region).stored_in(self._place("load", region, lanes)[1]):
+            raise Fallback("a program that loads what it stored, by other lanes")
 
     def _lanes(self, offsets: np.ndarray, mask: np.ndarray | None, chosen: Callable) -> Lanes:
         """The lanes of the programs that go on. While all do, those of the last access may be these: a kernel loads and
@@ -151,6 +164,7 @@ class Memory:
         storage.write(places, values.view(storage.words.dtype), lanes, only(self._numbers))
         self._count(region, "stored", lanes.counts())  # no element twice, or the storage would have said so
         self._stored = True
+        self._own.append((region, pointer.offsets))
 
     def atomic(self, pointer: Pointer, values: np.ndarray, mask: np.ndarray, kind: str, operation: np.ufunc) -> None:
         """An atomic whose result is not used; ``kind`` of `Storage.update`."""

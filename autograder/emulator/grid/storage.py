@@ -73,6 +73,10 @@ class Storage:
         """Whether the launch may have stored there."""
         return places.low <= self._most and self._least <= places.high
 
+    def stored_in(self, places: Places) -> bool:
+        """Whether the launch has stored any of these elements."""
+        return self._touched(places) and bool((places.take(self.writer) >= 4 * self._first).any())
+
     def read(self, places: Places, owners: np.ndarray | int, pattern: np.ndarray | None) -> np.ndarray:
         """The words there. owners: the program of each lane, or of all. pattern: the poison in memory that was never
         written.
