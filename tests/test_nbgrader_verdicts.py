@@ -127,7 +127,7 @@ def test_a_run_that_cannot_use_the_verdicts_made_for_it_says_why(course, monkeyp
 def test_a_run_that_crashed_loses_no_verdict(course, checked, monkeypatch):
     hand_in(course, "a", notebook=right_answers(course))
     with monkeypatch.context() as patch:
-        patch.setattr(Grade, "_mark_published", lambda *args: 1 / 0)
+        patch.setattr(Grade, "_list_published", lambda *args: 1 / 0)
         assert not api(course).autograde("tiny", "a")["success"]
     assert sorted(checked) == [TORCH, WITNESS] and set(scores(course, "a").values()) == {None}
     autograde(course)

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import signal
+import subprocess
 import sys
 import time
 from collections import Counter, defaultdict, deque
@@ -24,7 +26,6 @@ from ..verdicts.store import Store
 from ..verdicts.verdict import Verdict
 from .cluster import DEATHS, Cluster, NoCluster, local, prepare, remote
 from .course import Course, NoCourse, environment
-from .standby import Nbgrader
 from .task import FAILED, UNFIT
 from .waiting import Notebook, notebooks
 
@@ -58,16 +59,15 @@ def grade(
     notebooks are still to be read.
     """
     try:
-        with Nbgrader() as nbgrader:
-            course = Course(root, assignment, list(students))
-            course.grader.tables(course.root)
-            with Lock(course.root, LOCK, wait=lambda holder: tell(f"Waiting for another run to end: {holder}")):
-                making = Making(Store(course.root, tell), notebooks(course, force), missing)
-                if making.queue:
-                    with connect(course.grader.isolation) as cluster:
-                        making.carry_out(cluster)
-                tell(making.table())
-                return autograde(nbgrader, course, students, force)
+        course = Course(root, assignment, list(students))
+        course.grader.tables(course.root)
+        with Lock(course.root, LOCK, wait=lambda holder: tell(f"Waiting for another run to end: {holder}")):
+            making = Making(Store(course.root, tell), notebooks(course, force), missing)
+            if making.queue:
+                with connect(course.grader.isolation) as cluster:
+                    making.carry_out(cluster)
+            tell(making.table())
+            return autograde(course, students, force)
     except REFUSALS as error:
         print(f"graded-kernels: {error}", file=sys.stderr)
         return USAGE
@@ -83,13 +83,18 @@ def tell(sentence: str) -> None:
     print(sentence, flush=True)
 
 
-def autograde(nbgrader: Nbgrader, course: Course, students: Sequence[str], force: bool) -> int:
+def autograde(course: Course, students: Sequence[str], force: bool) -> int:
     """nbgrader's own, in a process of its own, the only one that writes the gradebook. Returns its exit status."""
-    arguments = ["autograde", course.assignment, *(f"--Submissions.students={student}" for student in students)]
-    arguments += ["--force"] if force else []
+    command = [sys.executable, "-P", "-m", "nbgrader", "autograde", course.assignment]
+    command += [f"--Submissions.students={student}" for student in students] + (["--force"] if force else [])
     made_for = {name: course.standard(name) for name in course.submissions.names(course.assignment)}
     variables = environment() | {MADE_FOR: json.dumps(made_for)}
-    return nbgrader.run(arguments, course.root, variables)
+    with subprocess.Popen(command, cwd=course.root, env=variables) as nbgrader:
+        try:
+            return nbgrader.wait()
+        except KeyboardInterrupt:  # what was sent to this process alone
+            nbgrader.send_signal(signal.SIGINT)
+            raise
 
 
 class Making:

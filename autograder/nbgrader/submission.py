@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import nbformat
+from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Gradebook
 from nbgrader.converters import base
 from nbgrader.converters.base import NbGraderException
@@ -23,7 +24,6 @@ from . import folder, gradebook, interrupt, room
 from .again import remove_outdated
 from .class_seed import ClassSecretError
 from .contents import BEGUN, Origin, digest, mark
-from .exporting import Exporter
 from .grade import Grade
 from .late import lateness, renewed
 from .lock import Lock, Locked
@@ -32,7 +32,6 @@ from .old_scores import clear_scores
 from .reader import Reader
 from .reading import Unreadable
 from .rebuild import NOTES, RECORD, UNREAD, released_notebook, without_submission
-from .sparing import sparing
 from .standard import MADE_FOR, standard, unusable
 from .summary import Summary, quiet
 from .survey import answers, renamed, why_unread
@@ -47,7 +46,7 @@ class NotReleased(Exception):
 REFUSALS = (SandboxError, HiddenCasesError, ClassSecretError, PermissionError, Locked, NotReleased)
 
 
-class Submissions(Exporter):
+class Submissions(NotebookExporter):
     """The ``exporter_class`` of ``Autograde``. Where nothing could be graded it says why before a notebook is touched.
 
     nbgrader's own reads the file before any preprocessor sees it. It gives up there if the file is broken, and gives up
@@ -111,7 +110,7 @@ class Submissions(Exporter):
         root = Path(courses.root)
         try:
             room.require(courses)
-            with interrupt.grading(), quiet(self.log), Lock(root), sparing(), room.watched(self._converter):
+            with interrupt.grading(), quiet(self.log), Lock(root), room.watched(self._converter):
                 gradebook.prepare(courses, self.log.warning)
                 self._converter.assignments = {f: self._converter.assignments[f] for f in self.chosen()}
                 self.names(courses.assignment_id)
