@@ -189,6 +189,8 @@ class Patches:
         self._set(semantic, "logical", dialect.logical)
         self._set(semantic, "logical_not", dialect.logical_not)
         self._set(semantic, "asserted", dialect.asserted)
+        self._set(semantic, "called", dialect.called)
+        self._set(semantic, "content", dialect.content)
         self._set(semantic, "counted", dialect.counted)
         self._set(semantic, "refuse", dialect.refuse)
         self._set(semantic, "loose", dialect.loose)

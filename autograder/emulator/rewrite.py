@@ -7,14 +7,17 @@ times over. An answer is rewritten anew in each of its processes, where that too
 """
 
 import ast
+import builtins
 import inspect
 import textwrap
 import types
 from typing import cast
 
 import triton.language as tl
+from triton.compiler.code_generator import CodeGenerator
 from triton.runtime import interpreter
 
+from . import dialect
 from .findings import EmulatorError, Finding
 
 
@@ -31,8 +34,10 @@ def rewritten(rewriter) -> types.FunctionType:
 def _function(fn: types.FunctionType, tree: ast.Module) -> types.FunctionType:
     """The function of a transformed tree, with the original's globals, enclosing variables and defaults."""
     free = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+    known = _names(fn.__code__)
     ours = {name: value for name, value in _OURS.items() if name not in free and name not in fn.__globals__}
-    added = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - _names(fn.__code__)
+    ours |= {name: dialect.unknown(name) for name in sorted(known & _UNKNOWN - free.keys() - fn.__globals__.keys())}
+    added = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - known
     ours |= {name: vars(interpreter)[name] for name in sorted(added & vars(interpreter).keys())}
     names = [*free, *ours]
     (only,) = tree.body
@@ -99,3 +104,4 @@ def _print(*values, **options):
 
 MINIMUM, MAXIMUM = _extreme(min, "minimum"), _extreme(max, "maximum")
 _OURS = {"min": MINIMUM, "max": MAXIMUM, "print": _print}
+_UNKNOWN = {name for name, value in vars(builtins).items() if callable(value)} - CodeGenerator.builtin_namespace.keys()

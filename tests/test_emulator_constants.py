@@ -1,0 +1,99 @@
+"""Constants and Python's functions in a kernel mean what the compiler makes of them, or are refused as it does."""
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from both_ways import assert_same
+from graded_kernels.autograder.emulator import Emulator, EmulatorError
+
+FACTOR = tl.constexpr(3)
+
+
+@triton.jit
+def seen_kernel(y_ptr, a, C: tl.constexpr, NAME: tl.constexpr):
+    """Stores at n where the n-th question is answered with yes, as Triton 3.7.1 compiles it: 0, 2, 4, 5, 6, 8, 9."""
+    if isinstance(C, int):
+        tl.store(y_ptr, 1)
+    if isinstance(C, tl.constexpr):
+        tl.store(y_ptr + 1, 1)
+    if isinstance(FACTOR, int):
+        tl.store(y_ptr + 2, 1)
+    if isinstance(FACTOR, tl.constexpr) or hasattr(FACTOR, "value") or getattr(FACTOR, "value", 0) == 3:
+        tl.store(y_ptr + 3, 1)
+    if isinstance(C + 1, int):
+        tl.store(y_ptr + 4, 1)
+    if isinstance(C.value, int) and C.value == C:
+        tl.store(y_ptr + 5, 1)
+    if FACTOR.value == 3 and int(FACTOR) == 3 and float(C) == 16.0 and len(NAME) == 3:
+        tl.store(y_ptr + 6, 1)
+    if isinstance(a, int):
+        tl.store(y_ptr + 7, 1)
+    if isinstance(y_ptr, tl.tensor) and isinstance(a, tl.tensor):
+        tl.store(y_ptr + 8, 1)
+    if NAME == "abc":
+        tl.store(y_ptr + 9, 1)
+
+
+def test_a_kernel_sees_constants_as_the_compiler_shows_them():
+    def program():
+        y = torch.zeros(10, dtype=torch.int32)
+        seen_kernel[(1,)](y, 5, C=16, NAME="abc")
+        return y
+
+    with Emulator():
+        assert program().nonzero().ravel().tolist() == [0, 2, 4, 5, 6, 8, 9]
+    assert_same(program)
+
+
+@triton.jit
+def converting_kernel(y_ptr, a, WAY: tl.constexpr):
+    if WAY == "float":
+        tl.store(y_ptr, float(a))
+    elif WAY == "int":
+        tl.store(y_ptr, int(a))
+    elif WAY == "bool":
+        tl.store(y_ptr, bool(a))
+    elif WAY == "abs":
+        tl.store(y_ptr, abs(a))
+    else:
+        tl.store(y_ptr, a.to(tl.int32))
+
+
+@pytest.mark.parametrize(
+    "way, says",
+    [
+        ("float", r"known when it runs; convert it with `\.to\(tl\.float32\)`"),
+        ("int", r"known when it runs; convert it with `\.to\(tl\.int32\)`"),
+        ("bool", "Triton does not know Python's `bool`"),
+        ("abs", "Triton does not know Python's `abs`"),
+    ],
+)
+def test_what_the_compiler_refuses_is_refused(way, says):
+    """`float(2.5)` of an argument was 2."""
+    with Emulator() as emulator, pytest.raises(EmulatorError, match=says):
+        converting_kernel[(1,)](torch.zeros(1), 2.5, WAY=way)
+    (finding,) = emulator.findings
+    assert (
+        finding.kind == "unsupported" and f"{way}(a)" in finding.source and f"line {finding.line}," in finding.message
+    )
+
+
+def test_what_the_compiler_converts_is_converted():
+    y = torch.zeros(1)
+    with Emulator():
+        converting_kernel[(1,)](y, 2.5, WAY="to")
+    assert y.item() == 2.0
+
+
+@triton.jit
+def shadowing_kernel(y_ptr, abs: tl.constexpr):
+    float = 4.0
+    tl.store(y_ptr, float + abs)
+
+
+def test_names_of_a_kernels_own_are_its_own():
+    y = torch.zeros(1)
+    with Emulator():
+        shadowing_kernel[(1,)](y, abs=2)
+    assert y.item() == 6.0
