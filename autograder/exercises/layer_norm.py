@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from ...kernels.wild import layer_norm as wild
 from ..run.contract import Args
-from .cases.common import EPS
+from .cases.common import EPS, leaning_walk, walk
 from .cases.elementwise import gradient, normal
 from .cases.rows import Arguments, backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
 from .record import Case, Exercise, Floors, Output, Tolerance, WildBug, Witness
@@ -38,16 +38,17 @@ def layer_norm_gradients(
 
 def mean_error(x: Tensor, rstd: Tensor) -> Tensor:
     """What honest float32 code may lose of x̂, in standard deviations: the rounding of a sum of x, done in any way."""
-    return 4 * EPS * row_mean(x.abs()) * rstd.unsqueeze(-1)
+    return (4 + walk(x.shape[-1])) * EPS * row_mean(x.abs()) * rstd.unsqueeze(-1)
 
 
 def forward_floor(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5, *, corrected: bool = False) -> Floors:
     _, _, rstd = layer_norm(x, weight, bias, eps)
     normal = ((x - row_mean(x)) * rstd.unsqueeze(-1)).abs()
     lost = torch.zeros_like(rstd).unsqueeze(-1) if corrected else mean_error(x, rstd)
-    y = (4 * EPS * row_max(normal) + lost * (1 + normal)) * weight.abs() + 2 * EPS * bias.abs()
-    mean = 0 if corrected else 4 * EPS * row_mean(x.abs()).squeeze(-1)
-    return floors(y, mean, rstd * lost.squeeze(-1))
+    squares = EPS * leaning_walk(x.shape[-1]) / 2  # of rstd, for the root of a sum is half as wrong as the sum
+    y = (4 * EPS * row_max(normal) + lost + (lost + squares) * normal) * weight.abs() + 2 * EPS * bias.abs()
+    mean = lost.squeeze(-1) / rstd
+    return floors(y, mean, rstd * (lost.squeeze(-1) + squares))
 
 
 def backward_floor(
@@ -100,7 +101,8 @@ def torch_backward(dy: Tensor, x: Tensor, weight: Tensor, mean: Tensor, rstd: Te
 
 REASON = (
     "One rounding at the end costs half an ulp. A float32 sum over a row leaves a few ulp of its largest element, 4 in "
-    "units of max |x̂|, and a sum of x a few ulp of mean |x|: nearly all of the error where the mean is far from 0."
+    "units of max |x̂|, and a sum of x, in any order, 4 + √N ulp of mean |x|: nearly all of the error where the mean is "
+    "far from 0. A sum of squares, in any order, leaves √N + N / 64 ulp of itself, of which rstd has half."
 )
 EPSILON_OUTSIDE = WildBug(
     who="burn 0.3.0-0.13.2",

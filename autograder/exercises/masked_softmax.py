@@ -8,7 +8,7 @@ from torch import Generator, Tensor
 from ...kernels.wild import attention as wild
 from ..run.apart import far_apart
 from ..run.contract import Args
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, View
+from .cases.common import AGAIN, EPS, KEEP_NOTHING, View, leaning_walk
 from .cases.elementwise import BEYOND, BEYOND_HINT, gradient, normal
 from .cases.rows import floors
 from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug
@@ -29,11 +29,11 @@ def softmax_gradient(dy: Tensor, y: Tensor) -> Tensor:
 
 
 def forward_floor(x: Tensor, mask: Tensor) -> Floors:
-    """e^(x - top) loses |x - top| roundings, and the sum under it as many as its terms do on average."""
+    """e^(x - top) loses |x - top| roundings, and the sum under it as many as its terms do on average and its own."""
     y = softmax_under(x, mask)
     depth = (x.masked_fill(~mask, 0) - x.masked_fill(~mask, -torch.inf).amax(1, keepdim=True)).abs() if x.numel() else x
     depth = depth.nan_to_num(posinf=0)
-    return floors(EPS * y * (8 + depth + (y * depth).nansum(1, keepdim=True)))
+    return floors(EPS * y * (8 + leaning_walk(x.shape[1]) + depth + (y * depth).nansum(1, keepdim=True)))
 
 
 def backward_floor(dy: Tensor, y: Tensor) -> Floors:
@@ -224,7 +224,11 @@ masked_softmax_forward = Exercise(
     outputs=(Output("y"),),
     cases=tuple(Case(*row) for row in ROWS),
     tolerance=Tolerance(
-        1, 8, "Each e^(x - top) loses as many roundings as its exponent is large, and so does their sum.", forward_floor
+        1,
+        8,
+        "Each e^(x - top) loses as many roundings as its exponent is large, and so does their sum, which in any order "
+        "loses √N + N / 64 more.",
+        forward_floor,
     ),
     hint="Subtract the largest element that counts, and ask what it is where there is none.",
     refused=frozenset("softmax _softmax _safe_softmax log_softmax _log_softmax logsumexp _masked_softmax".split()),

@@ -24,12 +24,15 @@ def merged(o_a: Tensor, lse_a: Tensor, o_b: Tensor, lse_b: Tensor) -> tuple[Tens
 
 
 def floor(o_a: Tensor, lse_a: Tensor, o_b: Tensor, lse_b: Tensor) -> Floors:
-    """e^(lse_a - lse) is as good as lse is, a float32 that may be large."""
+    """e^(lse_a - lse) is as good as lse is, a float32 that may be large; o_a - s(lse_b - lse_a) (o_a - o_b) rounds as
+    both o are large.
+    """
     o, lse = merged(o_a, lse_a, o_b, lse_b)
     shift = lse.masked_fill(lse == -torch.inf, 0)
     size = sum((x.double() - shift).exp().unsqueeze(-1) * y.double().abs() for x, y in ((lse_a, o_a), (lse_b, o_b)))
     largest = torch.maximum(*(x.double().masked_fill(x == -torch.inf, 0).abs() for x in (lse_a, lse_b)))
-    return floors(EPS * (4 * largest + 8).unsqueeze(-1) * size + 1e-40, EPS * (largest + 4))
+    difference = 3 * EPS * torch.maximum(o_a.double().abs(), o_b.double().abs())
+    return floors(EPS * (4 * largest + 8).unsqueeze(-1) * size + difference + 1e-40, EPS * (largest + 4))
 
 
 def _pieces(
@@ -148,7 +151,11 @@ merge_attention = Exercise(
     outputs=(Output("o", "o_a"), Output("lse", torch.float32)),
     cases=CASES,
     tolerance=Tolerance(
-        1, 8, "A weight is e to a difference of two float32 numbers, as good as they are large.", floor
+        1,
+        8,
+        "A weight is e to a difference of two float32 numbers, as good as they are large; and a float32 difference of "
+        "two o is as good as these are large.",
+        floor,
     ),
     hint="Each o is already divided by its own sum, e^lse: multiply that back in, add, and divide by the sum of both.",
     wild=(BASE_2, LOG2, OVERFLOW),

@@ -23,7 +23,7 @@ class Shim:
 
 least = Shim.minimum
 WIDE, TWO = tl.float32, tl.constexpr(sum((1, 1)))
-LIMITS = tl.constexpr(tuple(float(n) for n in (0, 100)))
+LIMITS = tl.constexpr(tuple(float(n) for n in (0, 1000)))
 
 
 @triton.jit

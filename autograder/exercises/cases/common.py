@@ -1,5 +1,6 @@
 """What records and families of cases share."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -8,6 +9,28 @@ from torch import Tensor
 View = Callable[[Tensor], Tensor]  # of a tensor's memory
 
 EPS = 2.0**-23  # one ulp of float32 at 1
+
+
+def walk(n: int) -> float:
+    """What a float32 sum of ``n`` numbers of one size may lose, in EPS of the sum of their magnitudes.
+
+    An addition is off by at most half an ulp of the sum so far, up or down: over n of them, one after the other, the
+    root mean square of a random walk is √n / 8 or, where the largest comes first, √n / 5. Five times that does not
+    happen.
+    """
+    return math.sqrt(n)
+
+
+def leaning_walk(n: int) -> float:
+    """The same of numbers from none to many times their mean, as squares and exponentials are.
+
+    What is below half an ulp of the sum so far is lost whole, and fewer are rounded up in its place: in the cases of
+    20,011 such numbers the roundings lean by up to 1/100 of an ulp a number, a bias that no order of blocks has. The
+    worst case, which no number that a seed draws comes near, is n / 2.
+    """
+    return walk(n) + n / 64
+
+
 HALVES = (torch.float16, torch.bfloat16)
 
 AGAIN = "the same shape again"

@@ -1,0 +1,526 @@
+"""Right answers in PyTorch, each formula in every arithmetic of `float32_sums`: none may be refused, whatever numbers a
+seed draws.
+
+Formulas are written as careful float32 code would have them: a large common part is subtracted before it is squared or
+raised to a power, and results are rounded once.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from float32_sums import ARITHMETIC, BASES, LOG2E, Float32
+from torch import Tensor
+from torch.nn import functional as F
+
+Formula = Callable[..., Any]  # (arithmetic, *the exercise's arguments) -> the exercise's results
+
+FORMULAS: dict[str, list[tuple[Formula, tuple[Float32, ...]]]] = {}
+ALONE: dict[str, list[Callable[..., Any]]] = {}  # that have no sum and no exponential of their own
+
+
+def answers(exercise: str, arithmetics: tuple[Float32, ...] = ARITHMETIC) -> Callable[[Formula], Formula]:
+    """Registers a formula in these arithmetics."""
+
+    def add(formula: Formula) -> Formula:
+        FORMULAS.setdefault(exercise, []).append((formula, arithmetics))
+        return formula
+
+    return add
+
+
+def alone(exercise: str) -> Callable[[Formula], Formula]:
+    def add(function: Formula) -> Formula:
+        ALONE.setdefault(exercise, []).append(function)
+        return function
+
+    return add
+
+
+def right_answers(exercise: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """(name, answer)."""
+    for formula, arithmetics in FORMULAS.get(exercise, ()):
+        for arithmetic in arithmetics:
+            yield f"{formula.__name__}, {arithmetic.name}", functools.partial(formula, arithmetic)
+    for function in ALONE.get(exercise, ()):
+        yield function.__name__, function
+
+
+# Elementwise.
+
+
+def sigmoid(a: Float32, v: Tensor) -> Tensor:
+    return 1 / (1 + a.exp(-v))
+
+
+@answers("silu_forward", BASES)
+def divided(a, x):
+    v = x.float()
+    return (v / (1 + a.exp(-v))).to(x.dtype)
+
+
+@answers("silu_forward", BASES)
+def times_sigmoid(a, x):
+    return (x.float() * sigmoid(a, x.float())).to(x.dtype)
+
+
+@answers("silu_backward", BASES)
+def product_rule(a, dy, x):
+    v, s = x.float(), sigmoid(a, x.float())
+    return (dy.float() * s * (1 + v * (1 - s))).to(x.dtype)
+
+
+@answers("silu_backward", BASES)
+def product_rule_of_both_sides(a, dy, x):
+    v = x.float()
+    return (dy.float() * (sigmoid(a, v) * (1 + v * sigmoid(a, -v)))).to(x.dtype)
+
+
+@answers("swiglu_forward", BASES)
+def gated(a, gate, up):
+    v = gate.float()
+    return (v * sigmoid(a, v) * up.float()).to(up.dtype)
+
+
+@answers("swiglu_backward", BASES)
+def ungated(a, dy, gate, up):
+    v, g, s = gate.float(), dy.float(), sigmoid(a, gate.float())
+    return (g * up.float() * (s * (1 + v * (1 - s)))).to(gate.dtype), (g * (v * s)).to(up.dtype)
+
+
+def inner(v: Tensor) -> Tensor:
+    return math.sqrt(2 / math.pi) * (v + 0.044715 * v * v * v)
+
+
+def inner_slope(v: Tensor) -> Tensor:
+    return math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * v * v)
+
+
+def phi(a: Float32, v: Tensor) -> Tensor:
+    return a.exp(-0.5 * v * v) / math.sqrt(2 * math.pi)
+
+
+@answers("gelu_forward", BASES)
+def by_erf_and_tanh(a, x, approximate="none"):
+    v = x.float()
+    share = torch.erf(v / math.sqrt(2)) if approximate == "none" else torch.tanh(inner(v))
+    return (0.5 * v * (1 + share)).to(x.dtype)
+
+
+@answers("gelu_forward", BASES)
+def by_erfc_and_sigmoid(a, x, approximate="none"):
+    v = x.float()
+    share = 0.5 * torch.special.erfc(-v / math.sqrt(2)) if approximate == "none" else sigmoid(a, 2 * inner(v))
+    return (v * share).to(x.dtype)
+
+
+@answers("gelu_backward", BASES)
+def slope_by_erf_and_tanh(a, dy, x, approximate="none"):
+    v = x.float()
+    if approximate == "none":
+        slope = 0.5 * (1 + torch.erf(v * math.sqrt(0.5))) + v * phi(a, v)
+    else:
+        t = torch.tanh(inner(v))
+        slope = 0.5 * (1 + t) + 0.5 * v.clamp(-1e4, 1e4) * (1 - t * t) * inner_slope(v.clamp(-1e4, 1e4))
+        slope = torch.where(v.abs() > 1e4, (v > 0).float(), slope).where(~v.isnan(), v)
+    return (dy.float() * slope).to(x.dtype)
+
+
+@answers("gelu_backward", BASES)
+def slope_by_erfc_and_sigmoid(a, dy, x, approximate="none"):
+    v = x.float().clamp(-1e4, 1e4)
+    if approximate == "none":
+        slope = 0.5 * torch.special.erfc(-v / math.sqrt(2)) + v * phi(a, v)
+    else:
+        s, t = sigmoid(a, 2 * inner(v)), sigmoid(a, -2 * inner(v))
+        slope = s + v * (2 * inner_slope(v)) * s * t
+    return (dy.float() * slope).to(x.dtype)
+
+
+@alone("axpy")
+def scaled_and_added(a, x, y):
+    return (a * x.float() + y.float()).to(x.dtype)
+
+
+@alone("axpy")
+def fused(a, x, y):
+    """In one rounding, as a fused multiply-add."""
+    return (a * x.double() + y.double()).float().to(x.dtype)
+
+
+# Rows.
+
+
+@answers("row_sum")
+def summed(a, x):
+    return a.sum(x.float()).squeeze(-1).to(x.dtype)
+
+
+def taken_first(a: Float32, v: Tensor) -> tuple[Tensor, Tensor]:
+    """(mean, variance)."""
+    mean = a.mean(v)
+    return mean, a.mean((v - mean) ** 2)
+
+
+def divided_first(a: Float32, v: Tensor) -> tuple[Tensor, Tensor]:
+    mean = a.sum(v * (1 / v.shape[-1]))
+    return mean, a.sum((v - mean) ** 2 * (1 / v.shape[-1]))
+
+
+def of_the_rest(a: Float32, v: Tensor) -> tuple[Tensor, Tensor]:
+    """From the first element, which may be far from the mean, and then from the mean of what is left."""
+    first = a.mean(v)
+    mean = first + a.mean(v - first)
+    return mean, a.mean((v - first) ** 2) - (mean - first) ** 2
+
+
+def running(v: Tensor) -> tuple[Tensor, Tensor]:
+    """Welford 1962, one column after the other."""
+    rows = v.numpy()
+    mean, squares = np.zeros(len(rows), np.float32), np.zeros(len(rows), np.float32)
+    for count, column in enumerate(np.ascontiguousarray(rows.T), 1):
+        d = column - mean
+        mean = mean + d / np.float32(count)
+        squares = squares + d * (column - mean)
+    return torch.from_numpy(mean).unsqueeze(-1), torch.from_numpy(squares / np.float32(v.shape[-1])).unsqueeze(-1)
+
+
+def merged(a: Float32, v: Tensor, width: int = 256) -> tuple[Tensor, Tensor]:
+    """Block by block (Chan et al. 1979)."""
+    n = v.shape[-1]
+    mean, squares = torch.zeros(len(v), 1), torch.zeros(len(v), 1)
+    for start in range(0, n, width):
+        block = v[:, start : start + width]
+        of_block, variance = taken_first(a, block)
+        share = block.shape[-1] / (start + block.shape[-1])
+        step = of_block - mean
+        mean = mean + step * share
+        squares = squares + variance * block.shape[-1] + step * step * (start * share)
+    return mean, squares / n
+
+
+def normalised(statistics: Callable[..., tuple[Tensor, Tensor]], y: Callable[..., Tensor]) -> Formula:
+    def layer_norm(a, x, weight, bias, eps=1e-5):
+        v, w, b = x.float(), weight.float(), bias.float()
+        mean, variance = statistics(a, v)
+        rstd = 1 / (variance + eps).sqrt()
+        return y(v, mean, rstd, w, b).to(x.dtype), mean.squeeze(-1), rstd.squeeze(-1)
+
+    layer_norm.__name__ = f"{statistics.__name__}, {y.__name__}"
+    return layer_norm
+
+
+def from_the_left(v: Tensor, mean: Tensor, rstd: Tensor, w: Tensor, b: Tensor) -> Tensor:
+    return (v - mean) * rstd * w + b
+
+
+def scaled_once(v: Tensor, mean: Tensor, rstd: Tensor, w: Tensor, b: Tensor) -> Tensor:
+    return (v - mean) * (rstd * w) + b
+
+
+def shifted(v: Tensor, mean: Tensor, rstd: Tensor, w: Tensor, b: Tensor) -> Tensor:
+    scale = rstd * w
+    return v * scale + (b - mean * scale)
+
+
+for statistics, y in (
+    (taken_first, from_the_left),
+    (divided_first, scaled_once),
+    (of_the_rest, from_the_left),
+    (merged, shifted),
+):
+    answers("layer_norm_forward")(normalised(statistics, y))
+
+
+@alone("layer_norm_forward")
+def running_mean(x, weight, bias, eps=1e-5):
+    def layer_norm_statistics(a, v):
+        return running(v)
+
+    return normalised(layer_norm_statistics, from_the_left)(None, x, weight, bias, eps)
+
+
+@answers("layer_norm_backward")
+def three_terms(a, dy, x, weight, mean, rstd):
+    g, r = dy.float(), rstd.unsqueeze(-1)
+    hat = (x.float() - mean.unsqueeze(-1)) * r
+    h = g * weight.float()
+    dx = r * (h - a.mean(h) - hat * a.mean(h * hat))
+    return dx.to(x.dtype), a.sum(g * hat, 0).squeeze(0).to(weight.dtype), a.sum(g, 0).squeeze(0).to(weight.dtype)
+
+
+@answers("layer_norm_backward")
+def multiplied_out(a, dy, x, weight, mean, rstd):
+    """As PyTorch has it: dx = a · g + b · x + c."""
+    v, g, r, n = x.float(), dy.float(), rstd.unsqueeze(-1), x.shape[1]
+    d = v - mean.unsqueeze(-1)
+    h = g * weight.float()
+    inner, outer = a.sum(h * d) * r, a.sum(h)
+    dx = (n * h - outer - d * r * inner) * (r / n)
+    dweight = a.sum(g * d * r, 0).squeeze(0)
+    return dx.to(x.dtype), dweight.to(weight.dtype), a.sum(g, 0).squeeze(0).to(weight.dtype)
+
+
+@answers("rms_norm_forward")
+def of_squares(a, x, weight, eps=1e-6):
+    v = x.float()
+    rstd = 1 / (a.mean(v * v) + eps).sqrt()
+    return (v * rstd * weight.float()).to(x.dtype), rstd.squeeze(-1)
+
+
+@answers("rms_norm_forward")
+def scale_first(a, x, weight, eps=1e-6):
+    v = x.float()
+    rstd = torch.rsqrt(a.sum(v.square() * (1 / v.shape[-1])) + eps)
+    return (v * (rstd * weight.float())).to(x.dtype), rstd.squeeze(-1)
+
+
+@answers("rms_norm_backward")
+def two_terms(a, dy, x, weight, rstd):
+    g, r = dy.float(), rstd.unsqueeze(-1)
+    hat, h = x.float() * r, g * weight.float()
+    return (r * (h - hat * a.mean(h * hat))).to(x.dtype), a.sum(g * hat, 0).squeeze(0).to(weight.dtype)
+
+
+@answers("rms_norm_backward")
+def cubed(a, dy, x, weight, rstd):
+    g, r, v = dy.float(), rstd.unsqueeze(-1), x.float()
+    h = g * weight.float()
+    dx = h * r - v * (a.sum(h * v * r) * r * r / x.shape[1])
+    return dx.to(x.dtype), a.sum(g * (v * r), 0).squeeze(0).to(weight.dtype)
+
+
+# Losses.
+
+
+def kept(labels: Tensor, ignore_index: int, classes: int) -> tuple[Tensor, Tensor]:
+    """(keep, column), as far as a label is right."""
+    keep = labels != ignore_index
+    return keep, labels.where(keep, 0).unsqueeze(1)
+
+
+def log_sum_exp(a: Float32, x: Tensor) -> Tensor:
+    top = x.amax(1, keepdim=True)
+    top = top.masked_fill(top == -torch.inf, 0)
+    return (top + a.log(a.sum(a.exp(x - top)))).squeeze(1)
+
+
+def online(a: Float32, x: Tensor, width: int = 256) -> Tensor:
+    """Block by block, the sum rescaled where the largest grows; the exponent scaled before the largest is taken."""
+    top = torch.full((len(x), 1), -torch.inf)
+    total = torch.zeros(len(x), 1)
+    for start in range(0, x.shape[1], width):
+        block = x[:, start : start + width]
+        new = torch.maximum(top, block.amax(1, keepdim=True))
+        shift = new.masked_fill(new == -torch.inf, 0)
+        total = total * a.exp(top - shift) + a.sum(a.exp(block - shift))
+        top = new
+    return (top + a.log(total)).squeeze(1)
+
+
+def subtracted(a, lse_of, logits, labels, ignore_index):
+    x, (keep, column) = logits.float(), kept(labels, ignore_index, logits.shape[1])
+    lse = lse_of(a, x) if x.numel() else x.sum(1)
+    own = x.gather(1, column).squeeze(1)
+    return (lse - own).where(keep, 0.0), lse.where(keep, 0.0)
+
+
+@answers("cross_entropy_forward")
+def lse_less_logit(a, logits, labels, ignore_index=-100):
+    return subtracted(a, log_sum_exp, logits, labels, ignore_index)
+
+
+@answers("cross_entropy_forward")
+def online_lse_less_logit(a, logits, labels, ignore_index=-100):
+    return subtracted(a, online, logits, labels, ignore_index)
+
+
+@answers("cross_entropy_backward")
+def p_less_one(a, dloss, logits, labels, lse, ignore_index=-100):
+    keep, column = kept(labels, ignore_index, logits.shape[1])
+    p = a.exp(logits.float() - lse.unsqueeze(1))
+    p = p.scatter_add(1, column, torch.full_like(column, -1, dtype=p.dtype))
+    return (p * dloss.unsqueeze(1)).where(keep.unsqueeze(1), 0.0).to(logits.dtype)
+
+
+@answers("cross_entropy_backward")
+def softmax_again(a, dloss, logits, labels, lse, ignore_index=-100):
+    x = logits.float()
+    return p_less_one(a, dloss, logits, labels, log_sum_exp(a, x) if x.numel() else lse, ignore_index)
+
+
+@answers("linear_cross_entropy_forward_backward")
+def from_all_logits(a, hidden, weight, labels, ignore_index=-100):
+    rows = (labels != ignore_index).nonzero().squeeze(1)
+    n, x, w = max(len(rows), 1), hidden[rows].float(), weight.float()
+    logits, y = a.product(x, w.t()), labels[rows]
+    loss, lse = lse_less_logit(a, logits, y)
+    dlogits = p_less_one(a, torch.full((len(rows),), 1 / n), logits, y, lse)
+    dhidden = torch.zeros(hidden.shape)
+    dhidden[rows] = a.product(dlogits, w)
+    return a.sum(loss).squeeze() / n, dhidden.to(hidden.dtype), a.product(dlogits.t(), x).to(weight.dtype)
+
+
+@answers("token_mean")
+def sum_of_those_kept(a, loss, labels, ignore_index=-100, num_items=None):
+    keep = labels != ignore_index
+    items = float(keep.sum() if num_items is None else num_items)
+    mean = a.sum(loss.where(keep, 0.0)).squeeze() / items if items else torch.zeros(())
+    return mean, -0.75 * keep.float() / items if items else torch.zeros_like(loss)
+
+
+# Softmax and attention.
+
+
+@answers("masked_softmax_forward")
+def largest_first(a, x, mask):
+    scores = x.float().masked_fill(~mask, -torch.inf)
+    if not x.numel():
+        return x.clone()
+    top = scores.amax(1, keepdim=True)
+    e = a.exp(scores - top.masked_fill(top == -torch.inf, 0))
+    total = a.sum(e)
+    return (e / total.masked_fill(total == 0, 1)).masked_fill(~mask, 0).to(x.dtype)
+
+
+@answers("masked_softmax_forward")
+def times_reciprocal(a, x, mask):
+    scores = x.float().masked_fill(~mask, -torch.inf)
+    if not x.numel():
+        return x.clone()
+    top = scores.amax(1, keepdim=True)
+    e = a.exp(scores - top.masked_fill(top == -torch.inf, 0))
+    total = a.sum(e)
+    return (e * (1 / total.masked_fill(total == 0, 1))).masked_fill(~mask, 0).to(x.dtype)
+
+
+@answers("masked_softmax_backward")
+def less_the_mean(a, dy, y):
+    g, p = dy.float(), y.float()
+    return (p * (g - a.sum(p * g))).to(y.dtype)
+
+
+@answers("masked_softmax_backward")
+def two_products(a, dy, y):
+    g, p = dy.float(), y.float()
+    t = p * g
+    return (t - p * a.sum(t)).to(y.dtype)
+
+
+def unpadded(x: Tensor, key_lengths: Tensor | None) -> Tensor:
+    if key_lengths is None:
+        return x.float()
+    return x.float().masked_fill(torch.arange(x.shape[2]).view(-1, 1) >= key_lengths.view(-1, 1, 1, 1), 0)
+
+
+def hidden_keys(q: Tensor, k: Tensor, key_lengths: Tensor | None, causal: bool) -> Tensor:
+    (B, _, M, _), N = q.shape, k.shape[2]
+    lengths = (torch.full((B,), N) if key_lengths is None else key_lengths).view(-1, 1, 1, 1)
+    j = torch.arange(N)
+    seen = j < lengths
+    return ~(seen & (j <= torch.arange(M).view(-1, 1) + lengths - M) if causal else seen)
+
+
+@answers("attention_forward")
+def all_scores(a, q, k, v, key_lengths=None, causal=False, scale=None):
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    s = a.product(q.float(), unpadded(k, key_lengths).mT) * scale
+    s = s.masked_fill(hidden_keys(q, k, key_lengths, causal), -torch.inf)
+    top = s.amax(-1, keepdim=True) if s.shape[-1] else s.new_full((*s.shape[:-1], 1), -torch.inf)
+    e = a.exp(s - top.masked_fill(top == -torch.inf, 0))
+    total = a.sum(e)
+    o = a.product(e, unpadded(v, key_lengths)) / total.masked_fill(total == 0, 1)
+    return o.to(q.dtype), (top + a.log(total)).squeeze(-1)
+
+
+def blockwise(size: int, rounded: bool) -> Formula:
+    """Keys block by block, everything in base 2, p rounded to the dtype of v before the product: flash-attention."""
+
+    def flash(a, q, k, v, key_lengths=None, causal=False, scale=None):
+        scale = (q.shape[-1] ** -0.5 if scale is None else scale) * LOG2E
+        keys, values = unpadded(k, key_lengths), unpadded(v, key_lengths)
+        hidden = hidden_keys(q, k, key_lengths, causal).expand(q.shape[0], 1, q.shape[2], k.shape[2])
+        top = torch.full((*q.shape[:3], 1), -torch.inf)
+        total, acc = torch.zeros_like(top), torch.zeros(q.shape)
+        for i in range(0, k.shape[2], size):
+            s = a.product(q.float(), keys[:, :, i : i + size].mT) * scale
+            s = s.masked_fill(hidden[..., i : i + size], -torch.inf)
+            new = torch.maximum(top, s.amax(-1, keepdim=True))
+            shift = new.masked_fill(new == -torch.inf, 0)
+            p, keep = torch.exp2(s - shift), torch.exp2(top - shift)
+            total = total * keep + a.sum(p)
+            p = p.to(v.dtype).float() if rounded else p
+            acc, top = acc * keep + a.product(p, values[:, :, i : i + size]), new
+        o = acc / total.masked_fill(total == 0, 1)
+        return o.to(q.dtype), ((top + total.log2()) * math.log(2)).squeeze(-1)
+
+    flash.__name__ = f"blocks of {size}{', p rounded' if rounded else ''}"
+    return flash
+
+
+answers("attention_forward")(blockwise(16, rounded=False))
+answers("attention_forward")(blockwise(64, rounded=True))
+
+
+def backward(rounded: bool, summed_up: bool) -> Formula:
+    """rounded: p and ds to half before their products. summed_up: delta is Σ p dp in place of do · o."""
+
+    def gradients(a, do, q, k, v, o, lse, key_lengths=None, causal=False, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        keys, values, x, g = unpadded(k, key_lengths), unpadded(v, key_lengths), q.float(), do.float()
+        hidden = hidden_keys(q, k, key_lengths, causal)
+        p = a.exp(a.product(x, keys.mT) * scale - lse.unsqueeze(-1)).masked_fill(hidden, 0)
+        dp = a.product(g, values.mT)
+        delta = a.sum(p * dp) if summed_up else a.sum(g * o.float())
+        ds = (p * (dp - delta)).masked_fill(hidden, 0)
+        if rounded:
+            p, ds = p.to(do.dtype).float(), ds.to(q.dtype).float()
+        dq, dk, dv = a.product(ds, keys) * scale, a.product(ds.mT, x) * scale, a.product(p.mT, g)
+        return dq.to(q.dtype), unpadded(dk, key_lengths).to(k.dtype), unpadded(dv, key_lengths).to(v.dtype)
+
+    gradients.__name__ = f"delta of {'p dp' if summed_up else 'o'}{', p and ds rounded' if rounded else ''}"
+    return gradients
+
+
+answers("attention_backward")(backward(rounded=False, summed_up=True))
+answers("attention_backward")(backward(rounded=True, summed_up=False))
+
+
+@answers("merge_attention", BASES)
+def weighed(a, o_a, lse_a, o_b, lse_b):
+    top = torch.maximum(lse_a, lse_b)
+    shift = top.masked_fill(top == -torch.inf, 0)
+    of_a, of_b = a.exp(lse_a - shift), a.exp(lse_b - shift)
+    total = of_a + of_b
+    share = total.masked_fill(total == 0, 1).unsqueeze(-1)
+    o = o_a.float() * (of_a.unsqueeze(-1) / share) + o_b.float() * (of_b.unsqueeze(-1) / share)
+    return o.to(o_a.dtype), top + a.log(total)
+
+
+@answers("merge_attention", BASES)
+def by_the_new_lse(a, o_a, lse_a, o_b, lse_b):
+    _, lse = weighed(a, o_a, lse_a, o_b, lse_b)
+    base = lse.masked_fill(lse == -torch.inf, 0)
+    o = a.exp(lse_a - base).unsqueeze(-1) * o_a.float() + a.exp(lse_b - base).unsqueeze(-1) * o_b.float()
+    return o.to(o_a.dtype), lse
+
+
+@answers("merge_attention", BASES)
+def by_sigmoid(a, o_a, lse_a, o_b, lse_b):
+    """As ring-flash-attention has it: o_a - s(lse_b - lse_a) (o_a - o_b)."""
+    gap = (lse_b - lse_a).masked_fill((lse_a == -torch.inf) & (lse_b == -torch.inf), 0)
+    o = o_a.float() - sigmoid(a, gap).unsqueeze(-1) * (o_a.float() - o_b.float())
+    return o.to(o_a.dtype), torch.where(lse_a == -torch.inf, lse_b, lse_a - F.logsigmoid(-gap))
+
+
+@answers("matmul")
+def tiles(a, x, y):
+    return a.product(x.float(), y.float()).to(x.dtype)
+
+
+@alone("gelu_forward")
+def pytorchs_own_gelu(x, approximate="none"):
+    return F.gelu(x, approximate=approximate)
