@@ -54,8 +54,8 @@ def finite(x: Tensor) -> Tensor:
 
 
 def gelu_floor(x: Tensor, approximate: str = "none") -> Floors:
-    """1 + erf and 1 + tanh keep no digits below a few roundings of the 1."""
-    return (4 * EPS * finite(x).abs() + FLUSHED,)
+    """1 + erf and 1 + tanh keep no digits below a few roundings of the 1: PyTorch's erf is off by 6e-7 on a CPU."""
+    return (6 * EPS * finite(x).abs() + FLUSHED,)
 
 
 def gelu_tail_floor(x: Tensor, approximate: str = "none") -> Floors:

@@ -24,10 +24,11 @@ def silu_slope(x: Tensor) -> Tensor:
 
 def slope_floor(dy: Tensor, x: Tensor) -> Floors:
     """1 + x · s(-x) cancels near -1.28: each term leaves its own rounding. e^x costs |x| roundings of x · log2 e
-    more.
+    more; s(-x) as 1 - s(x) those of s(x), times x, until it is 0.
     """
     x = x.nan_to_num(posinf=0, neginf=0)
-    return (slope_cancellation(dy, x)[0] * (1 + x.abs() * torch.sigmoid(-x)) + UNDERFLOW * dy.abs(),)
+    difference = EPS * dy.abs() * torch.sigmoid(x) * x.abs().clamp(max=20)
+    return (slope_cancellation(dy, x)[0] * (1 + x.abs() * torch.sigmoid(-x)) + difference + UNDERFLOW * dy.abs(),)
 
 
 def slope_cancellation(dy: Tensor, x: Tensor) -> tuple[Tensor]:
