@@ -1,0 +1,107 @@
+"""What came of mutants, as a page: who reads a mutant that passes writes into `mutants.toml` what it is.
+
+An entry says ``why``, and which mutants it means: ``answers`` ("silu_forward triton"), ``operators``, and texts, of the
+``lines`` they stand in, ``olds`` and ``news``. In all but the operators * stands for anything; what is left out may be
+anything.
+"""
+
+import collections
+import datetime
+import functools
+import platform
+import re
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+READ = Path(__file__).with_name("mutants.toml")
+GOAL = 0.995
+Row = dict[str, str | int]
+ABOUT = """# Mutants of our answers
+
+`python benchmarks/mutants.py --seed {seeds} --page`, {date}, Python {python}, PyTorch {torch}, Triton {triton}.
+
+Each answer of ours, in PyTorch and in Triton, with one small mistake (benchmarks/mutation.py has the operators): a
+sample of all of them for each seed, which is also the seed of the inputs. *Killed*: the check refuses it. *Equivalent*:
+right as well, for every input that an exercise promises, for a reason that benchmarks/mutants.toml gives and this page
+counts. *Distinction*: right where the exercise asks for it, and seen by a case that is extra credit. *Survived*: wrong,
+and no case sees it. *Share*: killed of those that are killed or survived; the goal is {goal:.1%} at seeds that nobody
+looked at before.
+"""
+
+
+def read(kind: str, row: Row) -> str:
+    """What `mutants.toml` says of a mutant that passes, among its ``equivalent`` or its ``survivor``; "" if nothing."""
+    answer, text = f"{row['exercise']} {row['backend']}", {"line": row["text"], "old": row["old"], "new": row["new"]}
+    for entry in entries()[kind]:
+        patterns = [(entry.get("answers", ["*"]), answer), *((entry.get(f"{k}s", ["*"]), v) for k, v in text.items())]
+        if row["operator"] in entry.get("operators", [row["operator"]]) and all(matches(*pair) for pair in patterns):
+            return str(entry["why"])
+    return ""
+
+
+@functools.cache
+def entries() -> dict[str, list[dict]]:
+    return tomllib.loads(READ.read_text(encoding="utf-8"))
+
+
+def matches(patterns: list[str], text: str) -> bool:
+    """Whether it is one of these, in which * stands for anything."""
+    return any(re.fullmatch(re.escape(p).replace(r"\*", ".*"), text, re.DOTALL) for p in patterns)
+
+
+def outcome(row: Row) -> str:
+    if "killed" in row:
+        return "killed"
+    if "distinction" in row:
+        return "distinction"
+    return "equivalent" if read("equivalent", row) else "survived"
+
+
+def table(rows: list[Row], name: str) -> list[str]:
+    """A line for each value of this field of the rows, and one for all."""
+    groups: dict[str, list[str]] = {}
+    for row in rows:
+        groups.setdefault(str(row[name]), []).append(outcome(row))
+    lines = [
+        f"| {name} | mutants | killed | equivalent | distinction | survived | share |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for group, came in [*sorted(groups.items()), ("**all**", [outcome(row) for row in rows])]:
+        counts = [came.count(kind) for kind in ("killed", "equivalent", "distinction", "survived")]
+        lines.append(f"| {group} | {len(came)} | {' | '.join(map(str, counts))} | {share(counts[0], counts[3])} |")
+    return lines
+
+
+def share(killed: int, survived: int) -> str:
+    return f"{killed / (killed + survived):.1%}" if killed + survived else "-"
+
+
+def page(rows: dict[int, list[Row]]) -> str:
+    """rows: of each seed."""
+    everything = [row for some in rows.values() for row in some]
+    versions = {name: metadata.version(name) for name in ("torch", "triton")}
+    seeds = " ".join(map(str, rows))
+    lines = [
+        ABOUT.format(seeds=seeds, goal=GOAL, date=datetime.date.today(), python=platform.python_version(), **versions)
+    ]
+    for seed, some in rows.items():
+        came = [outcome(row) for row in some]
+        killed, survived = came.count("killed"), came.count("survived")
+        lines.append(
+            f"- seed {seed}: {len(some)} mutants, {killed} killed, {survived} survived: {share(killed, survived)}"
+        )
+    for name in ("exercise", "operator"):
+        lines += ["", f"## By {name}", "", *table(everything, name)]
+    lines += ["", "## Survivors", ""]
+    left = [row for row in everything if outcome(row) == "survived"]
+    lines += [f"- {shown(row)}: {read('survivor', row) or 'not read yet'}" for row in left] or ["None."]
+    lines += ["", "## Equivalent", "", "| mutants | why each of them is right, too |", "|---|---|"]
+    why = collections.Counter(read("equivalent", row) for row in everything if outcome(row) == "equivalent")
+    lines += [f"| {count} | {reason} |" for reason, count in why.most_common()]
+    return "\n".join(lines) + "\n"
+
+
+def shown(row: Row) -> str:
+    old, new = (" ".join(str(row[side]).split()) for side in ("old", "new"))
+    return f"`{row['exercise']}` ({row['backend']}, {row['operator']}), `{row['text']}`: `{old}` made `{new}`"
