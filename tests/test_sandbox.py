@@ -150,12 +150,17 @@ def test_what_draws_is_imported_and_does_nothing(line, worker):
         ("x = 1 /\n", "unloadable", "not Python, line 1"),
         ("from mine.kernels import (\n    silu\n)\n", "unloadable", "`from mine.kernels import silu` finds nothing"),
         (
+            "import rapidfuzz.fuzz_cpp\n",
+            "unloadable",
+            "no library besides those of PyTorch, Triton and",
+        ),
+        (
             "import torch\n\n\ndef silu_forward(x):\n    return torch.nn.functional.silu(x)\n",
             "refused",
             "You called silu",
         ),
         ("import os\n\n\ndef silu_forward(x):\n    os._exit(3)\n", "crashed", "ended its process with status 3"),
-        ("import ctypes\n\n\ndef silu_forward(x):\n    ctypes.string_at(0)\n", "crashed", "SIGSEGV"),
+        ("import ctypes\n\n\ndef silu_forward(x):\n    ctypes.c_char.from_address(8).value\n", "crashed", "SIGSEGV"),
         ("def silu_forward(x):\n    while True:\n        pass\n", "timeout", "more than 1 s of processor time"),
     ],
 )
@@ -166,7 +171,7 @@ def test_troubles_are_told_apart(source, kind, words, worker):
 
 
 def test_a_crash_names_the_line(worker):
-    source = "import ctypes\n\n\ndef silu_forward(x):\n    ctypes.string_at(0)\n"
+    source = "import ctypes\n\n\ndef silu_forward(x):\n    ctypes.c_char.from_address(8).value\n"
     with isolated(source, worker) as runner:
         assert 'File "<cell>", line 5 in silu_forward' in runner.call((X,)).trouble.details
 

@@ -129,7 +129,7 @@ def test_threads_and_children_are_counted():
         ("while True: pass", "timeout", "Loading `second` took more than 0.5 s of processor time"),
         ("import os; os._exit(3)", "crashed", "Loading `second` ended its process with status 3."),
         ("import os; os._exit(0)", "crashed", "The answer ended its process before it returned"),
-        ("import ctypes; ctypes.string_at(0)", "crashed", "Loading `second` crashed: SIGSEGV."),
+        ("import ctypes; ctypes.c_char.from_address(8).value", "crashed", "Loading `second` crashed: SIGSEGV."),
     ],
 )
 def test_a_cell_that_ends_the_process_is_named(line, kind, expected, worker):

@@ -76,6 +76,7 @@ def test_a_compiler_may_start_programs_and_nothing_else(machine):
     numbers = {name: syscalls.of(pair) for name, pair in syscalls.NUMBERS.items()}
     changed = {name for name, number in numbers.items() if number and verdict(number) != verdict(number, programs=True)}
     assert changed == {name for name in ("fork", "vfork", "clone", "execve") if numbers[name]}
+    assert verdict(syscalls.of(syscalls.MMAP), 0, 4096, 5, 0x02, programs=True) == ALLOWED  # of a library
 
 
 def test_arguments_decide_where_a_call_is_allowed(machine):
@@ -83,6 +84,8 @@ def test_arguments_decide_where_a_call_is_allowed(machine):
     cases = [
         (syscalls.PRLIMIT, (0,), (1,)),
         (syscalls.MMAP, (0, 4096, 3, 0x22), (0, 4096, 3, 0x21)),
+        (syscalls.MMAP, (0, 4096, 3, 0x02), (0, 4096, 5, 0x02)),  # a file's bytes as code: a library
+        (syscalls.MMAP, (0, 4096, 1, 0x02), (0, 4096, 7, 0x22)),
         (syscalls.OPEN, (0, read), (0, path_only)),
         (syscalls.OPENAT, (0, 0, read), (0, 0, path_only)),
         (syscalls.FCNTL, (0, 3), (0, 8)),

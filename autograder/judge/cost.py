@@ -58,7 +58,7 @@ def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
 
 
 @runtime_checkable
-class Confined(Runner, Protocol):
+class Confined(Protocol):
     """A runner that can call the answer in a process with so much memory and no more: see `Isolated.within`."""
 
     def within(self, args: Args, memory: int, results: Layouts) -> Outcome: ...

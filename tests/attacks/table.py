@@ -123,6 +123,9 @@ class _Listener:
     def confirm(self, args, **more):
         return self._heard(self.runner.confirm(args, **more))
 
+    def refill(self, args, fill):
+        return self._heard(self.runner.refill(args, fill))
+
     def within(self, *large):
         return self._heard(self.runner.within(*large))
 

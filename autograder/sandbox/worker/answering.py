@@ -2,7 +2,7 @@
 
 import torch
 
-from . import child, warm
+from . import child, native, warm
 from .blocked import BlockedOperators
 
 _prepared: list[BlockedOperators] = []
@@ -12,6 +12,7 @@ def prepare() -> None:
     torch.set_num_threads(1)  # a child hangs on its first operator if its parent had a thread pool
     warm.up()
     _prepared.append(BlockedOperators())
+    native.forget_other_ways()
 
 
 def imported() -> None:

@@ -4,6 +4,7 @@ Prints the results as JSON.
 
 import contextlib
 import ctypes
+import encodings.idna  # noqa: F401  which `socket` would import, and with it a library
 import json
 import mmap
 import os

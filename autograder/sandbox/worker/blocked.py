@@ -8,6 +8,7 @@ import ctypes
 import gc
 import warnings
 from collections.abc import Iterable
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -74,9 +75,9 @@ class BlockedOperators:
         self._met: set[tuple[str, str]] = set()
         self.close()
         torch._C._set_graph_executor_optimize(False)  # TorchScript would differentiate by itself
-        for holder, key in _holders(_ELSEWHERE):
+        for holder, key in holders(torch._C, _ELSEWHERE):
             del holder[key]
-        self._registering = _holders(["_dispatch_library"])
+        self._registering = holders(torch._C, ["_dispatch_library"])
 
     def close(self) -> None:
         """Blocks what is registered by now. Called again after an import that registers more."""
@@ -139,11 +140,11 @@ def _refuse_every_kernel(overrides: Overrides, name: str, why: str) -> None:
                 overrides.refuse(key, full, why)
 
 
-def _holders(names: Iterable[str]) -> list[tuple[dict, str]]:
-    """Every dictionary with what `torch._C` has under these names, and its key there: Python keeps a copy of the
-    module's.
+def holders(module: ModuleType, names: Iterable[str]) -> list[tuple[dict, str]]:
+    """Every dictionary with what a module in machine code has under these names, and its key there: Python keeps a copy
+    of the module's.
     """
-    values = [value for name in names if (value := getattr(torch._C, name, None)) is not None]
+    values = [value for name in names if (value := getattr(module, name, None)) is not None]
     sought = set(map(id, values))
     gc.unfreeze()  # objects that are frozen are not looked at
     holders = [one for one in gc.get_referrers(*values) if isinstance(one, dict)]  # one look at all objects there are

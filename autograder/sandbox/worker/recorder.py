@@ -217,7 +217,7 @@ class Recorder(TorchDispatchMode):
             )
         return {
             "dtype": dtype_name(tensor.dtype),
-            "bytes": ctypes.string_at(storage.data_ptr(), storage.nbytes()).hex(),
+            "bytes": (ctypes.c_char * storage.nbytes()).from_address(storage.data_ptr()).raw.hex(),
         }
 
     def _register(self, tensor: torch.Tensor, buffer: dict) -> None:

@@ -10,6 +10,7 @@ ENOSYS, as it does on a kernel without it: programs that know it fall back on an
 import ctypes
 import errno
 import functools
+import mmap
 import os
 import platform
 import struct
@@ -65,10 +66,13 @@ def filter_program(programs: bool = False) -> bytes:
     # prlimit of another process (first argument not 0) could take the grader's own time or memory away.
     steps += [_jump(_EQUAL, syscalls.of(syscalls.PRLIMIT), 0, 4), _step(_LOAD, _FIRST), _jump(_EQUAL, 0, 0, 1)]
     steps += [_step(_RETURN, _ALLOW), _step(_RETURN, refuse)]
+    # A library is mapped as code. What PyTorch generates as it runs becomes code later, by mprotect.
+    library = [_step(_LOAD, _THIRD), _step(_AND, mmap.PROT_EXEC), _jump(_EQUAL, 0, 1, 0), _step(_RETURN, refuse)]
     # Shared memory of no file counts as addresses alone, and these can be had in exchange for those of a library.
-    steps += [_jump(_EQUAL, syscalls.of(syscalls.MMAP), 0, 5), _step(_LOAD, _FOURTH)]
-    steps += [_step(_AND, _SHARED | _ANONYMOUS), _jump(_EQUAL, _SHARED | _ANONYMOUS, 0, 1), _step(_RETURN, refuse)]
-    steps += [_step(_RETURN, _ALLOW)]
+    mapped = [] if programs else library
+    mapped += [_step(_LOAD, _FOURTH), _step(_AND, _SHARED | _ANONYMOUS)]
+    mapped += [_jump(_EQUAL, _SHARED | _ANONYMOUS, 0, 1), _step(_RETURN, refuse), _step(_RETURN, _ALLOW)]
+    steps += [_jump(_EQUAL, syscalls.of(syscalls.MMAP), 0, len(mapped)), *mapped]
     # With O_PATH a file is opened without a right to it, which Landlock lets pass.
     for pair, flags in ((syscalls.OPEN, _SECOND), (syscalls.OPENAT, _THIRD)):
         number = syscalls.of(pair)

@@ -1,5 +1,7 @@
 """A first call that imports everything a call uses, so that no child has to."""
 
+import importlib
+
 import torch
 
 from ...run.answer import Answer, Cell, load
@@ -8,6 +10,8 @@ from ...run.runner import InProcess
 from .child import Recorded
 from .recorder import Recorder
 
+# Those of Python's modules with libraries of their own that PyTorch does not import: a child can load no library.
+_WITH_LIBRARIES = ("cProfile", "csv", "numpy.fft", "queue", "resource", "termios", "xml.etree.ElementTree", "zoneinfo")
 _KERNEL = """
 import torch
 import triton
@@ -31,6 +35,8 @@ def double(x):
 
 def up() -> None:
     """Raises RuntimeError if the machine cannot run even a simple kernel: no answer would work either."""
+    for name in _WITH_LIBRARIES:
+        importlib.import_module(name)
     contract = Contract("double", ("x",), ("y",), 1)
     function = load(Answer("double", (Cell("warm", _KERNEL),)))
     outcome = InProcess(function, contract, "triton").once((torch.ones(100),), shuffle=1)

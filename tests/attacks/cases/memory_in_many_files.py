@@ -6,24 +6,17 @@
 # ruff: noqa: F401
 """Keeps more than the limit in files that exist in memory only and are mapped nowhere, each within the limit."""
 
-import ctypes
 import mmap
 import os
 
 import torch
 
 PIECE, MANY = 50_000_000, 4
-MEMFD_SECRET = 447
-libc = ctypes.CDLL(None, use_errno=True)
 kept = []
 
 
 def in_a_memory_file():
     return os.memfd_create("hoard")
-
-
-def in_a_secret_memory_file():
-    return libc.syscall(MEMFD_SECRET, 0)
 
 
 def on_a_memory_disk(folder):
@@ -51,7 +44,7 @@ def hoard(make):
 
 def attack():
     places = [on_a_memory_disk(folder) for folder in ("/dev/shm", "/tmp", "/run", "/var/tmp")]
-    for make in (in_a_memory_file, in_a_secret_memory_file, *places):
+    for make in (in_a_memory_file, *places):
         if hoard(make) > 150_000_000:
             print("ESCAPED with", getattr(make, "__name__", ""))
 

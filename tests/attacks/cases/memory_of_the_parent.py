@@ -3,14 +3,11 @@
 # expect: full
 # weak: skip: nothing on this rung would stop it
 # ruff: noqa: F401
-"""Reads and writes the parent's memory."""
+"""Reads the parent's memory."""
 
-import ctypes
 import os
 
 import torch
-
-libc = ctypes.CDLL(None, use_errno=True)
 
 
 def attack():
@@ -21,8 +18,6 @@ def attack():
             print("ESCAPED", path)
         except OSError:
             pass
-    if libc.ptrace(0x4206, parent, None, None) == 0:
-        print("ESCAPED ptrace")
 
 
 # include: right

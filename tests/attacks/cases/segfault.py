@@ -2,10 +2,10 @@
 # backend: torch
 # expect: nothing
 # trouble: crashed
-"""Reads from address 0."""
+"""Reads from address 8."""
 
 import ctypes
 
 
 def silu_backward(dy, x):
-    ctypes.string_at(0)
+    return ctypes.c_char.from_address(8).value

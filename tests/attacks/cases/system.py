@@ -3,24 +3,21 @@
 # expect: full
 # weak: skip: nothing on this rung would stop it
 # ruff: noqa: F401
-"""Starts a shell by every name the C library has for it."""
+"""Starts a shell by every name that Python has for it."""
 
-import ctypes
 import os
 
 import torch
 
-libc = ctypes.CDLL(None)
-
 
 def attack():
-    command = b"touch @SCENE@/started"
-    libc.system(command)
-    libc.popen(command, b"r")
-    try:
-        os.posix_spawn("/usr/bin/touch", ["touch", "@SCENE@/started"], {})
-    except OSError:
-        pass
+    command = "touch @SCENE@/started"
+    starts = (os.system, os.popen, lambda line: os.posix_spawn("/usr/bin/touch", line.split(), {}))
+    for start in starts:
+        try:
+            start(command)
+        except OSError:
+            pass
 
 
 # include: right

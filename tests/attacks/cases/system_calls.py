@@ -1,7 +1,7 @@
 # exercise: silu_backward
 # backend: torch
-# expect: full
-# weak: skip: nothing on this rung would stop it
+# expect: nothing
+# trouble: unloadable
 # ruff: noqa: F401
 """Asks the kernel directly for what Python does not offer."""
 
