@@ -164,7 +164,7 @@ layer_norm_forward = Exercise(
     least_bytes=lambda x, weight, bias, eps=1e-5: row_bytes(x, weight, bias, statistics=2),
     traffic=1.05,
     variant=ZERO_CENTRED,
-    about=("constant rows", "variance far below eps", "eps = 0.1"),
+    about=("constant rows", "1 column", "variance far below eps", "eps = 0.1"),
 )
 
 layer_norm_backward = Exercise(

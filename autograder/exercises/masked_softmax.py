@@ -236,7 +236,7 @@ masked_softmax_forward = Exercise(
     points=3,
     least_bytes=lambda x, mask: x.numel() + int(mask.sum()) * x.element_size() + x.numel() * x.element_size(),
     traffic=2.1,  # a row longer than a block is read twice
-    about=("a row of nothing", "nothing at all"),
+    about=("a row of nothing", "nothing at all", "1 column", "many rows"),  # rows without a True among the last
 )
 
 masked_softmax_backward = Exercise(

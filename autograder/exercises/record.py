@@ -144,6 +144,11 @@ class Large:
     terms: int = 1
 
 
+def ordinary(args: Args) -> bool:
+    """Whether every tensor has elements, and all of them are finite."""
+    return all(bool(a.numel() and a.isfinite().all()) for a in args if isinstance(a, torch.Tensor))
+
+
 @functools.cache
 def _parameters(oracle: Callable[..., Any]) -> tuple[str, ...]:
     """By name; a check asks for them hundreds of times."""
@@ -260,7 +265,7 @@ class Exercise:
             return Aim.LAYOUTS
         if any(t.dtype in (torch.float16, torch.bfloat16) for t in tensors):
             return Aim.DTYPES
-        return Aim.PLAIN if all(t.isfinite().all() for t in tensors) else Aim.EDGES
+        return Aim.PLAIN if ordinary(args) else Aim.EDGES
 
     @property
     def signature(self) -> str:

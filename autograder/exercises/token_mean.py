@@ -227,5 +227,5 @@ token_mean = Exercise(
     wild=(NUMEL, OR, MASKED, MICRO_BATCH, ROWS, CONSTANT),
     points=4,
     gradient_of="loss",
-    about=("no token", "no rows", "num_items of the whole step", "num_items = 0", "num_items = tensor(0)"),
+    about=("no token", "no rows", "num_items = 0", "num_items = tensor(0)", "num_items = 0 and tokens"),
 )

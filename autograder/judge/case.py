@@ -10,16 +10,17 @@ from typing import Any
 import torch
 
 from ..emulator import Finding
-from ..exercises.record import Case, Exercise
+from ..exercises.record import Case, Exercise, ordinary
 from ..report.phrases import used
 from ..results.case_result import CaseResult, Failure, Status
+from ..results.flaw import Flaw
 from ..results.quality import Quality
 from ..run.contract import Args
 from ..run.dtypes import dtype_name
 from ..run.outcome import Decoy, Outcome, Trouble
 from ..run.runner import Runner
 from . import lanes
-from .compare import Comparison, Expected, Wrong, compare_all, evidence_of, expect
+from .compare import Comparison, Expected, Wrong, compare_all, evidence_of, expect, near
 from .curve import curve_of
 from .decoy import decoys, unforeseeable
 from .fault import Fault
@@ -86,7 +87,8 @@ def unportable(judged: Judged, hints: tuple[Finding, ...]) -> Judged:
     """A failure that filling the masked-off lanes with 0 cures: today's NVIDIA backends do, and none has to."""
     fault = lanes.fault(hints, f"{lanes.FILLED}, the result is right.", Quality.PORTABLE)
     failing = replace(judged.result, status="fail", message=fault.message, cause=fault.cause, details="", hint="")
-    return replace(judged, result=replace(failing, kind=fault.kind), trouble=None, outputs=None)
+    failing = replace(failing, kind=fault.kind, flaw=Flaw.CONDUCT, near=1.0)
+    return replace(judged, result=failing, trouble=None, outputs=None)
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,11 @@ class _Question:
     decoy: Callable[[], Decoy]
     fill: float | None = None
     curve: bool = True
+
+    @property
+    def flaw(self) -> Flaw:
+        """Of wrong values, or of none."""
+        return Flaw.NUMBERS if ordinary(self.args) and not self.case.raises else Flaw.SPECIAL
 
     @property
     def how(self) -> Options:
@@ -122,6 +129,8 @@ class _Question:
         more.setdefault("hint", "" if status == "pass" or self._tells_enough(trouble, outcome) else case.hint)
         shown = describe(self.exercise, self.args)
         more |= {"convention": case.convention, "aim": self.exercise.aim(case, self.args)}
+        if status in ("fail", "error"):
+            more.setdefault("flaw", self.flaw)
         result = CaseResult(case.name, status, case.bonus, message, shown, **more)
         return Judged(result, trouble=trouble, args=self.args, outputs=outputs, outcome=outcome)
 
@@ -149,7 +158,7 @@ def _judged(question: _Question) -> Judged:
     expected = expected_of(question.exercise, question.case, question.args, question.conventions)
     compared = compare_all(expected, outcome.outputs, question.exercise.named(question.args))
     return (
-        _of_shapes(question, outcome, compared)
+        _of_shapes(question, outcome, expected, compared)
         or _of_values(question, outcome, expected, compared)
         or _of_conduct(question, outcome, expected, compared)
     )
@@ -163,7 +172,8 @@ def _of_trouble(question: _Question, outcome: Outcome, trouble: Trouble) -> Judg
         if as_pytorch or re.search(case.says, trouble.message):
             return question.judged("pass", f"raised {trouble.message}", outcome)
         message = f"The message should name the first bad place and its value; it says: {trouble.message}"
-        return question.judged("fail", message, outcome)
+        return question.judged("fail", message, outcome, flaw=Flaw.TEXT)
+    flaw = Flaw.WHOLE if trouble.kind in UNJUDGED else None if trouble.kind == "timeout" else question.flaw
     return question.judged(
         "fail" if trouble.kind in ("finding", "refused") else "error",
         trouble.place + trouble.message,
@@ -172,6 +182,8 @@ def _of_trouble(question: _Question, outcome: Outcome, trouble: Trouble) -> Judg
         details=trouble.details,
         kind=None if trouble.kind in (*UNJUDGED, "timeout", "not-emulated") else Quality.CORRECT,
         cause=trouble.cause,
+        flaw=flaw,
+        near=0.0,
     )
 
 
@@ -187,12 +199,16 @@ def _of_silence(question: _Question, outcome: Outcome, raises: type[Exception]) 
         if any(c.failure for c in found) and not any(c.complaint for c in found):
             outputs = evidence_of(expected, found, outcome.outputs)
     message = f"This call should raise {raises.__name__}, but it returned."
-    return question.judged("fail", message, outcome, outputs=outputs)
+    return question.judged("fail", message, outcome, outputs=outputs, near=0.0)
 
 
-def _of_shapes(question: _Question, outcome: Outcome, compared: list[Comparison]) -> Judged | None:
+def _of_shapes(question: _Question, outcome: Outcome, expected: Expected, compared: list[Comparison]) -> Judged | None:
     complaint = next((c.complaint for c in compared if c.complaint), "")
-    return question.judged("fail", complaint, outcome, hint="") if complaint else None
+    if not complaint:
+        return None
+    share = near(expected, outcome.outputs)
+    flaw = Flaw.DTYPE if share == 1 else question.flaw
+    return question.judged("fail", complaint, outcome, hint="", flaw=flaw, near=share)
 
 
 def _of_values(question: _Question, outcome: Outcome, expected: Expected, compared: list[Comparison]) -> Judged | None:
@@ -211,6 +227,8 @@ def _of_values(question: _Question, outcome: Outcome, expected: Expected, compar
         outcome,
         outputs=evidence_of(expected, compared, outcome.outputs),
         failure=failure,
+        near=near(expected, outcome.outputs),
+        flaw=Flaw.NUMBERS if all(map(math.isfinite, (failure.expected, *failure.inputs.values()))) else question.flaw,
         **_distance(compared),
         curve=curve_of(question.exercise, question.case, question.args, expected, compared),
         cause=finding.cause if finding else _cause(failure),
@@ -226,6 +244,10 @@ def _of_conduct(question: _Question, outcome: Outcome, expected: Expected, compa
     far = _distance(compared)
     if fault:
         fields: Fields = far | {"kind": fault.kind, "cause": fault.cause}
+        fields |= {
+            "flaw": None if fault.late else Flaw.CONDUCT if fault.near == 1 else question.flaw,
+            "near": fault.near,
+        }
         fields["hint"] = case.hint if case.hidden else ""  # which is about values
         return question.judged("error" if fault.late else "fail", fault.message, outcome, trouble=fault.late, **fields)
     most = max(compared, key=lambda c: c.used)

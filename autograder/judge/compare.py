@@ -15,6 +15,9 @@ from ..run.contract import Args, as_tuple
 from ..run.dtypes import dtype_name
 from ..ulp import ulp_error, ulp_size
 
+NEAR = 0.01
+MANY = 64.0  # times what is allowed: where a result is close to 0, so is 1 % of it
+
 
 @dataclass(frozen=True)
 class Expected:
@@ -105,6 +108,19 @@ def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[s
 def compare_all(expected: Expected, outputs: Args, inputs: dict[str, torch.Tensor]) -> list[Comparison]:
     """Every output of an answer. inputs: the arguments by name."""
     return [compare(expected, index, output, inputs) for index, output in enumerate(outputs)]
+
+
+def near(expected: Expected, outputs: Args) -> float:
+    """The share of the outputs that are within `NEAR` of what is right, whatever their dtype. Where NaN or infinity are
+    right, anything is.
+    """
+    right = 0
+    for value, allowed, size, output in zip(expected.values, expected.allowed, expected.sizes, outputs, strict=True):
+        if output.shape == value.shape:
+            far = (output.double() - value).abs() > NEAR * value.abs() + MANY * allowed.nan_to_num(torch.inf) * size
+            lost = output.isnan() & value.isfinite() & allowed.isfinite()
+            right += not bool((far & value.isfinite() | lost).any())
+    return right / len(expected.values)
 
 
 class Wrong(NamedTuple):

@@ -18,6 +18,7 @@ from ..compiler import KernelLaunch
 from ..exercises.record import COMPILE, MEMORY, TRAFFIC, Case, Exercise, Large
 from ..results.aim import Aim
 from ..results.case_result import CaseResult, Status
+from ..results.flaw import Flaw
 from ..results.quality import Quality
 from ..run.contract import Args
 from ..run.outcome import Outcome
@@ -197,7 +198,7 @@ def judge_compile(launches: list[KernelLaunch | str], compiler: Ahead) -> tuple[
     if report["status"] == "fail":
         hint = _PRINTS if "`print(" in report["reason"] else _ACCEPTED
     kind = Quality.PORTABLE if report["status"] == "pass" or _somewhere(report["targets"]) else Quality.CORRECT
-    return report, [CaseResult(COMPILE, report["status"], False, report["reason"], "", hint, kind=kind, aim=Aim.PLAIN)]
+    return report, [_compiled(report["status"], report["reason"], hint, kind)]
 
 
 def _somewhere(rows: list[Figures]) -> bool:
@@ -232,12 +233,19 @@ def _found(
 ) -> CaseResult:
     """What was measured is the point of some exercises; in all others it belongs to the layouts."""
     aim = Aim.POINT if name in record.about else Aim.LAYOUTS
-    return CaseResult(name, status, False, message, inputs, hint, kind=kind, details=details, aim=aim)
+    flaw = Flaw.NUMBERS if kind is Quality.CORRECT else None
+    return CaseResult(name, status, False, message, inputs, hint, kind=kind, details=details, aim=aim, flaw=flaw)
 
 
 def _failed(reason: str, kind: Quality) -> tuple[Figures, list[CaseResult]]:
     report = {"status": "fail", "reason": reason, "targets": []}
-    return report, [CaseResult(COMPILE, "fail", False, reason, "", kind=kind, aim=Aim.PLAIN)]
+    return report, [_compiled("fail", reason, "", kind)]
+
+
+def _compiled(status: Status, reason: str, hint: str, kind: Quality) -> CaseResult:
+    """What a GPU does not take computes no plain values there."""
+    flaw = Flaw.CONDUCT if status == "fail" else None
+    return CaseResult(COMPILE, status, False, reason, "", hint, kind=kind, aim=Aim.PLAIN, flaw=flaw)
 
 
 def _not_run(reason: str) -> tuple[Figures, list[CaseResult]]:

@@ -8,9 +8,13 @@ from ..run.outcome import Trouble
 
 @dataclass(frozen=True)
 class Fault:
-    """What a right result does not excuse. See `CaseResult` for kind and cause. late: the time-out, if that is it."""
+    """What a right result does not excuse. See `CaseResult` for kind and cause. late: the time-out, if that is it.
+
+    near: as `CaseResult` has it, of a call that gave another result; 0 of one that gave none.
+    """
 
     message: str
     kind: Quality | None = Quality.CORRECT
     cause: str = ""
     late: Trouble | None = None
+    near: float = 1.0

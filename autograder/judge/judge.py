@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from importlib import metadata
 
@@ -12,6 +13,7 @@ from ..emulator import CANNOT_SHOW
 from ..exercises.record import MEMORY, Case, Exercise, WildBug, Witness
 from ..report.report import Report
 from ..results.case_result import CaseResult
+from ..results.points import points_of
 from ..results.quality import Quality, qualities
 from ..run.contract import Args
 from ..run.interpret import mode
@@ -28,7 +30,6 @@ from .veil import veiled
 from .witness import judge_witness
 
 CONVENTIONS = ("course", "pytorch")
-HALF = 0.5  # the most that an answer gets which fails a case made for one of its exercise's bugs
 
 
 @one_thread()
@@ -61,11 +62,12 @@ def judge(
         found = _examined(record, backend, runner, seed, conventions, required, at)
     where = environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed})
     bug = _bug(record, found) if isinstance(record, Exercise) and not found.stopped else None
-    return Report(
+    answers = _answers(found.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator")
+    report = Report(
         exercise=record.name,
         backend=backend,
         passed=not found.stopped and bool(found.needed) and _all_right(found.cases, required),
-        score=0.0 if found.stopped else _score(record, found, required),
+        score=0.0,
         cases=tuple(found.cases),
         summary=_summary(found, required),
         fingerprint=f"this is what {bug.who} computed ({bug.thread})" if bug else None,
@@ -75,12 +77,16 @@ def judge(
         environment=where,
         notes=_notes(found.judged) if backend == "triton" else (),
         tolerance=_derived(record),
-        **_answers(found.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator"),
+        correct=answers[Quality.CORRECT],
+        portable=answers[Quality.PORTABLE],
+        efficient=answers[Quality.EFFICIENT],
         required=required,
         conventions=conventions,
         timed_out=any(t.kind == "timeout" for t in found.troubles),
         stopped_in=next(({"cell": t.cell, "reason": t.message} for t in found.troubles if t.cell), None),
     )
+    points = points_of(report.to_dict())
+    return replace(report, score=points.score, split=tuple(points.parts), limit=points.limit)
 
 
 def _examined(
@@ -137,10 +143,6 @@ class _Found:
     def needed(self) -> list[CaseResult]:
         return [c for c in self.cases if not c.bonus and c.status != "not-run"]
 
-    @property
-    def unreached(self) -> list[CaseResult]:
-        return [j.result for j in self.judged if j.result.status == "not-run" and not j.result.bonus]
-
 
 def _judge_cost(found: _Found, record: Exercise, backend: str, runner: Runner, required: tuple[Quality, ...]) -> None:
     """Adds what memory and traffic show."""
@@ -163,7 +165,7 @@ def _bug(record: Exercise, found: _Found) -> WildBug | None:
     return fingerprint(record, telling, frozenset(c.name for c in found.cases if c.status in ("fail", "error")))
 
 
-def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[str, bool | None]:
+def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[Quality, bool | None]:
     """Whether the answer is correct, portable and efficient, each None where no case that ran could have shown it.
 
     shows_lanes: whether the calls themselves show what is not portable, as those in the emulator do.
@@ -176,7 +178,7 @@ def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[str, bool | No
         Quality.PORTABLE: Quality.PORTABLE in shown or (called and shows_lanes),
         Quality.EFFICIENT: Quality.EFFICIENT in shown,
     }
-    return {quality.value: False if quality in failed else judged[quality] or None for quality in Quality}
+    return {quality: False if quality in failed else judged[quality] or None for quality in Quality}
 
 
 def _judge_cases(
@@ -245,23 +247,6 @@ def _notes(judged: list[Judged]) -> tuple[str, ...]:
     """What the emulator cannot show of the operations that the launches used, in the order of `CANNOT_SHOW`."""
     used = {operation for j in judged if j.outcome for operation in j.outcome.looser}
     return tuple(sentence for operation, sentence in CANNOT_SHOW if operation in used)
-
-
-def _score(record: Exercise | Witness, found: _Found, required: tuple[Quality, ...]) -> float:
-    """The share of cases passed; nothing where the first one fails, which any attempt at the formula passes.
-
-    At most half where a case fails that was made to see a bug that shipped: that bug is what the exercise is about.
-    """
-    needed, unreached = found.needed, found.unreached
-    if not needed or not _counts_as_right(needed[0], required):
-        return 0.0
-    passed = sum(_counts_as_right(c, required) for c in needed)
-    total = len(needed) + len(unreached)
-    if isinstance(record, Witness):
-        return float(passed == total)
-    right = {c.name for c in needed if _counts_as_right(c, required)}
-    about = {bug.seen_by for bug in record.wild} & {c.name for c in needed + unreached}
-    return min(passed / total, 1.0 if about <= right else HALF)
 
 
 def _summary(found: _Found, required: tuple[Quality, ...]) -> str:

@@ -15,9 +15,11 @@ FILLED = "With 0 in these lanes, as today's NVIDIA backends fill them"
 
 
 def fault(hints: Iterable[Finding], ending: str, kind: Quality) -> Fault:
-    """The fault of a result that relies on these lanes. hints: of the call. ending: how that was seen."""
+    """The fault of a result that relies on these lanes. hints: of the call. ending: how that was seen. kind:
+    `Quality.CORRECT` where no backend gives the right values.
+    """
     suspects = [hint for hint in hints if hint.kind == "masked-load"]
     message = suspects[0].message if suspects else "A load has a mask and no `other`."
     more = "".join(f" Look at this one, too: {hint.cause}" for hint in suspects[1:3])
     cause = f"{suspects[0].cause} The result depends on what masked-off lanes hold." if suspects else ""
-    return Fault(f"{message}{more} {ending}", kind, cause)
+    return Fault(f"{message}{more} {ending}", kind, cause, near=0.0 if kind is Quality.CORRECT else 1.0)

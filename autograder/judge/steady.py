@@ -14,7 +14,7 @@ from ..run.outcome import Outcome, Trouble
 from ..run.runner import Decoys, Runner
 from ..sandbox.wire.buffers import bits
 from . import lanes
-from .compare import Comparison, Expected, compare, compare_all, expect
+from .compare import Comparison, Expected, compare, compare_all, expect, near
 from .fault import Fault
 
 _LENIENT = 4  # times the tolerance, on numbers that no later run can bring back
@@ -54,7 +54,7 @@ def unsteady(
         return Fault(again.findings[0].message, cause=again.findings[0].cause)
     unforeseen = _foreseen_only(exercise, case, first) or _foreseen_only(exercise, case, again)
     if unforeseen:
-        return Fault(unforeseen)
+        return unforeseen
 
     def wrong(outcome: Outcome) -> str:
         return _wrong(compare_all(expected, outcome.outputs, exercise.named(args)))
@@ -94,24 +94,25 @@ def _refilled(runner: Runner, args: Args, fill: float, wrong: Callable[[Outcome]
 
 def _second_trouble(trouble: Trouble) -> Fault:
     if trouble.kind == "refused":  # an isolated runner proves the method in the second call
-        return Fault(trouble.message)
+        return Fault(trouble.message, near=0.0)
     message = f"The second call with the same input failed: {trouble.message}"
     late = trouble if trouble.kind == "timeout" else None
-    return Fault(message, None if late else Quality.CORRECT, trouble.cause, late)
+    return Fault(message, None if late else Quality.CORRECT, trouble.cause, late, near=0.0)
 
 
-def _foreseen_only(exercise: Exercise, case: Case, outcome: Outcome) -> str:
-    """What is wrong with the result for numbers that were drawn for this call alone; "" where nothing is.
+def _foreseen_only(exercise: Exercise, case: Case, outcome: Outcome) -> Fault | None:
+    """What is wrong with the result for numbers that were drawn for this call alone.
 
     A table is wrong by far. What is near the edge of the tolerance is settled by the case's own numbers.
     """
     if outcome.decoy is None or not outcome.decoy[0].valid:
-        return ""
+        return None
     decoy, came = outcome.decoy
     if came.trouble:
-        return f"On other random numbers of the same shape it fails: {came.trouble.message}"
+        return Fault(f"On other random numbers of the same shape it fails: {came.trouble.message}", near=0.0)
     expected = expect(exercise, case, decoy.args)
-    return fault_in(expected, came.outputs, exercise.named(decoy.args), _OTHER)
+    message = fault_in(expected, came.outputs, exercise.named(decoy.args), _OTHER)
+    return Fault(message, near=near(expected, came.outputs)) if message else None
 
 
 def fault_in(expected: Expected, outputs: Args, named: dict[str, Any], where: str) -> str:

@@ -28,7 +28,7 @@ def veiled(exercise: Exercise, judged: Judged) -> Judged:
         message = trouble.message
     elif trouble:
         trouble = replace(trouble, message=message, details="", error="", cause="", place="")
-    shown = replace(result, message=message, inputs=_kinds(exercise, judged.args), details="", cause="")
+    shown = replace(result, message=message, inputs=_kinds(exercise, judged.args), details="", cause="", near=1.0)
     return Judged(replace(shown, failure=None, worst_ulp=None, margin=None, curve=None, hidden=True), trouble=trouble)
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from .aim import Aim
+from .flaw import Flaw
 from .quality import Quality
 
 Status = Literal["pass", "fail", "error", "not-run"]
@@ -60,7 +61,8 @@ class CaseResult:
     kind: the quality that a failure shows the answer to lack; None where the answer was not judged at all.
     cause: why it fails, in a sentence that other cases that fail for this reason share; "" where the message says it.
     convention: what it rests on that is a library's choice (`exercise.Case`).
-    aim: what it is about; None where no points depend on it.
+    aim: what it is about; None where no points depend on it. flaw: how it fails, None where it does not, or where that
+        makes no difference. near: the share of the outputs that are right within 1 %, in whatever dtype.
     worst_ulp: the largest error of any element. margin: the largest share of its tolerance that an element takes, above
         1 where it is wrong; both infinite where NaN or infinity disagree, None where nothing was compared.
     """
@@ -81,3 +83,5 @@ class CaseResult:
     cause: str = ""
     convention: str = ""
     aim: Aim | None = None
+    flaw: Flaw | None = None
+    near: float = 1.0

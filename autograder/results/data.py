@@ -8,6 +8,7 @@ import numpy as np
 
 from .case_result import CaseResult
 from .causes import Cause, causes
+from .points import Part
 from .quality import Quality
 
 MIME = "application/vnd.graded-kernels.report+json"  # a report's data among the forms of a cell's output
@@ -18,7 +19,7 @@ class ReportData:
     """What a check found: true when every case but the distinctions passed, of the qualities that are ``required``.
 
     correct, portable, efficient: whether it is, or None where that was not judged (`quality.Quality`).
-    score: the share of the points earned, 0 to 1. summary: one sentence.
+    score: the share of the points earned, 0 to 1. split, limit: how it came about (`points`). summary: one sentence.
     fingerprint: the wild bug that computes the same wrong values, if one does. fingerprint_story: what it did.
     traffic: ``{"loaded", "stored", "least"}`` in bytes, ``"ratio"``, ``"allowed"`` (a ratio or None), ``"tensors"``.
     compile: ``{"status", "reason", "targets": [{target, status, registers, spills, shared, load_bits, message}]}``.
@@ -50,6 +51,8 @@ class ReportData:
     timed_out: bool = False
     stopped_in: dict | None = None
     tolerance: str = ""
+    split: tuple[Part, ...] = ()
+    limit: str = ""
 
     def __bool__(self) -> bool:
         return self.passed

@@ -1,0 +1,155 @@
+"""Points follow what an exercise teaches: typical wrong answers, and the rule on reports made for it."""
+
+import pytest
+from graded_kernels.autograder.check import check_answer
+from graded_kernels.autograder.results.aim import Aim
+from graded_kernels.autograder.results.points import GROSS, MISSED, PARTIAL, SHIPPED, WEIGHTS, points_of
+from graded_kernels.autograder.sandbox import Worker
+from wrong_answers import WRONG
+
+WITHIN = 5  # points of 100: a contract
+
+
+def ids(wrong) -> str:
+    return f"{wrong.exercise}-{wrong.backend}-{wrong.what}".replace(" ", "_")
+
+
+@pytest.fixture(scope="module")
+def worker():
+    with Worker() as one:
+        yield one
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=ids)
+def test_a_typical_wrong_answer_gets_the_points_agreed_on(wrong, worker):
+    report = check_answer(wrong.answer, wrong.backend, compiler=False, worker=worker if wrong.isolated else None)
+    assert report.passed == (wrong.points == 100), str(report)
+    assert abs(100 * report.score - wrong.points) <= WITHIN, (report.score, report.split, report.limit)
+    assert points_of(report.to_dict()).score == report.score  # the data is all that it takes
+
+
+def case(name: str, aim: str = "plain", flaw: str | None = None, *, near: float = 1.0, **more) -> dict:
+    status = "fail" if flaw else "pass"
+    return {
+        "name": name,
+        "aim": aim,
+        "flaw": flaw,
+        "near": near,
+        "status": status,
+        "bonus": False,
+        "kind": "correct",
+    } | more
+
+
+FIRST, POINT, OTHER = case("first"), case("a", "point"), case("b", "point")
+TENS = [case(aim, aim) for aim in ("dtypes", "layouts", "edges")]
+
+
+def score(*cases: dict, together: bool = False, fingerprint: str | None = None, weights=WEIGHTS) -> float:
+    """Of these cases and of all aims that they leave out. together: whether those that fail have one cause."""
+    there = {one["name"] for one in cases}
+    all_cases = [*cases, *(one for one in (FIRST, POINT, OTHER, *TENS) if one["name"] not in there)]
+    all_cases.sort(key=lambda one: one["name"] != "first")
+    failing = [one["name"] for one in all_cases if one["status"] == "fail"]
+    causes = [failing] if together else [[name] for name in failing]
+    report = {
+        "cases": all_cases,
+        "causes": [{"kind": "correct", "message": "Wrong.", "cases": names} for names in causes if names],
+        "fingerprint": fingerprint,
+        "required": ["correct", "portable", "efficient"],
+        "passed": not failing,
+    }
+    found = points_of(report, weights)
+    assert sum(part.of for part in found.parts) == pytest.approx(100) or not found.parts
+    return round(100 * found.score, 3)
+
+
+def test_a_right_answer_has_every_point_and_distinctions_none():
+    assert score() == 100
+    assert score(case("tail", "plain", "numbers", bonus=True)) == 100
+
+
+@pytest.mark.parametrize(("flaw", "points"), [("numbers", 78), ("special", 90), ("text", 98), (None, 90)])
+@pytest.mark.parametrize("aim", ["dtypes", "layouts", "edges"])
+def test_an_aim_is_lost_once_however_many_cases_fail(aim, flaw, points):
+    assert score(case(aim, aim, flaw, status="fail"), case("more", aim, flaw, status="fail")) == points
+
+
+def test_one_cause_counts_in_what_its_cases_rest_on():
+    failing = [case(aim, aim, "numbers") for aim in ("dtypes", "layouts", "edges")]
+    assert score(*failing) == 100 - 30 - 12
+    assert score(*failing, together=True) == 100 - 10 - 12
+    assert score(case("a", "point", "numbers"), *failing, together=True) == 100 - 20 - 12
+    dtype = [case("a", "point", "dtype"), case("dtypes", "dtypes", "dtype"), case("layouts", "layouts", "dtype")]
+    assert score(*dtype, together=True) == 100 - 10 - 12
+
+
+def test_the_point_counts_by_its_cases_and_missed_as_a_whole_leaves_half():
+    half, whole = case("a", "point", "numbers"), [case("a", "point", "numbers"), case("b", "point", "numbers")]
+    assert score(half) == 100 - 20 - 12
+    assert score(*whole) == 50
+    assert score(*whole, case("edges", "edges", "special")) == 40
+    assert score(case("a", "point"), case("b", "point", None, status="fail")) == 80
+    assert score(*whole, weights=WEIGHTS | {Aim.POINT: 10}) == 50
+    assert score(*whole, weights=WEIGHTS | {Aim.POINT: 100}) == pytest.approx(37.5)
+
+
+def test_conduct_costs_the_plain_values_once():
+    failing = [case("first", "plain", "conduct"), case("a", "point", "conduct"), case("edges", "edges", "conduct")]
+    assert score(*failing, together=True) == 70
+    assert score(case("layouts", "layouts", "conduct")) == 90
+
+
+def test_plain_values_that_are_nearly_right_cost_their_aim():
+    assert score(case("first", "plain", "numbers")) == 70
+    assert score(case("first", "plain", "numbers"), case("layouts", "layouts", "numbers"), together=True) == 70
+    everything = [case(one["name"], one["aim"], "numbers") for one in (FIRST, POINT, OTHER, *TENS)]
+    assert score(*everything) == 5
+
+
+def test_nothing_is_left_of_wrong_plain_values_and_a_share_where_an_output_is_right():
+    assert score(case("first", "plain", "numbers", near=0.0)) == 0
+    assert score(case("first", "plain", "numbers", near=0.5)) == 40
+    assert score(case("first", "plain", "numbers", near=0.5), case("a", "point", "numbers"), together=True) == 40
+    assert score(case("first", "plain", None, near=0.0, status="error")) == 0
+    assert score(case("first"), case("b", "point", "whole")) == 0
+
+
+def test_a_bug_that_shipped_leaves_half():
+    assert score(case("layouts", "layouts", "special"), fingerprint="this is what somebody computed") == 50
+    assert score(case("layouts", "layouts", "special")) == 90
+
+
+def test_what_is_not_reached_earns_nothing_and_what_was_earned_stays():
+    def missing(name: str, aim: str) -> dict:
+        return case(name, aim, status="not-run", message="The answer was not called again.")
+
+    assert score(missing("edges", "edges")) == 90
+    assert score(missing("edges", "edges"), case("also", "edges")) == 95
+    assert score(missing("a", "point"), missing("b", "point")) == 60
+    assert score(case("nothing measures it", None, status="not-run")) == 100
+    assert score(missing("more", "plain"), *(missing(one["name"], one["aim"]) for one in (POINT, OTHER, *TENS))) == 15
+
+
+def test_an_exercise_without_an_aim_gives_its_weight_to_the_others():
+    report = {"cases": [FIRST, case("dtypes", "dtypes", "special")], "fingerprint": None, "passed": False}
+    report |= {"required": ["correct"], "causes": [{"kind": "correct", "message": "No.", "cases": ["dtypes"]}]}
+    found = points_of(report)
+    assert [(part.aim, part.of, part.earned) for part in found.parts] == [("plain", 75, 75), ("dtypes", 25, 0)]
+    assert points_of(report | {"required": ["efficient"]}).score == 1  # what is not asked for costs nothing
+
+
+def test_the_split_says_why():
+    report = {"cases": [FIRST, POINT, case("b", "point", "numbers"), *TENS], "fingerprint": "x", "passed": False}
+    report |= {"required": ["correct"], "causes": [{"kind": "correct", "message": "y is wrong.", "cases": ["b"]}]}
+    found = points_of(report)
+    assert [part.because for part in found.parts] == [
+        ["Ordinary numbers are wrong in b: y is wrong."],
+        ["b: y is wrong."],
+        [],
+        [],
+        [],
+    ]
+    assert found.limit == SHIPPED
+    assert points_of(report | {"cases": [case("first", near=0.0)]}).limit == GROSS
+    assert {MISSED, PARTIAL}.isdisjoint({found.limit})
