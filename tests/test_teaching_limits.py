@@ -24,7 +24,6 @@ def course(made_course, tmp_path_factory):
         ({"total_seconds": 1.0}, f"import time; {COMPUTES}", "All calls of this answer together took more than 1 s"),
         ({"wall_factor": 0.4}, "__import__('time').sleep(600)", "The call did not end within 8 s by the clock"),
         ({"memory_megabytes": 300.0}, "a = torch.ones(400 << 20, dtype=torch.uint8)", "286 MiB of memory"),
-        ({"printed_megabytes": 0.05}, "print('x' * 100_000, flush=True)", "printed more than"),
     ],
 )
 def test_a_limit_ends_its_exercise_and_no_other(course, settings, line, message):

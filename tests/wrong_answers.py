@@ -11,8 +11,8 @@ BEGIN, END = "<!-- made by tests/wrong_answers.py -->", "<!-- end -->"
 
 
 class Wrong(NamedTuple):
-    """A wrong answer. what: it does. patches: of our answer, old text and new; more: what follows on it. points: of 100,
-    as agreed, within 5. isolated: whether only a process of its own shows it.
+    """A wrong answer. what: it does. points: of 100, as agreed, within 5. patches: of our answer, old text and new.
+    more: what follows on it. isolated: whether only a process of its own shows it.
     """
 
     what: str
@@ -179,7 +179,12 @@ WRONG = (
         "silu_forward",
         "torch",
         100,
-        'def silu_forward(x):\n    for line in range(100_000):\n        print("at", line, "of the loop")\n    return right(x)\n',
+        """
+def silu_forward(x):
+    for line in range(100_000):
+        print("at", line, "of the loop")
+    return right(x)
+""",
         isolated=True,
     ),
     Wrong(

@@ -13,7 +13,7 @@ VEILED = {
     "fail": "The result is wrong on this input, which is your instructor's and not shown.",
     "error": "The answer gives no result on this input, which is your instructor's and not shown.",
 }
-OURS = ("timeout", "memory", "output")  # troubles whose sentences the answer has no part in
+OURS = ("timeout", "memory")  # troubles whose sentences the answer has no part in
 
 
 def veiled(exercise: Exercise, judged: Judged) -> Judged:

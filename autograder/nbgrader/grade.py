@@ -48,7 +48,6 @@ class Grade(NbGraderPreprocessor):
     notebook_seconds = Float(1200.0, help="Processor time that all answers of a notebook may take.").tag(config=True)
     wall_factor = Float(10.0, help="How many times as long each of these may take by the clock.").tag(config=True)
     memory_megabytes = Float(2048.0, help="What an answer may hold besides its inputs and outputs.").tag(config=True)
-    printed_megabytes = Float(1.0, help="What one call of an answer may print.").tag(config=True)
     hidden_cases = Unicode("hidden_cases.toml", help="File in the course root: your own inputs, never released.").tag(
         config=True
     )
@@ -190,8 +189,7 @@ class Grade(NbGraderPreprocessor):
         return {}
 
     def _limits(self) -> Limits:
-        memory, printed = (int(megabytes * MEGABYTE) for megabytes in (self.memory_megabytes, self.printed_megabytes))
-        return Limits(self.seconds, self.total_seconds, memory, printed, self.wall_factor)
+        return Limits(self.seconds, self.total_seconds, int(self.memory_megabytes * MEGABYTE), self.wall_factor)
 
     def _progress(self, where: dict) -> str:
         """``[3/30, about 40 s left] ``: which submission of this run it is, and how long the rest will take."""

@@ -8,7 +8,7 @@ from ..emulator import Finding
 from .contract import Args
 
 Own = Literal["stub", "refused", "unloadable", "finding", "not-emulated", "raised"]  # troubles of the answer's own
-Kind = Literal[Own, "crashed", "timeout", "memory", "output"]  # and those of the process of an isolated one
+Kind = Literal[Own, "crashed", "timeout", "memory"]  # and those of the process of an isolated one
 
 
 @dataclass(frozen=True)

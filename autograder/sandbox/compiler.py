@@ -214,10 +214,8 @@ def _end_of(ended: Ended, limits: Limits) -> str:
     kind = ended.killed.kind if ended.killed else ""
     if kind == "memory":
         return f"the compiler took more than {limits.memory >> 20:,} MiB of memory for it"
-    if kind in ("processor", "clock") or ended.status == -signal.SIGXCPU:
+    if kind or ended.status == -signal.SIGXCPU:
         return f"the compiler took more than {limits.seconds:g} s for it"
-    if kind:
-        return "the compiler printed more than it may"
     status = ended.status or 0
     how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
     return f"the compiler crashed on it ({how})"

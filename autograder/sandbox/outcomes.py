@@ -111,9 +111,6 @@ def _reason(ended: Ended, limits: Limits, what: str) -> tuple[Kind, str]:
         return "crashed", f"{what} ended its process with status {ended.status}."
     if killed.kind == "memory":
         return "memory", _too_much(limits, what)
-    if killed.kind == "printed":
-        most = f"{what} printed more than {limits.printed:,} bytes, which is the most it may print."
-        return "output", f"{most} Take out what prints in a loop."
     return "timeout", too_long(killed, what)
 
 

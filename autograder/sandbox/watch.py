@@ -35,20 +35,18 @@ class Limits:
     are made. wall_factor: the limits of wall-clock time, as a multiple of these: an answer that sleeps or waits is
     ended as well, and one on a busy machine is not. memory: bytes an answer may hold in addition to its inputs and
     outputs. grace: bytes beyond these that the monitor tolerates; the limit of the process itself does not change.
-    printed: bytes that one call may print.
     """
 
     seconds: float = 20.0
     total_seconds: float = 120.0
     memory: int = 2 << 30
-    printed: int = 1 << 20
     wall_factor: float = 10.0
     grace: int = 0
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A limit that was exceeded. kind: ``processor``, ``clock``, ``memory`` or ``printed``; scope: ``call``, or that of
+    """A limit that was exceeded. kind: ``processor``, ``clock``, or ``memory``; scope: ``call``, or that of
     a `Budget`; seconds: the limit, if it is one of time.
     """
 
@@ -232,7 +230,7 @@ class Child:
 
     def _begin(self) -> None:
         """Right after a look at the processor time."""
-        self.begun, self.printed = self.begun + 1, 0
+        self.begun += 1
         self.before, self.at = self.used, time.monotonic()
 
     def _next(self) -> bool:
@@ -246,15 +244,13 @@ class Child:
         return True
 
     def _finish(self) -> None:
-        """Reads all that a call printed; the child waits, or is dead."""
-        while not self.killed and self._read_prints(self.ends.prints.read(_CHUNK)):
+        """Reads what a call printed, as far as it is kept; the child waits, or is dead."""
+        while len(self.shown) < SHOWN and self._read_prints(self.ends.prints.read(_CHUNK)):
             pass
 
     def _read_prints(self, chunk: bytes | None) -> bool:
-        self.printed += len(chunk or b"")
+        """What is too much is dropped: the call goes on, and its time ends what prints without end."""
         self.shown += (chunk or b"")[: SHOWN - len(self.shown)]
-        if self.printed > self.limits.printed:
-            self._kill(Broken("printed"))
         return bool(chunk)
 
     def _read_status(self, chunk: bytes | None) -> bool:

@@ -36,7 +36,6 @@ c.Grade.seconds = 4
 c.Grade.total_seconds = 30
 c.Grade.wall_factor = 15  # a machine that runs much else gives little of a processor
 c.Grade.memory_megabytes = 512
-c.Grade.printed_megabytes = 0.1
 """
 GROWING = {"student", "submitted_assignment", "submitted_notebook", "grade", "comment"}
 _SCORES = """
