@@ -45,7 +45,6 @@ def test_none_is_not_implemented_yet():
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (lambda x: right(x).double(), "y should be float32, but is float64."),
         (lambda x: right(x)[:-1], "y should have shape (1000,), but has (999,)."),
         (lambda x: right(x)[None], "y should have shape (1000,), but has (1, 1000)."),
         (lambda x: right(x).tolist(), "silu_forward should return one tensor (y), but returned 1000."),
@@ -57,10 +56,16 @@ def test_none_is_not_implemented_yet():
         (lambda x, y: x, "missing 1 required positional argument"),
     ],
 )
-def test_what_cannot_be_compared_is_named(function, words):
+def test_what_cannot_be_compared_is_named_and_earns_nothing(function, words):
     report, first = verdict(function)
     assert not report.passed and report.score == 0.0
     assert words in first.message
+
+
+def test_right_numbers_in_a_wrong_dtype_are_worth_something():
+    report, first = verdict(lambda x: right(x).double())
+    assert first.message == "y should be float32, but is float64." and report.score == 0.7
+    assert verdict(lambda x: 1.5 * right(x).double())[0].score == 0
 
 
 class AlwaysEqual(torch.Tensor):
@@ -157,37 +162,6 @@ def test_cells_in_another_order_get_a_sentence():
     assert crossed.summary == "This `silu_backward` launches a Triton kernel; run the PyTorch answer's cell again."
     crossed = check("silu_backward", in_torch, backend="triton")
     assert not crossed.passed and "run the Triton answer's cell again" in crossed.summary
-
-
-def test_the_score_is_the_share_of_cases_and_nothing_without_the_first():
-    def wrong_at_zero(x):
-        return right(x).masked_fill(x == 0, 1.0)
-
-    report, _ = verdict(wrong_at_zero)
-    needed = [c for c in report.cases if not c.bonus]
-    failed = [c.name for c in needed if c.status == "fail"]
-    assert {"exact zeros", "tiny values", "every float16 value", "every bfloat16 value"} <= set(failed)
-    assert report.score == pytest.approx(1 - len(failed) / len(needed))
-    report, _ = verdict(lambda x: right(x) if x.numel() != 1000 else x)
-    assert report.score == 0.0
-
-
-def test_a_case_made_for_the_bug_costs_half_of_the_points():
-    """candle's gradient fails few of the cases; so does a gradient that is wrong in a case made for no bug."""
-    from graded_kernels.kernels.wild.silu import silu_backward_divide_back
-    from graded_kernels.solutions.silu import silu_backward
-
-    report = check("silu_backward", silu_backward_divide_back, backend="torch")
-    needed = [c for c in report.cases if not c.bonus]
-    assert sum(c.status == "pass" for c in needed) > len(needed) / 2 and report.score == 0.5
-
-    def wrong_where_empty(dy, x):
-        return silu_backward(dy, x) if x.numel() else dy.float().sum()
-
-    report = check("silu_backward", wrong_where_empty, backend="torch")
-    failed = [c for c in report.cases if not c.bonus and c.status != "pass"]
-    assert failed and report.score == pytest.approx(1 - len(failed) / len(needed))
-    assert 0.5 < report.score < 1
 
 
 def test_the_first_hint_is_about_the_formula_and_not_told_of_an_answer_that_gives_no_result():

@@ -11,7 +11,8 @@ one of `values` (nested lists, nan and inf among them), `fill` (a number), `norm
 `uniform` ([low, high]), `integers` ([low, high], high left out) and `linspace` ([first, last]). `layout` lays it out
 "transposed", "strided" (every second column of a wider matrix) or "expanded" (stride 0: its first row, again and
 again); `put = [{ at = [0, 3], value = nan }]` changes elements. What the forward pass saves (`mean`, `rstd`, `lse`) is
-computed where it is left out. `bonus = true` makes a distinction.
+computed where it is left out. `bonus = true` makes a distinction. `aim` is what the case is about: "plain", "point",
+"dtypes", "layouts" or "edges"; left out, it follows from the inputs.
 """
 
 import inspect
@@ -24,6 +25,7 @@ from ..exercises import find, present_name
 from ..exercises.record import Case, Exercise
 from ..judge.compare import expect
 from ..judge.veil import is_float, kind_of
+from ..results.aim import Aim
 from .tables import HiddenCasesError, read_tables
 from .tensor_spec import SpecError, tensor
 
@@ -65,14 +67,18 @@ def cases_of(name: str, tables) -> tuple[Case, ...]:
 
 
 def _case(record: Exercise, table: dict) -> Case:
-    about = {key: table.pop(key, default) for key, default in (("name", ""), ("hint", ""), ("bonus", False))}
+    defaults: dict = {"name": "", "hint": "", "bonus": False, "aim": None}
+    about = {key: table.pop(key, default) for key, default in defaults.items()}
+    if about["aim"] not in (None, *Aim):
+        raise ValueError(f"aim is {', '.join(Aim)}, not {about['aim']!r}")
     for key, kind in (("name", str), ("hint", str), ("bonus", bool)):
         if not isinstance(about[key], kind):
             raise ValueError(f"{key} is a {'true or false' if kind is bool else 'string'}, not {about[key]!r}")
     if not about["name"].strip():
         raise ValueError("it needs a name")
     inputs = _inputs(record, table)
-    case = Case(NAME + about["name"], inputs, about["hint"], about["bonus"], hidden=True)
+    aim = about["aim"] and Aim(about["aim"])
+    case = Case(NAME + about["name"], inputs, about["hint"], about["bonus"], hidden=True, aim=aim)
     _try(record, case)
     return case
 

@@ -5,7 +5,7 @@ again. Points go to aims, not to cases, and a cause of failure counts once, in t
   cause fails cases of both, it is about what the other rests on.
 - Of dtypes, layouts and edges a cause costs all; of the point, the share of its cases. Plain values lose `OWN` of their
   weight where a plain case fails, and the rest where ordinary numbers come out wrong anywhere.
-- Conduct that a right result does not excuse costs the plain values.
+- Conduct that a right result does not excuse costs the plain values, and so does a wrong dtype of theirs.
 - At most half is left where the whole point is missed, or where the bug is one that shipped. Nothing is left where all
   plain values are grossly wrong; where some of the outputs are, `OUTPUTS` times the share of the others.
 """
@@ -72,10 +72,15 @@ def points_of(report: Mapping, weights: Mapping[str, float] = WEIGHTS) -> Points
     causes = []
     for cause in report["causes"]:
         failing = [case for case in cases if case["name"] in cause["cases"]]
-        if failing and _counts(cause["kind"], report):
+        if failing and _counts(cause["kind"], report) and not all(map(_is_open, failing)):
             causes.append(_Cause(cause["message"], failing, spoils=near < 1 and first in failing))
     account = _Account(cases, _without_repetition(causes))
     return account.limited(account.parts(weights), near, bool(report["fingerprint"]))
+
+
+def _is_open(case: Mapping) -> bool:
+    """Whether it was not reached, or no result was waited for."""
+    return case["status"] == "not-run" or (case["status"] == "error" and case["flaw"] is None)
 
 
 def _counts(kind: str | None, report: Mapping) -> bool:
@@ -96,10 +101,10 @@ class _Cause:
         self.share = TEXT if flaws == {Flaw.TEXT} else 1.0
         self.wrong = bool(flaws & {Flaw.NUMBERS, Flaw.DTYPE})
         self.special = flaws == {Flaw.SPECIAL}
-        self.spoils = spoils or (Flaw.CONDUCT in flaws and Aim.PLAIN in met)
+        self.spoils = spoils or (bool(flaws & {Flaw.CONDUCT, Flaw.DTYPE}) and Aim.PLAIN in met)
         if self.spoils:
             met = {Aim.PLAIN}
-        elif Flaw.DTYPE in flaws and Aim.DTYPES in met and Aim.PLAIN not in met:
+        elif Flaw.DTYPE in flaws and Aim.DTYPES in met:
             met = {Aim.DTYPES}
         self.about = {aim for aim in met if met.isdisjoint(_RESTS_ON[aim])}
 
@@ -171,4 +176,4 @@ class _Account:
             yield f"{len(unreached)} of {len(self.of[aim])} cases: {unreached[0]['message']}"
 
     def _unreached(self, aim: Aim) -> list[Mapping]:
-        return [case for case in self.of[aim] if case["status"] == "not-run"]
+        return [case for case in self.of[aim] if _is_open(case)]
