@@ -152,7 +152,7 @@ def test_what_draws_is_imported_and_does_nothing(line, worker):
         (
             "import rapidfuzz.fuzz_cpp\n",
             "unloadable",
-            "no library besides those of PyTorch, Triton and",
+            "an answer can load none besides those of PyTorch",
         ),
         (
             "import torch\n\n\ndef silu_forward(x):\n    return torch.nn.functional.silu(x)\n",

@@ -12,7 +12,7 @@ def prepare() -> None:
     torch.set_num_threads(1)  # a child hangs on its first operator if its parent had a thread pool
     warm.up()
     _prepared.append(BlockedOperators())
-    native.forget_other_ways()
+    native.prepare()
 
 
 def imported() -> None:

@@ -27,8 +27,6 @@ from .no_drawing import leave_out_drawing
 from .recorder import Recorder
 from .replay import Kernels, Player, forget
 
-_NOT_MAPPED = "failed to map segment from shared object"  # in the C library's ImportError
-_LIBRARIES = ". An answer can load no library besides those of PyTorch, Triton and NumPy: write it without."
 _TEXT = 50_000  # characters
 _LIMIT = 3 << 20  # bytes of a status; the parent reads a little more than this
 
@@ -54,7 +52,7 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int, blocked: Blo
         memory, room = opened(inputs), opened(outputs)
         for call in job["calls"]:
             _arguments(call["args"], memory)  # to map those that lie far apart a C function is called
-        native.end_calls()
+        native.end()
         function = functions.of(job, parent.loaded)
         for call in job["calls"]:
             parent.send(_one(call, function, contract, job["backend"], memory, room))
@@ -160,7 +158,6 @@ def _one(call: dict, function, contract: Contract, backend: str, inputs: mmap.mm
 def _trouble(error: BaseException) -> Trouble:
     if isinstance(error, AnswerError):
         message = f"{error}. `{error.missing}` finds nothing here: {ADVICE}." if error.missing else str(error)
-        message += _LIBRARIES if _NOT_MAPPED in message else ""
         return Trouble("refused" if isinstance(error, AnswerRefused) else "unloadable", message, error.details)
     name = type(error).__name__
     return Trouble("raised", f"{name}: {error}", trace(error), name)

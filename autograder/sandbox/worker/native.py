@@ -1,29 +1,34 @@
-"""Ends calls of C functions in this process: by their addresses PyTorch's own can be called, below the dispatcher.
+"""Ends the use of machine code by its address, and of more of it: PyTorch's own functions can be called so, below the
+dispatcher.
 
-`ctypes` calls them through objects of one type. They stay, and can no longer be called; nor can those of types that
-inherit from it, now or later.
+`ctypes` calls functions through objects of one type. They stay, and can no longer be called; nor can those of types
+that inherit from it, now or later.
 """
 
 import _ctypes
+import _imp
 import ctypes
 import functools
 import gc
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
 
 from .blocked import holders
 
 _CALL = object.__sizeof__(object()) + 14 * ctypes.sizeof(ctypes.c_void_p)  # of `tp_call` in an object that is a type
 _WHY = "An answer calls PyTorch's operators; functions of a library cannot be called here, nor another library loaded."
+_loading: list[tuple[dict, str]] = []
 
 
-def forget_other_ways() -> None:
-    """Once, before processes are forked that call `end_calls`: it takes a look at all objects."""
+def prepare() -> None:
+    """Once, before processes are forked that call `end`: it takes looks at all objects."""
+    _loading.extend(holders(_imp, ["create_dynamic"]))
     for holder, name in holders(_ctypes, ("call_function", "call_cdeclfunction")):
         del holder[name]
 
 
 @functools.cache
-def end_calls() -> None:
+def end() -> None:
     """From now on. Raises RuntimeError where a C function can still be called."""
     methods: dict = gc.get_referents(_ctypes.CFuncPtr.__dict__)[0]
     del methods["__call__"]
@@ -31,12 +36,19 @@ def end_calls() -> None:
     ctypes.CDLL.__init__ = _refuse  # type: ignore[method-assign]
     for kind in _kinds(_ctypes.CFuncPtr):
         ctypes.c_void_p.from_address(id(kind) + _CALL).value = None
+    for holder, name in _loading:
+        holder[name] = _refuse_module
     if hasattr(_ctypes, "call_function") or callable(ctypes.pythonapi.Py_GetVersion):
         raise RuntimeError("functions of C libraries can still be called")
 
 
 def _refuse(*arguments, **options) -> None:
     raise OSError(_WHY)  # as where there is no such library
+
+
+def _refuse_module(spec: ModuleSpec, file: object = None) -> None:
+    without = "an answer can load none besides those of PyTorch, Triton and NumPy. Write it without."
+    raise ImportError(f"{spec.name} needs a library of its own: {without}", name=spec.name)
 
 
 def _kinds(kind: type) -> Iterator[type]:
