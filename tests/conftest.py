@@ -20,7 +20,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background jo
 # The modules that take longest, longest first: a test process that gets one of them last keeps everybody waiting.
 LONGEST_FIRST = [
     *("test_attack_notebooks", "test_attacks", "test_emulator_random", "test_notebooks", "test_chaos"),
-    *("test_exercises", "test_handed_out", "test_teaching_limits", "test_nbgrader", "test_compiler_wall"),
+    *("test_exercises", "test_teaching_limits", "test_nbgrader", "test_compiler_wall"),
     *("test_cli", "test_fair"),
     *("test_emulator_grid", "test_sandbox", "test_sandbox_limits", "test_in_notebook", "test_nbgrader_class"),
     *("test_nbgrader_again", "test_process_memory", "test_teaching", "test_quality", "test_floats"),

@@ -2,14 +2,12 @@
 registration.
 """
 
-import dataclasses
 import difflib
 import importlib
 import pkgutil
 from pathlib import Path
 
 from .mistakes import prove
-from .names import present_name
 from .own import offers
 from .record import Exercise, Witness
 
@@ -25,8 +23,7 @@ for _module in sorted(m.name for m in pkgutil.iter_modules([str(_HERE.parent)]) 
 
 
 def find(exercise: str | Exercise | Witness) -> Exercise | Witness:
-    """The record of this name, the course's or an installed package's, or of this former name: then the record bears
-    that, as the function to check does. A record itself, if it has no mistake.
+    """The record of this name, the course's or an installed package's; a record itself, if it has no mistake.
 
     Raises ValueError: for an unknown name one that names the closest, for a record with a mistake
     `mistakes.RecordError`.
@@ -34,10 +31,8 @@ def find(exercise: str | Exercise | Witness) -> Exercise | Witness:
     if not isinstance(exercise, str):
         prove(exercise)
         return exercise
-    name = present_name(exercise)
-    if name in EXERCISES:
-        record = EXERCISES[name]
-        return record if name == exercise else dataclasses.replace(record, name=exercise)
+    if exercise in EXERCISES:
+        return EXERCISES[exercise]
     others = offered()
     if exercise in others:
         return others[exercise]

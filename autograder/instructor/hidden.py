@@ -21,7 +21,7 @@ from pathlib import Path
 
 import torch
 
-from ..exercises import find, present_name
+from ..exercises import find
 from ..exercises.record import Case, Exercise
 from ..judge.compare import expect
 from ..judge.veil import is_float, kind_of
@@ -40,7 +40,7 @@ def read_cases(path: Path) -> dict[str, tuple[Case, ...]]:
     found: dict[str, tuple[Case, ...]] = {}
     for name, listed in read_tables(path).items():
         try:
-            found[present_name(name)] = found.get(present_name(name), ()) + cases_of(name, listed)
+            found[name] = cases_of(name, listed)
         except ValueError as error:
             raise HiddenCasesError(f"{path}: {error}") from None
     return found

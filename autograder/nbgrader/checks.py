@@ -1,11 +1,8 @@
 """A notebook's check cells, and the learner's code that each of them checks."""
 
-import re
-
 from nbformat import NotebookNode
 from nbgrader.utils import is_grade, is_locked
 
-from ..exercises.names import names_of
 from ..run.answer import Answer, Cell
 from .outputs import NotGradable, notes_output
 from .rebuild import PYTHON, RECORD, exercise_of, grade_id, is_answer
@@ -43,6 +40,4 @@ def answer_to(nb: NotebookNode, learners: dict[int, Cell], index: int) -> tuple[
     at = ids[answer_id]
     cells = tuple(cell for number, cell in learners.items() if number < index)
     name, backend = exercise_of(answer_id)
-    used = set(re.findall(r"\w+", nb.cells[at].source))
-    exercise = next((one for one in names_of(name) if one in used), name)  # a notebook may be older than the release
-    return Answer(exercise, cells, setup, after=sum(at < number < index for number in learners)), backend
+    return Answer(name, cells, setup, after=sum(at < number < index for number in learners)), backend

@@ -16,7 +16,6 @@ from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
-from ..exercises.names import present_name
 from ..instructor.tables import HiddenCasesError, read_tables
 from ..report.phrases import count
 from ..run.answer import Answer
@@ -168,7 +167,7 @@ class Grade(NbGraderPreprocessor):
         """The check of an answer in the course at ``root``. variant: `variants.variant_of` its check cell. Raises as
         `ready` does.
         """
-        cases = self.tables(root).get(present_name(answer.exercise), ())
+        cases = self.tables(root).get(answer.exercise, ())
         isolated = not (self.allow_weak_sandbox and self.isolation in ("", "weak"))
         return Job(answer, backend, self._seed(root, assignment), self._limits(), tuple(cases), variant, isolated)
 
@@ -249,7 +248,4 @@ def _read(path: Path, changed: int) -> dict[str, list[dict]]:
     from ..instructor.hidden import read_cases  # and PyTorch with it, which a run without such a file may not need
 
     read_cases(path)
-    found: dict[str, list[dict]] = {}
-    for exercise, tables in read_tables(path).items():
-        found.setdefault(present_name(exercise), []).extend(tables)
-    return found
+    return read_tables(path)

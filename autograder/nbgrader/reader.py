@@ -1,5 +1,6 @@
 """What a submission says, read by a process that may die of it (`reading_process`)."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -56,8 +57,9 @@ class Reader:
             )
         asked, answers = self._process.stdin, self._process.stdout
         assert asked and answers
-        asked.write(json.dumps(request).encode() + b"\n")
-        asked.flush()
+        with contextlib.suppress(BrokenPipeError):  # it ended: so it says nothing
+            asked.write(json.dumps(request).encode() + b"\n")
+            asked.flush()
         found: list[dict] = [{}]
         for line in answers:
             reply = json.loads(line)

@@ -15,7 +15,6 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from ..exercises.names import names_of, present_name
 from .notebook_code import defined, is_blank
 from .reading import Piece
 
@@ -79,16 +78,6 @@ def exercise_of(answer_id: str) -> tuple[str, str]:
     return name, backend
 
 
-def _present_id(grade_id: str) -> str:
-    """The grade id of an answer or a check, with the name that its exercise has now."""
-    name, dash, rest = grade_id.partition("-")
-    return present_name(name) + dash + rest
-
-
-def _with_present_names(source: str) -> str:
-    return re.sub(r"\w+", lambda word: present_name(word[0]), source)
-
-
 def _without_other_version(released: NotebookNode, pieces: list[Piece]) -> tuple[list[Piece], list[str]]:
     """The pieces but for those of another version of the chapter, whose cells bear the chapter's name in their ids."""
     own = re.compile(re.escape(released.metadata.get(RECORD, {}).get("chapter", "")) + r"-[0-9a-f]{8}(-\d+)?")
@@ -101,13 +90,13 @@ def _without_other_version(released: NotebookNode, pieces: list[Piece]) -> tuple
 
 def _places(released: list[NotebookNode], pieces: list[Piece]) -> list[int | None]:
     """For every piece the index of the released cell that it is, or None for one that the learner added."""
-    by_grade_id = {_present_id(grade_id(cell)): index for index, cell in enumerate(released) if grade_id(cell)}
+    by_grade_id = {grade_id(cell): index for index, cell in enumerate(released) if grade_id(cell)}
     by_id = {cell.get("id"): index for index, cell in enumerate(released)}
     by_source = {cell.source.strip(): index for index, cell in enumerate(released) if not is_answer(cell)}
     places: list[int | None] = []
     taken: set[int | None] = set()
     for piece in pieces:
-        place = by_grade_id.get(_present_id(piece.grade_id), by_id.get(piece.id, by_source.get(piece.source.strip())))
+        place = by_grade_id.get(piece.grade_id, by_id.get(piece.id, by_source.get(piece.source.strip())))
         if place is not None and place in taken and not is_answer(released[place]):
             # A copied cell takes its grade id along. Here the learner may have written something of their own into it.
             place = place if piece.source.strip() == released[place].source.strip() else None
@@ -124,8 +113,7 @@ def _recognise(released: list[NotebookNode], pieces: list[Piece], places: list[i
     functions = {number: defined(pieces[number].source) for number in added}
     for index in lost:
         name, backend = exercise_of(grade_id(released[index]))
-        names = set(names_of(name))
-        alike = [number for number in added if places[number] is None and names & functions[number]]
+        alike = [number for number in added if places[number] is None and name in functions[number]]
         alike = [number for number in alike if ("triton.jit" in pieces[number].source) == (backend == "triton")]
         missing = f"The cell `{grade_id(released[index])}` is missing"
         if len(alike) == 1:
@@ -191,7 +179,7 @@ def _changes(cell: NotebookNode, parts: list[Piece]) -> list[str]:
         return []
     if not parts:
         return [f"The cell `{grade_id(cell)}` is missing. It was put back as released."]
-    if any(_with_present_names(part.source).strip() != _with_present_names(cell.source).strip() for part in parts):
+    if any(part.source.strip() != cell.source.strip() for part in parts):
         return [f"The cell `{grade_id(cell)}` had been changed. It was put back as released."]
     return []
 

@@ -59,7 +59,7 @@ def assert_known(asked: "Mapping[str, Value]") -> None:
 def record_of(cell: NotebookNode) -> "Exercise | Witness | None":
     """Of the exercise that an answer or its check is about."""
     name, _ = exercise_of(grade_id(cell).removesuffix("-check"))
-    return exercises.EXERCISES.get(exercises.present_name(name)) if cell.cell_type == "code" else None
+    return exercises.EXERCISES.get(name) if cell.cell_type == "code" else None
 
 
 def variant_of(cell: NotebookNode) -> "Value":
