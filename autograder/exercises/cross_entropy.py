@@ -132,7 +132,7 @@ def torch_backward(dloss: Tensor, logits: Tensor, labels: Tensor, lse: Tensor, i
 
 
 REASON = (
-    "A float32 sum of V exponentials, in any order, loses √V + V / 64 ulp; lse and the label's logit are each rounded "
+    "A float32 sum of V exponentials, in any order, loses √V + V / 32 ulp; lse and the label's logit are each rounded "
     "before one is subtracted from the other, so the loss is as good as they are large, and p as good as x - lse is."
 )
 ANSWERS = frozenset(

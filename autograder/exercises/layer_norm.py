@@ -102,7 +102,7 @@ def torch_backward(dy: Tensor, x: Tensor, weight: Tensor, mean: Tensor, rstd: Te
 REASON = (
     "One rounding at the end costs half an ulp. A float32 sum over a row leaves a few ulp of its largest element, 4 in "
     "units of max |x̂|, and a sum of x, in any order, 4 + √N ulp of mean |x|: nearly all of the error where the mean is "
-    "far from 0. A sum of squares, in any order, leaves √N + N / 64 ulp of itself, of which rstd has half."
+    "far from 0. A sum of squares, in any order, leaves √N + N / 32 ulp of itself, of which rstd has half."
 )
 EPSILON_OUTSIDE = WildBug(
     who="burn 0.3.0-0.13.2",

@@ -227,7 +227,7 @@ masked_softmax_forward = Exercise(
         1,
         8,
         "Each e^(x - top) loses as many roundings as its exponent is large, and so does their sum, which in any order "
-        "loses √N + N / 64 more.",
+        "loses √N + N / 32 more.",
         forward_floor,
     ),
     hint="Subtract the largest element that counts, and ask what it is where there is none.",

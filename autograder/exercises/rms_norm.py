@@ -65,7 +65,7 @@ def large(arguments: Arguments) -> Case:
 
 REASON = (
     "One rounding at the end costs half an ulp. Nothing cancels in the forward pass: a few ulp of float32, and half of "
-    "what the sum of squares lost, which in any order is √N + N / 64 ulp. Backward, the two terms of dx and the terms "
+    "what the sum of squares lost, which in any order is √N + N / 32 ulp. Backward, the two terms of dx and the terms "
     "of dweight may cancel: a few ulp of the largest of them remain, and √N ulp of a mean in any order."
 )
 

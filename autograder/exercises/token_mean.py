@@ -216,7 +216,7 @@ token_mean = Exercise(
     tolerance=Tolerance(
         1,
         8,
-        "One float32 sum of n numbers, in any order, which loses 8 + √n + n / 64 ulp, and one division.",
+        "One float32 sum of n numbers, in any order, which loses 8 + √n + n / 32 ulp, and one division.",
         sum_floor,
         sum_floor,
     ),

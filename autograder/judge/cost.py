@@ -160,9 +160,10 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
     traffic |= {"allowed": record.traffic, "tensors": tensors}
     if record.traffic is None:
         return traffic, []
-    message = f"It moves {ratio:.2f} times the bytes that {record.name} needs."
+    shared = "" if ratio >= 1 else " where programs share nothing"
+    message = f"It moves {ratio:.2f} times the bytes that {record.name} needs{shared}."
     inputs = largest.result.inputs
-    needed = least - sum(o.numel() * o.element_size() for o in largest.outcome.outputs)
+    needed = min(least - _bytes(largest.outcome.outputs), _bytes(largest.args))
     if loaded < LEAST_SHARE * needed:
         message = f"It loads {loaded:,} bytes, and its inputs are {needed:,}: the result cannot follow from them."
         return traffic, [_found(record, TRAFFIC, "fail", message, inputs, "Load every input.", kind=Quality.CORRECT)]
@@ -251,6 +252,11 @@ def _compiled(status: Status, reason: str, hint: str, kind: Quality) -> CaseResu
 def _not_run(reason: str) -> tuple[Figures, list[CaseResult]]:
     report = {"status": "not-run", "reason": reason, "targets": []}
     return report, [CaseResult(COMPILE, "not-run", False, reason, "", kind=Quality.PORTABLE)]
+
+
+def _bytes(tensors: Args) -> int:
+    """Of contiguous tensors: each element is counted once, however many programs have a use for it."""
+    return sum(t.numel() * t.element_size() for t in tensors if isinstance(t, torch.Tensor))
 
 
 def _contiguous(args: Args) -> bool:
