@@ -61,7 +61,7 @@ def floor(hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int = -1
     _, lse = losses_and_lse(logits, labels, ignore_index)
     p = (logits - lse.unsqueeze(1)).exp()
     row = (p * lost).sum(1, keepdim=True)  # lost of lse
-    slope = p * (lost + row + EPS * (4 + (logits - lse.unsqueeze(1)).abs()))
+    slope = p * (lost + row + EPS * (4 + (logits - lse.unsqueeze(1)).abs() + lse.abs().unsqueeze(1)))  # lse is rounded
     slope = slope.scatter_add(1, columns, torch.full_like(columns, 1, dtype=p.dtype) * 2 * EPS)
     slope = slope.where(keep.unsqueeze(1), 0.0) / n + 8 * EPS * dlogits.abs()
     loss = (row.squeeze(1) + lost.gather(1, columns).squeeze(1) + 2 * EPS * lse.abs()).where(keep, 0.0).sum() / n

@@ -101,6 +101,11 @@ def constant(generator: Generator) -> Tensor:
     return torch.tensor([3.0, 0.0, -0.1, 700.0]).unsqueeze(-1).repeat(1, 60)
 
 
+def drifting(generator: Generator) -> Tensor:
+    """One row whose blocks, of any size, differ in their mean by more than sums in any order can lose."""
+    return normal(generator, (1, 20_011), scale=ORDINARY) + torch.linspace(-ORDINARY, ORDINARY, 20_011)
+
+
 def one_outlier(generator: Generator) -> Tensor:
     """Not so far out that the others are all the same seen from the mean: sums of equal numbers have no random walk."""
     x = normal(generator, (4, 256), scale=10.0)
@@ -177,8 +182,9 @@ ROWS = (
     ),
     Row(
         "a row longer than a block",
-        shaped(1, 20_011),
-        "20,011 columns, more than a block of 1024, 4096 or 16384: how are the sums of several blocks put together?",
+        drifting,
+        "20,011 columns, more than a block of 1024, 4096 or 16384, and no two blocks have one mean: how are the sums "
+        "of several blocks put together?",
     ),
     Row(
         "3 rows of 8193",
