@@ -4,10 +4,11 @@ import itertools
 
 import pytest
 import torch
+from answers import answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises.record import Witness
-from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.answer import Answer, Cell, load
 from graded_kernels.autograder.sandbox import Worker
 
 WITNESSES = [name for name, record in EXERCISES.items() if isinstance(record, Witness)]
@@ -70,10 +71,15 @@ def test_the_sentence_names_the_value_and_the_remedy():
         ("layer_norm_witness", (matrix, vector, vector, 1), "eps should be float, but is int."),
         ("layer_norm_witness", (matrix, vector, vector, -1.0), "eps is positive and finite."),
         ("cross_entropy_witness", (matrix, vector[:2]), "labels is float32. Use int64."),
+        (
+            "silu_witness",
+            (torch.empty(2**40, 0),) * 2,
+            "dy is of length 1,099,511,627,776 in one dimension, of at most",
+        ),
         ("cross_entropy_witness", (torch.ones(2, 8, dtype=torch.bool), torch.zeros(2).long()), "logits is bool. Use"),
     ]
-    for name, answer, sentence in cases:
-        first = check(name, lambda given=answer: given).cases[0]
+    for name, found, sentence in cases:
+        first = check(name, lambda given=found: given).cases[0]
         assert first.status == "fail" and first.message.startswith(sentence), first
 
 
@@ -103,3 +109,36 @@ def test_what_may_be_left_out_may_be_none():
     with Worker() as worker:
         apart = check_answer(Answer("attention_witness", (Cell("a", NO_LENGTHS),)), "torch", worker=worker)
     assert here.passed and apart.passed, (here.cases[0], apart.cases[0])
+
+
+NO_ROWS = """
+import torch
+def cross_entropy_witness():
+    return torch.zeros(ROWS, 3), torch.zeros(ROWS, dtype=torch.int64)
+"""
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_batch_without_rows_convicts_and_one_with_a_token_does_not(rows):
+    """The chapter shows that Liger-Kernel 0.2.1 fails there."""
+    source = NO_ROWS.replace("ROWS", str(rows))
+    namespace: dict = {}
+    exec(source, namespace)
+    here = check("cross_entropy_witness", namespace["cross_entropy_witness"])
+    with Worker() as worker:
+        apart = check_answer(Answer("cross_entropy_witness", (Cell("a", source),)), "torch", worker=worker)
+    for report in (here, apart):
+        valid, right, convicts = report.cases
+        assert (valid.status, right.status) == ("pass", "pass"), report
+        assert convicts.status == ("fail" if rows else "pass"), convicts
+        assert rows or "ZeroDivisionError" in convicts.message, convicts
+
+
+@pytest.mark.parametrize("name", WITNESSES)
+def test_empty_tensors_convict_nobody_else_or_are_refused(name):
+    """Where nothing is computed nothing is wrong: each tensor of the right number of dimensions, without elements."""
+    ours = load(answer(name, "torch"))()
+    given = ours if isinstance(ours, tuple) else (ours,)
+    empty = tuple(x.new_empty((0, *x.shape[1:])) if isinstance(x, torch.Tensor) else x for x in given)
+    report = check(name, lambda: empty)
+    assert report.passed == (name == "cross_entropy_witness"), report

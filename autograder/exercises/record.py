@@ -279,8 +279,8 @@ class Witness:
     not.
 
     complaint: says what is wrong with arguments that the exercise's contract calls bad input; "" where they are good.
-        It gets tensors that are not empty, of floating-point numbers or, for the names in ``integers``, of int64; and
-        for parameters with a default what has the default's type.
+        It gets tensors, also without elements, of floating-point numbers or, for the names in ``integers``, of int64;
+        and for parameters with a default what has the default's type.
     """
 
     name: str

@@ -78,7 +78,8 @@ def _bug_case(name: str, record: Witness, args: Args, failures: Callable[[object
     if f is None:
         return _case(name, "pass", wrong[0].complaint, record)
     at = ", ".join(f"{k} = {v:g}" for k, v in f.inputs.items())
-    return _case(name, "pass", f"It gives {f.output} = {f.got:g} where {at}; right is {f.expected:g}.", record)
+    where = f" where {at}" if at else ""
+    return _case(name, "pass", f"It gives {f.output} = {f.got:g}{where}; right is {f.expected:g}.", record)
 
 
 def _complaint(record: Witness, args: Args) -> str:
@@ -103,9 +104,9 @@ def _of_tensor(value: object, integers: bool) -> str:
         return f"should be a tensor, but is {type(value).__name__}"
     if value.dim() > DIMENSIONS or value.numel() > ELEMENTS:
         return f"has {value.dim()} dimensions and {value.numel():,} elements, of at most {DIMENSIONS} and {ELEMENTS:,}"
+    if max(value.shape, default=0) > ELEMENTS:
+        return f"is of length {max(value.shape):,} in one dimension, of at most {ELEMENTS:,}"
     dtype = dtype_name(value.dtype)
-    if not value.numel():
-        return "is empty"
     if integers:
         return "" if value.dtype == torch.int64 else f"is {dtype}. Use int64"
     if value.dtype not in FLOATS:
