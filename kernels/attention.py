@@ -110,11 +110,10 @@ def attention_forward(q, k, v, key_lengths=None, causal=False, scale=None):
     o = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty(B, H, M, dtype=torch.float32, device=q.device)
     scale = D**-0.5 if scale is None else scale
-    lengths = None if key_lengths is None else key_lengths.contiguous()
     block_m, block_n, block_d, warps = blocks(q, k)
     if lse.numel():
         attention_forward_kernel[(triton.cdiv(M, block_m), B * H)](
-            q, k, v, lengths, o, lse, scale, H, M, N, D, *q.stride(), *k.stride(), *v.stride(),
+            q, k, v, key_lengths, o, lse, scale, H, M, N, D, *q.stride(), *k.stride(), *v.stride(),
             GROUP=H // k.shape[1], CAUSAL=causal,
             BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_D=block_d, num_warps=warps,
         )  # fmt: skip

@@ -27,7 +27,7 @@ def p_and_ds(seen, s, dp, lse, delta):
 @triton.jit
 def attention_dq_kernel(
     do_ptr, q_ptr, k_ptr, v_ptr, o_ptr, lengths_ptr, lse_ptr, delta_ptr, dq_ptr, scale, H, M, N, D,
-    g_b, g_h, g_m, g_d, q_b, q_h, q_m, q_d, k_b, k_h, k_n, k_d, v_b, v_h, v_n, v_d, o_b, o_h, o_m, o_d,
+    g_b, g_h, g_m, g_d, q_b, q_h, q_m, q_d, k_b, k_h, k_n, k_d, v_b, v_h, v_n, v_d,
     GROUP: tl.constexpr, CAUSAL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
     """Program (i, b · H + h) does block i of the queries of head h: δ, then dq."""
@@ -37,7 +37,7 @@ def attention_dq_kernel(
     length = key_length(lengths_ptr, batch, N)
     q = rows_of(q_ptr + batch * q_b + head * q_h, rows, q_m, q_d, M, D, BLOCK_D)
     g = rows_of(do_ptr + batch * g_b + head * g_h, rows, g_m, g_d, M, D, BLOCK_D)
-    o = rows_of(o_ptr + batch * o_b + head * o_h, rows, o_m, o_d, M, D, BLOCK_D)
+    o = rows_of(o_ptr + pair * M * D, rows, D, 1, M, D, BLOCK_D)
     delta = tl.sum(g.to(tl.float32) * o.to(tl.float32), 1)
     tl.store(delta_ptr + pair * M + rows, delta, mask=rows < M)
     lse = tl.load(lse_ptr + pair * M + rows, mask=rows < M, other=0.0)
@@ -108,17 +108,16 @@ def attention_backward(do, q, k, v, o, lse, key_lengths=None, causal=False, scal
     dk, dv = (torch.empty(B, H, N, D, dtype=x.dtype, device=x.device) for x in (k, v))
     delta = torch.empty(B, H, M, dtype=torch.float32, device=q.device)
     scale = D**-0.5 if scale is None else scale
-    lse, lengths = lse.contiguous(), None if key_lengths is None else key_lengths.contiguous()
     block_m, block_n, block_d, warps = blocks(q, k)
     strides = (*do.stride(), *q.stride(), *k.stride(), *v.stride())
     tiles = dict(BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_D=block_d, num_warps=warps)
     how = dict(GROUP=H // max(k.shape[1], 1), CAUSAL=causal, **tiles)
     if delta.numel():
         attention_dq_kernel[(triton.cdiv(M, block_m), B * H)](
-            do, q, k, v, o, lengths, lse, delta, dq, scale, H, M, N, D, *strides, *o.stride(), **how
+            do, q, k, v, o, key_lengths, lse, delta, dq, scale, H, M, N, D, *strides, **how
         )
     if dk.numel():
         attention_dk_dv_kernel[(triton.cdiv(N, block_n), B * H)](
-            do, q, k, v, lengths, lse, delta, dk, dv, scale, H, M, N, D, *strides, **how
+            do, q, k, v, key_lengths, lse, delta, dk, dv, scale, H, M, N, D, *strides, **how
         )
     return dq, dk, dv

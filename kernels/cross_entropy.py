@@ -74,7 +74,7 @@ def cross_entropy_forward_kernel(logits_ptr, labels_ptr, loss_ptr, lse_ptr, V, i
 
 def losses(logits, labels, ignore_index):
     """(loss, lse) without a look at the labels beforehand. Where one is out of range both are NaN."""
-    logits, labels = logits.contiguous(), labels.contiguous()
+    logits = logits.contiguous()
     M, V = logits.shape
     loss = torch.empty(M, dtype=torch.float32, device=logits.device)
     lse = torch.empty_like(loss)
@@ -88,7 +88,7 @@ def losses(logits, labels, ignore_index):
 
 def cross_entropy_forward(logits, labels, ignore_index=-100):
     """(loss, lse): (M,) each, both 0 where the label is ignore_index. Raises IndexError for a label out of range."""
-    check_labels(labels.contiguous(), logits.shape[1], ignore_index)
+    check_labels(labels, logits.shape[1], ignore_index)
     return losses(logits, labels, ignore_index)
 
 
@@ -127,7 +127,7 @@ def cross_entropy_backward_kernel(
 
 def cross_entropy_backward(dloss, logits, labels, lse, ignore_index=-100):
     """dlogits, like logits, from what cross_entropy_forward returned as lse. Rows that are ignored get 0."""
-    dloss, logits, labels, lse = dloss.contiguous(), logits.contiguous(), labels.contiguous(), lse.contiguous()
+    dloss, logits = dloss.contiguous(), logits.contiguous()
     dlogits = torch.empty_like(logits)
     M, V = logits.shape
     block = min(triton.next_power_of_2(V), BLOCK)

@@ -74,7 +74,7 @@ def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None, count=No
     n, (V, D), device = len(kept), weight.shape, weight.device
     loss = torch.empty(n, dtype=torch.float32, device=device)
     if dloss is not None:
-        dhidden, dweight = torch.zeros_like(hidden), torch.zeros_like(weight)
+        dhidden, dweight = torch.zeros_like(hidden), torch.zeros(V, D, dtype=weight.dtype, device=device)
         total = torch.empty(V, D, dtype=torch.float32, device=device)  # dweight so far
     size = max(16, triton.cdiv(n, 16))
     for start in range(0, n, size):
@@ -100,7 +100,6 @@ def linear_cross_entropy_forward_backward(hidden, weight, labels, ignore_index=-
 
     Where no row counts all three are 0. Raises IndexError for a label out of range.
     """
-    hidden, weight, labels = hidden.contiguous(), weight.contiguous(), labels.contiguous()
     check_labels(labels, weight.shape[0], ignore_index)
     kept = labels.ne(ignore_index).nonzero().view(-1)
     n = len(kept)

@@ -100,7 +100,7 @@ def masked_softmax_backward_long_kernel(dy_ptr, y_ptr, dx_ptr, N, BLOCK: tl.cons
 
 def masked_softmax_backward(dy, y):
     """dx, like y, from what masked_softmax_forward returned. Needs no mask: where y is 0, so is dx."""
-    dy, y = dy.contiguous(), y.contiguous()
+    dy = dy.contiguous()
     M, N = y.shape
     dx = torch.empty_like(y)
     if y.numel():

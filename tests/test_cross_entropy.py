@@ -86,7 +86,7 @@ def plain_forward(logits, labels, ignore_index=-100):
     x = logits.float()
     top = x.amax(1, keepdim=True)
     lse = (torch.exp2((x - top) * 1.4426950408889634).sum(1).log2() * 0.6931471805599453) + top.squeeze(1)
-    own = x.gather(1, labels.clamp(min=0).unsqueeze(1)).squeeze(1)
+    own = x.gather(1, labels.where(labels != ignore_index, 0).unsqueeze(1)).squeeze(1)
     return (lse - own).masked_fill(labels == ignore_index, 0), lse
 
 
@@ -140,7 +140,7 @@ def test_message_that_names_neither_row_nor_label_is_not_enough():
 
     report = check("label_logits", answer, backend="torch")
     failed = {c.name: c.message for c in report.cases if c.status != "pass"}
-    assert set(failed) == {"a label of V", "a label far out of range", "a negative label"}
+    assert set(failed) == {"a label of V", "a label far out of range", "a negative label", "a label of -100"}
     assert "should name the first bad place and its value" in failed["a label of V"]
 
 

@@ -2,33 +2,34 @@
 base (flashinfer#2113, sglang#33064).
 """
 
+from typing import Any
+
 import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import attention as wild
 from ..run.contract import Args
-from .cases.attention import attention_cases, many_queries
+from .cases.attention import Batch, attention_cases, many_queries, side_by_side
+from .cases.common import View, as_it_is, one_number
 from .cases.elementwise import gradient
 from .oracles.attention import attention, attention_gradients, backward_floor, forward_floor
-from .record import Case, Exercise, Output, Tolerance, WildBug
+from .record import Case, Exercise, Inputs, Output, Tolerance, WildBug
 
 
-def forward_arguments(generator: Generator, *given: object) -> Args:
+def forward_arguments(generator: Generator, *given: object, view: View = as_it_is) -> Args:
     return given
 
 
-def backward_arguments(
-    generator: Generator, q: Tensor, k: Tensor, v: Tensor, key_lengths: Tensor | None, causal: bool, scale: float | None
-) -> Args:
-    """do, and o and lse as forward saves them."""
-    o, lse = attention(q, k, v, key_lengths, causal, scale)
-    return gradient(generator, q.shape, q.dtype), q, k, v, o.to(q.dtype), lse.float(), key_lengths, causal, scale
+def backward_arguments(generator: Generator, q: Tensor, k: Tensor, v: Tensor, *how: Any, view: View = as_it_is) -> Args:
+    """do as ``view`` lays it out, and o and lse as forward saves them: contiguous."""
+    o, lse = (x.contiguous() for x in attention(q, k, v, *how))
+    return view(gradient(generator, q.shape, q.dtype)), q, k, v, o.to(q.dtype), lse.float(), *how
 
 
-def _stride_zero(generator: Generator) -> Args:
-    q, k, v = (torch.randn(2, 3, 17, 16, generator=generator) for _ in range(3))
-    _, *rest = backward_arguments(generator, q, k, v, None, True, None)
-    return torch.tensor(-0.7).expand(2, 3, 17, 16), *rest
+def _upstream(view: View) -> Inputs:
+    """An ordinary batch whose do is what ``view`` makes of it."""
+    batch = Batch(h=3, m=17, n=17, causal=True)
+    return lambda generator: backward_arguments(generator, *batch.draw(generator), view=view)
 
 
 def block_bytes(q: Tensor, k: Tensor, v: Tensor) -> tuple[int, int, int]:
@@ -165,7 +166,13 @@ attention_backward = Exercise(
     outputs=(Output("dq", "q"), Output("dk", "k"), Output("dv", "v")),
     cases=(
         *attention_cases(backward_arguments),
-        Case("do of stride 0", _stride_zero, "What .sum() hands back: one number for the whole shape."),
+        Case("do of stride 0", _upstream(one_number), "What .sum() hands back: one number for the whole shape."),
+        Case(
+            "tiny do, heads side by side",
+            _upstream(lambda do: side_by_side(do * 1e-8)),
+            "do is about 1e-8, and lies as (B, M, H, D) does, where q, k and v do not. Is it compared with a constant "
+            "or rounded, and is it read where its strides say?",
+        ),
     ),
     tolerance=Tolerance(1, 8, REASON, backward_floor),
     hint="With lse there is no softmax left to take: p = e^(s - lse), tile by tile, and do · o is Σ p dp.",

@@ -8,12 +8,12 @@ from torch.nn import functional as F
 
 from ...kernels.wild import cross_entropy as wild
 from ..run.contract import Args
-from .cases.common import EPS, leaning_walk
+from .cases.common import EPS, View, every_second, leaning_walk, one_number
 from .cases.elementwise import gradient, normal
 from .cases.losses import SCALE, labelled, losses
 from .cases.rows import floors
 from .label_smoothing import SMOOTHING, SMOOTHING_GRADIENT
-from .record import Case, Exercise, Floors, Output, Tolerance, WildBug
+from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug
 
 
 def checked(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
@@ -101,20 +101,20 @@ def forward_arguments(generator: Generator, logits: Tensor, labels: Tensor, igno
 
 def backward_arguments(generator: Generator, logits: Tensor, labels: Tensor, ignore_index: int | None) -> Args:
     """dloss and, as forward saves it, lse."""
-    ignore = -100 if ignore_index is None else ignore_index
-    _, lse = losses_and_lse(logits.double(), labels, ignore)
-    return (
-        gradient(generator, labels.shape),
-        *forward_arguments(generator, logits, labels, None)[:2],
-        lse.float(),
-        ignore,
-    )
+    more = () if ignore_index is None else (ignore_index,)
+    _, lse = losses_and_lse(logits.double(), labels, *more)
+    return (gradient(generator, labels.shape), logits, labels, lse.float(), *more)
 
 
-def _stride_zero(generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    logits, labels = normal(generator, (29, 67), scale=SCALE), labelled(generator, 29, 67)
-    _, logits, labels, lse, ignore = backward_arguments(generator, logits, labels, None)
-    return torch.tensor(-0.7).expand(29), logits, labels, lse, ignore
+def _upstream(view: View) -> Inputs:
+    """An ordinary batch whose dloss is what ``view`` makes of it."""
+
+    def inputs(generator: Generator) -> Args:
+        logits, labels = normal(generator, (29, 67), scale=SCALE), labelled(generator, 29, 67)
+        dloss, *rest = backward_arguments(generator, logits, labels, None)
+        return view(dloss), *rest
+
+    return inputs
 
 
 def torch_forward(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> tuple[Tensor, Tensor]:
@@ -274,8 +274,14 @@ cross_entropy_backward = Exercise(
         *losses(backward_arguments, checked=False, near_certain=True),
         Case(
             "dloss of stride 0",
-            _stride_zero,
+            _upstream(one_number),
             "What .sum() hands back: one number for all rows. dloss.stride() is (0,).",
+        ),
+        Case(
+            "tiny dloss, every second of a longer one",
+            _upstream(lambda dloss: every_second(dloss * 1e-8)),
+            "dloss is about 1e-8, as with a mean over many tokens, and dloss.stride() is (2,). Is it compared with a "
+            "constant or rounded, and is it read where its stride says?",
         ),
     ),
     tolerance=Tolerance(1, 8, REASON, backward_floor, lambda *args: backward_floor(*args, at_label=0.0)),

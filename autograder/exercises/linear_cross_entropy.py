@@ -8,8 +8,8 @@ from ...kernels.wild import linear_cross_entropy as wild
 from ..run.apart import far_apart
 from ..run.contract import Args
 from ..run.dtypes import dtype_name
-from .cases.bad_labels import IGNORE, OUT_OF_RANGE, bad_label
-from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING, View
+from .cases.bad_labels import OUT_OF_RANGE, BadLabel, bad_label
+from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING, View, every_second, transposed
 from .cases.elementwise import BEYOND, BEYOND_HINT, normal
 from .cases.losses import CONVERT, ignored, labelled
 from .cases.rows import floors
@@ -96,8 +96,15 @@ def _batch(
 
 
 def _far(generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
-    hidden, weight, labels = _batch(3, 16, 40, torch.bfloat16)(generator)
-    return far_apart(hidden), weight, labels
+    hidden, weight, labels = _batch(3, 16, 3, torch.bfloat16)(generator)
+    return far_apart(hidden), far_apart(weight), labels
+
+
+def _far_below_zero(generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
+    """Logits near -200 over many classes, of which the last weighs much."""
+    hidden, weight = 10 + normal(generator, (3, 1), scale=0.3), -20 + normal(generator, (8193, 1), scale=0.3)
+    weight[-1] = -19.0
+    return hidden, weight, labelled(generator, 3, 8193)
 
 
 def _certain(dtype: torch.dtype) -> Inputs:
@@ -114,14 +121,14 @@ def _certain(dtype: torch.dtype) -> Inputs:
     return inputs
 
 
-def _refused(name: str, row: int, label: int, hint: str) -> Case:
+def _refused(bad: BadLabel) -> Case:
     def inputs(generator: Generator) -> Args:
-        hidden, weight, labels = _batch(6, 8, 50)(generator)
-        labels[0], labels[row], labels[4] = IGNORE, label, 61
-        return hidden, weight, labels
+        hidden, weight, labels, *index = _batch(6, 8, 50, index=bad.ignore_index)(generator)
+        labels[0], labels[bad.row], labels[4] = bad.ignored, bad.label, 61
+        return hidden, weight, labels, *index
 
     more = " Raise an IndexError that names the row of the whole batch."
-    return bad_label(Case(name, inputs, hint + more), row, label, classes=50)
+    return bad_label(Case(bad.name, inputs, bad.hint + more), bad, classes=50)
 
 
 def _one_nan(generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
@@ -173,15 +180,36 @@ CASES = (
         _batch(14, 8, 33, keep=lambda labels: ignored(labels, 2, 5, index=0), index=0),
         "ignore_index is 0 here: rows with that label do not count.",
     ),
+    Case(
+        "ignore_index = -1",
+        _batch(14, 8, 33, keep=lambda labels: ignored(labels, 0, 5, index=-1), index=-1),
+        "ignore_index is -1 here: rows 0 and 5 do not count. As an index -1 is the last class in Python, and in a "
+        "kernel what lies before the row.",
+    ),
+    Case(
+        "ignore_index above V",
+        _batch(14, 8, 33, keep=lambda labels: ignored(labels, 3, 13, index=50_000), index=50_000),
+        "ignore_index is 50,000 here, and there are 33 classes: rows 3 and 13 do not count and are no error.",
+    ),
     Case("large logits", _batch(9, 16, 40, scale=100.0), "Logits of hundreds: e^x overflows from 88.7 on."),
     Case("a nearly certain label", _certain(torch.float32), "p of the label is up to 1 - 1e-6: what is left of p - 1?"),
-    Case("1 class", _batch(5, 8, 1), "One class: the loss is 0."),
+    Case(
+        "1 class",
+        _batch(5, 8, 1, keep=lambda labels: ignored(labels, 1, 4)),
+        "One class: the loss is 0. Rows 1 and 4 are ignored.",
+    ),
     Case(
         "17 classes",
         _batch(20, 8, 17),
         "20 rows and 17 classes: more than one chunk or tile of 16, the last not full. Does each add its share?",
     ),
     Case("1000 classes", _batch(18, 8, 1000), "1000 classes: many tiles, the last one not full."),
+    Case(
+        "logits far below zero",
+        _far_below_zero,
+        "8193 logits near -200 a row, where e^x is 0. Where does a maximum start, and does every tile of classes "
+        "count?",
+    ),
     Case("one feature", _batch(20, 1, 19), "One feature: the inner dimension of the product is 1."),
     Case(
         "75 features",
@@ -190,8 +218,13 @@ CASES = (
     ),
     Case(
         "every second column",
-        _batch(12, 16, 40, view=lambda x: x[:, ::2]),
+        _batch(12, 8, 40, view=every_second),
         "hidden and weight have a stride of 2 along the features.",
+    ),
+    Case(
+        "transposed",
+        _batch(12, 8, 40, view=transposed),
+        "hidden and weight are transposed: neighbours in memory are of one feature. Each has strides of its own.",
     ),
     Case("float16", _batch(21, 24, 50, torch.float16), CONVERT),
     Case("bfloat16", _batch(21, 24, 50, torch.bfloat16), CONVERT),
@@ -209,7 +242,7 @@ CASES = (
         _one_nan,
         "One NaN in hidden: the loss is NaN, and so are its row of dhidden and all of dweight.",
     ),
-    *(_refused(*row) for row in OUT_OF_RANGE),
+    *(_refused(row) for row in OUT_OF_RANGE),
     Case(
         "160 rows, 700 classes",
         _batch(160, 8, 700, keep=lambda labels: ignored(labels, *range(60, 100))),

@@ -1,6 +1,7 @@
 """Softmax under a mask. Case: a row that may look at nothing, pytorch#41508 and #103963."""
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import torch
 from torch import Generator, Tensor
@@ -8,7 +9,17 @@ from torch import Generator, Tensor
 from ...kernels.wild import attention as wild
 from ..run.apart import far_apart
 from ..run.contract import Args
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, View, leaning_walk
+from .cases.common import (
+    AGAIN,
+    EPS,
+    KEEP_NOTHING,
+    View,
+    as_it_is,
+    every_second,
+    leaning_walk,
+    one_number,
+    transposed,
+)
 from .cases.elementwise import BEYOND, BEYOND_HINT, gradient, normal
 from .cases.rows import floors
 from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug
@@ -48,14 +59,13 @@ def _drawn(
     *,
     share: float = 0.6,
     scale: float = 3.0,
-    view: View = lambda x: x,
     change: Callable[[Tensor, Tensor], object] | None = None,
 ) -> Inputs:
     """A matrix and a mask under which a share of it lies; ``change`` alters both in place."""
 
     def inputs(generator: Generator) -> Args:
-        x = view(normal(generator, (m, n), dtype, scale))
-        mask = view(torch.rand((m, n), generator=generator) < share)
+        x = normal(generator, (m, n), dtype, scale)
+        mask = torch.rand((m, n), generator=generator) < share
         if change:
             change(x, mask)
         return x, mask
@@ -89,13 +99,28 @@ def _rows_of_infinity(x: Tensor, mask: Tensor) -> None:
     x[1], x[3, ::2] = -torch.inf, -torch.inf
 
 
-def _far_apart(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Rows that no 32-bit offset reaches, and a mask that lies as usual."""
-    x, mask = _drawn(3, 70, torch.float16)(generator)
-    return far_apart(x), mask
+def _low(x: Tensor, mask: Tensor) -> None:
+    """Values near -60000; in row 1 only the last one counts."""
+    x -= 6e4
+    _row(1, -1)(x, mask)
 
 
-ROWS = (
+def _one_for_all(mask: Tensor) -> Tensor:
+    """Every row is the first one, at stride 0."""
+    return mask[:1].expand(mask.shape)
+
+
+class Row(NamedTuple):
+    """One case. view: how x lies in memory, and dy; and the mask, where ``mask`` does not say otherwise."""
+
+    name: str
+    drawn: Inputs
+    hint: str
+    view: View = as_it_is
+    mask: View | None = None
+
+
+ROWS: tuple[tuple[Any, ...], ...] = (
     ("ordinary values", _drawn(7, 128), "Begin here: 7 rows of 128, about 77 of each count."),
     (AGAIN, _drawn(7, 128), KEEP_NOTHING),
     (
@@ -108,9 +133,9 @@ ROWS = (
     ("one element in a row", _drawn(6, 50, change=_row(4, 17)), "One element gets all the weight, whatever it is."),
     (
         "the last element alone",
-        _drawn(3, 20_011, share=0.5, change=_row(1, -1)),
-        "Rows of 20,011, several blocks each. In row 1 only the last element counts: its first blocks have "
-        "none that does.",
+        _drawn(3, 20_011, share=0.5, change=_low),
+        "Rows of 20,011 values near -60000, several blocks each. In row 1 only the last element counts: its first "
+        "blocks have none that does. Where does the maximum start?",
     ),
     (
         "the first element alone",
@@ -158,34 +183,64 @@ ROWS = (
     ("no columns", _drawn(4, 0), "Rows without elements: nothing to compute and nothing to store."),
     (
         "transposed",
-        _drawn(53, 37, view=lambda x: x.t()),
-        "Transposed, x and the mask alike: neighbours in a row are not neighbours in memory.",
+        _drawn(37, 53),
+        "Transposed, what comes in all alike: neighbours in a row are not neighbours in memory.",
+        transposed,
     ),
     (
         "every second column",
-        _drawn(9, 202, torch.float16, view=lambda x: x[:, ::2]),
-        "float16, and the stride of the last dimension is 2, also of the mask. Compute in float32.",
+        _drawn(9, 101, torch.float16),
+        "float16, and the stride of the last dimension is 2, also of a mask. Compute in float32.",
+        every_second,
     ),
-    (BEYOND, _far_apart, BEYOND_HINT),
+    (
+        "rows of 70, every second column",
+        _drawn(5, 70),
+        "The last dimension has a stride of 2, and a mask is one row for all, at stride 0: each tensor has strides "
+        "of its own.",
+        every_second,
+        _one_for_all,
+    ),
+    (
+        "3 rows of 8193, every second column",
+        _drawn(3, 8193),
+        "Rows longer than a block, with a stride of 2, and a mask that is one row for all, at stride 0: do the "
+        "strides count in every block of a row?",
+        every_second,
+        _one_for_all,
+    ),
+    (BEYOND, _drawn(3, 70, torch.float16), BEYOND_HINT, far_apart),
     ("float16", _drawn(6, 384, torch.float16, scale=2.0), CONVERT),
     ("bfloat16", _drawn(6, 384, torch.bfloat16, scale=2.0), CONVERT),
 )
+GRADIENTS: tuple[tuple[Any, ...], ...] = (
+    ("dy of stride 0", _drawn(29, 67), "What .sum() hands back: one number for the whole shape.", one_number),
+    (
+        "tiny dy",
+        _drawn(9, 75),
+        "dy is about 1e-8: what comes out is as small, with as many digits. Is anything compared with a constant?",
+        lambda dy: dy * 1e-8,
+    ),
+)
 
 
-def _backward(name: str, inputs: Inputs, hint: str) -> Case:
-    """dy, and y as forward saved it."""
+def _forward(row: Row) -> Case:
+    def inputs(generator: Generator) -> Args:
+        x, mask = row.drawn(generator)
+        return row.view(x), (row.mask or row.view)(mask)
 
-    def with_gradient(generator: Generator) -> Args:
-        x, mask = inputs(generator)
+    return Case(row.name, inputs, row.hint)
+
+
+def _backward(row: Row) -> Case:
+    """dy, and y as forward saved it, which is contiguous."""
+
+    def inputs(generator: Generator) -> Args:
+        x, mask = row.drawn(generator)
         y = softmax_under(x.double(), mask).to(x.dtype)
-        return gradient(generator, y.shape, y.dtype), y
+        return row.view(gradient(generator, y.shape, y.dtype)), y
 
-    return Case(name, with_gradient, hint)
-
-
-def _stride_zero(generator: Generator) -> tuple[Tensor, Tensor]:
-    _, y = _backward("", _drawn(29, 67), "").inputs(generator)
-    return torch.tensor(-0.7).expand(29, 67), y
+    return Case(row.name, inputs, row.hint)
 
 
 FORMULA = WildBug(
@@ -222,7 +277,7 @@ masked_softmax_forward = Exercise(
     summary="y = e^x / Σ e^x over the elements of a row where mask is True, 0 elsewhere; a row without one gives 0",
     oracle=softmax_under,
     outputs=(Output("y"),),
-    cases=tuple(Case(*row) for row in ROWS),
+    cases=tuple(_forward(Row(*row)) for row in ROWS),
     tolerance=Tolerance(
         1,
         8,
@@ -244,10 +299,7 @@ masked_softmax_backward = Exercise(
     summary="dx = y · (dy - Σ y · dy over the row)",
     oracle=softmax_gradient,
     outputs=(Output("dx", "y"),),
-    cases=(
-        *(_backward(*row) for row in ROWS),
-        Case("dy of stride 0", _stride_zero, "What .sum() hands back: one number for the whole shape."),
-    ),
+    cases=tuple(_backward(Row(*row)) for row in (*ROWS, *GRADIENTS)),
     tolerance=Tolerance(1, 8, "dy - Σ y · dy cancels: what both are good for is left of neither.", backward_floor),
     hint="Differentiate y_j by x_k: y_j ([j = k] - y_k). Sum over j with dy_j.",
     refused=frozenset("softmax_backward_data _softmax_backward_data _masked_softmax_backward autograd".split()),

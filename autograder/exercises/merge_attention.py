@@ -8,7 +8,8 @@ from torch import Generator, Tensor
 from ...kernels.wild import attention as wild
 from ..run.contract import Args
 from .attention import FORMULA, attention_forward
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, View
+from .cases.attention import side_by_side
+from .cases.common import AGAIN, EPS, KEEP_NOTHING, View, as_it_is, every_second, transposed
 from .cases.elementwise import normal
 from .cases.rows import floors
 from .oracles.attention import attention
@@ -44,17 +45,20 @@ def _pieces(
     m: int = 5,
     d: int = 16,
     lse: tuple[float, float] | None = None,
-    view: View = lambda x: x,
+    views: tuple[View, View, View, View] = (as_it_is,) * 4,
 ) -> Inputs:
-    """Two pieces whose lse are drawn near 3, or are what ``lse`` says: a pair of numbers."""
+    """Two pieces whose lse are drawn near 3, or are what ``lse`` says: a pair of numbers.
+
+    views: how o_a, lse_a, o_b and lse_b lie in memory.
+    """
 
     def inputs(generator: Generator) -> Args:
-        o_a, o_b = (view(normal(generator, (b, h, m, d), t)) for t in (dtype, other or dtype))
+        o_a, o_b = (normal(generator, (b, h, m, d), t) for t in (dtype, other or dtype))
         lses = [3 + normal(generator, (b, h, m), scale=2.0) for _ in range(2)]
         if lse:
             lses = [torch.full_like(x, value) for x, value in zip(lses, lse, strict=True)]
             o_a, o_b = (o.zero_() if value == -torch.inf else o for o, value in zip((o_a, o_b), lse, strict=True))
-        return o_a, lses[0], o_b, lses[1]
+        return tuple(view(x) for view, x in zip(views, (o_a, lses[0], o_b, lses[1]), strict=True))
 
     return inputs
 
@@ -64,6 +68,13 @@ def _of_attention(generator: Generator) -> Args:
     q, k, v = (normal(generator, (2, 2, n, 16), scale=1.5) for n in (6, 40, 40))
     pieces = [attention(q, k[:, :, keys], v[:, :, keys]) for keys in (slice(0, 13), slice(13, 40))]
     return tuple(x.float() for piece in pieces for x in piece)
+
+
+def _far_from_each_other(generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Row by row the one piece or the other weighs e^100 times as much."""
+    o_a, lse_a, o_b, lse_b = _pieces(lse=(52.5, -47.5))(generator)
+    lse_a[..., 1::2], lse_b[..., 1::2] = -47.5, 52.5
+    return o_a, lse_a, o_b, lse_b
 
 
 def _some_empty(generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -98,7 +109,11 @@ CASES = tuple(
         ("b is empty", _pieces(lse=(-3.0, NONE)), EMPTY),
         ("both are empty", _pieces(lse=(NONE, NONE)), EMPTY + " Of two such pieces o is 0 and lse is -inf."),
         ("some rows empty", _some_empty, EMPTY),
-        ("100 apart", _pieces(lse=(52.5, -47.5)), "e^-100 is 0 in float32, and the result is the larger piece."),
+        (
+            "100 apart",
+            _far_from_each_other,
+            "e^-100 is 0 in float32, and the result is the larger piece: a in rows 0, 2 and 4, b in rows 1 and 3.",
+        ),
         ("20 apart", _pieces(lse=(-4.0, 16.0)), "The smaller piece still moves lse by e^-20, if lse is small."),
         ("lse of 3000", _pieces(lse=(3000.0, 2999.0)), LARGE),
         (
@@ -112,8 +127,14 @@ CASES = tuple(
         ("no rows", _pieces(m=0), "No queries: nothing to merge."),
         (
             "heads side by side",
-            _pieces(view=lambda x: x.transpose(1, 2).contiguous().transpose(1, 2)),
-            "The rows of one head are not neighbours in memory: use the strides.",
+            _pieces(views=(side_by_side,) * 4),
+            "The rows of one head are not neighbours in memory, in o or in lse: use the strides.",
+        ),
+        (
+            "strides of their own",
+            _pieces(views=(every_second, transposed, side_by_side, lambda lse: lse[..., :1].expand(lse.shape))),
+            "o_a is every second feature of a wider tensor, o_b has its heads side by side, lse_a is transposed, and "
+            "lse_b is one number a head, at stride 0: each of the four has strides of its own.",
         ),
         ("float16", _pieces(torch.float16), "lse is float32 and o is float16: multiply in float32, and round once."),
         ("bfloat16", _pieces(torch.bfloat16), "lse is float32 and o is bfloat16: multiply in float32, and round once."),

@@ -142,6 +142,12 @@ CASES = (
         _rows(15, 1, 2, 11, 14, ignore_index=0),
         "ignore_index is 0 here: rows 1, 2, 11 and 14 count.",
     ),
+    Case(
+        "ignore_index above every label",
+        _rows(15, 1, 2, 11, 14, ignore_index=50_000),
+        "ignore_index is 50,000 here: rows 1, 2, 11 and 14 count. Is every label that is not -100 counted, or every "
+        "one that is not negative?",
+    ),
     Case("loss of stride 0", _expanded, "loss is one number expanded to 12 rows, of which 3 count."),
     Case("large losses", _rows(4096, every=True, scale=3000.0), "4096 losses of thousands: in which dtype is the sum?"),
     Case("NaN in one row", _one_nan, "A row that counts is NaN, and so is the mean: do not hide it."),

@@ -64,7 +64,7 @@ MUTANTS = {
     ("masked_softmax_backward", "triton"): (
         ("forgets the sum", "dx = y * (dy - tl.sum(y * dy))", "dx = y * dy", ORDINARY),
         ("forgets the long row's sum", "(y * (dy - total))", "(y * dy)", "the last element alone"),
-        ("reads dy past its end", "dy, y = dy.contiguous(), y.contiguous()", "y = y.contiguous()", "dy of stride 0"),
+        ("reads dy past its end", "    dy = dy.contiguous()\n", "", "dy of stride 0"),
         (
             "no mask on the store",
             "dx.to(dx_ptr.dtype.element_ty), mask=mask)",

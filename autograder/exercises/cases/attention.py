@@ -13,10 +13,10 @@ from torch import Generator, Tensor
 from ...run.apart import far_apart
 from ...run.contract import Args
 from ..record import Case, Large
-from .common import AGAIN, KEEP_NOTHING, View
+from .common import AGAIN, KEEP_NOTHING, View, as_it_is, every_second
 from .elementwise import BEYOND, normal
 
-# (generator, q, k, v, key_lengths, causal, scale) -> the arguments of the exercise
+# (generator, q, k, v, key_lengths, causal, scale; view, of an upstream gradient) -> the arguments of the exercise
 Arguments = Callable[..., Args]
 Change = Callable[[Generator, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]  # of (generator, q, k, v)
 
@@ -25,7 +25,7 @@ Change = Callable[[Generator, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Ten
 class Batch:
     """What a case draws. lengths: of the keys of each sequence, or None. change: applied to (generator, q, k, v).
 
-    view: how each of q, k and v is laid out.
+    view: how each of q, k and v is laid out, and an upstream gradient.
     """
 
     b: int = 2
@@ -38,20 +38,29 @@ class Batch:
     causal: bool = False
     scale: float | None = None
     change: Change = lambda generator, q, k, v: (q, k, v)
-    view: View = lambda x: x
+    view: View = as_it_is
 
     def draw(self, generator: Generator) -> Args:
         sizes = ((self.b, self.h, rows, self.d) for rows in (self.m, self.n, self.n))
         q, k, v = (self.view(normal(generator, size, self.dtype, 1.5)) for size in sizes)
         lengths = None if self.lengths is None else torch.tensor(self.lengths, dtype=torch.int64)
-        return *self.change(generator, q, k, v), lengths, self.causal, self.scale
+        return *self.change(generator, q, k, v), *self._given(lengths)
+
+    def _given(self, lengths: Tensor | None) -> Args:
+        """key_lengths, causal and scale as far as the last of them that is not left out."""
+        if self.scale is not None:
+            return lengths, self.causal, self.scale
+        return (lengths, self.causal) if self.causal else () if lengths is None else (lengths,)
 
 
 def attention_cases(arguments: Arguments) -> tuple[Case, ...]:
     """The cases of a function of q, k, v, key_lengths, causal and scale."""
 
     def case(name: str, batch: Batch, hint: str) -> Case:
-        return Case(name, lambda generator: arguments(generator, *batch.draw(generator)), hint)
+        def inputs(generator: Generator) -> Args:
+            return arguments(generator, *batch.draw(generator), view=batch.view)
+
+        return Case(name, inputs, hint)
 
     return tuple(case(*row) for row in ROWS)
 
@@ -69,14 +78,14 @@ def many_queries(arguments: Arguments, queries: tuple[int, ...], outputs: tuple[
     return Large(inputs, 256, queries, 2, tuple(1.0 if rows else None for rows in outputs))
 
 
-def transposed(x: Tensor) -> Tensor:
-    """As a model holds it, (B, M, H, D), with heads and rows swapped by a view."""
+def side_by_side(x: Tensor) -> Tensor:
+    """As a model holds it, (B, M, H, ...), with heads and rows swapped by a view."""
     return x.transpose(1, 2).contiguous().transpose(1, 2)
 
 
-def every_second(x: Tensor) -> Tensor:
-    """Every second feature of a tensor twice as wide."""
-    return torch.stack((x, -x), -1).flatten(-2)[..., ::2]
+def other_values(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The values lie otherwise than the keys."""
+    return q, k, side_by_side(v)
 
 
 def shared_by_heads(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -143,7 +152,9 @@ NOBODY = "A query that sees no key: o is 0 and lse is -inf. What is -inf minus -
 ALIGNED = "Query i sees key j if j <= i + key_lengths[b] - M: the last query is aligned with the last key."
 BLOCKS = "65 keys, one more than a block of 64: how are blocks put together, and is what lies past the last key masked?"
 MORE = " These are several blocks of keys: how are they put together?"
-STRIDES = "Each of q, k and v has four strides of its own; nothing says that they lie as (B, H, M, D) would."
+STRIDES = (
+    "Each of q, k and v, and of do, has four strides of its own; nothing says that they lie as (B, H, M, D) would."
+)
 
 ROWS = (
     ("ordinary values", Batch(), "Begin here: 12 queries, 20 keys, and every query sees every key."),
@@ -196,8 +207,9 @@ ROWS = (
     ),
     (
         "scores near -60000",
-        Batch(scale=1.0, n=70, change=around(-6e4, 3.0)),
-        "Scores near -60000. Is what stands for -inf below them, and is the maximum that is subtracted one of them?",
+        Batch(scale=1.0, n=70, lengths=(70, 33), change=around(-6e4, 3.0)),
+        "Scores near -60000, and some keys hidden. Is what stands for -inf below them, and is the maximum that is "
+        "subtracted one of them?",
     ),
     (
         "scores near 5000",
@@ -216,8 +228,8 @@ ROWS = (
         Batch(scale=-0.3, n=70),
         "A negative scale turns the order of the scores around. 70 keys are more than one block of 64.",
     ),
-    ("heads side by side", Batch(m=9, n=70, view=transposed), STRIDES),
-    ("every second feature", Batch(dtype=torch.float16, view=every_second), "float16. " + STRIDES),
+    ("heads side by side", Batch(m=9, n=70, view=side_by_side), STRIDES),
+    ("every second feature", Batch(dtype=torch.float16, view=every_second, change=other_values), "float16. " + STRIDES),
     ("keys shared by heads", Batch(h=3, change=shared_by_heads), STRIDES + " k.stride(1) is 0 here."),
     ("float16", Batch(m=20, n=70, d=32, dtype=torch.float16), CONVERT),
     ("bfloat16", Batch(m=20, n=70, d=32, dtype=torch.bfloat16, causal=True), CONVERT),

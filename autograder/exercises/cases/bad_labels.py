@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,30 +12,51 @@ from ..record import Case
 
 IGNORE = -100
 
+
+class BadLabel(NamedTuple):
+    """A case: ``label`` in row ``row``. ignore_index: of the function, or None for its default."""
+
+    name: str
+    row: int
+    label: int
+    hint: str
+    ignore_index: int | None = None
+
+    @property
+    def ignored(self) -> int:
+        """The label of a row that does not count."""
+        return IGNORE if self.ignore_index is None else self.ignore_index
+
+
 OUT_OF_RANGE = (
-    (
+    BadLabel(
         "a label of V",
         2,
         50,
         "There is no class 50 among 50. Unchecked, logits_ptr + label is the next row's first logit.",
     ),
-    ("a label far out of range", 3, 32_000, "A token of a larger vocabulary. Unchecked, the address is anybody's."),
-    ("a negative label", 1, -7, "-7 is no class and is not ignore_index. In Python it would count from the end."),
+    BadLabel(
+        "a label far out of range", 3, 32_000, "A token of a larger vocabulary. Unchecked, the address is anybody's."
+    ),
+    BadLabel(
+        "a negative label", 2, -1, "-1 is no class and is not ignore_index. In Python it would count from the end."
+    ),
+    BadLabel("a label of -100", 2, -100, "ignore_index is -1 here: -100 is no class and is not ignored.", -1),
 )
 
 
-def bad_label(case: Case, row: int, label: int, classes: int) -> Case:
+def bad_label(case: Case, bad: BadLabel, classes: int) -> Case:
     """The case, which has to raise an IndexError that names this row and label."""
-    pattern, repaired = names(row, label), without_bad_labels(classes)
+    pattern, repaired = names(bad.row, bad.label), without_bad_labels(classes, bad.ignored)
     return replace(case, raises=IndexError, says=pattern, repaired=repaired, convention="bad label")
 
 
-def without_bad_labels(classes: int) -> Callable[[Args], Args]:
+def without_bad_labels(classes: int, ignore_index: int) -> Callable[[Args], Args]:
     """For the arguments of a call, the same with each label that is no class ignored."""
 
     def repaired(args: Args) -> Args:
         return tuple(
-            a.where((a >= 0) & (a < classes), IGNORE) if isinstance(a, Tensor) and a.dtype == torch.int64 else a
+            a.where((a >= 0) & (a < classes), ignore_index) if isinstance(a, Tensor) and a.dtype == torch.int64 else a
             for a in args
         )
 

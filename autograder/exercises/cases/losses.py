@@ -14,8 +14,8 @@ from ...run.apart import far_apart
 from ...run.contract import Args
 from ...run.dtypes import dtype_name
 from ..record import Case
-from .bad_labels import IGNORE, OUT_OF_RANGE, bad_label
-from .common import AGAIN, HALVES, KEEP_NOTHING, View
+from .bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
+from .common import AGAIN, HALVES, KEEP_NOTHING, View, every_second, transposed, with_gaps
 from .elementwise import BEYOND, BEYOND_HINT, normal
 
 # (generator, logits, labels, ignore_index or None for the default) -> the arguments of the exercise
@@ -67,6 +67,13 @@ def large_logits(generator: Generator) -> tuple[Tensor, Tensor]:
 
 def low_logits(generator: Generator) -> tuple[Tensor, Tensor]:
     return normal(generator, (6, 100)) - 200.0, labelled(generator, 6, 100)
+
+
+def long_rows(generator: Generator) -> tuple[Tensor, Tensor]:
+    """Rows longer than a block, the last class of which weighs much, and no two of whose logits are neighbours."""
+    logits = normal(generator, (3, 8193), scale=SCALE) - 200.0
+    logits[:, -1] += 12.0
+    return every_second(logits), labelled(generator, 3, 8193)
 
 
 def unlikely(generator: Generator) -> tuple[Tensor, Tensor]:
@@ -169,6 +176,19 @@ ROWS = (
         ignore_index=0,
     ),
     Row(
+        "ignore_index = -1",
+        shaped(8, 40, keep=without(0, 5, index=-1)),
+        "ignore_index is -1 here: rows 0 and 5 do not count. As an index -1 is the last class in Python, and in a "
+        "kernel what lies before the row.",
+        ignore_index=-1,
+    ),
+    Row(
+        "ignore_index = V",
+        shaped(8, 40, keep=without(3, 7, index=40)),
+        "ignore_index is 40 here, and there are 40 classes: rows 3 and 7 do not count, and have no logit 40.",
+        ignore_index=40,
+    ),
+    Row(
         "large logits",
         large_logits,
         "Logits up to 1e4. e^x overflows from 88.7 on: what can be subtracted from a row first? It is 0 below -104: "
@@ -205,7 +225,11 @@ ROWS = (
         "40,000 classes, the first 32,768 at -inf: whole blocks. What do they leave for the next one (-inf - "
         "-inf is NaN)?",
     ),
-    Row("1 class", classes(1), "One class: p is 1, the loss is 0, and so is the gradient."),
+    Row(
+        "1 class",
+        shaped(5, 1, keep=without(1, 4)),
+        "One class: p is 1, the loss is 0, and so is the gradient. Rows 1 and 4 are ignored.",
+    ),
     Row("3 classes", classes(3), "Rows of 3 classes in a block of 4: what does the fourth lane add to the sum?"),
     Row(
         "17 classes",
@@ -219,23 +243,24 @@ ROWS = (
     ),
     Row("1025 classes", classes(1025), "One class more than 1024. Is it read, is it counted, is it written?"),
     Row("20011 classes", classes(20_011), "20,011 classes, several blocks: how are their sums put together?"),
+    Row(
+        "3 rows of 8193, every second column",
+        long_rows,
+        "8193 logits near -200 a row, more than a block, at a stride of 2. Where does a maximum start, and do the "
+        "strides count in every block of a row?",
+    ),
     *(Row(dtype_name(dtype), shaped(6, 384, dtype), CONVERT) for dtype in HALVES),  # before the layouts of halves
     Row("many rows", shaped(300, 6), "300 rows. Does every one get its result?"),
-    Row("transposed", shaped(53, 37, view=lambda x: x.t()), "A transposed matrix: a row is not contiguous in memory."),
+    Row("transposed", shaped(37, 53, view=transposed), "A transposed matrix: a row is not contiguous in memory."),
     Row(
         "rows with gaps",
-        shaped(9, 160, torch.bfloat16, view=lambda x: x[:, 3:130]),
+        shaped(9, 127, torch.bfloat16, view=with_gaps),
         "bfloat16 rows of 127 classes, 160 apart in memory: a padded vocabulary, seen through a slice.",
     ),
     Row(
         "every second column",
-        shaped(9, 202, torch.float16, view=lambda x: x[:, ::2]),
+        shaped(9, 101, torch.float16, view=every_second),
         "float16 logits, and the stride of the last dimension is 2.",
-    ),
-    Row(
-        "every second label",
-        lambda generator: (normal(generator, (11, 30), scale=SCALE), labelled(generator, 22, 30)[::2]),
-        "The labels have stride 2: labels_ptr + row is the wrong address for every row but the first.",
     ),
     Row(BEYOND, shaped(3, 70, torch.bfloat16, view=far_apart), BEYOND_HINT),
     Row("NaN in one row", one_nan, "NaN in gives NaN out, in its own row and in no other."),
@@ -262,23 +287,21 @@ def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[
     distinctions = (NEAR_CERTAIN, IGNORED_NAN) if near_certain else (IGNORED_NAN,)
     return (
         *(case(row) for row in ROWS),
-        *(_refused(arguments, *row) for row in OUT_OF_RANGE if checked),
+        *(_refused(arguments, row) for row in OUT_OF_RANGE if checked),
         *(replace(case(row), bonus=True) for row in distinctions),
     )
 
 
-def _refused(arguments: Arguments, name: str, row: int, label: int, hint: str) -> Case:
-    """Label ``label`` in row ``row``, another bad one after it, and an ignored row before: the message names the
-    first.
-    """
+def _refused(arguments: Arguments, bad: BadLabel) -> Case:
+    """A bad label, another one after it, and an ignored row before: the message names the first."""
 
     def inputs(generator: Generator) -> Args:
         logits, labels = normal(generator, (6, 50), scale=SCALE), labelled(generator, 6, 50)
-        labels[0], labels[row], labels[4] = IGNORE, label, 61
-        return arguments(generator, logits, labels, None)
+        labels[0], labels[bad.row], labels[4] = bad.ignored, bad.label, 61
+        return arguments(generator, logits, labels, bad.ignore_index)
 
     more = " Raise an IndexError that names the first bad row and its label."
-    return bad_label(Case(name, inputs, hint + more), row, label, classes=50)
+    return bad_label(Case(bad.name, inputs, bad.hint + more), bad, classes=50)
 
 
 def ignored(labels: Tensor, *rows: int, index: int = IGNORE) -> Tensor:
