@@ -3,13 +3,9 @@
 import json
 import os
 import re
-import runpy
 import subprocess
 import sys
-from contextlib import contextmanager
-from types import ModuleType
 
-import pytest
 from graded_kernels.autograder.classroom import cluster
 from graded_kernels.course.build import ROOT
 
@@ -28,24 +24,3 @@ def test_dask_reads_the_variables():
 def test_the_file_to_source_sets_the_same_variables():
     found = dict(re.findall(r"(\w+)=(\S+)", (CLUSTERS / "environment.sh").read_text()))
     assert {name: found.get(name) for name in cluster.variables()} == cluster.variables()
-
-
-def test_pods_get_the_variables(monkeypatch):
-    """Kubernetes takes text alone as the value of one."""
-    asked = []
-
-    @contextmanager
-    def made(**options):
-        asked.append(options)
-        raise RuntimeError("there is no Kubernetes here")
-        yield
-
-    module = ModuleType("dask_kubernetes.operator")
-    module.KubeCluster = made
-    monkeypatch.setitem(sys.modules, "dask_kubernetes", ModuleType("dask_kubernetes"))
-    monkeypatch.setitem(sys.modules, "dask_kubernetes.operator", module)
-    script = runpy.run_path(str(CLUSTERS / "kubernetes.py"))
-    with pytest.raises(RuntimeError, match="no Kubernetes"), script["kubernetes"]("good"):
-        pass
-    assert asked[0]["env"] == cluster.variables()
-    assert {type(value) for value in asked[0]["env"].values()} == {str}
