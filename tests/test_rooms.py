@@ -100,8 +100,9 @@ def test_imports_run_downward():
     assert upward(arrows(HOUSE)) == []
 
 
-def test_no_imports_in_a_circle():
-    assert circle(arrows(HOUSE)) == []
+@pytest.mark.parametrize("folder", ["autograder", "course", "kernels", "solutions", "pytest_plugin"])
+def test_no_imports_in_a_circle(folder):
+    assert circle(arrows(HOUSE.parent / folder)) == []
 
 
 @pytest.mark.parametrize("room", ["run", "emulator", "compiler", "sandbox"])
@@ -114,7 +115,14 @@ def test_what_runs_an_answer_does_not_know_what_is_right(room):
         if name not in reached:
             reached.add(name)
             queue += graph[name]
-    assert {name.split(".")[0] for name in reached} & {"exercises", "judge", "report", "instructor", "check"} == set()
+    assert {name.split(".")[0] for name in reached} & {
+        "exercises",
+        "judge",
+        "results",
+        "report",
+        "instructor",
+        "check",
+    } == set()
 
 
 def test_an_arrow_upward_and_a_circle_are_seen(tmp_path):

@@ -54,6 +54,7 @@ def run_update(options: argparse.Namespace, folder: Path) -> int:
 
 
 def run_reset(options: argparse.Namespace, folder: Path) -> int:
+    from .notebook import RELOAD
     from .reset import reset
 
     for line in reset(_sources(), folder, options.exercise, options.backend):
@@ -72,9 +73,6 @@ def run_progress(options: argparse.Namespace, folder: Path) -> int:
         shown = shown.translate({ord("█"): "#", ord("░"): "-"})
     print(shown)
     return 0
-
-
-RELOAD = "A notebook that is open in JupyterLab: File > Reload Notebook from Disk."
 
 
 def _sources() -> list[Path]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+RELOAD = "A notebook that is open in JupyterLab: File > Reload Notebook from Disk."
 KEPT = "kept"  # the folder beside the notebooks in which older forms are
 
 

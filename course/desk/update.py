@@ -6,9 +6,8 @@ from pathlib import Path
 import nbformat
 
 from ..learner import release, version
-from .command import RELOAD
 from .merge import Merged, merge, unchanged
-from .notebook import DeskError, keep, read
+from .notebook import RELOAD, DeskError, keep, read
 from .notebook import write as write_notebook
 
 
