@@ -21,7 +21,7 @@ BLOCK = 64  # queries, and keys, at a time
 def rows_of(ptr, rows, stride_row, stride_col, length, D, BLOCK_D: tl.constexpr):
     """Rows of a matrix (length, D), BLOCK_D wide; 0 past its end and past its width."""
     cols = tl.arange(0, BLOCK_D)
-    at = rows.to(tl.int64)[:, None] * stride_row + cols[None, :] * stride_col
+    at = rows.to(tl.int64)[:, None] * stride_row + cols.to(tl.int64)[None, :] * stride_col
     return tl.load(ptr + at, mask=(rows < length)[:, None] & (cols < D)[None, :], other=0.0)
 
 

@@ -37,6 +37,10 @@ class Access:
         self.started = -1
         self.start(0)
 
+    @property
+    def far(self) -> bool:
+        return self.space.far
+
     def start(self, program: int) -> None:
         """Begin a program, by its number in row-major order of the grid."""
         self.program = self.first + 1 + program

@@ -8,8 +8,8 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
-from . import arithmetic, assembly, claims, float8, libdevice, messages, poison
-from .handles import cast, numpy_type, rounded, wide
+from . import arithmetic, assembly, claims, float8, libdevice, messages, offsets, poison
+from .handles import cast, kept, numpy_type, rounded, wide
 
 _SEMANTICS = interpreter._ir.MEM_SEMANTIC
 _CTA = interpreter._ir.MEM_SYNC_SCOPE.CTA
@@ -74,11 +74,12 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         return self._load(ptrs, mask, other, policy, named)
 
     def _load(self, ptrs, mask, other, policy, named):
+        self._reached(ptrs)
         dtype = ptrs.get_element_ty()
         volatile = bool(named.get("is_volatile", policy[-1] if policy else False))
         filler = self._filler(dtype)
         values = self.access.load(ptrs.data, _mask(mask), None if other is None else other.data, filler, volatile)
-        return TensorHandle(values, dtype)
+        return offsets.mark(TensorHandle(values, dtype), offsets.SIZE if values.dtype.kind in "iu" else 0)
 
     def _filler(self, dtype: tl.dtype) -> np.ndarray:
         """What a masked-off lane without ``other`` holds."""
@@ -93,6 +94,7 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         self._store(ptrs, value, mask)
 
     def _store(self, ptrs, value, mask):
+        self._reached(ptrs)
         wanted = numpy_type(ptrs.get_element_ty())
         data = value.data if value.data.dtype == wanted else value.data.astype(wanted)
         self.access.store(ptrs.data, data, _mask(mask))
@@ -109,6 +111,7 @@ class StrictBuilder(interpreter.InterpreterBuilder):
                 self.ir_sem_to_interpreter_sem[sem],
             )
 
+        self._reached(ptr)
         self.emulator.loose("atomic")
         old = self.access.atomic(ptr.data, _mask(mask), val.data.itemsize, _orders(sem), perform, scope != _CTA)
         return TensorHandle(old, val.dtype.scalar)
@@ -126,7 +129,12 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     def cast_impl(self, src, dst_type):
         if self._is_foreign(src.dtype, dst_type):
             return super().cast_impl(src, dst_type)
-        return TensorHandle(cast(wide(src), dst_type.scalar, False), dst_type.scalar)
+        made = TensorHandle(cast(wide(src), dst_type.scalar, False), dst_type.scalar)
+        if src.attr:
+            offsets.mark(made, offsets.converted(offsets.kind_of(src), made.data.itemsize > 4))
+        if made.data.dtype == np.int32 and src.data.dtype == np.int64 and self.access.far:
+            self._wrapped(src.data, made.data, "conversion")
+        return made
 
     def create_fp_to_fp(self, src, dst_type, rounding_mode):
         if self._is_foreign(src.dtype, dst_type):
@@ -161,14 +169,98 @@ class StrictBuilder(interpreter.InterpreterBuilder):
     def unary_op(self, arg, op):
         return rounded(op(wide(arg)), arg.dtype.scalar)
 
+    # integers, which may become offsets
+
     def create_mul(self, lhs, rhs):
-        product = self.binary_op(lhs, rhs, np.multiply)
-        if product.data.dtype == np.int32:
-            exact = lhs.data.astype(np.int64) * rhs.data
-            if (exact != product.data).any():
-                lane = int((exact != product.data).argmax())
-                self.emulator.hint_wrapped(int(exact.ravel()[lane]), int(product.data.ravel()[lane]))
-        return product
+        return self._product(lhs, rhs, np.multiply, "multiplication", always=True)
+
+    def create_shl(self, lhs, rhs):
+        return self._product(lhs, rhs, np.left_shift, "shift")
+
+    def _product(self, lhs, rhs, op, what, always=False):
+        made = self._exact(self.binary_op(lhs, rhs, op), lhs, rhs, op, what, always)
+        if lhs.attr or rhs.attr:
+            kinds = offsets.kind_of(lhs), offsets.kind_of(rhs)
+            offsets.mark(made, offsets.product(*kinds, made.data.itemsize > 4))
+        return made
+
+    def create_add(self, lhs, rhs):
+        return self._combined(lhs, rhs, np.add, offsets.total, "addition")
+
+    def create_sub(self, lhs, rhs):
+        return self._combined(lhs, rhs, np.subtract, offsets.total, "subtraction")
+
+    def create_minsi(self, lhs, rhs):
+        return self._combined(lhs, rhs, np.minimum, offsets.least)
+
+    def create_maxsi(self, lhs, rhs):
+        return self._combined(lhs, rhs, np.maximum, offsets.total)
+
+    def create_srem(self, lhs, rhs):
+        return self._combined(lhs, rhs, np.fmod, offsets.least)
+
+    def _combined(self, lhs, rhs, op, kind, what=""):
+        made = self.binary_op(lhs, rhs, op)
+        if what:
+            self._exact(made, lhs, rhs, op, what)
+        if lhs.attr or rhs.attr:
+            offsets.mark(made, kind(offsets.kind_of(lhs), offsets.kind_of(rhs)))
+        return made
+
+    def create_sdiv(self, lhs, rhs):
+        return offsets.mark(super().create_sdiv(lhs, rhs), offsets.quotient(offsets.kind_of(lhs)))
+
+    def _exact(self, made, lhs, rhs, op, what, always=False):
+        """Hints at an integer of 32 bits that wrapped around. Sums do so only where a tensor has elements so far apart;
+        asked for each one it would take longer than all else.
+        """
+        if made.data.dtype == np.int32 and (always or self.access.far):
+            exact = op(lhs.data.astype(np.int64), rhs.data)
+            self._wrapped(exact, made.data, what)
+        return made
+
+    def _wrapped(self, exact: np.ndarray, data: np.ndarray, what: str) -> None:
+        if (exact != data).any():
+            lane = int((exact != data).argmax())
+            self.emulator.hint_wrapped(int(exact.ravel()[lane]), int(data.ravel()[lane]), what)
+
+    def create_get_program_id(self, axis):
+        return offsets.mark(super().create_get_program_id(axis), offsets.LANE if axis else offsets.PROGRAM)
+
+    def create_get_num_programs(self, axis):
+        return offsets.mark(super().create_get_num_programs(axis), offsets.LANE if axis else offsets.SIZE)
+
+    def create_make_range(self, ret_ty, start, stop):
+        return offsets.mark(super().create_make_range(ret_ty, start, stop), offsets.LANE)
+
+    def create_splat(self, ret_ty, arg):
+        return kept(super().create_splat(ret_ty, arg), arg)
+
+    def create_unsplat(self, arg):
+        return kept(super().create_unsplat(arg), arg)
+
+    def create_expand_dims(self, arg, axis):
+        return kept(super().create_expand_dims(arg, axis), arg)
+
+    def create_broadcast(self, arg, shape):
+        return kept(super().create_broadcast(arg, shape), arg)
+
+    def create_reshape(self, arg, shape, allow_reorder):
+        return kept(super().create_reshape(arg, shape, allow_reorder), arg)
+
+    def create_trans(self, arg, perm):
+        return kept(super().create_trans(arg, perm), arg)
+
+    def create_addptr(self, ptr, offset):
+        made = super().create_addptr(ptr, offset)
+        return offsets.mark(made, offsets.total(offsets.kind_of(ptr), offsets.kind_of(offset)))
+
+    def _reached(self, ptrs: TensorHandle) -> None:
+        """Memory is accessed through these pointers."""
+        if offsets.outgrows(offsets.kind_of(ptrs)):
+            self.emulator.loose("offsets")
+
+    # arithmetic
 
     def create_umulhi(self, lhs, rhs):
         """Unsigned, whatever the type says."""
@@ -188,7 +280,8 @@ class StrictBuilder(interpreter.InterpreterBuilder):
         return self.binary_op(self.binary_op(arg, lo, low), hi, high)
 
     def create_select(self, cond, lhs, rhs):
-        return self.ternary_op(cond, lhs, rhs, arithmetic.select)
+        made = self.ternary_op(cond, lhs, rhs, arithmetic.select)
+        return offsets.mark(made, offsets.total(offsets.kind_of(lhs), offsets.kind_of(rhs)))
 
     def create_fma(self, x, y, z):
         dtype = z.dtype.scalar

@@ -13,8 +13,8 @@ from triton.compiler.code_generator import CodeGenerator
 from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 
+from . import offsets
 from .findings import EmulatorError, Finding, here
-from .offsets import narrow
 
 _TRITON = str(Path(triton.__file__).parent)
 _SEMANTIC = sys.modules[TritonSemantic.__module__].__file__
@@ -56,13 +56,6 @@ class StrictTransformer(interpreter.ASTTransformer):
         # Refused when it is reached, not before: the compiler does not read a branch that a constant closes.
         refusal = _refusal(node, f"{type(node).__name__} is Python that Triton cannot compile.")
         return ast.copy_location(ast.Expr(refusal), node) if isinstance(node, ast.stmt) else refusal
-
-    def visit_FunctionDef(self, node):
-        """A kernel begins with what its text alone shows: ``interpreter_semantic.loose("offsets")``."""
-        noted = [ast.copy_location(ast.Expr(_call("loose", ast.Constant("offsets"))), node)] if narrow(node) else []
-        node = self.generic_visit(node)
-        node.body = noted + node.body
-        return node
 
     def visit_BoolOp(self, node):
         """``a and b`` becomes ``interpreter_semantic.logical("logical_and", lambda: a, lambda: b)``."""
@@ -222,7 +215,10 @@ def counted(function, *bounds, **named):
     wide = any(isinstance(b, tl.tensor) and b.dtype.primitive_bitwidth > 32 for b in (*bounds, *named.values()))
     wide = wide or max(map(abs, (values.start, values.stop, values.step))) >= 2**31
     dtype, word = (tl.int64, np.int64) if wide else (tl.int32, np.int32)
-    return (tl.tensor(interpreter.TensorHandle(np.array([value], word), dtype), dtype) for value in values)
+    marks = [offsets.kind_of(bound.handle) for bound in (*bounds, *named.values()) if isinstance(bound, tl.tensor)]
+    mark = offsets.PROGRAM if max(marks, default=0) >= offsets.PROGRAM else max(marks, default=0)
+    handles = (interpreter.TensorHandle(np.array([value], word), dtype) for value in values)
+    return (tl.tensor(offsets.mark(handle, mark), dtype) for handle in handles)
 
 
 def claimed(name: str, original, input, values) -> object:

@@ -245,9 +245,9 @@ class Emulator:
         """A hint about a line, whatever its values and programs: it comes after the others, by line."""
         self._note(self._noticed, kind, tensor, make, place)
 
-    def hint_wrapped(self, exact: int, wrapped: int) -> None:
-        """An int32 product overflowed."""
-        self._hint("wrapped-integer", "", lambda place: messages.wrapped(exact, wrapped, place))
+    def hint_wrapped(self, exact: int, wrapped: int, what: str) -> None:
+        """An int32 overflowed. what: the operation."""
+        self._hint("wrapped-integer", "", lambda place: messages.wrapped(exact, wrapped, what, place))
 
     def hint_gathered(self, index: int, size: int) -> None:
         """`tl.gather` was given an index outside its block."""

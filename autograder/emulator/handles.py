@@ -40,6 +40,12 @@ def rounded(values: np.ndarray, dtype: tl.dtype) -> TensorHandle:
     return TensorHandle(values if values.dtype == wanted else values.astype(wanted), dtype)
 
 
+def kept(made: TensorHandle, source: TensorHandle) -> TensorHandle:
+    """``made`` of the same values as ``source``, with what is known of them."""
+    made.attr = source.attr
+    return made
+
+
 def cast(values: np.ndarray, target: tl.dtype, to_zero: bool) -> np.ndarray:
     """Values converted to a Triton type, to nearest even or toward zero."""
     if target == tl.bfloat16:

@@ -15,7 +15,7 @@ from triton.runtime import interpreter
 from triton.runtime.jit import TensorWrapper, _normalize_ty, mangle_type
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from . import advice
+from . import advice, offsets
 from .access import Access
 from .findings import EmulatorError, Finding, here, place_of
 from .grid import run
@@ -99,7 +99,9 @@ def scalar(value: Any, annotation: str) -> tl.tensor:
     if dtype == tl.bfloat16:
         return tl.tensor(builder.create_fp_trunc(builder.get_fp32(value), dtype), dtype)
     data = np.array([value]).astype(interpreter._get_np_dtype(dtype))
-    return tl.tensor(interpreter.TensorHandle(data, dtype), dtype)
+    # A 1 is a constant of the compiled kernel, as the stride of contiguous rows is.
+    varies = dtype.is_int() and value != 1
+    return tl.tensor(offsets.mark(interpreter.TensorHandle(data, dtype), offsets.SIZE if varies else 0), dtype)
 
 
 class Arguments:

@@ -58,8 +58,8 @@ CANNOT_SHOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "offsets",
-        "`tl.program_id(0) * BLOCK` has 32 bits and wraps around in a tensor of more than 2^31 elements, which no case "
-        "has; `tl.program_id(0).to(tl.int64) * BLOCK` does not.",
+        "An offset is computed in 32 bits, as in `tl.program_id(0) * BLOCK`, and wraps around in a tensor of more than "
+        "2^31 elements, which no case has; `tl.program_id(0).to(tl.int64) * BLOCK` does not.",
     ),
     (
         "speed",

@@ -119,11 +119,13 @@ class AddressSpace:
 
     def __init__(self):
         self.regions: list[Region] = []
+        self.far = False  # whether an element of a tensor is 2^31 elements or more from its first
         self._reached: list[Region] = []
 
     def add(self, name: str, tensor: torch.Tensor, shape, stride, itemsize: int) -> Region:
         region = Region(name, tensor, len(self.regions) + _FIRST, itemsize, tuple(shape), tuple(stride))
         self.regions.append(region)
+        self.far |= region.layout.span >= 1 << 31
         return region
 
     def find(self, address: int) -> Region | None:

@@ -156,10 +156,10 @@ def masked_load(kernel: str, tensor: str, place: Place) -> Finding:
     return Finding("masked-load", text, kernel, tensor, line=place.line, source=place.source, file=place.file)
 
 
-def wrapped(exact: int, result: int, place: Place) -> Finding:
+def wrapped(exact: int, result: int, what: str, place: Place) -> Finding:
     text = (
-        f"A 32-bit multiplication wrapped around, {place}: {exact:,} became {result:,}. If it is an offset, "
-        "make one factor 64-bit first, as in `row.to(tl.int64) * stride`."
+        f"A 32-bit {what} wrapped around, {place}: {exact:,} became {result:,}. If it is an offset, "
+        "make one operand 64-bit first, as in `row.to(tl.int64) * stride`."
     )
     return Finding("wrapped-integer", text, line=place.line, source=place.source, file=place.file)
 

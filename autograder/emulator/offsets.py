@@ -1,54 +1,66 @@
-"""Offsets into a whole tensor that a kernel computes in 32 bits. No case is large enough for them to wrap around."""
+"""How large the integers of a kernel could become in a larger tensor, and whether an offset would outgrow its 32 bits.
 
-import ast
+No case is large enough to show it of every kernel. So integers carry a mark of what they are made of, in the ``attr``
+of their handle, from the operation that makes them to the pointer that they are added to.
+"""
 
+from collections.abc import Mapping
 
-def narrow(kernel: ast.FunctionDef) -> bool:
-    """Whether a product of ``tl.program_id(0)``, of 32 bits, is part of what the kernel adds to one of its parameters.
+from triton.runtime.interpreter import TensorHandle
 
-    Parts may have names. A call between the two, such as ``.to(tl.int64)``, makes it wide.
-    """
-    parameters, nodes = {argument.arg for argument in kernel.args.args}, list(ast.walk(kernel))
-    named = {
-        target.id: node.value
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    added = [
-        (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
-        for node in nodes
-        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Add)
-    ]
-    return any(
-        isinstance(pointer, ast.Name) and pointer.id in parameters and _product(offset, named)
-        for pointer, offset in added
-    )
+_MARK = "grows"
+
+LANE = 1  # lanes of a block, programs of the second and third axis: of so few that a constant times them fits
+SIZE = 2  # arguments of the launch, counters, loaded indices: up to the size of one dimension
+PROGRAM = 3  # programs of the first axis: with a constant times them, up to the size of a tensor
+INDEX = 4  # the latter product, in 32 bits: an index of one dimension, or an offset into a whole tensor
+WIDE = 5  # a product in 64 bits
+NARROW = 6  # a product of two numbers that vary, in 32 bits: an offset into a whole tensor
 
 
-def _product(node: ast.expr, named: dict[str, ast.expr]) -> bool:
-    """Whether a 32-bit product of the program's number is one of the terms or factors of ``node``."""
-    node, named = _meant(node, named)
-    if isinstance(node, ast.Subscript):
-        return _product(node.value, named)
-    if not isinstance(node, ast.BinOp):
-        return False
-    sides = (node.left, node.right)
-    multiplied = isinstance(node.op, ast.Mult) and any(_is_program(*_meant(side, named)) for side in sides)
-    return multiplied or any(_product(side, named) for side in sides)
+def mark(handle: TensorHandle, kind: int) -> TensorHandle:
+    if kind:
+        handle.attr[_MARK] = kind
+    return handle
 
 
-def _is_program(node: ast.expr, _named: dict[str, ast.expr]) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and getattr(node.func, "attr", "") == "program_id"
-        and [getattr(axis, "value", None) for axis in node.args] == [0]
-    )
+def kind_of(handle: TensorHandle) -> int:
+    """0 for a constant and what nothing is known of."""
+    attr: Mapping[str, int] = handle.attr
+    return attr.get(_MARK, 0) if attr else 0
 
 
-def _meant(node: ast.expr, named: dict[str, ast.expr]) -> tuple[ast.expr, dict[str, ast.expr]]:
-    """What a name stands for, if the kernel gives it a value, and the names that are left to look up."""
-    if not isinstance(node, ast.Name) or node.id not in named:
-        return node, named
-    return _meant(named[node.id], {name: value for name, value in named.items() if name != node.id})
+def product(one: int, other: int, wide: bool) -> int:
+    """The mark of a product, or of a number shifted to the left. wide: in 64 bits."""
+    low, high = min(one, other), max(one, other)
+    if high == NARROW or not high:
+        return high
+    if wide:
+        return WIDE
+    if low and high >= SIZE:
+        return NARROW
+    return INDEX if high >= PROGRAM else high
+
+
+def total(one: int, other: int) -> int:
+    """The mark of a sum or a difference. Beside a product in 64 bits an index is one of the last dimension."""
+    return max(one, other)
+
+
+def quotient(one: int) -> int:
+    return min(one, PROGRAM)
+
+
+def least(one: int, other: int) -> int:
+    """The mark of a minimum, or of a remainder of the division by ``other``."""
+    return min(one, other)
+
+
+def converted(one: int, wide: bool) -> int:
+    """The mark of an integer in another number of bits."""
+    return INDEX if one == WIDE and not wide else one
+
+
+def outgrows(kind: int) -> bool:
+    """Whether an offset of this mark wraps around in a tensor that is large enough."""
+    return kind in (INDEX, NARROW)

@@ -193,7 +193,6 @@ class Patches:
         self._set(semantic, "content", dialect.content)
         self._set(semantic, "counted", dialect.counted)
         self._set(semantic, "refuse", dialect.refuse)
-        self._set(semantic, "loose", dialect.loose)
         self._set(semantic, "unused", dialect.unused)
         self._set(semantic, "dot_scaled", dialect.dot_scaled)
         self._set(interpreter.FunctionRewriter, "ast_transformer", dialect.StrictTransformer())

@@ -74,7 +74,7 @@ RULES = {
         "A program loads what other lanes of it have stored",
         "Put `tl.debug_barrier()` between the store and the load.",
     ),
-    "wrapped-integer": Rule("hint", "A 32-bit product wrapped around", "Make one factor 64-bit: `x.to(tl.int64)`."),
+    "wrapped-integer": Rule("hint", "A 32-bit integer wrapped around", "Make one factor 64-bit: `x.to(tl.int64)`."),
     "gathered-outside": Rule("hint", "`tl.gather` outside of its block", "Keep the indices within the block."),
     "tf32": Rule("hint", "A product of float32 in TF32", 'Pass `input_precision="ieee"` to `tl.dot`.'),
 }

@@ -10,8 +10,9 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
+from .. import offsets
 from ..builder import _CTA, StrictBuilder
-from ..handles import numpy_type
+from ..handles import kept, numpy_type
 from .fallback import Fallback, TooWide
 from .pointers import BlockPointer, Descriptor, Pointer
 
@@ -73,11 +74,12 @@ class GridBuilder(StrictBuilder):
     # programming model
 
     def create_get_program_id(self, axis):
-        return TensorHandle(self.programs.ids[axis], tl.int32)
+        return offsets.mark(TensorHandle(self.programs.ids[axis], tl.int32), offsets.LANE if axis else offsets.PROGRAM)
 
     def create_make_range(self, ret_ty, start, stop):
         self.widen(stop - start)
-        return TensorHandle(np.arange(start, stop, dtype=np.int32)[None], tl.int32)
+        made = TensorHandle(np.arange(start, stop, dtype=np.int32)[None], tl.int32)
+        return offsets.mark(made, offsets.LANE)
 
     # shapes
 
@@ -124,7 +126,9 @@ class GridBuilder(StrictBuilder):
     # pointers
 
     def create_addptr(self, ptr, offset):
-        return ptr.plus(offset.data) if isinstance(ptr, Pointer) else super().create_addptr(ptr, offset)
+        if not isinstance(ptr, Pointer):
+            return super().create_addptr(ptr, offset)
+        return offsets.mark(ptr.plus(offset.data), offsets.total(offsets.kind_of(ptr), offsets.kind_of(offset)))
 
     def create_bitcast(self, src, dst_type):
         return src.cast(dst_type.scalar) if isinstance(src, Pointer) else super().create_bitcast(src, dst_type)
@@ -154,11 +158,14 @@ class GridBuilder(StrictBuilder):
         _known(ptrs)
         if named.get("is_volatile", policy[-1] if policy else False):
             raise Fallback("a volatile load")
+        self._reached(ptrs)
         dtype = ptrs.get_element_ty()
-        return TensorHandle(self.memory.load(ptrs, _data(mask), _data(other), self._filler(dtype)), dtype)
+        values = self.memory.load(ptrs, _data(mask), _data(other), self._filler(dtype))
+        return offsets.mark(TensorHandle(values, dtype), offsets.SIZE if values.dtype.kind in "iu" else 0)
 
     def _store(self, ptrs, value, mask):
         _known(ptrs)
+        self._reached(ptrs)
         wanted = numpy_type(ptrs.get_element_ty())
         data = value.data if value.data.dtype == wanted else value.data.astype(wanted)
         self.memory.store(ptrs, data, _data(mask))
@@ -174,6 +181,7 @@ class GridBuilder(StrictBuilder):
             raise Fallback("an atomic whose result is used: an order of the programs")
         if operation is None or val.data.dtype == np.float16 or val.dtype.scalar == tl.bfloat16:
             raise Fallback("an atomic that numpy does not do in the same way")
+        self._reached(ptr)
         self.emulator.loose("atomic")
         self.memory.atomic(ptr, val.data, mask.data, kind, operation)
         return TensorHandle(np.zeros(1, val.data.dtype), val.dtype.scalar)
@@ -198,8 +206,8 @@ def _spread(values: np.ndarray, shape) -> np.ndarray:
 def _moved(handle: TensorHandle, change) -> TensorHandle:
     """A handle whose elements are moved, not computed."""
     if isinstance(handle, Pointer):
-        return handle.moved(change)
-    return TensorHandle(change(handle.data), handle.dtype.scalar)
+        return kept(handle.moved(change), handle)
+    return kept(TensorHandle(change(handle.data), handle.dtype.scalar), handle)
 
 
 def _known(ptrs: TensorHandle) -> None:

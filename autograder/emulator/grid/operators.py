@@ -16,7 +16,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
-from ..handles import numpy_type
+from ..handles import kept, numpy_type
 from .pointers import Pointer
 
 _FLOATS, _INTEGERS, _BITS = ("fp32", "fp64"), ("int32", "int64"), ("int1", "int32", "int64")
@@ -114,7 +114,7 @@ class _Plan:
 
 def _operand(handle: TensorHandle, wider: tl.dtype | None, axes: int) -> TensorHandle:
     if wider is not None:
-        handle = TensorHandle(handle.data.astype(np.int64), wider)
+        handle = kept(TensorHandle(handle.data.astype(np.int64), wider), handle)
     if not axes or (not isinstance(handle, Pointer) and handle.data.size == 1):
         return handle  # numpy puts the axes in front of a single element by itself
 
@@ -122,8 +122,8 @@ def _operand(handle: TensorHandle, wider: tl.dtype | None, axes: int) -> TensorH
         return data[(slice(None), *(None,) * axes)]
 
     if isinstance(handle, Pointer):
-        return handle.moved(reshaped)
-    return TensorHandle(reshaped(handle.data), handle.dtype)
+        return kept(handle.moved(reshaped), handle)
+    return kept(TensorHandle(reshaped(handle.data), handle.dtype), handle)
 
 
 def _plan(one: tl.dtype, other: tl.dtype, table: dict[str, str], compares: bool, pointers: bool) -> _Plan | None:
@@ -173,8 +173,8 @@ def _index(slow: Callable) -> Callable:
             _indexed[key] = tl.block_type(self.dtype, shape)
         handle, at = self.handle, (_WHOLE, *index)
         if isinstance(handle, Pointer):
-            return tl.tensor(handle.moved(lambda offsets: offsets[at]), _indexed[key])
-        return tl.tensor(TensorHandle(handle.data[at], handle.dtype.scalar), _indexed[key])
+            return tl.tensor(kept(handle.moved(lambda offsets: offsets[at]), handle), _indexed[key])
+        return tl.tensor(kept(TensorHandle(handle.data[at], handle.dtype.scalar), handle), _indexed[key])
 
     return getitem
 

@@ -47,8 +47,8 @@ class _Watcher:
     def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "") -> None:
         self.noticed.setdefault((kind, tensor, here()), make)
 
-    def hint_wrapped(self, exact: int, wrapped: int) -> None:
-        raise Fallback("an integer product that wraps around")
+    def hint_wrapped(self, exact: int, wrapped: int, what: str) -> None:
+        raise Fallback("an integer that wraps around")
 
     def hint_gathered(self, index: int, size: int) -> None:
         raise Fallback("an index outside a block")
