@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.sandbox import Budget, Isolated, Limits, Worker, probe
 from graded_kernels.autograder.sandbox.worker import linux
@@ -19,6 +20,7 @@ SILU = EXERCISES["silu_forward"]
 MIB = 1 << 20
 X = torch.tensor([0.0, -0.5, 3.0])
 RIGHT = "    return x * x.sigmoid()\n"
+HALVES = "def silu_forward(x):\n    v = x.float()\n    return (v * v.sigmoid()).to(x.dtype)\n"
 PATIENT = {"wall_factor": 1000.0}  # where processor time is the limit, however many others want the processor
 
 
@@ -149,6 +151,28 @@ def test_a_cell_that_ends_the_process_is_named(line, kind, expected, worker):
     assert [cell.name for cell in without.cells] == ["first", "own"]
     with Isolated(without, SILU.contract, "torch", results=SILU.results, worker=worker) as runner:
         assert runner.call((X,)).trouble is None
+
+
+def of_three_cells(line: str) -> Answer:
+    cells = (Cell("first", "import torch, time"), Cell("second", line), Cell("own", HALVES))
+    return Answer("silu_forward", cells)
+
+
+def test_a_cell_that_sleeps_in_every_process_is_named_when_it_is_enough(worker):
+    """Each time it sleeps for less than the limit. The report says which cell it is, and that no time-out decided."""
+    limits = Limits(seconds=60.0, idle=1.0, **PATIENT)
+    report = check_answer(of_three_cells("time.sleep(0.7)"), "torch", worker=worker, limits=limits)
+    reason = "Loading `second` slept or waited for more than 1 s, in all processes that load it together. "
+    assert report.stopped_in["cell"] == "second" and report.stopped_in["reason"].startswith(reason)
+    assert not report.passed and not report.timed_out
+    assert {case.status for case in report.cases[2:]} == {"not-run"}  # none of them waits again
+
+
+def test_a_cell_that_computes_is_not_idle(worker):
+    """Nor is one that sleeps for less, in each of the processes that a check takes."""
+    limits = Limits(seconds=60.0, idle=1.0, **PATIENT)
+    for line in (compute("1.2").replace("\n    ", "\n").strip(), "time.sleep(0.1)"):
+        assert check_answer(of_three_cells(line), "torch", worker=worker, limits=limits).passed, line
 
 
 def test_cells_after_the_answer_may_hold_what_it_calls(worker):

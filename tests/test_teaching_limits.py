@@ -35,6 +35,7 @@ def test_a_limit_ends_its_exercise_and_no_other(course, settings, line, message)
 
 
 ENDLESS = "while True:\n    pass"
+SLEEPS = "import time\n\ntime.sleep(60)"
 EXITS, FILLS = "import os\n\nos._exit(1)", "held = []\nwhile True:\n    held.append(bytearray(1 << 24))"
 LOOPS = "Loading `added-1` took more than 1 s of processor time, which is the most allowed."
 WITHOUT = f"{LOOPS} This answer was checked without that cell. It begins with"
@@ -42,7 +43,7 @@ WITHOUT = f"{LOOPS} This answer was checked without that cell. It begins with"
 
 def cell_rows() -> list:
     """Every kind of cell in every place; in `make test`, each kind once and each place once."""
-    kinds = {"loop": ENDLESS, "exit": EXITS, "memory": FILLS}
+    kinds = {"loop": ENDLESS, "exit": EXITS, "memory": FILLS, "sleep": SLEEPS}
     quick = {("loop", WITNESS), ("exit", TORCH), ("memory", CHECK)}
     return [
         pytest.param(before, source, id=f"{kind}-{before}", marks=() if (kind, before) in quick else EXHAUSTIVE)
@@ -54,7 +55,7 @@ def cell_rows() -> list:
 @pytest.mark.parametrize(("before", "source"), cell_rows())
 def test_a_cell_that_does_not_end_costs_nothing_but_itself(course, before, source):
     """It is run once; after that the answers are checked without it."""
-    student = f"cell_{[ENDLESS, EXITS, FILLS].index(source)}_{before}"
+    student = f"cell_{[ENDLESS, EXITS, FILLS, SLEEPS].index(source)}_{before}"
     hand_in(course, student)
     notebook = json.loads(place(course, student).read_text())
     add(notebook, before, source)

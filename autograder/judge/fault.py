@@ -8,7 +8,8 @@ from ..run.outcome import Trouble
 
 @dataclass(frozen=True)
 class Fault:
-    """What a right result does not excuse. See `CaseResult` for kind and cause. late: the time-out, if that is it.
+    """What a right result does not excuse. See `CaseResult` for kind and cause. late: the trouble, if that is a
+    time-out, or of a cell that the answer's process was loading: the answer is not called again.
 
     near: as `CaseResult` has it, of a call that gave another result; 0 of one that gave none.
     """

@@ -96,7 +96,7 @@ def _second_trouble(trouble: Trouble) -> Fault:
     if trouble.kind == "refused":  # an isolated runner proves the method in the second call
         return Fault(trouble.message, near=0.0)
     message = f"The second call with the same input failed: {trouble.message}"
-    late = trouble if trouble.kind == "timeout" else None
+    late = trouble if trouble.kind == "timeout" or trouble.cell else None
     return Fault(message, None if late else Quality.CORRECT, trouble.cause, late, near=0.0)
 
 

@@ -111,6 +111,9 @@ def _reason(ended: Ended, limits: Limits, what: str) -> tuple[Kind, str]:
         return "crashed", f"{what} ended its process with status {ended.status}."
     if killed.kind == "memory":
         return "memory", _too_much(limits, what)
+    if killed.kind == "idle":
+        most = f"{what} slept or waited for more than {killed.seconds:g} s, in all processes that load it together"
+        return "unloadable", f"{most}. Take out what sleeps: each check would wait for it."
     return "timeout", too_long(killed, what)
 
 

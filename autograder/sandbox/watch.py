@@ -33,20 +33,23 @@ class Limits:
 
     seconds: processor time of one call, including loading the answer. total_seconds: of all calls; after that no more
     are made. wall_factor: the limits of wall-clock time, as a multiple of these: an answer that sleeps or waits is
-    ended as well, and one on a busy machine is not. memory: bytes an answer may hold in addition to its inputs and
-    outputs. grace: bytes beyond these that the monitor tolerates; the limit of the process itself does not change.
+    ended as well, and one on a busy machine is not. idle: seconds that the processes of one answer may sleep while they
+    load it, all together: each of them waits for a cell that sleeps, and no busy machine is the cause. memory: bytes an
+    answer may hold in addition to its inputs and outputs. grace: bytes beyond these that the monitor tolerates; the
+    limit of the process itself does not change.
     """
 
     seconds: float = 20.0
     total_seconds: float = 120.0
     memory: int = 2 << 30
     wall_factor: float = 10.0
+    idle: float = 10.0
     grace: int = 0
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A limit that was exceeded. kind: ``processor``, ``clock``, or ``memory``; scope: ``call``, or that of
+    """A limit that was exceeded. kind: ``processor``, ``clock``, ``idle`` or ``memory``; scope: ``call``, or that of
     a `Budget`; seconds: the limit, if it is one of time.
     """
 
@@ -58,13 +61,14 @@ class Broken:
 @dataclass
 class Budget:
     """What several calls may take together. scope: ``answer`` or ``notebook``; seconds: the limit of processor time;
-    spent: processor time so far; waited: wall-clock time so far.
+    spent: processor time so far; waited: wall-clock time so far; idle: what of it was slept while loading.
     """
 
     scope: str
     seconds: float
     spent: float = 0.0
     waited: float = 0.0
+    idle: float = 0.0
 
     def broken(self, wall_factor: float, waited: float = 0.0) -> Broken | None:
         """The limit that is exceeded after ``waited`` more seconds by the clock, if any."""
@@ -168,7 +172,7 @@ class Child:
     def _take(self, task: Task) -> None:
         self.task, self.begun, self.reports, self.shown = task, 0, b"", b""
         self.most = self.resident + self.limits.memory + self.limits.grace + 2 * task.shared
-        self.started = time.monotonic()
+        self.started = self.looked = time.monotonic()
 
     def again(self, files: Sequence[int], task: Task) -> None:
         """Another task, for a child that waits for one. Raises OSError where it no longer does."""
@@ -228,6 +232,14 @@ class Child:
                 budget.waited += waited
         self.counted = self.used
 
+    def _count_idle(self) -> None:
+        """The time since the last look, if the child loads and sleeps. Not all of it where this process had to wait."""
+        last, self.looked = self.looked, time.monotonic()
+        if self.reports.count(b"\n") < self.task.steps and self.process.sleeps():
+            with _counting:
+                for budget in self.budgets:
+                    budget.idle += min(self.looked - last, 5 * _TICK)
+
     def _begin(self) -> None:
         """Right after a look at the processor time."""
         self.begun += 1
@@ -265,6 +277,7 @@ class Child:
             raise OSError("a child could not be ended")
         self._measure()
         self._count(0.0)  # at once, for the children that have a budget with this one
+        self._count_idle()
         broken = self._broken()
         if broken:
             self._kill(broken)
@@ -274,6 +287,8 @@ class Child:
         for budget in self.budgets:
             if broken := budget.broken(factor, now - self.started):
                 return broken
+            if budget.scope == "answer" and budget.idle > self.limits.idle:
+                return Broken("idle", seconds=self.limits.idle)
         seconds = self.limits.seconds
         if self.used - self.before > seconds:
             return Broken("processor", seconds=seconds)

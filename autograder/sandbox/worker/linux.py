@@ -132,6 +132,10 @@ class Process:
         fields = self._read("stat").rpartition(b")")[2].split()  # the name before it is the process's own choice
         return sum(map(int, fields[11:15])) / _TICKS if fields else None
 
+    def sleeps(self) -> bool:
+        """Whether it waits for something other than a processor or a disk."""
+        return self._read("stat").rpartition(b")")[2].split()[:1] == [b"S"]
+
     def _read(self, name: str) -> bytes:
         """Nothing of a process that has ended."""
         file = self._files.get(name)
