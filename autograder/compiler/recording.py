@@ -81,8 +81,8 @@ def _describe(function, arguments: Mapping[str, object], options: Mapping[str, o
 
 def _parameters(function) -> list:
     decorated = function.__globals__.get(function.__name__)
-    while decorated is not None and not hasattr(decorated, "arg_names"):
-        decorated = getattr(decorated, "fn", None)  # out of autotune and heuristics
+    while decorated is not None and not inspect.isfunction(getattr(decorated, "fn", None)):
+        decorated = getattr(decorated, "fn", None)  # out of autotune and heuristics: an autotuner has no such options
     given = getattr(decorated, "kwargs", None) or getattr(decorated, "__dict__", {})  # the interpreter: in ``kwargs``
     fixed = given.get("do_not_specialize") or ()
     return _made(function, tuple(fixed), tuple(given.get("do_not_specialize_on_alignment") or ()))

@@ -48,8 +48,9 @@ def forward_floor(x: Tensor, mask: Tensor) -> Floors:
 
 
 def backward_floor(dy: Tensor, y: Tensor) -> Floors:
-    """dy - Σ y · dy cancels."""
-    return floors(EPS * y * (4 * dy.abs() + 8 * (y * dy).abs().sum(1, keepdim=True)))
+    """dy - Σ y · dy cancels, and the sum may be taken in any order."""
+    inner = (8 + leaning_walk(y.shape[1])) * (y * dy).abs().sum(1, keepdim=True)
+    return floors(EPS * y * (4 * dy.abs() + inner))
 
 
 def _drawn(
@@ -300,7 +301,12 @@ masked_softmax_backward = Exercise(
     oracle=softmax_gradient,
     outputs=(Output("dx", "y"),),
     cases=tuple(_backward(Row(*row)) for row in (*ROWS, *GRADIENTS)),
-    tolerance=Tolerance(1, 8, "dy - Σ y · dy cancels: what both are good for is left of neither.", backward_floor),
+    tolerance=Tolerance(
+        1,
+        8,
+        "dy - Σ y · dy cancels: what both are good for is left of neither, and the sum loses 8 + √N + N / 32 ulp.",
+        backward_floor,
+    ),
     hint="Differentiate y_j by x_k: y_j ([j = k] - y_k). Sum over j with dy_j.",
     refused=frozenset("softmax_backward_data _softmax_backward_data _masked_softmax_backward autograd".split()),
     points=2,
