@@ -9,7 +9,7 @@ from ..run.apart import far_apart
 from ..run.contract import Args
 from ..run.dtypes import dtype_name
 from .cases.bad_labels import OUT_OF_RANGE, BadLabel, bad_label
-from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING, View, every_second, transposed
+from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING, View, every_second, transposed, walk
 from .cases.elementwise import BEYOND, BEYOND_HINT, normal
 from .cases.losses import CONVERT, ignored, labelled
 from .cases.rows import floors
@@ -61,11 +61,14 @@ def floor(hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int = -1
     _, lse = losses_and_lse(logits, labels, ignore_index)
     p = (logits - lse.unsqueeze(1)).exp()
     row = (p * lost).sum(1, keepdim=True)  # lost of lse
-    slope = p * (lost + row + EPS * (4 + (logits - lse.unsqueeze(1)).abs() + lse.abs().unsqueeze(1)))  # lse is rounded
+    slope = p * (
+        lost + row + EPS * (4 + (logits - lse.unsqueeze(1)).abs() + lse.abs().unsqueeze(1))
+    )  # lse is rounded, too
     slope = slope.scatter_add(1, columns, torch.full_like(columns, 1, dtype=p.dtype) * 2 * EPS)
-    slope = slope.where(keep.unsqueeze(1), 0.0) / n + 8 * EPS * dlogits.abs()
+    slope = slope.where(keep.unsqueeze(1), 0.0) / n
+    over_classes, over_rows = (slope + EPS * (8 + walk(terms)) * dlogits.abs() for terms in (weight.shape[0], n))
     loss = (row.squeeze(1) + lost.gather(1, columns).squeeze(1) + 2 * EPS * lse.abs()).where(keep, 0.0).sum() / n
-    return floors(loss, slope @ weight.abs(), slope.t() @ x.abs())
+    return floors(loss, over_classes @ weight.abs(), over_rows.t() @ x.abs())
 
 
 def half_of_the_logits(hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int = -100) -> int:
@@ -258,9 +261,8 @@ _LONGER = _CLASSES // 1000  # than the longest sum over classes in the cases, wh
 LARGE = Large(_batch(16, 8, _CLASSES), _TIMES, (0, 2), 0, (None, 1 / _TIMES, None), _LONGER)
 
 REASON = (
-    "Every product is a float32 sum of D, V or n terms and loses a few ulp of the sum of their magnitudes (4 where it"
-    " goes "
-    "through the softmax, 8 after it); the result is rounded once, to the dtype of its tensor."
+    "Every product is a float32 sum of D, V or n terms and loses ulp of the sum of their magnitudes: 4 where it goes "
+    "through the softmax, 8 + √V or 8 + √n after it. The result is rounded once, to the dtype of its tensor."
 )
 RATIO = WildBug(
     who="Liger-Kernel 0.0.1-0.2.1",
