@@ -44,8 +44,11 @@ class Answers:
         yield self
 
 
+REPORT = {"passed": True, "stopped_in": None, "cases": []}  # which says no more than that all is right
+
+
 def right(job: Job, **more) -> str:
-    return Verdict(job.key, job.name, **({"score": 1.0, "report": {"stopped_in": None}} | more)).to_json()
+    return Verdict(job.key, job.name, **({"report": REPORT} | more)).to_json()
 
 
 @pytest.fixture
@@ -126,7 +129,7 @@ def test_an_answer_behind_a_cell_that_does_not_end_is_asked_for_without_it(cours
     def found(job):
         loops = any("while True" in cell.source for cell in job.answer.cells)
         stop = {"cell": job.answer.cells[1].name, "reason": "It does not end."} if loops else None
-        return right(job, score=float(not loops), report={"stopped_in": stop}, doubt=LATE if loops else "")
+        return right(job, report=REPORT | {"passed": not loops, "stopped_in": stop}, doubt=LATE if loops else "")
 
     hand_in(course, "a", endless)
     cluster = Answers(found)
@@ -153,7 +156,7 @@ def test_what_ended_three_workers_is_left_to_a_person(course, graded, capsys):
     assert grading.grade("tiny", cluster.connect, course) == 0
     assert "1 left to a person" in capsys.readouterr().out
     verdict = Store(course).get(cluster.asked[1])
-    assert verdict.left == "its check ended 3 of the processes that check answers" and not verdict.score
+    assert verdict.left == "its check ended 3 of the processes that check answers" and not verdict.points().score
 
 
 def test_a_crash_of_the_check_is_left_to_autograde(course, graded, capsys):
@@ -252,7 +255,7 @@ def test_a_worker_takes_text_and_gives_text(course, graded):
     grading.grade("tiny", cluster.connect, course)
     witness, torch = cluster.asked
     verdict = Verdict.from_json(check(torch.to_json(), ""))
-    assert (verdict.key, verdict.score, verdict.report["passed"]) == (torch.key, 1.0, True)
+    assert (verdict.key, verdict.points().score, verdict.report["passed"]) == (torch.key, 1.0, True)
     other = torch.to_json().replace(torch.key, witness.key)
     assert "other versions" in json.loads(check(other, ""))[UNFIT]
 

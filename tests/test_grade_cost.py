@@ -87,7 +87,7 @@ def test_workers_begin_to_start_while_the_notebooks_are_read(course):
     made = Making(Store(course), reading(), lambda: started.append(list(read)))
     assert started == [[]] and len(read) == 2
     for job in made.queue:
-        Store(course).put(Verdict(job.key, job.name, score=1.0, report={"stopped_in": None}))
+        Store(course).put(Verdict(job.key, job.name, report={"stopped_in": None}))
     assert not Making(Store(course), notebooks(asked, False), lambda: pytest.fail("nothing is missing")).queue
 
 

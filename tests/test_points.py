@@ -144,7 +144,7 @@ def test_the_split_says_why():
     report |= {"required": ["correct"], "causes": [{"kind": "correct", "message": "y is wrong.", "cases": ["b"]}]}
     found = points_of(report)
     assert [part.because for part in found.parts] == [
-        ["Ordinary numbers are wrong in b: y is wrong."],
+        ["Ordinary numbers are wrong in b."],
         ["b: y is wrong."],
         [],
         [],

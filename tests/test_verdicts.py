@@ -25,7 +25,7 @@ JOB = Job(ANSWER, "torch", 7, Limits(), (CASE,))
 
 
 def verdict(job: Job = JOB, **more) -> Verdict:
-    fields = {"score": 0.25, "report": {"passed": False, "stopped_in": None}, "text": "text", "html": "<p>é</p>"}
+    fields = {"report": {"passed": False, "stopped_in": None, "cases": []}, "text": "text", "html": "<p>é</p>"}
     return Verdict(job.key, job.name, **(fields | {"seconds": 1.5} | more))
 
 
@@ -153,12 +153,12 @@ def test_a_damaged_one_is_removed_with_a_sentence_and_made_again(tmp_path, damag
     store.put(verdict())
     (path,) = store
     damage(path)
-    assert store.settled(JOB, lambda job, checks: verdict(score=0.5)) == (verdict(score=0.5), False)
+    assert store.settled(JOB, lambda job, checks: verdict(text="another")) == (verdict(text="another"), False)
     assert f"The verdict {path} is damaged" in messages[0] and "made again" in messages[0] and len(messages) == 1
-    assert Store(tmp_path).get(JOB) == verdict(score=0.5)
+    assert Store(tmp_path).get(JOB) == verdict(text="another")
 
 
-@pytest.mark.parametrize("field", [{"score": 2.0}, {"score": "1"}, {"report": []}, {"text": None}, {"checks": 1.5}])
+@pytest.mark.parametrize("field", [{"report": []}, {"text": None}, {"checks": 1.5}])
 def test_what_is_no_verdict_is_not_taken_for_one(field):
     with pytest.raises(Damaged):
         Verdict.from_json(json.dumps(dataclasses.asdict(verdict()) | field))
@@ -180,7 +180,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch, step):
             patch.setattr("hashlib.sha256", full)
         else:
             patch.setattr(os, step, full)
-        store.keep(verdict(score=0.5))
+        store.keep(verdict(text="another"))
     assert "was not kept" in messages[0] and "No space left on device" in messages[0]
     assert store.get(JOB) == verdict() and not list(tmp_path.rglob("*.tmp"))
 
@@ -192,21 +192,21 @@ def test_what_a_busy_machine_may_have_decided_is_checked_once_more(tmp_path, dou
 
     def make(job, checks):
         asked.append(checks)
-        return verdict(doubt=doubt, checks=checks, score=checks / 8)
+        return verdict(doubt=doubt, checks=checks)
 
     store = Store(tmp_path)
     found, there = store.settled(JOB, make)
-    assert (asked, there, found.score) == ([1, 2], False, 0.25)
+    assert (asked, there, found.checks) == ([1, 2], False, 2)
     assert store.settled(JOB, make) == (found, True) and asked == [1, 2]
     store.put(verdict(doubt=doubt))
     assert store.settled(JOB, make)[0].checks == 2 and asked == [1, 2, 2]
     store.put(verdict(doubt=doubt))
-    assert store.settled(JOB, lambda job, checks: verdict(score=1.0, checks=checks))[0].score == 1.0
+    assert store.settled(JOB, lambda job, checks: verdict(text="another", checks=checks))[0].text == "another"
 
 
 def test_one_that_is_left_to_a_person_is_not_made_again(tmp_path):
     store = Store(tmp_path)
-    store.put(verdict(left="Its check ended three workers.", score=0.0))
+    store.put(verdict(left="Its check ended three workers."))
     assert store.settled(JOB, lambda job, checks: pytest.fail("made"))[0].left
 
 

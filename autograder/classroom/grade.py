@@ -16,6 +16,7 @@ from ..instructor.tables import HiddenCasesError
 from ..nbgrader.class_seed import ClassSecretError
 from ..nbgrader.grade import duration
 from ..nbgrader.lock import Lock
+from ..nbgrader.points import PointsError
 from ..nbgrader.room import fix
 from ..nbgrader.standard import MADE_FOR
 from ..nbgrader.submission import NotReleased
@@ -33,7 +34,7 @@ DONE, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
 LOCK = "grade.lock"
 LEFT = f"its check ended {DEATHS} of the processes that check answers"
 KEPT = "Every verdict that was reached is kept; the same command goes on from here."
-REFUSALS = (NoCourse, NotReleased, HiddenCasesError, ClassSecretError, SandboxError)
+REFUSALS = (NoCourse, NotReleased, HiddenCasesError, ClassSecretError, PointsError, SandboxError)
 
 
 def main(options: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import is_solution
-from traitlets import Bool, Enum, Float, Integer, Unicode
+from traitlets import Bool, Dict, Enum, Float, Integer, Unicode
 
 from ..instructor.tables import HiddenCasesError, read_tables
 from ..report.phrases import count
@@ -28,6 +28,7 @@ from . import interrupt
 from .checks import answer_to, is_check, learners_code
 from .class_seed import class_seed
 from .outputs import NotGradable, beginning, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
+from .points import weights_of
 from .reading import MEGABYTE
 from .rebuild import RECORD, UNREAD, grade_id
 from .variants import variant_of
@@ -47,6 +48,10 @@ class Grade(NbGraderPreprocessor):
     notebook_seconds = Float(1200.0, help="Processor time that all answers of a notebook may take.").tag(config=True)
     wall_factor = Float(10.0, help="How many times as long each of these may take by the clock.").tag(config=True)
     memory_megabytes = Float(2048.0, help="What an answer may hold besides its inputs and outputs.").tag(config=True)
+    points = Dict(key_trait=Unicode(), help="Your own points: name of an answer or a question -> points.").tag(
+        config=True
+    )
+    aims = Dict(key_trait=Unicode(), help="Weights of plain, point, dtypes, layouts and edges.").tag(config=True)
     hidden_cases = Unicode("hidden_cases.toml", help="File in the course root: your own inputs, never released.").tag(
         config=True
     )
@@ -106,9 +111,10 @@ class Grade(NbGraderPreprocessor):
         if verdict.left:
             raise NotGradable(verdict.left)
         nb.cells[index].metadata.setdefault(RECORD, {})["verdict"] = verdict.key
-        score = min(round(points * verdict.score, 2), points)
+        found = verdict.points(weights_of(self.aims))
+        score = min(round(points * found.score, 2), points)
         own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
-        return score, [*notes_of(own), *notes, *shown_verdict(verdict), result(score, points)]
+        return score, [*notes_of(own), *notes, *shown_verdict(verdict, found), result(score, points, found)]
 
     def _settled(self, answer: Answer, backend: str, variant: "Value") -> tuple[Verdict, list[NotebookNode]]:
         """The verdict, and which of the learner's other cells were left out because they do not end: they cost what
@@ -157,8 +163,9 @@ class Grade(NbGraderPreprocessor):
 
     def ready(self, start: bool = True) -> None:
         """Tries what every notebook of a run will need. start: as `shared_worker` has it. Raises SandboxError,
-        HiddenCasesError, ClassSecretError.
+        HiddenCasesError, ClassSecretError, PointsError.
         """
+        weights_of(self.aims)
         self.tables(self._root)
         self._seed(self._root, "")
         shared_worker(self.isolation, not self.allow_weak_sandbox, start)

@@ -7,6 +7,9 @@ import textwrap
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
+from ..report.notebook import split
+from ..results.data import plain
+from ..results.points import Points
 from ..verdicts.verdict import LATE, LOST, Verdict
 from .rebuild import RECORD
 
@@ -20,10 +23,13 @@ class NotGradable(Exception):
     """A check cell that cannot be graded; the message says why."""
 
 
-def shown_verdict(verdict: Verdict) -> list[NotebookNode]:
-    """The report, after a note where a limit that a busy machine can break, too, had a say in it."""
+def shown_verdict(verdict: Verdict, found: Points) -> list[NotebookNode]:
+    """The report, with the points that were ``found`` in its data; before it a note where a limit had a say that a busy
+    machine can break, too.
+    """
     doubt = [notes_output([f"{DOUBTS[verdict.doubt]} {SECOND}"])] if verdict.doubt else []
-    return [*doubt, shown(verdict.text, verdict.html, {REPORT: verdict.report})]
+    report = (verdict.report or {}) | plain({"score": found.score, "split": found.parts, "limit": found.limit})
+    return [*doubt, shown(verdict.text, verdict.html, {REPORT: report})]
 
 
 def beginning(source: str) -> str:
@@ -47,9 +53,9 @@ def shown(text: str, rich: str, more: dict | None = None) -> NotebookNode:
     return new_output("display_data", {"text/html": rich, "text/plain": text, **(more or {})})
 
 
-def result(score: float, points: float) -> NotebookNode:
+def result(score: float, points: float, found: Points) -> NotebookNode:
     """The output nbgrader reads the score from: the first ``execute_result``, its text a plain float."""
-    data = {"text/plain": repr(float(score)), "text/html": f"<b>{score:g} of {points:g} points</b>"}
+    data = {"text/plain": repr(float(score)), "text/html": f"<b>{score:g} of {points:g} points</b>{split(found)}"}
     return new_output("execute_result", data, execution_count=None)
 
 

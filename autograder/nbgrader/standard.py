@@ -13,6 +13,7 @@ from nbformat import NotebookNode
 
 from ..run.answer import Answer
 from ..verdicts.job import Job, versions
+from .points import weights_of
 from .rebuild import exercise_of, grade_id
 from .variants import variant_of
 
@@ -30,6 +31,7 @@ NAMES = {
 FIELDS = [field.name for field in dataclasses.fields(Job) if field.name not in ("answer", "backend")]
 _VERSIONED = {"grader": "the grader", "python": "Python", "torch": "PyTorch", "triton": "Triton", "numpy": "NumPy"}
 POINTS = "the points of "
+AIMS = "the weights of the aims"
 _DIGITS = 16
 MADE_FOR = "GRADED_KERNELS_MADE_FOR"  # in the environment of a run that follows on verdicts made for it
 
@@ -39,7 +41,8 @@ def standard(grader: "Grade", root: Path, assignment: str, released: NotebookNod
 
     Raises as `Grade.job` does.
     """
-    found = {f"the version of {_VERSIONED.get(name, name)}": _digest(one) for name, one in versions().items()}
+    found = {AIMS: _digest(weights_of(grader.aims))}
+    found |= {f"the version of {_VERSIONED.get(name, name)}": _digest(one) for name, one in versions().items()}
     for cell in released.cells:
         exercise, backend = exercise_of(grade_id(cell).removesuffix("-check"))
         if not exercise or not grade_id(cell).endswith("-check"):
@@ -57,7 +60,7 @@ def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """
     if not before:
         return ["the version of the grader"]
-    old = {name: now[name] for name in now if name.startswith(POINTS)} | dict(before)
+    old = {name: now[name] for name in now if name.startswith((POINTS, AIMS))} | dict(before)
     return sorted(name for name in {*old, *now} if old.get(name) != now.get(name))
 
 

@@ -1,5 +1,6 @@
 """What nbgrader's autograde reads: in place of the submitted file, the notebook rebuilt from the released one."""
 
+import copy
 import fnmatch
 import glob
 import os
@@ -20,7 +21,7 @@ from traitlets import Float, List, Unicode
 from ..doctor.doctor import close_to_others
 from ..instructor.tables import HiddenCasesError
 from ..sandbox import SandboxError
-from . import folder, gradebook, interrupt, room
+from . import folder, gradebook, interrupt, points, room
 from .again import remove_outdated
 from .class_seed import ClassSecretError
 from .contents import BEGUN, Origin, digest, mark
@@ -43,7 +44,7 @@ class NotReleased(Exception):
     """There is no released notebook to grade by; the message says how to make it."""
 
 
-REFUSALS = (SandboxError, HiddenCasesError, ClassSecretError, PermissionError, Locked, NotReleased)
+REFUSALS = (SandboxError, HiddenCasesError, ClassSecretError, points.PointsError, PermissionError, Locked, NotReleased)
 
 
 class Submissions(NotebookExporter):
@@ -61,6 +62,7 @@ class Submissions(NotebookExporter):
         super().__init__(**kwargs)
         self.begun, self.graded, self.summary = time.monotonic(), 0, Summary()
         self._standards: dict[str, dict[str, str]] = {}
+        self._releases: dict[str, nbformat.NotebookNode] = {}
         self._left_out: dict[str, str] = {}
         self._unread: dict[str, str] = {}  # of the submission at hand: notebook -> why it is not read,
         self._remedy: dict[str, str] = {}  # and the command that mends it
@@ -92,6 +94,7 @@ class Submissions(NotebookExporter):
                 notebook = self.rebuilt(Path(filename), where["assignment"], where["notebook"], notes)
         except Unreadable as error:
             notebook = without_submission(released, f"The submitted file {error}", notes)
+        points.give(notebook, self._points)
         self._list(notebook, where)
         mark(notebook, Origin(found, self.standard(where["assignment"], where["notebook"])))
         return self.from_notebook_node(notebook, resources=resources, **kwargs)
@@ -113,7 +116,7 @@ class Submissions(NotebookExporter):
             with interrupt.grading(), quiet(self.log), Lock(root), room.watched(self._converter):
                 gradebook.prepare(courses, self.log.warning)
                 self._converter.assignments = {f: self._converter.assignments[f] for f in self.chosen()}
-                self.names(courses.assignment_id)
+                self._record_points(self.names(courses.assignment_id))
                 made_for = os.environ.get(MADE_FOR, "")  # such a run has nothing to check as a rule
                 Grade(parent=self).ready(start=not made_for)
                 for sentence in unusable(made_for, partial(self.standard, courses.assignment_id)):
@@ -174,9 +177,26 @@ class Submissions(NotebookExporter):
         return [Path(path) for path in glob.glob(courses.format_path(courses.release_directory, ".", pattern))]
 
     def release(self, assignment: str, notebook: str) -> nbformat.NotebookNode:
-        """Nobody may change it: others get the same."""
+        """With the teacher's own points. Nobody may change it: others get the same."""
         path = self._released_path(assignment, notebook)
-        return released_notebook(path, path.stat().st_mtime_ns)
+        if notebook not in self._releases:
+            released = copy.deepcopy(released_notebook(path, path.stat().st_mtime_ns))
+            self._releases[notebook] = points.give(released, self._points)
+        return self._releases[notebook]
+
+    @property
+    def _points(self) -> dict[str, float]:
+        own: dict[str, float] = Grade(parent=self).points
+        return own
+
+    def _record_points(self, names: list[str]) -> None:
+        """Writes those of a run's notebooks into the gradebook. Raises PointsError."""
+        courses = self._converter.coursedir
+        if self._points:
+            files = [path for folder in self._released("*") for path in folder.glob("*.ipynb")]
+            points.assert_known(self._points, (released_notebook(path, path.stat().st_mtime_ns) for path in files))
+        for name in names:
+            points.record(courses.db_url, courses.assignment_id, name, self.release(courses.assignment_id, name))
 
     def _released_path(self, assignment: str, notebook: str) -> Path:
         courses = self._converter.coursedir

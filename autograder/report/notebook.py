@@ -11,6 +11,7 @@ from html import escape as escape_markup
 from ..results.case_result import CaseResult, Curve
 from ..results.causes import Cause
 from ..results.data import ReportData
+from ..results.points import Points
 from ..results.text import visible
 from . import phrases
 
@@ -72,20 +73,31 @@ CODE = re.compile(r"`([^`]+)`")
 THREAD = re.compile(r"\b([\w.-]+/[\w.-]+)#(\d+)")
 
 
-def render(report: ReportData, draw_passed: bool = True) -> str:
+def render(report: ReportData, draw_passed: bool = True, points: bool = True) -> str:
     """The report as a self-contained HTML fragment. Every text is escaped: names and messages come from learners.
 
-    draw_passed: whether the error of an answer that passed is drawn; that of one that failed always is.
+    draw_passed: whether the error of an answer that passed is drawn; that of one that failed always is. points: whether
+    it says what the answer is worth.
     """
+    worth = split(Points(report.score, list(report.split), report.limit)) if points and not report.passed else ""
     state = "stub" if phrases.is_stub(report) else "pass" if report.passed else "fail"
-    body = stub(report) if state == "stub" else failure(report) + rest(report, draw_passed)
-    return f'<div class="graded-kernels {state}"><style>{STYLE}</style>{head(report)}{body}</div>'
+    body = stub(report) if state == "stub" else failure(report) + worth + rest(report, draw_passed)
+    return f'<div class="graded-kernels {state}"><style>{STYLE}</style>{head(report, points)}{body}</div>'
 
 
-def head(report: ReportData) -> str:
+def split(points: Points) -> str:
+    """A row for each aim: what it gave, and what cost the rest."""
+    rows = phrases.split(points.parts, points.limit)
+    cells = (
+        f"<dt>{escape(name)}</dt><dd><b>{escape(earned)}</b> {prose(because)}</dd>" for name, earned, because in rows
+    )
+    return f"<dl>{''.join(cells)}</dl>" if rows else ""
+
+
+def head(report: ReportData, points: bool) -> str:
     return (
         f'<p class="head"><b>{escape(report.exercise)}</b> <span>{escape(report.backend)}</span> '
-        f'<span class="verdict">{phrases.verdict(report).capitalize()}</span></p>{answers(report)}'
+        f'<span class="verdict">{phrases.verdict(report, points).capitalize()}</span></p>{answers(report)}'
     )
 
 

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ..results.aim import Aim
 from ..results.case_result import CaseResult, Failure
 from ..results.causes import Cause
 from ..results.data import ReportData
+from ..results.points import Part
 from ..results.quality import Quality
 from ..results.text import visible
 
@@ -31,10 +33,38 @@ def encouragement(report: ReportData) -> str:
     return f"Nothing is wrong yet. Write the body of {report.exercise}, then run the check again."
 
 
-def verdict(report: ReportData) -> str:
+AIMS = {
+    Aim.PLAIN: "plain values",
+    Aim.POINT: "the point",
+    Aim.DTYPES: "dtypes",
+    Aim.LAYOUTS: "layouts, memory",
+    Aim.EDGES: "edges, errors",
+}
+
+
+def split(parts: Iterable[Part], limit: str) -> list[tuple[str, str, str]]:
+    """For each aim its name, ``18 of 30`` and what cost the rest; then, without a name, what limits the sum."""
+    rows = [
+        (AIMS[part.aim], f"{_rounded(part.earned)} of {_rounded(part.of)}", _first_of(part.because)) for part in parts
+    ]
+    return [*rows, *([("", "", limit)] if limit else [])]
+
+
+def _rounded(points: float) -> str:
+    return f"{round(points, 1):g}"
+
+
+def _first_of(sentences: list[str]) -> str:
+    more = f" ({count(len(sentences) - 1, 'more cause')})" if len(sentences) > 1 else ""
+    return f"{brief(sentences[0])}{more}" if sentences else ""
+
+
+def verdict(report: ReportData, points: bool = True) -> str:
+    """points: whether it says how many."""
     if is_stub(report):
         return STUB
-    text = "passed" if report.passed else f"not passed, {percent(report.score)} of the points"
+    text = "passed" if report.passed else "not passed"
+    text += f", {percent(report.score)} of the points" if points and not report.passed else ""
     return text if len(report.required) == len(Quality) else f"{text} (required: {' and '.join(report.required)})"
 
 

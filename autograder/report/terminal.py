@@ -14,14 +14,18 @@ BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 LABEL = 10  # width of "came out", the longest label, and two spaces
 DETAIL_LINES = 16  # of a traceback, the last ones
 LABELLED = 17  # where the text of a list begins: behind "not efficient"
+AIM, EARNED = 15, 13  # width of "layouts, memory", and of "33.3 of 33.3" with a space before it
+NEXT = AIM + EARNED + 4
 OTHERS = 8  # causes after the first that get a sentence; the rest are listed by case
 
 
-def render(report: ReportData, color: bool | None = None) -> str:
-    """The report as text. ``color``: ANSI colours or not; None asks the terminal and ``NO_COLOR``."""
+def render(report: ReportData, color: bool | None = None, points: bool = True) -> str:
+    """The report as text. ``color``: ANSI colours or not; None asks the terminal and ``NO_COLOR``. points: whether it
+    says what it is worth.
+    """
     width = min(max(shutil.get_terminal_size().columns, 40), 100)
     page = Page(wants_color(sys.stdout) if color is None else color, width)
-    page.line(f"{report.exercise} ({report.backend}): {phrases.verdict(report)}", BOLD, verdict_color(report))
+    page.line(f"{report.exercise} ({report.backend}): {phrases.verdict(report, points)}", BOLD, verdict_color(report))
     if phrases.is_stub(report):
         page.line(phrases.encouragement(report))
         return page.text()
@@ -39,8 +43,22 @@ def render(report: ReportData, color: bool | None = None) -> str:
         page.line(report.fingerprint_story)
     more_causes(page, f"{phrases.count(len(causes) - 1, 'more cause')} of failure", causes[1:])
     more_causes(page, "Also found, not required", rest)
+    if points and not report.passed:
+        split(page, report)
     what_else(page, report)
     return page.text()
+
+
+def split(page: "Page", report: ReportData) -> None:
+    """A line for each aim: what it gave, and what cost the rest."""
+    rows = phrases.split(report.split, report.limit)
+    if rows:
+        page.blank()
+        page.line(f"Points: {phrases.percent(report.score)}", BOLD)
+    for name, earned, because in rows:
+        page.line(
+            f"{name:{AIM}}{earned:>{EARNED}}  {because}" if name else because, indent=2, hanging=len(name) and NEXT
+        )
 
 
 def more_causes(page: "Page", title: str, causes: list[Cause]) -> None:

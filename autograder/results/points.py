@@ -34,7 +34,7 @@ SHIPPED = "This bug shipped, as said above: at most half of the points are left.
 GROSS = "Plain values are wrong or missing, so that nothing else counts."
 PARTIAL = "Only some of the outputs are right in plain values: at most four fifths of their share."
 ELSEWHERE = "Ordinary numbers are wrong in"
-_SHOWN = 3  # names of cases behind a cause
+_SHOWN = 2  # names of cases behind a cause
 
 
 @dataclass
@@ -109,10 +109,13 @@ class _Cause:
         self.about = {aim for aim in met if met.isdisjoint(_RESTS_ON[aim])}
 
     def told(self, aim: Aim) -> str:
-        """What it says of an aim, with the cases that fail there, or of all of them."""
+        return f"{self.where(aim)}: {self.message}"
+
+    def where(self, aim: Aim) -> str:
+        """The cases that fail in an aim, or all of them."""
         names = [case["name"] for case in self.cases if case["aim"] == aim or aim not in self.about]
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        return f"{', '.join(names[:_SHOWN])}{more}: {self.message}"
+        return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def _without_repetition(causes: list[_Cause]) -> list[_Cause]:
@@ -171,7 +174,7 @@ class _Account:
         here = [cause for cause in self.causes if aim in cause.about]
         yield from (cause.told(aim) for cause in here)
         if aim is Aim.PLAIN and not here:
-            yield from (f"{ELSEWHERE} {cause.told(aim)}" for cause in self.causes if self._costs_more(cause))
+            yield from (f"{ELSEWHERE} {cause.where(aim)}." for cause in self.causes if self._costs_more(cause))
         if unreached := self._unreached(aim):
             yield f"{len(unreached)} of {len(self.of[aim])} cases: {unreached[0]['message']}"
 

@@ -46,14 +46,11 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
         cases=_cases(job.answer.exercise, json.dumps(job.cases)),
         variant=job.variant,
     )
-    if not 0 <= report.score <= 1:
-        raise ValueError(f"a report gave a score of {report.score}")
     doubt = "" if report.passed else LATE if report.timed_out else LOST if worker.lost > lost else ""
     text, page, data = shown(report)
     return Verdict(
         job.key,
         job.name,
-        float(report.score),
         data,
         text,
         page,
@@ -85,13 +82,15 @@ def _cases(exercise: str, tables: str) -> "tuple[Case, ...]":
 
 def shown(report: "Report") -> tuple[str, str, dict]:
     """The report as text, as HTML and as data without what it cost: the same answer, checked again, gives the same.
+    Its points, which a teacher may weigh otherwise, are in none of the pages.
 
     The error of an answer that passed is not drawn: that takes a tenth of a check's time, and in the notebook the check
     draws it.
     """
-    from ..report.notebook import render
+    from ..report import notebook, terminal
 
-    text, page, data = str(report), render(report, draw_passed=False), report.to_dict()
+    text, data = terminal.render(report, color=False, points=False), report.to_dict()
+    page = notebook.render(report, draw_passed=False, points=False)
     for target in (data["compile"] or {}).get("targets", ()):
         del target["seconds"], target["cached"]
     if len(page) <= LONGEST:

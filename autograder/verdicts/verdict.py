@@ -2,7 +2,10 @@
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+
+from ..results.points import WEIGHTS, Points, points_of
 
 LATE, LOST = "time limit", "lost worker"
 SETTLED = 2  # checks of an answer whose result may be the machine's fault, after which the last one counts
@@ -16,7 +19,7 @@ class Damaged(ValueError):
 class Verdict:
     """On one job.
 
-    name: ``silu_backward-torch``. score: 0 to 1. report: `Report.to_dict`, without how long the compiler took; text and
+    name: ``silu_backward-torch``. report: `Report.to_dict`, without how long the compiler took; text and
     html: the same for a terminal and for a page. seconds: of processor time, of the processes that call the answer or
     compile its kernels; grader_seconds: of the grader's, and of those that fork the others. clock: seconds of
     wall-clock time. made: when, ISO 8601 in UTC, and where: ``host:process``.
@@ -27,7 +30,6 @@ class Verdict:
 
     key: str
     name: str
-    score: float = 0.0
     report: dict | None = None
     text: str = ""
     html: str = ""
@@ -44,6 +46,10 @@ class Verdict:
     def final(self) -> bool:
         """Whether it counts: nothing but the answer decided it, or a second check came to the same end."""
         return not self.doubt or self.checks >= SETTLED
+
+    def points(self, weights: Mapping[str, float] = WEIGHTS) -> Points:
+        """What the answer is worth. weights: of the aims (`results.points`)."""
+        return points_of(self.report, weights) if self.report else Points(0.0)
 
     @property
     def stopped_in(self) -> dict | None:
@@ -71,6 +77,4 @@ class Verdict:
                 good = isinstance(value, int if field.name == "checks" else str)
             if not good:
                 raise Damaged(f"{field.name} is {value!r:.60}")
-        if not 0 <= found.score <= 1:
-            raise Damaged(f"score is {found.score}")
         return found
