@@ -9,7 +9,7 @@ ulp_error, ulp_size                      distances in units in the last place
 For an op of one's own, which `check` takes in place of a name:
 Exercise, Case, Output, Tolerance        the record: what the function is, its inputs, its results, how close is right
 derived                                  a tolerance that is estimated from the formula
-Witness, WildBug                         an input to find, a bug that shipped
+Witness, WildBug, CommonMistake          an input to find, a bug that shipped, one that many write
 elementwise, rowwise, losses             families of cases
 normal, gradient                         random tensors for a case, an upstream gradient among them
 """
@@ -30,18 +30,20 @@ if TYPE_CHECKING:
     from .exercises.cases.losses import losses
     from .exercises.cases.rows import rowwise
     from .exercises.derived import derived
-    from .exercises.record import Case, Exercise, Output, Tolerance, WildBug, Witness
+    from .exercises.record import Case, CommonMistake, Exercise, Output, Tolerance, WildBug, Witness
     from .report.report import Report
     from .run.memory import Peak
     from .ulp import ulp_error, ulp_size
 
 __all__ = ["EXERCISES", "Emulator", "Peak", "Report", "check", "ulp_error", "ulp_size"]
-__all__ += ["Case", "Exercise", "Output", "Tolerance", "WildBug", "Witness"]
+__all__ += ["Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"]
 __all__ += ["derived", "elementwise", "gradient", "losses", "normal", "rowwise"]
 
 _HOME = {"EXERCISES": "exercises", "Emulator": "emulator", "Peak": "run.memory", "Report": "report.report"}
 _HOME |= {"ulp_error": "ulp", "ulp_size": "ulp"}
-_HOME |= dict.fromkeys(("Case", "Exercise", "Output", "Tolerance", "WildBug", "Witness"), "exercises.record")
+_HOME |= dict.fromkeys(
+    ("Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"), "exercises.record"
+)
 _HOME |= dict.fromkeys(("elementwise", "gradient", "normal"), "exercises.cases.elementwise")
 _HOME |= {"derived": "exercises.derived", "losses": "exercises.cases.losses", "rowwise": "exercises.cases.rows"}
 

@@ -10,20 +10,20 @@ from pathlib import Path
 
 import torch
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.exercises.record import Exercise, WildBug
+from graded_kernels.autograder.exercises.record import Bug, Exercise
 
 SHOWN = 4  # names of failing cases in a row
 HEADER = "| wild bug | exercise | cases it fails | fingerprint |"
 NOTE = """# Wild bugs
 
-Each function a library shipped, given to the check as an answer in PyTorch. In bold the case made to see it, where it
-does; distinctions do not count. Fingerprint: whether the report names this bug.
+Each function a library shipped, and a few common mistakes, given to the check as an answer in PyTorch. In bold the
+case made to see it, where it does; distinctions do not count. Fingerprint: whether the report names this bug.
 
 Made by `python benchmarks/wild.py` with PyTorch {torch}.
 """
 
 
-def seen(exercise: Exercise, bug: WildBug) -> str:
+def seen(exercise: Exercise, bug: Bug) -> str:
     """A row of the table."""
     report = check(exercise.name, lambda *args: bug.function(*args), backend="torch")
     needed = [case for case in report.cases if not case.bonus]
@@ -31,10 +31,9 @@ def seen(exercise: Exercise, bug: WildBug) -> str:
     names = [f"**{name}**" for name in failing if name == bug.seen_by]
     names += [name for name in failing if name != bug.seen_by]
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    own = f"this is what {bug.who} computed ({bug.thread})"
-    named = "none" if not report.fingerprint else "this bug" if report.fingerprint == own else report.fingerprint
+    named = "this bug" if report.source == bug.named else report.source or "none"
     cases = f"{len(failing)} of {len(needed)}: {', '.join(names[:SHOWN])}{more}" if failing else "none"
-    return f"| {bug.who} ({bug.thread}) | {exercise.name} | {cases} | {named} |"
+    return f"| {bug.who} ({getattr(bug, 'thread', 'a common mistake')}) | {exercise.name} | {cases} | {named} |"
 
 
 def page() -> str:

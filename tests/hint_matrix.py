@@ -36,8 +36,8 @@ def main(names: list[str]) -> None:
         case = report.causes[0].cases[0]
         also = ", ".join(one.name for one in report.causes[0].cases[1:6])
         lines = [f"case: {case.name} (also {also})", f"says: {case.message}", f"hint: {case.hint}"]
-        if report.fingerprint:
-            lines.append(f"bug:  {report.fingerprint}")
+        if report.source:
+            lines.append(f"bug:  {report.source}")
         print("\n".join(textwrap.fill(line, 150, initial_indent=" " * 4, subsequent_indent=" " * 10) for line in lines))
 
 

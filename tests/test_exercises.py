@@ -13,7 +13,7 @@ import torch
 from answers import PAIRS, Unwatched, answer, regions
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
-from graded_kernels.autograder.exercises.record import MEASURED, Case, Exercise
+from graded_kernels.autograder.exercises.record import MEASURED, Case, CommonMistake, Exercise, WildBug
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.results.aim import Aim
 from graded_kernels.autograder.run.answer import load
@@ -108,7 +108,10 @@ def test_wild_bug_is_seen_and_named(name, bug):
     report = check(name, lambda *args: bug.function(*args), backend="torch")
     assert not report.passed
     assert bug.seen_by in rejected_by(report), str(report)
-    assert report.fingerprint and bug.who in report.fingerprint, str(report)
+    assert report.source == bug.named, str(report)
+    assert bool(report.fingerprint) == isinstance(bug, WildBug) and bool(report.mistake) == isinstance(
+        bug, CommonMistake
+    )
 
 
 MUTANT_ROWS = [(*key, mutant) for key, rows in MUTANTS.items() for mutant in rows]

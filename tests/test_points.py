@@ -1,7 +1,9 @@
 """Points follow what an exercise teaches: typical wrong answers, and the rule on reports made for it."""
 
 import pytest
+from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
+from graded_kernels.autograder.exercises.record import WildBug
 from graded_kernels.autograder.results.aim import Aim
 from graded_kernels.autograder.results.points import GROSS, MISSED, PARTIAL, SHIPPED, WEIGHTS, points_of
 from graded_kernels.autograder.sandbox import Worker
@@ -153,3 +155,19 @@ def test_the_split_says_why():
     assert found.limit == SHIPPED
     assert points_of(report | {"cases": [case("first", near=0.0)]}).limit == GROSS
     assert {MISSED, PARTIAL}.isdisjoint({found.limit})
+
+
+def test_a_common_mistake_is_named_and_costs_what_it_makes_wrong():
+    """A bug that shipped, with the same cases, would leave half."""
+    from graded_kernels.kernels.wild.cross_entropy import cross_entropy_backward_all_rows as mistake
+
+    report = check("cross_entropy_backward", mistake, backend="torch")
+    assert (report.fingerprint, report.mistake) == (None, "a common mistake: a kernel that forgets the ignored rows")
+    assert "A common mistake: a kernel that forgets the ignored rows." in str(report) and "shipped" not in report.limit
+    assert report.causes[0].message == f"The wrong values have one source: {report.mistake}."
+
+
+def test_a_bug_that_shipped_has_a_thread():
+    bugs = [bug for record in EXERCISES.values() for bug in getattr(record, "wild", ())]
+    shipped = [bug for bug in bugs if isinstance(bug, WildBug)]
+    assert len(shipped) < len(bugs) and not [bug.who for bug in shipped if "no thread" in bug.thread]

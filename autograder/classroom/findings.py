@@ -80,11 +80,11 @@ class Answer:
 
     @cached_property
     def bugs(self) -> list[tuple[str, list[str]]]:
-        """The bugs that shipped and that answers repeat, each with who wrote it, the most frequent first."""
+        """The bugs and common mistakes that answers repeat, each with who wrote it, the most frequent first."""
         found = defaultdict(list)
         for check in self.checks:
-            if check.report["fingerprint"]:
-                found[check.report["fingerprint"]].append(check.student)
+            if name := check.report["fingerprint"] or check.report.get("mistake"):
+                found[name].append(check.student)
         return sorted(found.items(), key=lambda item: -len(item[1]))
 
     @cached_property

@@ -13,7 +13,7 @@ from .cases.attention import Batch, attention_cases, many_queries, side_by_side
 from .cases.common import View, as_it_is, one_number
 from .cases.elementwise import gradient
 from .oracles.attention import attention, attention_gradients, backward_floor, forward_floor
-from .record import Case, Exercise, Inputs, Output, Tolerance, WildBug
+from .record import Case, CommonMistake, Exercise, Inputs, Output, Tolerance, WildBug
 
 
 def forward_arguments(generator: Generator, *given: object, view: View = as_it_is) -> Args:
@@ -96,16 +96,14 @@ SENTINEL = WildBug(
     seen_by="a sequence without keys",
     story="-5e4 stood for minus infinity: a query without a key averages the padding, and real scores below it lose.",
 )
-UNSCALED = WildBug(
+UNSCALED = CommonMistake(
     who="attention without 1 / √D",
-    thread="no thread of its own",
     function=wild.attention_unscaled,
     seen_by="ordinary values",
     story="The scores keep their full size, so that one key takes nearly all.",
 )
-AFTERWARDS = WildBug(
+AFTERWARDS = CommonMistake(
     who="a mask that is multiplied in after the softmax",
-    thread="no thread of its own",
     function=wild.attention_afterwards,
     seen_by="causal",
     story="The sum still holds what is masked: the weights of a query add up to less than 1.",
@@ -117,9 +115,8 @@ PADDED = WildBug(
     seen_by="ordinary values",
     story="The lanes past the last key score 0, and each of them adds e^0 = 1 to the sum.",
 )
-HALF_MAXIMUM = WildBug(
+HALF_MAXIMUM = CommonMistake(
     who="scores in half precision",
-    thread="no thread of its own",
     function=wild.attention_half_maximum,
     seen_by="float16 scores up to 3000",
     story="From 2048 on float16 counts in twos, and a difference of 2 in a score is a factor of 7.",
@@ -144,9 +141,8 @@ attention_forward = Exercise(
     about=("a sequence without keys", "nobody sees a key", "causal, fewer keys than queries", "scores near -60000"),
 )
 
-AGAIN = WildBug(
+AGAIN = CommonMistake(
     who="a backward that normalises again",
-    thread="no thread of its own",
     function=wild.attention_backward_again,
     seen_by="causal",
     story="It takes the softmax of all scores once more instead of e^(s - lse), and so gives hidden keys a gradient.",

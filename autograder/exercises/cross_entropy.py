@@ -13,7 +13,7 @@ from .cases.elementwise import gradient, normal
 from .cases.losses import SCALE, labelled, losses
 from .cases.rows import floors
 from .label_smoothing import SMOOTHING, SMOOTHING_GRADIENT
-from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug
+from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
 
 
 def checked(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
@@ -179,9 +179,8 @@ NO_MAX = WildBug(
     seen_by="large logits",
     story="log Σ e^x with nothing subtracted: infinite for logits above 88.7. A normal distribution never draws one.",
 )
-EPSILON = WildBug(
+EPSILON = CommonMistake(
     who="-log(p + 1e-9), as many tutorials have it,",
-    thread="no thread of its own",
     function=wild.cross_entropy_epsilon,
     seen_by="an unlikely label",
     story="No logarithm of 0 any more, and no loss above 20.7: below p = 1e-9 it neither grows nor has a gradient.",
@@ -257,9 +256,8 @@ READ_BACK = WildBug(
         "learned."
     ),
 )
-ALL_ROWS = WildBug(
+ALL_ROWS = CommonMistake(
     who="a kernel that forgets the ignored rows",
-    thread="no thread of its own",
     function=wild.cross_entropy_backward_all_rows,
     seen_by="some rows ignored",
     story="-100 is no column, so nothing is subtracted in an ignored row, and p is what remains.",

@@ -22,7 +22,7 @@ from .cases.common import (
 )
 from .cases.elementwise import BEYOND, BEYOND_HINT, gradient, normal
 from .cases.rows import floors
-from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug
+from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
 
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
 NOTHING = "A row of the mask without a True has no maximum and a sum of 0. Its result is 0, as in PyTorch's attention."
@@ -265,9 +265,8 @@ SENTINEL = WildBug(
     seen_by="values near -60000",
     story="-5e4 stood for minus infinity. Scores below it are real (ALiBi, long contexts): then what is masked wins.",
 )
-AFTERWARDS = WildBug(
+AFTERWARDS = CommonMistake(
     who="a mask that is multiplied in after the softmax",
-    thread="no thread of its own",
     function=wild.masked_softmax_afterwards,
     seen_by="ordinary values",
     story="The sum still holds what is masked out: the rows add up to less than 1, and a masked NaN reaches all.",

@@ -13,7 +13,7 @@ from .cases.common import AGAIN, EPS, KEEP_NOTHING, View, as_it_is, every_second
 from .cases.elementwise import normal
 from .cases.rows import floors
 from .oracles.attention import attention
-from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug, Witness
+from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug, Witness
 
 
 def merged(o_a: Tensor, lse_a: Tensor, o_b: Tensor, lse_b: Tensor) -> tuple[Tensor, Tensor]:
@@ -157,9 +157,8 @@ LOG2 = WildBug(
     seen_by="Z = 2 and 8",
     story="Natural logarithms were multiplied by log2 e as if e had still to be made of them.",
 )
-OVERFLOW = WildBug(
+OVERFLOW = CommonMistake(
     who="the formula with nothing subtracted",
-    thread="no thread of its own",
     function=wild.merge_attention_formula,
     seen_by="both are empty",
     story="e^lse is infinite from 88.7 on, and two empty pieces are 0 / 0.",

@@ -88,7 +88,7 @@ class Case:
 @dataclass(frozen=True)
 class WildBug:
     """A bug as a library shipped it: who, where it is documented, the function bug for bug, and the case made to see
-    it.
+    it. An answer that repeats it earns at most half of the points.
     """
 
     who: str
@@ -96,6 +96,31 @@ class WildBug:
     function: Callable[..., Any]
     seen_by: str
     story: str
+
+    @property
+    def named(self) -> str:
+        """What a report says of an answer that computes the same."""
+        return f"this is what {self.who} computed ({self.thread})"
+
+
+@dataclass(frozen=True)
+class CommonMistake:
+    """A mistake that many make and nobody is known to have shipped: what it is, a function that makes it, and the case
+    made to see it. A report names it, and it costs what it makes wrong.
+    """
+
+    who: str
+    function: Callable[..., Any]
+    seen_by: str
+    story: str
+
+    @property
+    def named(self) -> str:
+        """What a report says of an answer that computes the same."""
+        return f"a common mistake: {self.who.rstrip(',')}"
+
+
+Bug = WildBug | CommonMistake
 
 
 Value = float | str | bool | None  # of a variant's parameter; None: the exercise as it is published
@@ -188,7 +213,7 @@ class Exercise:
     refused: frozenset[str] = frozenset()
     allowed: frozenset[str] = frozenset()
     peer: Callable[..., Any] | None = None
-    wild: tuple[WildBug, ...] = ()
+    wild: tuple[Bug, ...] = ()
     least_bytes: Callable[..., int] | None = None
     traffic: float | None = None
     upcast: bool = True

@@ -10,7 +10,7 @@ from .cases.bad_labels import IGNORE
 from .cases.common import AGAIN, EPS, KEEP_NOTHING, leaning_walk
 from .cases.elementwise import normal
 from .cases.rows import floors
-from .record import Case, Exercise, Floors, Inputs, Output, Tolerance, WildBug
+from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
 
 
 def mean_of_tokens(
@@ -198,9 +198,8 @@ MICRO_BATCH = WildBug(
         "differ."
     ),
 )
-ROWS = WildBug(
+ROWS = CommonMistake(
     who="loss.mean() over padded rows",
-    thread="no thread of its own",
     function=wild.token_mean_all_rows,
     seen_by="some rows ignored",
     story="Ignored rows are in the divisor. The more padding a batch has, the smaller is its gradient.",

@@ -2,7 +2,7 @@
 
 import torch
 
-from ..exercises.record import Exercise, WildBug
+from ..exercises.record import Bug, Exercise
 from ..run.contract import Args, as_tuple
 from ..run.gradient import with_gradient
 from ..ulp import ulp_error
@@ -22,8 +22,8 @@ Evidence = list[Wrong] | str
 Failing = tuple[Args, Evidence]
 
 
-def fingerprint(exercise: Exercise, failures: list[Failing], failing: frozenset[str]) -> WildBug | None:
-    """The wild bug that explains every failing call, or None.
+def fingerprint(exercise: Exercise, failures: list[Failing], failing: frozenset[str]) -> Bug | None:
+    """The bug or mistake that explains every failing call, or None.
 
     failing: the names of the cases that failed; a bug that is here fails the one that was made to see it.
     failures: the failing calls.
@@ -59,7 +59,7 @@ def _gross(one: Wrong) -> torch.Tensor:
     return one.mask & (one.error > HALVED.get(one.actual.dtype, GROSS)) & ~(one.error <= BEYOND * one.allowed)
 
 
-def wild_outputs(exercise: Exercise, bug: WildBug, args: Args) -> list[tuple[torch.Tensor, ...]]:
+def wild_outputs(exercise: Exercise, bug: Bug, args: Args) -> list[tuple[torch.Tensor, ...]]:
     """What the bug computes from these arguments: in their dtype, and in float32 rounded at the end."""
     wide = tuple(a.float() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args)
     function = with_gradient(exercise.contract, bug.function)
@@ -67,7 +67,7 @@ def wild_outputs(exercise: Exercise, bug: WildBug, args: Args) -> list[tuple[tor
     return [as_shipped, tuple(o.to(like.dtype) for o, like in zip(in_single, as_shipped, strict=True))]
 
 
-def _share(exercise: Exercise, bug: WildBug, args: Args, evidence: Evidence) -> float | None:
+def _share(exercise: Exercise, bug: Bug, args: Args, evidence: Evidence) -> float | None:
     """The share of the wrong elements on which the bug computes the same, in whichever precision fits better. Among
     them are those where the bug gives a NaN or an infinity and the answer is right: it has another bug.
 

@@ -10,7 +10,7 @@ import torch
 
 from ..compiler import KernelLaunch
 from ..emulator import CANNOT_SHOW
-from ..exercises.record import MEMORY, Case, Exercise, WildBug, Witness
+from ..exercises.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
 from ..report.report import Report
 from ..results.case_result import CaseResult
 from ..results.points import points_of
@@ -70,7 +70,8 @@ def judge(
         score=0.0,
         cases=tuple(found.cases),
         summary=_summary(found, required),
-        fingerprint=f"this is what {bug.who} computed ({bug.thread})" if bug else None,
+        fingerprint=bug.named if isinstance(bug, WildBug) else None,
+        mistake=bug.named if isinstance(bug, CommonMistake) else "",
         fingerprint_story=bug.story if bug else "",
         traffic=found.traffic,
         compile=found.compiled,
@@ -157,7 +158,7 @@ def _judge_cost(found: _Found, record: Exercise, backend: str, runner: Runner, r
         found.cases += more
 
 
-def _bug(record: Exercise, found: _Found) -> WildBug | None:
+def _bug(record: Exercise, found: _Found) -> Bug | None:
     """Whose bug it is. Distinctions are left out: there an answer may fail by rounding alone, and no bug explains
     rounding.
     """

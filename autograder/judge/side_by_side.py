@@ -95,6 +95,7 @@ def combined(device: Report, emulator: Report | str) -> Report:
     if isinstance(emulator, str):
         missing = CaseResult(EMULATED, "not-run", False, emulator, "")
         return dataclasses.replace(device, cases=(*device.cases, missing))
+    worse = min(device, emulator, key=lambda report: report.score)
     cases = tuple(dataclasses.replace(c, name=f"{EMULATED}: {c.name}") for c in emulator.cases)
     return dataclasses.replace(
         device,
@@ -103,9 +104,12 @@ def combined(device: Report, emulator: Report | str) -> Report:
         correct=both(device.correct, emulator.correct),
         portable=both(device.portable, emulator.portable),
         efficient=both(device.efficient, emulator.efficient),
-        score=min(device.score, emulator.score),
+        score=worse.score,
+        split=worse.split,
+        limit=worse.limit,
         summary=device.summary if not device.passed else emulator.summary,
         fingerprint=device.fingerprint or emulator.fingerprint,
+        mistake=device.mistake or emulator.mistake,
         fingerprint_story=device.fingerprint_story or emulator.fingerprint_story,
         traffic=emulator.traffic,
         compile=emulator.compile,

@@ -118,8 +118,8 @@ def failure(report: ReportData) -> str:
     parts = [first_failure(report, causes[0])] if causes else []
     if not causes and not report.passed:
         parts.append(f'<p class="message">{prose(report.summary)}</p>')
-    if report.fingerprint:
-        claim = prose(phrases.sentence(report.fingerprint))
+    if report.source:
+        claim = prose(phrases.sentence(report.source))
         parts.append(f'<div class="print"><p><b>{claim}</b></p><p>{prose(report.fingerprint_story)}</p></div>')
     drawn = chosen(phrases.failing(report.cases))
     if drawn:

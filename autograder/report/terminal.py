@@ -37,9 +37,9 @@ def render(report: ReportData, color: bool | None = None, points: bool = True) -
     elif not report.passed:
         page.blank()
         page.line(report.summary)
-    if report.fingerprint:
+    if report.source:
         page.blank()
-        page.line(phrases.sentence(report.fingerprint), BOLD, YELLOW)
+        page.line(phrases.sentence(report.source), BOLD, YELLOW)
         page.line(report.fingerprint_story)
     more_causes(page, f"{phrases.count(len(causes) - 1, 'more cause')} of failure", causes[1:])
     more_causes(page, "Also found, not required", rest)

@@ -24,25 +24,25 @@ class Cause:
     cases: tuple[CaseResult, ...]
 
 
-def causes(cases: Iterable[CaseResult], fingerprint: str | None) -> tuple[Cause, ...]:
+def causes(cases: Iterable[CaseResult], source: str) -> tuple[Cause, ...]:
     """The causes of all failures but those of distinctions, the one to mend first at the front: what is wrong before
     what is not portable before what is slow, and of these the one that the exercise's cases meet first.
 
-    fingerprint: the bug whose values the wrong ones are: the cause of all of them.
+    source: the bug whose values the wrong ones are, the cause of all of them; or "".
     """
     groups: dict[tuple, list[CaseResult]] = {}
     for case in cases:
         if not case.bonus and case.status in ("fail", "error"):
-            groups.setdefault(_key(case, fingerprint), []).append(case)
-    found = [Cause(group[0].kind, _message(group, fingerprint), tuple(group)) for group in groups.values()]
+            groups.setdefault(_key(case, source), []).append(case)
+    found = [Cause(group[0].kind, _message(group, source), tuple(group)) for group in groups.values()]
     return tuple(sorted(found, key=lambda cause: _ORDER.index(cause.kind)))
 
 
-def _key(case: CaseResult, fingerprint: str | None) -> tuple:
+def _key(case: CaseResult, source: str) -> tuple:
     if case.hidden:  # of an instructor's cases each is listed by itself
         return (case.kind, case.name)
-    if case.failure and fingerprint and case.kind is Quality.CORRECT:
-        return (case.kind, fingerprint)
+    if case.failure and source and case.kind is Quality.CORRECT:
+        return (case.kind, source)
     return (case.kind, case.cause or _TUPLE.sub("#", _plain(case.message)))
 
 
@@ -51,8 +51,8 @@ def _plain(message: str) -> str:
     return _BFLOAT.sub(lambda found: "float#" if found[1] else "fp#", _NUMBER.sub("#", message))
 
 
-def _message(group: list[CaseResult], fingerprint: str | None) -> str:
+def _message(group: list[CaseResult], source: str) -> str:
     first = group[0]
-    if len(group) > 1 and first.failure and fingerprint and first.kind is Quality.CORRECT:
-        return f"The wrong values have one source: {fingerprint}."
+    if len(group) > 1 and first.failure and source and first.kind is Quality.CORRECT:
+        return f"The wrong values have one source: {source}."
     return first.cause if len(group) > 1 and first.cause else first.message

@@ -20,7 +20,8 @@ class ReportData:
 
     correct, portable, efficient: whether it is, or None where that was not judged (`quality.Quality`).
     score: the share of the points earned, 0 to 1. split, limit: how it came about (`points`). summary: one sentence.
-    fingerprint: the wild bug that computes the same wrong values, if one does. fingerprint_story: what it did.
+    fingerprint: the wild bug that computes the same wrong values, if one does; mistake: the common mistake that does,
+    or "". fingerprint_story: what it did.
     traffic: ``{"loaded", "stored", "least"}`` in bytes, ``"ratio"``, ``"allowed"`` (a ratio or None), ``"tensors"``.
     compile: ``{"status", "reason", "targets": [{target, status, registers, spills, shared, load_bits, message}]}``.
     environment: ``{"python", "torch", "triton", "device", "mode"}``, and ``"seed"`` of the random inputs.
@@ -51,6 +52,7 @@ class ReportData:
     timed_out: bool = False
     stopped_in: dict | None = None
     tolerance: str = ""
+    mistake: str = ""
     split: tuple[Part, ...] = ()
     limit: str = ""
 
@@ -60,7 +62,12 @@ class ReportData:
     @property
     def causes(self) -> tuple[Cause, ...]:
         """Why cases fail, the cause to mend first at the front."""
-        return causes(self.cases, self.fingerprint)
+        return causes(self.cases, self.source)
+
+    @property
+    def source(self) -> str:
+        """Of the wrong values, where it is known."""
+        return self.fingerprint or self.mistake
 
     def to_dict(self) -> dict:
         """The report as strictly valid JSON values: NaN and infinity are the strings "nan", "inf" and "-inf"."""
