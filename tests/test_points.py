@@ -7,7 +7,7 @@ from graded_kernels.autograder.exercises.record import WildBug
 from graded_kernels.autograder.results.aim import Aim
 from graded_kernels.autograder.results.points import GROSS, MISSED, PARTIAL, SHIPPED, WEIGHTS, points_of
 from graded_kernels.autograder.sandbox import Worker
-from wrong_answers import WRONG
+from wrong_answers import GUIDE, WRONG, row
 
 WITHIN = 5  # points of 100: a contract
 
@@ -28,6 +28,7 @@ def test_a_typical_wrong_answer_gets_the_points_agreed_on(wrong, worker):
     assert report.passed == (wrong.points == 100), str(report)
     assert abs(100 * report.score - wrong.points) <= WITHIN, (report.score, report.split, report.limit)
     assert points_of(report.to_dict()).score == report.score  # the data is all that it takes
+    assert row(wrong, report.score) in GUIDE.read_text(encoding="utf-8"), "run python tests/wrong_answers.py"
 
 
 def case(name: str, aim: str = "plain", flaw: str | None = None, *, near: float = 1.0, **more) -> dict:

@@ -1,13 +1,18 @@
-"""Typical wrong answers and their points: ``python tests/wrong_answers.py`` runs them and prints the table that
-course/TEACHING.md has.
+"""Typical wrong answers and their points: ``python tests/wrong_answers.py`` runs them, writes the table into
+course/TEACHING.md and prints it.
 """
 
+import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from answers import answer
+from answers import ROOT, answer
+from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.run.answer import Answer, Cell
 
-BEGIN, END = "<!-- made by tests/wrong_answers.py -->", "<!-- end -->"
+GUIDE = ROOT / "course" / "TEACHING.md"
+BEGIN, END = "<!-- made by tests/wrong_answers.py -->\n", "<!-- end -->\n"
+HEAD = "| the answer | exercise | points |\n|---|---|---|\n"
 
 
 class Wrong(NamedTuple):
@@ -288,4 +293,58 @@ def masked_softmax_forward(x, mask):
         30,
         ALL_LOGITS.format(items="keep.sum()"),
     ),
+    Wrong(
+        "two kernels, the sigmoid through memory",
+        "silu_forward",
+        "triton",
+        85,
+        """
+@triton.jit
+def sigmoid_kernel(x_ptr, s_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+    tl.store(s_ptr + offsets, tl.sigmoid(x), mask=mask)
+
+
+@triton.jit
+def times_kernel(x_ptr, s_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+    y = x * tl.load(s_ptr + offsets, mask=mask, other=0.0)
+    tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=mask)
+
+
+def silu_forward(x):
+    x = x.contiguous()
+    s, y = torch.empty(x.shape, dtype=torch.float32), torch.empty_like(x)
+    grid = (triton.cdiv(x.numel(), BLOCK),)
+    sigmoid_kernel[grid](x, s, x.numel(), BLOCK=BLOCK)
+    times_kernel[grid](x, s, y, x.numel(), BLOCK=BLOCK)
+    return y
+""",
+    ),
 )
+
+
+def row(wrong: Wrong, score: float) -> str:
+    """Of the table."""
+    return f"| {wrong.what} | `{wrong.exercise}`, {wrong.backend} | {100 * score:.0f} |\n"
+
+
+def scores() -> Iterable[tuple[Wrong, float]]:
+    from graded_kernels.autograder.sandbox import Worker
+
+    with Worker() as worker:
+        for wrong in WRONG:
+            own = worker if wrong.isolated else None
+            yield wrong, check_answer(wrong.answer, wrong.backend, compiler=False, worker=own).score
+
+
+if __name__ == "__main__":
+    table = HEAD + "".join(row(wrong, score) for wrong, score in scores())
+    text = GUIDE.read_text(encoding="utf-8")
+    made = re.sub(f"{BEGIN}.*{END}", lambda _: BEGIN + table + END, text, flags=re.DOTALL)
+    GUIDE.write_text(made, encoding="utf-8")
+    print(table)
