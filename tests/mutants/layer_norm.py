@@ -103,12 +103,13 @@ MUTANTS = {
         ),
         ("keeps the mean of the first block", "rest += step * share", "rest += 0.0 * share", LONG),
         ("reads a transposed tensor as it lies", "    x = x.contiguous()\n", "", "transposed"),
+        ("forgets eps in a long row", "squares / N + eps", "squares / N", ROWS),
         ("begins every long row at the first", "x_ptr += row * N\n    y", "y", ROWS),
         (
             "copies rows that fit in a block alone",
             "x = x.contiguous()",
             "x = x if x.shape[1] > BLOCK else x.contiguous()",
-            f"{ROWS}, every second column",
+            "2 rows of 8193, every second column",
         ),
     ),
     ("layer_norm_backward", "triton"): (

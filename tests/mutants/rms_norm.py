@@ -65,7 +65,7 @@ MUTANTS = {
             "copies the dy of rows that fit in a block alone",
             "dy, x = dy.contiguous(), ",
             "dy, x = dy if dy.shape[1] > WHOLE else dy.contiguous(), ",
-            "3 rows of 8193, dy in every second column",
+            "2 rows of 8193, dy in every second column",
         ),
         (
             "has no mask on the store",
