@@ -25,6 +25,7 @@ LAYOUTS = {
     "every second": lambda x: x.dim() > 0 and x.stride(-1) == 2,
     "gaps|inside larger": rows_with_gaps,
     "stride 0|shared": lambda x: any(size > 1 and not at for size, at in zip(x.shape, x.stride(), strict=True)),
+    "strides of": lambda x: not x.is_contiguous(),
     "heads side by side": lambda x: x.dim() > 2 and x.stride(1) < x.stride(2),
     r"beyond 2\^31": lambda x: last_offset(x) > 2**31,
 }

@@ -35,7 +35,7 @@ KINDS = {
     "several blocks": r"odd shape|longer|long row|alone|first block|tiles|columns|\d classes|\d rows|many rows|features"
     "|more than a block|130 queries|300 queries",
     "NaN and infinity": "NaN|infinity|-inf|masked classes",
-    "layout": r"transposed|every second|gaps|stride 0|side by side|shared|beyond 2\^31|inside larger",
+    "layout": r"transposed|every second|gaps|stride 0|strides of|side by side|shared|beyond 2\^31|inside larger",
     "one": "one element|no dimensions|one row$|one column|1 column|1 class|one feature|one key$|one query|a row times"
     "|a matrix times|K is 1",
     "range": "large|tiny|far below|huge|outlier|near |turning|up to|equal|zero|unlikely|certain|ends of|apart|lse of"
