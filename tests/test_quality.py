@@ -35,6 +35,29 @@ def row_sum(x):
         row_sum_kernel[(y.numel(),)](x, y, counter, *x.stride(), x.shape[1], BLOCK=1024)
     return y
 """
+ATOMICS = """
+@triton.jit
+def add_kernel(x_ptr, total_ptr, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * N + cols, mask=cols < N, other=0.0).to(tl.float32)
+    tl.atomic_add(total_ptr + row, tl.sum(x){SCOPE})
+
+
+@triton.jit
+def round_kernel(total_ptr, y_ptr):
+    tl.store(y_ptr + tl.program_id(0), tl.load(total_ptr + tl.program_id(0)))
+
+
+def row_sum(x):
+    x = x.contiguous()
+    M, N = x.shape
+    total, y = torch.zeros(M, dtype=torch.float32), torch.empty(M, dtype=x.dtype)
+    if M:
+        add_kernel[(M, max(triton.cdiv(N, 64), 1))](x, total, N, BLOCK=64)
+        round_kernel[(M,)](total, y)
+    return y
+"""
 RIGHT = {"OTHER": ", other=0.0", "LAST": ""}
 NO_OTHER = {"OTHER": "", "LAST": ""}
 SILU_TWICE = """
@@ -122,6 +145,25 @@ def test_a_result_that_hangs_on_the_order_of_programs_is_not_portable():
     report = checked(code(ROW_SUM, OTHER=", other=0.0", LAST=ticket))
     assert answers(report)[:2] == (True, False)
     assert any("order in which the programs" in cause.message for cause in report.causes)
+
+
+def test_sums_by_atomics_are_portable():
+    """In another order their bits differ, within the tolerance: that is said, and not held against them."""
+    report = checked(code(ATOMICS, SCOPE=""), require=("correct", "portable"))
+    assert report.passed and answers(report)[:2] == (True, True), str(report)
+    assert any("which is right within the tolerance" in note for note in report.notes)
+
+
+def test_an_atomic_that_orders_one_program_alone_is_wrong():
+    report = checked(code(ATOMICS, SCOPE=', scope="cta"'))
+    assert report.correct is False and any("one element of total_ptr" in cause.message for cause in report.causes)
+    assert any('leave out `scope="cta"`' in case.message for case in report.cases)
+
+
+def test_a_false_hint_to_the_compiler_is_wrong():
+    report = checked(code(ROW_SUM, OTHER=", other=0.0", LAST="row = tl.multiple_of(row, 16)\n    "))
+    assert report.correct is False
+    assert any("`tl.multiple_of` in `row_sum_kernel` is false" in case.message for case in report.cases)
 
 
 def test_a_race_is_wrong():
