@@ -26,6 +26,7 @@ def check(
     *,
     seed: int = 0,
     compiler: bool = True,
+    targets: str | Iterable[str] = "sm_90",
     require: Iterable[str] = tuple(Quality),
     conventions: str = "course",
     variant: "Value" = None,
@@ -34,15 +35,17 @@ def check(
 
     exercise: a name of ``graded-kernels list``, or a record of one's own. backend: ``"torch"`` or ``"triton"``; where
     it is left out, the one that the exercise has, or ``"triton"`` if the function's module holds Triton kernels.
-    seed: of the random inputs. compiler: whether a Triton answer that is right so far is compiled for GPUs, too.
+    seed: of the random inputs. compiler: whether a Triton answer that is right so far is compiled, too, for the GPUs
+    that ``targets`` names: one or several of sm_80, sm_90, sm_100 and gfx942, or ``"all"``.
     require: of ``"correct"``, ``"portable"`` and ``"efficient"`` (`quality.Quality`) those that decide ``passed``.
     conventions: ``"course"``, or ``"pytorch"``, which takes PyTorch's own answer for right as well in the cases that
     rest on a convention (infinity, no token, a bad label, an empty row), wherever PyTorch has one. variant: the value
     for which a class is asked for the exercise in another kind (`exercises.variants`).
     The function is called in this process, on copies of its inputs. The report is true if every case but the
-    distinctions passed, as far as it is required. Raises ValueError for an unknown exercise, quality or convention, or
-    a backend the exercise does not have, and RuntimeError where Triton kernels cannot run. Where nbgrader itself
-    runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for success.
+    distinctions passed, as far as it is required. Raises ValueError for an unknown exercise, quality, convention or
+    GPU, or a backend the exercise does not have, and RuntimeError where Triton kernels cannot run. Where nbgrader
+    itself runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for
+    success.
     """
     from .exercises import find
     from .exercises.variants import varied
@@ -56,7 +59,9 @@ def check(
 
     record = varied(find(exercise), variant)
     backend = choose_backend(record, backend, function)
-    judged = partial(judge, record, backend, seed=seed, compiler=compiler, require=require, conventions=conventions)
+    judged = partial(
+        judge, record, backend, seed=seed, compiler=compiler, targets=targets, require=require, conventions=conventions
+    )
     reason = left_over(function, record.name, backend, record.backends)
     runner: Runner = (
         Unloadable(Trouble("unloadable", reason)) if reason else InProcess(function, record.contract, backend)
@@ -81,6 +86,7 @@ def check_answer(
     *,
     seed: int = 0,
     compiler: bool = True,
+    targets: str | Iterable[str] = "sm_90",
     worker: "Worker | None" = None,
     limits: "Limits | None" = None,
     notebook: "Budget | None" = None,
@@ -93,8 +99,8 @@ def check_answer(
     """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
 
     worker: runs the answer apart from this process, within ``limits`` and what is left of the ``notebook``'s budget;
-    without one it runs here. cases: an instructor's own (`hidden`), after those of the exercise. require, conventions
-    and variant: as `check` has them. record: of the exercise, where it is in no table.
+    without one it runs here. cases: an instructor's own (`hidden`), after those of the exercise. targets, require,
+    conventions and variant: as `check` has them. record: of the exercise, where it is in no table.
     """
     from .exercises import find
     from .exercises.record import Exercise
@@ -108,7 +114,9 @@ def check_answer(
     record = varied(find(record or answer.exercise), variant)
     if cases and isinstance(record, Exercise):
         record = record.with_cases(cases)
-    judged = partial(judge, record, backend, seed=seed, compiler=compiler, require=require, conventions=conventions)
+    judged = partial(
+        judge, record, backend, seed=seed, compiler=compiler, targets=targets, require=require, conventions=conventions
+    )
     if worker:
         limits = limits or Limits()
         with Isolated(

@@ -107,6 +107,9 @@ def _traffic(report: ReportData) -> str:
 
 
 def _registers(report: ReportData) -> str:
-    targets = (report.compile or {}).get("targets", ())
-    counts = [f"{row['registers']} ({row['target']})" for row in targets if row.get("registers") is not None]
-    return ", ".join(dict.fromkeys(counts))
+    """The most that a form of any kernel takes, for each target."""
+    most: dict[str, int] = {}
+    for row in (report.compile or {}).get("targets", ()):
+        if row.get("registers") is not None:
+            most[row["target"]] = max(row["registers"], most.get(row["target"], 0))
+    return ", ".join(f"{registers} ({target})" for target, registers in most.items())

@@ -75,7 +75,7 @@ def test_assembly_is_there_to_be_read_and_names_no_file():
     }
     constants = "TANH = tl.constexpr('tanh.approx.f32 $0, $1;')\nINCLUDE = tl.constexpr('.include \"x\"')\n"
     sources = [HEADER + constants + ASSEMBLY.format(line).replace("=r,r", "=f,f") for line in expected]
-    report = compile_report([described(source) for source in sources], SM_90, limit=len(sources))
+    report = compile_report([described(source) for source in sources], SM_90)
     for (line, words), row in zip(expected.items(), report["targets"], strict=True):
         assert row["status"] == ("fail" if words else "pass") and words in row["message"], (line, row)
 
@@ -197,7 +197,7 @@ def interpreted_only():
         kernel[(1,)](x, y, 64, BLOCK=64)
         assert y.equal(2 * x), line
         launches.append(launch_of(kernel, (x, y, 64), {"BLOCK": 64}, source))
-    report = compile_report(launches, SM_90, limit=len(launches))
+    report = compile_report(launches, SM_90)
     assert report["status"] == "fail" and report["left_out"] == 0
     rows = zip(PYTHON_IN_A_KERNEL, launches, report["targets"], strict=True)
     return {line: (launch.source, row, report["reason"]) for line, launch, row in rows}

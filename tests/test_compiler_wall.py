@@ -1,5 +1,6 @@
 """The compiler's process: what it is kept from on every rung, and what a kernel that ends or fills it costs."""
 
+import json
 import os
 import shutil
 import socket
@@ -208,7 +209,7 @@ def test_all_kernels_of_an_answer_share_one_clock():
     with Compiler(limits=Limits(seconds=60, total_seconds=3.0)) as compiler:
         report = compiler.report([described(source) for source in sources], SM_90)
     assert [row["status"] for row in report["targets"]] == ["fail"] * 3
-    assert all("all kernels of the answer took the compiler more than 3 s" in r["message"] for r in report["targets"])
+    assert all("took more than 3 s" in r["message"] for r in report["targets"])
 
 
 @pytest.mark.parametrize(
@@ -229,12 +230,8 @@ def test_a_kernel_that_takes_too_long_or_too_much_memory_fails_alone(body, limit
 def test_a_tool_that_is_missing_is_no_fault_of_the_kernel(monkeypatch, tmp_path):
     report = without("ptxas", monkeypatch, tmp_path)
     assert report["status"] == "not-run" and "ptxas" in report["reason"], report
-    assert not list(tmp_path.glob("**/*.json"))
-
-
-def test_ordinary_instructions_are_read_without_a_disassembler(monkeypatch, tmp_path):
-    report = without("cuobjdump", monkeypatch, tmp_path)
-    assert report["status"] == "pass" and report["targets"][0]["load_bits"] == 128, report
+    kept = [json.loads(path.read_text()) for path in tmp_path.glob("**/*.json")]
+    assert [one["registers"] for one in kept] == [None], "what the front end made"
 
 
 def without(missing: str, monkeypatch, tmp_path: Path) -> dict:

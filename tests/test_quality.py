@@ -10,6 +10,7 @@ import pytest
 import torch
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.check import check, check_answer
+from graded_kernels.autograder.compiler import targets_of
 from graded_kernels.autograder.judge import cost
 from graded_kernels.autograder.results.quality import Quality, both, qualities
 from graded_kernels.autograder.run.answer import Answer, Cell, load
@@ -197,7 +198,7 @@ def test_a_pytorch_answer_is_not_judged_by_what_only_kernels_do():
 def test_a_kernel_that_compiles_for_some_targets_is_not_portable_for_none_not_correct(statuses, kind):
     rows = [{"target": name, "status": status} for name, status in zip(("sm_90", "gfx942"), statuses, strict=True)]
     found = {"status": min(statuses), "reason": "", "targets": rows}
-    (case,) = cost.judge_compile([], SimpleNamespace(report=lambda launches, **more: found))[1]
+    (case,) = cost.judge_compile([], SimpleNamespace(report=lambda launches, targets: found), targets_of())[1]
     assert (case.status, case.kind) == (min(statuses), kind)
 
 

@@ -30,7 +30,8 @@ class Wanted:
 def how_of(options: argparse.Namespace) -> tuple[dict[str, Any], int | None, dict[str, Any]]:
     """The limits, the seed and the other options of a check, as `report_on` takes them."""
     limits = {"seconds": options.seconds, "total_seconds": options.total_seconds}
-    how = {"conventions": options.conventions} | ({"require": options.only} if options.only else {})
+    chosen = {"require": options.only, "targets": options.targets}
+    how = {"conventions": options.conventions} | {name: value for name, value in chosen.items() if value}
     return {name: value for name, value in limits.items() if value}, options.seed, how
 
 

@@ -55,6 +55,12 @@ def add_to(
     check.add_argument(
         "--conventions", choices=("course", "pytorch"), default="course", help="pytorch: its own answer is right, too"
     )
+    check.add_argument(
+        "--targets",
+        action="extend",
+        type=targets,
+        help="GPUs that a Triton answer is compiled for (sm_90): some of sm_80,sm_90,sm_100,gfx942, or all",
+    )
     check.add_argument("--variant", metavar="VALUE", help="the exercise in another kind, as in the notebook's check")
     check.add_argument("--seed", type=int, metavar="N", help="of the random inputs; left out, a new one (0 in process)")
     check.add_argument("--seconds", type=seconds, help="of processor time that one call may take (20)")
@@ -67,6 +73,17 @@ def jobs(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1024:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of workers, 1 or more")
     return int(text)
+
+
+def targets(text: str) -> list[str]:
+    """Raises argparse.ArgumentTypeError for what is no GPU to compile for."""
+    from ..compiler import targets_of
+
+    names = "all" if text == "all" else [name.strip() for name in text.split(",")]
+    try:
+        return [target.name for target in targets_of(names)]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def seconds(text: str) -> float:

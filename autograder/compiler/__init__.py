@@ -1,9 +1,11 @@
 """What a GPU's compiler says about a kernel, on a machine without a GPU.
 
 Triton's interpreter runs Python; a GPU runs what Triton's compiler accepts. The two differ: a list, a dictionary or a
-call of NumPy inside a kernel works in the interpreter and does not compile. Each recorded launch is therefore compiled
-ahead of time, with its own argument types, constants and options, for `TARGETS`: sm_80 (A100), sm_90 (H100, H200),
-sm_100 (B200) and gfx942 (MI300). It takes no GPU and no driver: ptxas, cuobjdump and LLVM are in Triton's package.
+call of NumPy inside a kernel works in the interpreter and does not compile. Launches are therefore compiled ahead of
+time, with their own argument types, constants and options, for sm_90 (H100, H200), or for whichever of `TARGETS` is
+asked for: sm_80 (A100), sm_100 (B200), gfx942 (MI300). It takes no GPU and no driver: ptxas and LLVM are in Triton's
+package. Every form of a launch goes through Triton's front end, and so many of them through the whole compiler that
+everything the others do is among it (`forms`).
 
     launch = launch_of(kernel, args, kwargs, source)     # in the process that ran the kernel; plain data from here on
     launch = recorded(emulator.launches[0], source)      # the same, of a launch that the emulator noted
@@ -14,8 +16,11 @@ sm_100 (B200) and gfx942 (MI300). It takes no GPU and no driver: ptxas, cuobjdum
     status      "pass": everything compiled; "fail": something did not; "not-run": something could not be judged
     reason      one sentence, empty where status is "pass"
     triton      version of the compiler
-    left_out    how many distinct launches were not compiled (only `LIMIT` are)
-    targets     one row for each launch and target:
+    forms       how many forms of launches there are, with other types, constants or options each
+    complete    how many of them went through the whole compiler, and not the front end alone
+    left_out    how many more should have: only `WHOLE` do
+    compiled_for    names of the targets; not_compiled_for: of the others in `TARGETS`
+    targets     one row for each form of ``complete`` and target, and for each that the front end refuses:
         kernel, target, device    "silu_kernel", "sm_90", "NVIDIA H100 and H200"
         launch                    "x: *fp16, n: i32, BLOCK=1024, not divisible by 16: n"
         aligned                   whether every pointer and integer argument is divisible by 16, as wide loads need
@@ -32,15 +37,15 @@ sm_100 (B200) and gfx942 (MI300). It takes no GPU and no driver: ptxas, cuobjdum
 Numbers are per thread and static: an instruction inside a loop counts once.
 
 How. The launch's kernel and the functions it calls are cut out of the source text with `ast`; nothing else of the
-learner's file goes anywhere near an interpreter (`extract`). A process without ``TRITON_INTERPRET`` compiles them for
-every target (`worker`, `language`); `sandbox.Compiler` starts it, as isolated as an answer is. Results are kept by
-content in the user's cache folder (`cache`): a report whose results are all there starts no process.
+learner's file goes anywhere near an interpreter (`extract`). A process without ``TRITON_INTERPRET`` compiles them
+(`worker`, `language`); `sandbox.Compiler` starts it, as isolated as an answer is. Results are kept by content in the
+user's cache folder (`cache`): a report whose results are all there starts no process.
 """
 
 from .launch import SEAM, KernelLaunch
 from .recording import launch_of, recorded
-from .report import LIMIT, CannotCompile, compile_report, is_new, uncompiled
-from .targets import TARGETS, Target
+from .report import FORMS, WHOLE, CannotCompile, compile_report, is_new
+from .targets import DEFAULT, TARGETS, Target, targets_of
 
-__all__ = ["LIMIT", "SEAM", "TARGETS", "CannotCompile", "KernelLaunch", "Target", "compile_report"]
-__all__ += ["launch_of", "recorded", "uncompiled", "is_new"]
+__all__ = ["DEFAULT", "FORMS", "SEAM", "TARGETS", "WHOLE", "CannotCompile", "KernelLaunch", "Target"]
+__all__ += ["compile_report", "is_new", "launch_of", "recorded", "targets_of"]

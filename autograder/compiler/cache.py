@@ -1,8 +1,7 @@
 """Results of the compiler, kept by content: one JSON file each under the user's cache folder.
 
-A few hundred bytes each, and an empty file for each kernel that was compiled; deleting the folder costs nothing but
-time. A file that does not hold what is expected is treated as absent and written again. Where the folder cannot be
-written, everything works without it.
+A few kilobytes each at most; deleting the folder costs nothing but time. A file that does not hold what is expected is
+treated as absent and written again. Where the folder cannot be written, everything works without it.
 """
 
 import contextlib
@@ -14,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 _FIELDS = {"status", "message", "function", "line", "registers", "scalar_registers", "spills", "shared"}
-_FIELDS |= {"loads", "stores", "load_bits", "store_bits", "seconds"}
+_FIELDS |= {"loads", "stores", "load_bits", "store_bits", "seconds", "operations"}
 
 
 def folder() -> Path:
@@ -37,19 +36,6 @@ def read(key: str) -> dict | None:
     return result if complete else None
 
 
-def note(code: str) -> None:
-    """That a kernel with this code was compiled, however it was launched."""
-    with contextlib.suppress(OSError):
-        (folder() / f"{code}.code").touch()
-
-
-def noted(code: str) -> bool:
-    try:
-        return (folder() / f"{code}.code").exists()
-    except OSError:
-        return False
-
-
 def write(key: str, result: dict) -> None:
     """Atomic: a reader sees the whole file or none."""
     with contextlib.suppress(OSError):
@@ -67,5 +53,5 @@ def write(key: str, result: dict) -> None:
 @functools.cache
 def _own_code() -> str:
     here = Path(__file__).parent
-    files = ("worker.py", "optimising.py", "sparing.py", "usual.py", "language.py", "names.py", "machine_code.py")
+    files = ("worker.py", "usual.py", "operations.py", "language.py", "names.py", "machine_code.py")
     return hashlib.sha256(b"\0".join((here / name).read_bytes() for name in files)).hexdigest()

@@ -88,12 +88,16 @@ class KernelLaunch:
 
     def describe(self) -> str:
         """For people: types, constants and options, and what keeps loads narrow."""
-        parts = [f"{name}: {kind}" for name, kind in self.signature.items()]
-        parts += [f"{name}={_show(value)}" for name, value in self.constants.items()]
-        parts += [f"{name}={value}" for name, value in self.options.items()]
+        parts = self.parts()
         if self.unaligned:
             parts.append(f"not divisible by 16: {' '.join(self.unaligned)}")
         return ", ".join(parts)
+
+    def parts(self) -> list[str]:
+        """``["x_ptr: *fp16", "BLOCK=1024", "num_warps=4"]``."""
+        parts = [f"{name}: {kind}" for name, kind in self.signature.items()]
+        parts += [f"{name}={_show(value)}" for name, value in self.constants.items()]
+        return parts + [f"{name}={value}" for name, value in self.options.items()]
 
     def key(self) -> str:
         """Equal for launches that compile to the same code."""

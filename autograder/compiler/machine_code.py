@@ -1,12 +1,8 @@
-"""Registers, spills and the width of memory accesses, read from what the compilers print and from their machine code.
-
-NVIDIA's disassembler takes two to four times as long as the compilation whose code it prints. `instructions` reads the
-widths from the code itself, of GPUs and encodings that were compared with the disassembler's (`tests/sass_widths.py`);
-for any other it returns None, and the disassembler is asked.
+"""Registers, spills and the width of memory accesses, read from the assembly of both backends and from what NVIDIA's
+assembler prints.
 """
 
 import re
-import struct
 from collections import Counter
 
 
@@ -14,82 +10,29 @@ class Unreadable(Exception):
     """A compiler's output that is not what we know."""
 
 
-_LDG, _STG, _LDGSTS = 0x981, 0x986, 0xFAE  # the lowest 12 bits of an instruction of 128
-_BITS = {0: 8, 1: 8, 2: 16, 3: 16, 4: 32, 5: 64, 6: 128}  # bits 73 to 75 of LDG and STG
-_COPY_BITS = {  # LDGSTS: the same three bits
-    80: {4: 32, 5: 64, 6: 128},
-    90: {4: 32, 5: 64, 6: 128},
-    100: {0: 32, 2: 64, 4: 128},
-}
-_NEVER_SEEN = 0
-_SECTION = struct.Struct("<IIQQQQ")  # of a 64-bit ELF file: name, type, flags, address, offset, size
-_EXECUTABLE = 4
-
-_SASS = re.compile(r"\b(LDG|LDGSTS|STG)((?:\.\w+)*)\s")  # global memory; LDS and LDL are shared and local
+# Global memory alone. ``cp.async``, which copies to shared memory, says how many bytes at its end.
+_PTX = re.compile(r"^\s*(?:@!?%\w+\s+)?(ld|st)((?:[.:]+\w+)+)", re.M)
+_PTX_COPY = re.compile(r"\bcp\.async\.c[ag]\.shared\.global[^;]*?,\s*(0x[0-9a-f]+|\d+)\s*[,;]")
 _AMD = re.compile(r"^\s*(?:global|buffer|flat)_(load|store)_(?:lds_|format_)?(\w+)", re.M)
 _COUNTS = ("vgpr_count", "sgpr_count", "vgpr_spill_count")
 _AMD_BITS = {"byte": 8, "short": 16, "dwordx2": 64, "dwordx3": 96, "dwordx4": 128, "dword": 32}
 
 
-Accesses = tuple[Counter[int], Counter[int]]  # loads and stores of global memory: how many of each width in bits
-
-
-def instructions(cubin: bytes, arch: int) -> Accesses | None:
-    """From the machine code for ``sm_<arch>``; None where it holds what was never compared with the disassembler, or is
-    no file of the form that is known here.
-    """
-    if arch not in _COPY_BITS:
-        return None
-    try:
-        return _accesses(cubin, _COPY_BITS[arch])
-    except struct.error:
-        return None
-
-
-def _accesses(cubin: bytes, copies: dict[int, int]) -> Accesses | None:
-    loads: Counter[int] = Counter()
-    stores: Counter[int] = Counter()
-    sections = _executable(cubin)
-    for section in sections:
-        for low, high in struct.iter_unpack("<QQ", section):
-            opcode, width = low & 0xFFF, high >> 9 & 7
-            if opcode == _LDG:
-                loads[_BITS.get(width, _NEVER_SEEN)] += 1
-            elif opcode == _STG:
-                stores[_BITS.get(width, _NEVER_SEEN)] += 1
-            elif opcode == _LDGSTS:
-                loads[copies.get(width, _NEVER_SEEN)] += 1
-    return (loads, stores) if sections and _NEVER_SEEN not in loads | stores else None
-
-
-def _executable(elf: bytes) -> list[bytes]:
-    """The sections of an ELF file that hold instructions."""
-    (start,) = struct.unpack_from("<Q", elf, 0x28)
-    size, count = struct.unpack_from("<HH", elf, 0x3A)
-    headers = [_SECTION.unpack_from(elf, start + number * size) for number in range(count)]
-    return [elf[offset : offset + length] for _, _, flags, _, offset, length in headers if flags & _EXECUTABLE]
-
-
-def disassembled(sass: str) -> Accesses:
-    """From what ``cuobjdump -sass`` prints."""
-    if not sass.strip():
-        raise Unreadable("this Triton is not known here: its disassembler prints no instructions")
-    loads: Counter[int] = Counter()
-    stores: Counter[int] = Counter()
-    for opcode, suffix in _SASS.findall(sass):
-        (stores if opcode == "STG" else loads)[_sass_bits(suffix.split("."))] += 1
-    return loads, stores
-
-
-def nvidia(accesses: Accesses, ptxas: str) -> dict:
-    """From the accesses, and from what ``ptxas -v`` says."""
+def nvidia(ptx: str, ptxas: str) -> dict:
+    """From the code for NVIDIA's assembler, and from what ``ptxas -v`` says."""
     registers = re.findall(r"Used (\d+) registers", ptxas)
     spilled = re.findall(r"(\d+) bytes spill stores", ptxas)
     if not registers or not spilled:
         raise Unreadable("this Triton is not known here: no registers or spills in what its assembler says")
+    loads: Counter[int] = Counter(8 * int(size, 0) for size in _PTX_COPY.findall(ptx))
+    stores: Counter[int] = Counter()
+    for direction, words in _PTX.findall(ptx):
+        bits = _ptx_bits(words)
+        if bits:
+            (stores if direction == "st" else loads)[bits] += 1
     # ptxas speaks last: what comes before may be a kernel's static_print.
     counts = {"registers": int(registers[-1]), "scalar_registers": None, "spills": int(spilled[-1])}
-    return {**counts, **_widths(*accesses)}
+    return {**counts, **_widths(loads, stores)}
 
 
 def amd(assembly: str) -> dict:
@@ -108,12 +51,12 @@ def amd(assembly: str) -> dict:
     return {"registers": vector, "scalar_registers": scalar, "spills": 4 * spilled, **_widths(loads, stores)}
 
 
-def _sass_bits(suffix: list[str]) -> int:
-    """.E.128 -> 128; .E.U16 -> 16; .E -> 32"""
-    for bits, names in ((256, ("256",)), (128, ("128",)), (64, ("64",)), (16, ("U16", "S16")), (8, ("U8", "S8"))):
-        if any(name in suffix for name in names):
-            return bits
-    return 32
+def _ptx_bits(words: str) -> int | None:
+    """.global.v4.b32 -> 128; .global.L1::evict_last.u16 -> 16; None where it is not global memory."""
+    if not re.search(r"\.global\b", words):
+        return None
+    vector, bits = re.search(r"\.v([248])\b", words), re.search(r"\.[busf](8|16|32|64|128)$", words)
+    return (int(vector[1]) if vector else 1) * int(bits[1]) if bits else None
 
 
 def _widths(loads: Counter, stores: Counter) -> dict:

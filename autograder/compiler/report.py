@@ -2,20 +2,33 @@
 
 import importlib.metadata
 import importlib.util
+import itertools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from . import cache
 from .bindings import Refused
 from .extract import Extract, extract, source_lines
+from .forms import covering, distinguished, form_of, forms, kernels
 from .launch import SEAM, KernelLaunch
-from .targets import TARGETS, Target
+from .targets import TARGETS, Target, targets_of
 
-LIMIT = 6
-# (modules, jobs) -> for each job its number and what `worker.results` says of it, in any order.
-RunJobs = Callable[[list[dict], list[dict]], Iterable[tuple[int, dict]]]
+FORMS = 512  # of all kernels of an answer; ours have up to 40
+WHOLE = 48  # of these that the whole compiler takes; ours up to 10
+SHOWN = 6  # of what tells a launch from others, in a sentence
 NUMBERS = ("registers", "scalar_registers", "spills", "shared", "loads", "stores", "load_bits", "store_bits")
+
+
+class RunJobs(Protocol):
+    """Compiles jobs in another process: for each its number and what `worker.results` says of it, in any order. Raises
+    CannotCompile where that cannot be. control: no kernel of the answer is among them, and none of its time is taken.
+    """
+
+    def __call__(
+        self, modules: list[dict], jobs: list[dict], *, control: bool = False
+    ) -> Iterable[tuple[int, dict]]: ...
 
 
 class CannotCompile(Exception):
@@ -24,55 +37,73 @@ class CannotCompile(Exception):
 
 @dataclass
 class _Job:
-    """One launch for one target. result: as in the cache; refused: why there is none."""
+    """A launch for one target. whole: not the front end alone. result: as in the cache. refused: why there is none."""
 
     launch: KernelLaunch
     target: Target
+    whole: bool
     extract: Extract | None = None
     refused: Refused | None = None
     key: str = ""
     result: dict | None = None
     cached: bool = False
 
+    @property
+    def status(self) -> str:
+        return self.refused.status if self.refused else self.result["status"] if self.result else ""
+
 
 def compile_report(
-    launches: Iterable[KernelLaunch], run_jobs: RunJobs, targets: Iterable[Target] = TARGETS, limit: int = LIMIT
+    launches: Iterable[KernelLaunch], run_jobs: RunJobs, targets: Sequence[Target] | None = None
 ) -> dict:
     """Compile what was launched for machines that are not here. Fields of the result: see the package's docstring.
 
-    run_jobs: how jobs are compiled, in another process; it raises CannotCompile where that cannot be.
-    Equal launches count once. Of more than ``limit`` different ones, every kernel's best aligned launch comes first,
-    then the others in turn; ``left_out`` says how many were not compiled.
+    Every form of every kernel goes through Triton's front end, and as many as `forms.covering` chooses through the
+    whole compiler, for each target. Of more than `WHOLE` of these, the first of every kernel come first.
     """
     version = _triton_version()
     if version is None:
-        return _not_run("Triton is not installed")
-    chosen, left_out = _choose(launches, limit)
-    if not chosen:
-        return _not_run("no kernel was launched", version)
-    targets = tuple(targets)
-    jobs = [job for launch in chosen for job in _prepare(launch, targets, version)]
+        return _none("not-run", "Triton is not installed")
+    found = forms(launches)
+    if not found:
+        return _none("not-run", "no kernel was launched", version)
+    if len(found) > FORMS:
+        reason = f"The kernels are launched in {len(found):,} forms, with other constants, types or options each time; "
+        return _none("fail", f"{reason}at most {FORMS} can be compiled, and all of them must be.", version)
+    targets = targets or targets_of()
+    fronts = [job for form in found for job in _prepare(form, targets, version, whole=False)]
     try:
-        _compile([job for job in jobs if job.extract and not job.result], run_jobs)
+        _compile(fronts, run_jobs)
+        chosen, left_out = _chosen(fronts)
+        right = {(job.launch.key(), job.target) for job in fronts if job.status == "pass"}
+        prepared = [job for form in chosen for job in _prepare(form, targets, version, whole=True)]
+        complete = [job for job in prepared if (job.launch.key(), job.target) in right]
+        _compile(complete, run_jobs)
     except CannotCompile as error:
-        return _not_run(str(error), version)
+        return _none("not-run", str(error), version)
+    place = {form.key(): number for number, form in enumerate(found)}
+    jobs = [job for job in fronts if job.status != "pass"] + complete
+    jobs.sort(key=lambda job: (place[job.launch.key()], targets.index(job.target)))
     rows = [_row(job) for job in jobs]
-    status, reason = _verdict(rows)
-    return {"status": status, "reason": reason, "triton": version, "left_out": left_out, "targets": rows}
-
-
-def uncompiled(launches: Iterable[KernelLaunch], targets: Iterable[Target] = TARGETS) -> tuple[list[dict], list[dict]]:
-    """The modules and the jobs with which a report on all of these launches would call ``run_jobs``."""
-    version, targets = _triton_version(), tuple(targets)
-    jobs = [job for launch in launches for job in _prepare(launch, targets, version)] if version else []
-    return _requests([job for job in jobs if job.extract and not job.result])
+    status, reason = _verdict(jobs, rows, found)
+    return {
+        "status": status,
+        "reason": reason,
+        "triton": version,
+        "forms": len(found),
+        "complete": len({job.launch.key() for job in complete}),
+        "left_out": left_out,
+        "compiled_for": [target.name for target in targets],
+        "not_compiled_for": [target.name for target in TARGETS if target not in targets],
+        "targets": rows,
+    }
 
 
 def is_new(launch: KernelLaunch) -> bool:
-    """Whether no earlier report compiled this code, for any launch of it."""
+    """Whether no earlier report compiled a launch of this form."""
     version = _triton_version()
-    jobs = _prepare(launch, TARGETS[:1], version) if version else []
-    return any(job.extract and not job.result and not cache.noted(_code(job, version)) for job in jobs)
+    jobs = _prepare(launch, targets_of(), version, whole=False) if version else []
+    return any(job.extract and not job.result for job in jobs)
 
 
 def _triton_version() -> str | None:
@@ -84,25 +115,25 @@ def _triton_version() -> str | None:
         return None
 
 
-def _not_run(reason: str, version: str | None = None) -> dict:
-    return {"status": "not-run", "reason": reason, "triton": version, "left_out": 0, "targets": []}
+def _none(status: str, reason: str, version: str | None = None) -> dict:
+    """A report without a row."""
+    numbers = dict.fromkeys(("forms", "complete", "left_out"), 0)
+    names: dict = {name: [] for name in ("compiled_for", "not_compiled_for", "targets")}
+    return {"status": status, "reason": reason, "triton": version, **numbers, **names}
 
 
-def _choose(launches: Iterable[KernelLaunch], limit: int) -> tuple[list[KernelLaunch], int]:
-    by_kernel: dict[tuple, dict[str, KernelLaunch]] = {}
-    for launch in launches:
-        by_kernel.setdefault((launch.kernel, launch.source), {}).setdefault(launch.key(), launch)
-    ranked: list[tuple[int, KernelLaunch]] = []
-    for group in by_kernel.values():
-        best_first = sorted(group.values(), key=lambda launch: len(launch.unaligned))
-        ranked += enumerate(best_first)
-    ranked.sort(key=lambda pair: pair[0])
-    return [launch for _, launch in ranked[:limit]], max(0, len(ranked) - limit)
+def _chosen(fronts: list[_Job]) -> tuple[list[KernelLaunch], int]:
+    """The launches for the whole compiler, and how many are too many for it."""
+    operations = {j.launch.key(): j.result["operations"] for j in fronts if j.result and j.status == "pass"}
+    passed = {job.launch.key(): job.launch for job in fronts if job.launch.key() in operations}
+    ranked = itertools.zip_longest(*(covering(group, operations) for group in kernels(passed.values())))
+    chosen = [launch for rank in ranked for launch in rank if launch]
+    return chosen[:WHOLE], len(chosen[WHOLE:])
 
 
-def _prepare(launch: KernelLaunch, targets: tuple[Target, ...], version: str) -> list[_Job]:
+def _prepare(launch: KernelLaunch, targets: Sequence[Target], version: str, whole: bool) -> list[_Job]:
     """The launch's jobs. What it needs of the source is the same for every target."""
-    jobs = [_Job(launch, target) for target in targets]
+    jobs = [_Job(launch, target, whole) for target in targets]
     try:
         found = extract(launch)
     except Refused as reason:
@@ -110,16 +141,13 @@ def _prepare(launch: KernelLaunch, targets: tuple[Target, ...], version: str) ->
     except RecursionError:
         too_deep = Refused("not-run", "the source is nested too deeply to be read")
         return [replace(job, refused=too_deep) for job in jobs]
+    content = found.content()
     for job in jobs:
         job.extract = found
-        job.key = cache.key_of({"triton": version, "code": _content(job), "job": _request(job)})
+        job.key = cache.key_of({"triton": version, "code": content, "job": _request(job)})
         job.result = cache.read(job.key)
         job.cached = job.result is not None
     return jobs
-
-
-def _code(job: _Job, version: str | None) -> str:
-    return cache.key_of({"triton": version, "code": _content(job)})
 
 
 def _content(job: _Job) -> dict:
@@ -128,7 +156,7 @@ def _content(job: _Job) -> dict:
 
 
 def _request(job: _Job) -> dict:
-    launch, target = job.launch, job.target
+    launch, target = job.launch if job.whole else form_of(job.launch), job.target
     notes = {name: "D" for name in launch.divisible}
     for name in launch.within_2gb:
         notes[name] = notes.get(name, "") + "S"
@@ -141,27 +169,26 @@ def _request(job: _Job) -> dict:
         "backend": target.backend,
         "arch": target.arch,
         "warp_size": target.warp_size,
+        "whole": job.whole,
     }
 
 
 def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
-    doubtful, version = [], _triton_version()
-    for job, answer in _answers(jobs, run_jobs):
+    """Fills in what became of those that are to be compiled and are not in the cache."""
+    doubtful = []
+    waiting = [job for job in jobs if job.extract and not job.result]
+    for number, answer in run_jobs(*_requests(waiting)) if waiting else ():
+        job = waiting[number]
         if "unsuited" in answer:
-            job.refused = Refused("not-run", answer["unsuited"])
+            job.refused = Refused("fail", answer["unsuited"])
         elif "lost" in answer:
             doubtful.append((job, answer["lost"]))
         else:
             job.result = _result(answer, job.target)
             cache.write(job.key, job.result)
-            cache.note(_code(job, version))
     works = _works(tuple({job.target: None for job, _ in doubtful}), run_jobs)
     for job, reason in doubtful:
         job.refused = Refused("fail" if works[job.target] else "not-run", reason)
-
-
-def _answers(jobs: list[_Job], run_jobs: RunJobs) -> Iterable[tuple[_Job, dict]]:
-    return [(jobs[i], answer) for i, answer in run_jobs(*_requests(jobs))] if jobs else []
 
 
 def _requests(jobs: list[_Job]) -> tuple[list[dict], list[dict]]:
@@ -178,9 +205,12 @@ def _works(targets: tuple[Target, ...], run_jobs: RunJobs) -> dict[Target, bool]
     """Whether the compiler does its work where a kernel is beyond doubt. What it then cannot do is the kernel's fault:
     "not run" is for a tool that is missing, and must not be had for the asking.
     """
+    if not targets:
+        return {}
     launch = KernelLaunch("kernel", _CONTROL, {"x_ptr": "*fp32"}, {}, ("x_ptr",))
-    control = [_Job(launch, target, extract(launch)) for target in targets]
-    return {job.target: "result" in answer for job, answer in _answers(control, run_jobs)}
+    control = [_Job(launch, target, True, extract(launch)) for target in targets]
+    answers = run_jobs(*_requests(control), control=True)
+    return {control[number].target: "result" in answer for number, answer in answers}
 
 
 _CONTROL = """
@@ -196,9 +226,11 @@ def kernel(x_ptr):
 
 def _result(answer: dict, target: Target) -> dict:
     result: dict = dict.fromkeys(NUMBERS) | {"status": "fail", "message": "", "function": None, "line": None}
-    result["seconds"] = answer["seconds"]
+    result |= {"seconds": answer["seconds"], "operations": answer.get("operations", [])}
     if "message" in answer:
         return result | {name: answer[name] for name in ("message", "function", "line")}
+    if "operations" in answer:
+        return result | {"status": "pass"}
     result |= answer["result"]
     if result["shared"] > target.shared:
         message = f"a program needs {result['shared']:,} bytes of shared memory and {target.device} has "
@@ -215,7 +247,7 @@ def _row(job: _Job) -> dict:
         "device": target.device,
         "launch": launch.describe(),
         "aligned": launch.aligned,
-        "status": refused.status if refused else result["status"],
+        "status": job.status,
         "message": refused.message if refused else result["message"],
         "line": refused.line if refused else _line(job.extract, result),
     }
@@ -236,12 +268,24 @@ def _in_its_text(lines: list[str], line: int) -> int:
     return line - max((number for number, text in enumerate(lines[:line], 1) if text == seam), default=0)
 
 
-def _verdict(rows: list[dict]) -> tuple[str, str]:
+def _verdict(jobs: list[_Job], rows: list[dict], launches: list[KernelLaunch]) -> tuple[str, str]:
     for status in ("fail", "not-run"):
-        found = [row for row in rows if row["status"] == status]
+        found = [(job, row) for job, row in zip(jobs, rows, strict=True) if row["status"] == status]
         if found:
-            where = f", line {found[0]['line']}, `{found[0]['line_text']}`" if found[0]["line"] else ""
-            names = ", ".join(dict.fromkeys(row["target"] for row in found))
+            job, row = found[0]
+            where = f", line {row['line']}, `{row['line_text']}`" if row["line"] else ""
+            same = [r for j, r in found if (r["message"], j.launch.source) == (row["message"], job.launch.source)]
+            names = ", ".join(dict.fromkeys(one["target"] for one in same))
             verb = "does not compile for" if status == "fail" else "was not judged for"
-            return status, f"{found[0]['kernel']} {verb} {names}{where}: {found[0]['message']}"
+            wrong = {j.launch.key() for j, r in found}
+            right = [one for one in launches if one.key() not in wrong]
+            return status, f"{row['kernel']} {verb} {names}{where}: {row['message']}{_launched(job.launch, right)}"
     return "pass", ""
+
+
+def _launched(launch: KernelLaunch, right: list[KernelLaunch]) -> str:
+    """How the launch differs from those of its kernel that compile, if any do."""
+    others = [one for one in right if (one.kernel, one.source) == (launch.kernel, launch.source)]
+    parts = distinguished(launch, others) if others else []
+    shown = ", ".join(parts[:SHOWN]) + (", …" if len(parts) > SHOWN else "")
+    return f" (in the launch with {shown})" if parts else ""

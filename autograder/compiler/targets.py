@@ -1,5 +1,6 @@
 """The machines a kernel is compiled for."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -23,3 +24,16 @@ TARGETS = (
     Target("sm_100", "NVIDIA B200", "cuda", 100, 32, 227 * 1024),
     Target("gfx942", "AMD MI300", "hip", "gfx942", 64, 64 * 1024),
 )
+DEFAULT = "sm_90"
+
+
+def targets_of(names: str | Iterable[str] = DEFAULT) -> tuple[Target, ...]:
+    """The targets of these names, in the order of `TARGETS`; of ``"all"`` every one. Raises ValueError for another."""
+    wanted = {names} if isinstance(names, str) else set(names)
+    if wanted == {"all"}:
+        return TARGETS
+    known = {target.name for target in TARGETS}
+    if not wanted or wanted - known:
+        wrong = ", ".join(sorted(wanted - known)) or "nothing"
+        raise ValueError(f"{wrong!r} is not a GPU to compile for; name {', '.join(sorted(known))}, or all")
+    return tuple(target for target in TARGETS if target.name in wanted)

@@ -11,8 +11,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from .optimising import VERSIONS
-
+VERSIONS = ("3.6.0", "3.7.1", "3.8.0", "3.9.0")  # of Triton, whose backends were read
 # float32 to float32. What is absent works as well.
 NAMES = ("ceil", "erf", "exp2", "expm1", "floor", "log", "log1p", "log2", "rsqrt", "sqrt", "tanh")
 CALLED = re.compile(rf"\b(?:{'|'.join(NAMES)})\b")  # in the text of a kernel for which it is worth the reading
@@ -53,7 +52,7 @@ def share() -> None:
     context = ir.context()
     ir.load_dialects(context)
     for owner, backend, library, name in (
-        (nvidia.llvm, nvidia, "libdevice.10.bc", "__nv_{}f"),
+        (nvidia, nvidia, "libdevice.10.bc", "__nv_{}f"),
         (amd, amd, "ocml.bc", "__ocml_{}_f32"),
     ):
         path = str(Path(backend.__file__).parent / "lib" / library)

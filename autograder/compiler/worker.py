@@ -6,19 +6,22 @@ import __future__
 
 import ast
 import contextlib
+import functools
 import io
 import os
 import re
-import subprocess
 import tempfile
 import time
 
 from . import machine_code
 from .language import Constants, Opaque, Refusal, check_names, imported
+from .operations import operations
+
+FRONT = "ttir"  # the stage that Triton's front end makes
 
 
 class Unsuited(Exception):
-    """The launch is for other GPUs. On this one the launching code, which runs nowhere here, might choose otherwise."""
+    """The launch's own options keep it off this GPU."""
 
 
 class Module:
@@ -92,12 +95,13 @@ def _first(choices, names, folder):
 
 
 def build(job, module):
+    """What Triton compiles, the GPU's backend, and the launch's options."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, make_backend
 
     kernel = module.names[job["kernel"]]
     backend = make_backend(GPUTarget(job["backend"], job["arch"], job["warp_size"]))
-    check_options(job, backend)
+    options = check_options(job, backend)
     folder = os.path.dirname(module.path)
     constants = {name: decode(value, module.names, folder) for name, value in job["constants"].items()}
     for parameter in kernel.params:
@@ -105,52 +109,72 @@ def build(job, module):
             raise Refusal(f"the launch gives no value for parameter {parameter.name}")
     signature = {name: job["signature"].get(name, "constexpr") for name in kernel.arg_names}
     notes = {(i,): backend.parse_attr(job["notes"].get(name, "")) for i, name in enumerate(kernel.arg_names)}
-    return ASTSource(kernel, signature, constants, {i: note for i, note in notes.items() if note}), backend.target
+    source = ASTSource(kernel, signature, constants, {i: note for i, note in notes.items() if note})
+    return source, backend, options
 
 
 def check_options(job, backend):
     from triton.backends.amd.compiler import HIPOptions
     from triton.backends.nvidia.compiler import CUDAOptions
 
+    given = ", ".join(f"{name}={value}" for name, value in job["options"].items())
     try:
         options = backend.parse_options(dict(job["options"]))
     except ValueError as error:
-        raise Unsuited(str(error)) from None
+        raise Unsuited(f"launched with {given}: {str(error).rstrip('.')}. Launch it without") from None
     except AssertionError as error:
         raise Refusal(str(error)) from None
-    for name in job["options"]:
+    for name, value in job["options"].items():
         if not hasattr(CUDAOptions, name) and not hasattr(HIPOptions, name):
             raise Refusal(f"{name} is no parameter of the kernel and no launch option")
         if not hasattr(options, name):
-            raise Unsuited(f"the launch option {name} is for other GPUs")
-    if options.num_warps * 32 > 1024:
-        raise Refusal(f"a program of {options.num_warps} warps is too large: a GPU runs at most 1024 threads a program")
-    if (threads := options.num_warps * job["warp_size"]) > 1024:
-        raise Unsuited(f"the launch is for warps of 32 threads; here a program would have {threads}, more than 1024")
+            others = "AMD's" if hasattr(HIPOptions, name) else "NVIDIA's"
+            raise Unsuited(
+                f"launched with {name}={value}, which is an option of {others} GPUs alone. Launch it without"
+            )
+    threads = options.num_warps * job["warp_size"]
+    if threads > 1024:
+        many = f"num_warps={options.num_warps} makes programs of {threads:,} threads, and a GPU runs at most 1,024"
+        raise Unsuited(f"{many}. Launch it with num_warps={1024 // job['warp_size']}, or fewer")
+    return options
 
 
-def compile_job(job, module, source, target):
-    """Returns what is known after compiling, and the running disassembler, where one is needed."""
-    import triton
+@functools.cache
+def _context(backend: str):
+    """One for all kernels that this process compiles for GPUs of one backend: loading MLIR's dialects takes as long as
+    a short kernel.
+    """
+    from triton._C.libtriton import ir
+
+    return ir.context()
+
+
+def compile_job(job, source, backend, options):
+    """What `triton.compile` does, without its cache and as far as it is wanted: the operations that the front end
+    makes, or what there is to know of the machine code.
+    """
     from triton import knobs
+    from triton._C.libtriton import ir
 
-    log = io.StringIO()
+    context, stages, log = _context(job["backend"]), {}, io.StringIO()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    made = source.make_ir(
+        backend.target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
+    )
+    metadata, texts = {"target": backend.target, **vars(options)}, {}
+    backend.add_stages(stages, options, source.language)
     knobs.nvidia.dump_ptxas_log = True  # registers and spills as ptxas counts them
     with contextlib.redirect_stdout(log):
-        compiled = triton.compile(source, target=target, options=dict(job["options"]))
-    found = {"shared": compiled.metadata.shared}
-    if "cubin" not in compiled.asm:
-        return {**found, "amdgcn": compiled.asm["amdgcn"]}, None
-    found["ptxas"] = log.getvalue()
-    if accesses := machine_code.instructions(compiled.asm["cubin"], job["arch"]):
-        return {**found, "accesses": accesses}, None
-    handle, path = tempfile.mkstemp(".cubin", dir=os.path.dirname(module.path))
-    with open(handle, "wb") as file:
-        file.write(compiled.asm["cubin"])
-    command = [knobs.nvidia.cuobjdump.path, "-sass", path]
-    output = open(path + ".sass", "w+b")
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.DEVNULL)
-    return found, (process, output)
+        for stage, make in stages.items():
+            made = make(made, metadata)
+            if stage == FRONT and not job["whole"]:
+                return {"operations": operations(str(made))}
+            if stage in ("ptx", "amdgcn"):
+                texts[stage] = str(made)
+    ptx = texts.get("ptx")
+    numbers = machine_code.amd(texts["amdgcn"]) if ptx is None else machine_code.nvidia(ptx, log.getvalue())
+    return {"result": numbers | {"shared": metadata["shared"]}}
 
 
 def explain(error, module, diagnostics):
@@ -179,28 +203,29 @@ def unwrap(message):
     return match[3] if match else message
 
 
-def attempt(index, request, modules, folder):
-    """One job: what is known of it, and the running disassembler, if there is one."""
-    job = request["jobs"][index]
+def attempt(job, request, modules, folder):
+    """What is known of one job."""
     try:
         if job["module"] not in modules:
             modules[job["module"]] = Module(request["modules"][job["module"]], folder)
         module = modules[job["module"]]
-        source, target = build(job, module)
+        built = build(job, module)
     except Refusal as refusal:
-        return {"message": str(refusal), "function": refusal.function, "line": refusal.line}, None
+        return {"message": str(refusal), "function": refusal.function, "line": refusal.line}
     except Unsuited as reason:
-        return {"unsuited": str(reason)}, None
+        return {"unsuited": str(reason)}
     except Exception as error:
-        return {"lost": f"the compiler could not begin: {type(error).__name__}: {error}"}, None
+        return {"lost": f"the compiler could not begin: {type(error).__name__}: {error}"}
     with kept_errors(folder) as errors:
         try:
-            return compile_job(job, module, source, target)
+            return compile_job(job, *built)
+        except machine_code.Unreadable as reason:
+            return {"lost": str(reason)}
         except Exception as error:
             if isinstance(error, OSError) or str(error).startswith("Cannot find "):
-                return {"lost": f"the compiler could not run: {error}"}, None
+                return {"lost": f"the compiler could not run: {error}"}
             errors.seek(0)
-            return explain(error, module, errors.read().decode(errors="replace")), None
+            return explain(error, module, errors.read().decode(errors="replace"))
 
 
 @contextlib.contextmanager
@@ -218,45 +243,15 @@ def kept_errors(folder):
 
 def results(request):
     """What became of each job of {"modules": [extract], "jobs": [job]}, in order; each is compiled when it is asked
-    for. A last one brings what takes longer: {"disassembled": [[job, answer], ...]}.
+    for.
 
-    An answer has ``result`` (see `machine_code`) with ``shared``; or ``message``, ``function`` and ``line`` of what the
-    compiler refuses; or a reason: ``unsuited`` (for this GPU), ``lost`` (what no kernel should be able to bring about).
+    An answer has ``operations``, where the front end alone was wanted, or ``result`` (see `machine_code`) with
+    ``shared``; or ``message``, ``function`` and ``line`` of what the compiler refuses; or a reason: ``unsuited`` (the
+    launch's options are for other GPUs), ``lost`` (what no kernel should be able to bring about).
     """
     folder = os.environ["TRITON_CACHE_DIR"]
-    modules, running, finished = {}, [], []
-    for index in range(len(request["jobs"])):
+    modules: dict[int, Module] = {}
+    for job in request["jobs"]:
         begin = time.perf_counter()
-        found, disassembler = attempt(index, request, modules, folder)
-        found["seconds"] = round(time.perf_counter() - begin, 3)
-        if disassembler:  # it takes longer than the next compilation: let it run
-            running.append((index, found, disassembler))
-        if len(running) >= (os.cpu_count() or 1):
-            finished.append(_disassembled(*running.pop(0)))
-        yield {"pending": True} if disassembler else _read(found)
-    yield {"disassembled": finished + [_disassembled(*one) for one in running]}
-
-
-def _disassembled(index, found, disassembler):
-    process, output = disassembler
-    process.wait()
-    output.seek(0)
-    found["sass"] = output.read().decode(errors="replace")
-    output.close()
-    return index, _read(found)
-
-
-def _read(found):
-    """An answer with the numbers that `machine_code` finds in what the compiler and the disassembler gave."""
-    if "shared" not in found:
-        return found
-    rest = {name: value for name, value in found.items() if name == "seconds"}
-    try:
-        if "amdgcn" in found:
-            result = machine_code.amd(found["amdgcn"])
-        else:
-            accesses = found["accesses"] if "accesses" in found else machine_code.disassembled(found["sass"])
-            result = machine_code.nvidia(accesses, found["ptxas"])
-    except machine_code.Unreadable as reason:
-        return rest | {"lost": str(reason)}
-    return rest | {"result": result | {"shared": found["shared"]}}
+        found = attempt(job, request, modules, folder)
+        yield found | {"seconds": round(time.perf_counter() - begin, 3)}

@@ -9,12 +9,13 @@ too much.
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import torch
 
-from ..compiler import KernelLaunch
+from ..compiler import KernelLaunch, Target
 from ..exercises.record import COMPILE, MEMORY, TRAFFIC, Case, Exercise, Large
 from ..results.aim import Aim
 from ..results.case_result import CaseResult, Status
@@ -23,7 +24,6 @@ from ..results.quality import Quality
 from ..run.contract import Args
 from ..run.outcome import Outcome
 from ..run.runner import Runner
-from ..sandbox.ahead import Ahead
 from ..sandbox.compiler import Compiler, shared_compiler
 from ..ulp import ulp_size
 from .case import Judged, describe
@@ -179,8 +179,10 @@ def compiler_of(runner: Runner) -> Compiler:
     return getattr(runner, "compiler", None) or shared_compiler()
 
 
-def judge_compile(launches: list[KernelLaunch | str], compiler: Ahead) -> tuple[Figures, list[CaseResult]]:
-    """What was launched, compiled ahead of time: for each kernel the launch with the best aligned arguments."""
+def judge_compile(
+    launches: list[KernelLaunch | str], compiler: Compiler, targets: Sequence[Target]
+) -> tuple[Figures, list[CaseResult]]:
+    """What was launched, compiled ahead of time for these targets (`compiler.compile_report`)."""
     unknown = [launch for launch in launches if isinstance(launch, str)]
     described = [launch for launch in launches if isinstance(launch, KernelLaunch)]
     if unknown:
@@ -192,9 +194,9 @@ def judge_compile(launches: list[KernelLaunch | str], compiler: Ahead) -> tuple[
     if kernels > KERNELS:
         reason = f"The answer launches {kernels} kernels; at most {KERNELS} can be compiled, and all of them must be."
         return _failed(reason, Quality.CORRECT)
-    report = compiler.report(described, limit=kernels)
+    report = compiler.report(described, targets)
     if report["status"] == "not-run":
-        return _not_run(report["reason"])
+        return report, [CaseResult(COMPILE, "not-run", False, report["reason"], "", kind=Quality.PORTABLE)]
     hint = ""
     if report["status"] == "fail":
         hint = _PRINTS if "`print(" in report["reason"] else _ACCEPTED
@@ -247,11 +249,6 @@ def _compiled(status: Status, reason: str, hint: str, kind: Quality) -> CaseResu
     """What a GPU does not take computes no plain values there."""
     flaw = Flaw.CONDUCT if status == "fail" else None
     return CaseResult(COMPILE, status, False, reason, "", hint, kind=kind, aim=Aim.PLAIN, flaw=flaw)
-
-
-def _not_run(reason: str) -> tuple[Figures, list[CaseResult]]:
-    report = {"status": "not-run", "reason": reason, "targets": []}
-    return report, [CaseResult(COMPILE, "not-run", False, reason, "", kind=Quality.PORTABLE)]
 
 
 def _bytes(tensors: Args) -> int:

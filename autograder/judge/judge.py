@@ -2,13 +2,14 @@
 
 import platform
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import metadata
 
 import torch
 
-from ..compiler import KernelLaunch
+from ..compiler import DEFAULT, CannotCompile, KernelLaunch, is_new, targets_of
 from ..emulator import CANNOT_SHOW
 from ..exercises.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
 from ..report.report import Report
@@ -21,7 +22,7 @@ from ..run.outcome import Trouble
 from ..run.runner import Runner
 from ..run.threads import one_thread
 from ..sandbox import Isolated
-from ..sandbox.ahead import Ahead
+from ..sandbox.compiler import Compiler
 from .case import UNJUDGED, Judged, judge_case
 from .cost import Confined, Figures, compiler_of, judge_compile, judge_memory, judge_process, judge_traffic
 from .fingerprint import fingerprint
@@ -40,24 +41,26 @@ def judge(
     *,
     seed: int = 0,
     compiler: bool = True,
+    targets: str | Iterable[str] = DEFAULT,
     require: Iterable[str] = tuple(Quality),
     conventions: str = "course",
     at: Callable[[str], None] = lambda where: None,
 ) -> Report:
     """The report on whatever ``runner`` calls. Nothing that the runner returns is trusted before it is compared.
 
-    at: called with a description of what is being checked.
+    targets: names of GPUs to compile for, or ``"all"`` (`compiler.TARGETS`). at: called with a description of what is
+    being checked.
     """
-    required = qualities(require)
+    required, gpus = qualities(require), targets_of(targets)
     if conventions not in CONVENTIONS:
         raise ValueError(f"conventions are {' or '.join(map(repr, CONVENTIONS))}, not {conventions!r}")
     if backend == "triton" and compiler:
-        with Ahead(compiler_of(runner)) as ahead:
-            found = _examined(record, backend, runner, seed, conventions, required, at, _watch(ahead, runner, required))
-            if not found.stopped and _all_right(found.cases, required):
-                at("compiling for GPUs")
-                found.compiled, more = judge_compile(_launches(found.judged), ahead)
-                found.cases += more
+        own = compiler_of(runner)
+        found = _examined(record, backend, runner, seed, conventions, required, at, _watch(own, runner))
+        if not found.stopped and _all_right(found.cases, required):
+            at("compiling for GPUs")
+            found.compiled, more = judge_compile(_launches(found.judged), own, gpus)
+            found.cases += more
     else:
         found = _examined(record, backend, runner, seed, conventions, required, at)
     where = environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed})
@@ -109,18 +112,21 @@ def _examined(
     return found
 
 
-def _watch(ahead: Ahead, runner: Runner, required: tuple[Quality, ...]) -> Callable[[Judged], None]:
-    """Has kernels compiled while the cases go on, as long as all are right. Not where the answer has a compiler of its
-    own, as those of a class have: they keep the machine busy, and what is compiled for a wrong answer is in vain.
+def _watch(compiler: Compiler, runner: Runner) -> Callable[[Judged], None]:
+    """Has the compiler's process start with the first launch of what was not compiled before: its imports take longer
+    than most checks. Not where the answer has a compiler of its own, as those of a class have: they keep the machine
+    busy, and it is started in vain for a wrong answer.
     """
-
-    here = not isinstance(runner, Isolated)
+    started = isinstance(runner, Isolated)
 
     def see(judged: Judged) -> None:
-        if not _all_right([judged.result], required):
-            ahead.stop()
-        elif here and judged.outcome:
-            ahead.see(one for one in judged.outcome.launches if isinstance(one, KernelLaunch))
+        nonlocal started
+        for launch in judged.outcome.launches if judged.outcome and not started else ():
+            if isinstance(launch, KernelLaunch) and is_new(launch):
+                with suppress(CannotCompile):  # which the report will say
+                    compiler.start()
+            started = True
+            break
 
     return see
 

@@ -265,10 +265,21 @@ def traffic(figures: dict) -> str:
 
 
 def compiled(figures: dict) -> str:
-    """One line above `targets`, which say why a kernel does not compile."""
-    if figures["status"] == "fail" and figures["targets"]:
-        return "Compiler: a kernel does not compile."
-    return f"Compiler: {figures.get('reason') or 'compiled ahead of time, no GPU needed.'}"
+    """What was compiled, and what was not, above `targets`, which say why a kernel does not compile."""
+    if figures["status"] == "fail":
+        return "Compiler: a kernel does not compile." if figures["targets"] else f"Compiler: {figures['reason']}"
+    gpus, all_forms, complete = figures.get("compiled_for", ()), figures.get("forms", 0), figures.get("complete", 0)
+    sentences = [f"Compiler: compiled for {', '.join(gpus)}, no GPU needed." if gpus else "Compiler:"]
+    if all_forms > complete:
+        sentences.append(
+            f"Of {count(all_forms, 'form')} in which kernels were launched (types, constants, options), Triton's front "
+            f"end took every one, and the whole compiler {complete}: with every operation and the largest blocks."
+        )
+    if figures.get("left_out"):
+        sentences.append(f"{count(figures['left_out'], 'form')} more should have gone through the whole compiler.")
+    if others := figures.get("not_compiled_for"):
+        sentences.append(f"Not compiled for {', '.join(others)} (targets: all).")
+    return " ".join(sentences)
 
 
 def left_out(names: list[str], reason: str) -> str:
@@ -286,26 +297,38 @@ def size(number_of_bytes: float) -> str:
 
 
 def targets(rows: Iterable[dict]) -> list[tuple[str, str]]:
-    """Status and line of each target; targets with the same line share it."""
-    together: dict[tuple[str, str], list[str]] = {}
+    """Status and line of each kernel for each target: one for all forms that compile, and one for each message of the
+    compiler's; targets with the same line share it.
+    """
+    kernels: dict[tuple, list[dict]] = {}
     for row in rows:
-        together.setdefault((row["status"], target(row | {"target": ""})), []).append(row["target"])
+        kernels.setdefault((row["status"], row.get("message"), row.get("kernel"), row["target"]), []).append(row)
+    together: dict[tuple[str, str], list[str]] = {}
+    for (status, _, _, name), forms in kernels.items():
+        together.setdefault((status, target(forms)), []).append(name)
     return [(status, f"{', '.join(names)} {text}") for (status, text), names in together.items()]
 
 
-def target(row: dict) -> str:
-    """``sm_90 silu_kernel: 32 registers, no spills, 128-bit loads``, or the compiler's message where it failed."""
-    name = " ".join(filter(None, (row["target"], row.get("kernel"))))
-    registers, spills, bits = row.get("registers"), row.get("spills"), row.get("load_bits")
+def target(forms: list[dict]) -> str:
+    """``silu_kernel: up to 32 registers, no spills, 128-bit loads`` of a kernel's forms that compile for a target, or
+    the compiler's message of those that fail with it.
+    """
+    row = forms[0]
+    registers, spills, bits = (_most(forms, name) for name in ("registers", "spills", "load_bits"))
+    most = "up to " if len(forms) > 1 else ""
     figures = [
-        "" if registers is None else count(registers, "register"),
-        "" if spills is None else f"{size(spills)} spilled" if spills else "no spills",
-        f"{bits}-bit loads" if bits else "",
+        "" if registers is None else f"{most}{count(registers, 'register')}",
+        "" if spills is None else f"{most}{size(spills)} spilled" if spills else "no spills",
+        f"{most}{bits}-bit loads" if bits else "",
     ]
     figures = [figure for figure in figures if figure and row["status"] == "pass"]
     message = [row["message"]] if row.get("message") else []
     place = [f"line {row['line']}: {row['line_text'].strip()}"] if row.get("line") and row.get("line_text") else []
-    return f"{name}: {', '.join(figures + message + place) or row['status']}"
+    return f"{row.get('kernel') or ''}: {', '.join(figures + message + place) or row['status']}".lstrip()
+
+
+def _most(forms: list[dict], name: str) -> int | None:
+    return max((row[name] for row in forms if row.get(name) is not None), default=None)
 
 
 def environment(values: dict) -> str:

@@ -23,7 +23,8 @@ class ReportData:
     fingerprint: the wild bug that computes the same wrong values, if one does; mistake: the common mistake that does,
     or "". fingerprint_story: what it did.
     traffic: ``{"loaded", "stored", "least"}`` in bytes, ``"ratio"``, ``"allowed"`` (a ratio or None), ``"tensors"``.
-    compile: ``{"status", "reason", "targets": [{target, status, registers, spills, shared, load_bits, message}]}``.
+    compile: ``{"status", "reason", "forms", "complete", "left_out", "compiled_for", "targets": [{target, kernel,
+    launch, status, registers, spills, shared, load_bits, message}]}``, as the room `compiler` says.
     environment: ``{"python", "torch", "triton", "device", "mode"}``, and ``"seed"`` of the random inputs.
     notes: sentences on what the emulator cannot show for the operations this answer used.
     tolerance: where it comes from, in a sentence, if it is an estimate.

@@ -10,9 +10,9 @@ class Quality(StrEnum):
     """The quality that a failing case shows an answer to lack.
 
     CORRECT: values, shapes, dtypes, no access out of bounds, no race, nothing left unwritten, inputs left alone, no
-        state kept between calls.
+        state kept between calls; some GPU that is asked for compiles it.
     PORTABLE: no result that depends on a masked-off lane without ``other``, or by more than the tolerance on the order
-        of programs (bits may differ, as those of a sum by atomics do); every target compiles it.
+        of programs (bits may differ, as those of a sum by atomics do); every GPU that is asked for compiles it.
     EFFICIENT: bytes moved, memory held.
     """
 

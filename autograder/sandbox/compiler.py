@@ -7,10 +7,11 @@ import signal
 import tempfile
 import threading
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
-from ..compiler import LIMIT, TARGETS, CannotCompile, KernelLaunch, Target, compile_report, usual
+from ..compiler import CannotCompile, KernelLaunch, Target, compile_report, usual
 from ..compiler.report import NUMBERS
 from . import roles
 from .host import Host, WorkerLost
@@ -19,17 +20,18 @@ from .watch import Budget, Ended, Limits, Task
 from .wire import checked
 from .wire.checked import clean
 
-# seconds: of one kernel for one GPU. total_seconds: of all that an answer launches. memory: beyond the compiler's own.
-LIMITS = Limits(seconds=30.0, total_seconds=120.0, memory=2 << 30)
+# seconds: of everything that an answer launches, for all targets. Ours take up to 4 for one target, and less than 20
+# for four. memory: beyond the compiler's own.
+LIMITS = Limits(seconds=40.0, total_seconds=40.0, memory=2 << 30)
 MOST = 4  # children that compile for one answer at the same time, where somebody waits for it
 
 
 class Compiler:
     """Compiles the kernels of one answer at a time. Its process starts on first use.
 
-    rung: the level of isolation, by default the best available. limits: for everything compiled for one report. hidden:
-    as in `answers.Worker`. children: that compile at the same time; more than one where a core would be idle. spent:
-    seconds of processor time of everything that it has compiled.
+    rung: the level of isolation, by default the best available. limits: for everything compiled for one report; each
+    job may take all of it. hidden: as in `answers.Worker`. children: that compile at the same time; more than one where
+    a core would be idle. spent: seconds of processor time of everything that it has compiled.
     """
 
     def __init__(
@@ -54,47 +56,41 @@ class Compiler:
             self._folder.cleanup()
         self._worker = self._folder = None
 
-    def report(self, launches: Iterable[KernelLaunch], targets: Iterable[Target] = TARGETS, limit: int = LIMIT) -> dict:
+    def report(self, launches: Iterable[KernelLaunch], targets: Sequence[Target] | None = None) -> dict:
         """See `compiler.compile_report`."""
-        return compile_report(launches, self.run_jobs, targets, limit)
+        budget = Budget("answer", self.limits.total_seconds)
+        return compile_report(launches, partial(self.run_jobs, budget=budget), targets)
 
     def run_jobs(
-        self,
-        modules: list[dict],
-        jobs: list[dict],
-        budget: Budget | None = None,
-        stopped: threading.Event | None = None,
+        self, modules: list[dict], jobs: list[dict], *, control: bool = False, budget: Budget | None = None
     ) -> list[tuple[int, dict]]:
         """For each job its number and its result (see `compiler.worker`). A job during which the process ended has the
         result ``lost``, which says how. Raises CannotCompile where no process can be started.
 
-        budget: of all kernels of one answer, where they come in several calls. stopped: set when the results are not
-        needed any more; then there are none.
+        budget: of all kernels of one answer, of which a ``control`` takes nothing.
         """
-        budget = budget or Budget("answer", self.limits.total_seconds)
         with self._lock:
-            return self._run_jobs(modules, jobs, budget, stopped or threading.Event())
+            fresh = Budget("answer", self.limits.total_seconds)
+            return self._run_jobs(modules, jobs, fresh if control or budget is None else budget)
 
-    def _run_jobs(
-        self, modules: list[dict], jobs: list[dict], budget: Budget, stopped: threading.Event
-    ) -> list[tuple[int, dict]]:
+    def _run_jobs(self, modules: list[dict], jobs: list[dict], budget: Budget) -> list[tuple[int, dict]]:
         worker, before = self._ready(), budget.spent
         forked = worker.spent
 
         def compiled(part: list[int]) -> dict[int, dict]:
-            return _compiled(worker, modules, {i: jobs[i] for i in part}, self.limits, budget, stopped)
+            return _compiled(worker, modules, {i: jobs[i] for i in part}, self.limits, budget)
 
         answers: dict[int, dict] = {}
         with ThreadPoolExecutor(self.children, "compiling") as threads:
             try:
-                for found in threads.map(compiled, _parts(jobs, self.children)):
+                parts = [[*range(len(jobs))][first :: self.children] for first in range(min(self.children, len(jobs)))]
+                for found in threads.map(compiled, parts):
                     answers |= found
             except BaseException:  # an interruption: nobody waits for the children
-                stopped.set()
                 worker.close()
                 raise
         self.spent += budget.spent - before + worker.spent - forked
-        return [] if stopped.is_set() else list(answers.items())
+        return list(answers.items())
 
     def start(self) -> None:
         """Starts its process, without waiting for its imports: the first kernel waits."""
@@ -139,75 +135,53 @@ def _close(process: int) -> None:
         _shared[process].close()
 
 
-def _parts(jobs: list[dict], count: int) -> list[list[int]]:
-    """The numbers of the jobs in ``count`` parts or fewer of about equal size. A kernel for the GPUs of one backend is
-    in one of them: a child optimises it once for all of these (`compiler.optimising`).
-    """
-    kernels: dict[str, list[int]] = {}
-    for number, job in enumerate(jobs):
-        kernel = {name: value for name, value in job.items() if name not in ("arch", "warp_size")}
-        kernels.setdefault(json.dumps(kernel, sort_keys=True), []).append(number)
-    parts: list[list[int]] = [[] for _ in range(min(count, len(kernels)))]
-    for numbers in sorted(kernels.values(), key=len, reverse=True):
-        min(parts, key=len).extend(numbers)
-    return [sorted(part) for part in parts]
-
-
 def _compiled(
-    worker: Host, modules: list[dict], jobs: dict[int, dict], limits: Limits, budget: Budget, stopped: threading.Event
+    worker: Host, modules: list[dict], jobs: dict[int, dict], limits: Limits, budget: Budget
 ) -> dict[int, dict]:
     """The answer to each of the jobs, by number. Where a child ends before its time, another one takes the rest."""
     answers: dict[int, dict] = {}
-    while waiting := [i for i in jobs if i not in answers and not stopped.is_set()]:
+    while waiting := [i for i in jobs if i not in answers]:
         request = {"modules": modules, "jobs": [jobs[i] for i in waiting]}
         try:
-            ended = _run(worker, request, limits, budget, stopped)
+            ended = _run(worker, request, limits, budget)
         except WorkerLost:
             return answers | dict.fromkeys(waiting, {"lost": "the compiler's process ended"})
         answers |= {waiting[i]: answer for i, answer in _replies(ended, limits, len(waiting)).items()}
         if budget.broken(limits.wall_factor):
-            most = f"all kernels of the answer took the compiler more than {limits.total_seconds:g} s"
-            answers |= {i: {"lost": most} for i in waiting if i not in answers}
+            return answers | {i: {"lost": _too_long(limits.total_seconds)} for i in waiting if i not in answers}
     return answers
 
 
-def _run(worker: Host, request: dict, limits: Limits, budget: Budget, stopped: threading.Event) -> Ended:
-    """One child: a call for each job, and one more that waits for the disassemblers."""
+def _run(worker: Host, request: dict, limits: Limits, budget: Budget) -> Ended:
+    """One child: a call for each job."""
     with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as job, open(os.devnull, "r+b") as nothing:
         text = json.dumps(request)
         job.write(text.encode())
         job.seek(0)
         files = {"job": job.fileno(), "inputs": nothing.fileno(), "outputs": nothing.fileno()}
         modules = (usual.__name__,) if usual.CALLED.search(text) else ()
-        calls = len(request["jobs"]) + 1
-        task = Task(0, calls, lambda made, reports: not stopped.is_set(), 0, modules=modules)
+        task = Task(0, len(request["jobs"]), lambda made, reports: True, 0, modules=modules)
         return worker.run(files, task, limits, [budget])
 
 
 def _replies(ended: Ended, limits: Limits, count: int) -> dict[int, dict]:
     """A child's results for ``count`` jobs, and for the job that it was working on when it ended the reason."""
     answers: dict[int, dict] = {}
-    pending = set()
     try:
         for number, line in enumerate(ended.reports):
-            reply = checked.loads(line)
-            if number == count:
-                answers |= {
-                    index: _answer(checked.fields(answer))
-                    for index, answer in checked.items(reply["disassembled"])
-                    if index in pending
-                }
-            elif "pending" in reply:
-                pending.add(number)
-            else:
-                answers[number] = _answer(reply)
+            answers[number] = _answer(checked.loads(line))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return answers | {number: {"lost": "the compiler wrote something that is not a result"}}
-    at = ended.begun - 1
-    if len(answers) < count and (ended.killed is None or ended.killed.scope == "call"):
-        lost = [at] if at < count else pending - answers.keys()
-        answers |= dict.fromkeys(lost, {"lost": _end_of(ended, limits)})
+        return answers | {len(answers): {"lost": "the compiler wrote something that is not a result"}}
+    if len(answers) < count:
+        answers[ended.begun - 1] = {"lost": _end_of(ended, limits)}
     return answers
+
+
+def _too_long(seconds: float) -> str:
+    return (
+        f"compiling what the answer launches took more than {seconds:g} s. Blocks of thousands of elements"
+        " and loops that are unrolled take the compiler long: make them smaller"
+    )
 
 
 def _end_of(ended: Ended, limits: Limits) -> str:
@@ -215,7 +189,7 @@ def _end_of(ended: Ended, limits: Limits) -> str:
     if kind == "memory":
         return f"the compiler took more than {limits.memory >> 20:,} MiB of memory for it"
     if kind or ended.status == -signal.SIGXCPU:
-        return f"the compiler took more than {limits.seconds:g} s for it"
+        return _too_long(limits.seconds)
     status = ended.status or 0
     how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
     return f"the compiler crashed on it ({how})"
@@ -226,6 +200,7 @@ _KINDS: dict[str, type | types.UnionType] = {
     "message": str,
     "unsuited": str,
     "lost": str,
+    "operations": list,
     "function": str | None,
     "line": int | None,
     "result": dict,
@@ -240,6 +215,8 @@ def _answer(reply: dict) -> dict:
     for value in reply.get("result", {}).values():
         if not all(isinstance(one, int | None) for one in (value.values() if isinstance(value, dict) else [value])):
             raise TypeError("result")
+    if not all(isinstance(one, str) for one in reply.get("operations", ())):
+        raise TypeError("operations")
     if ("result" in reply and reply["result"].keys() != set(NUMBERS)) or not reply.keys() - {"seconds"}:
         raise TypeError("not an answer")
     return {name: clean(value) if isinstance(value, str) else value for name, value in reply.items()}

@@ -3,24 +3,16 @@
 import json
 import os
 
-from ...compiler import TARGETS, optimising, sparing, worker
+from ...compiler import targets_of, worker
 
 
 def prepare() -> None:
-    """Does in advance what the first compilation would: imports, and the versions of Triton's tools.
-
-    Triton finds what it compiled before by a digest of itself, of hundreds of megabytes: half of this process's start.
-    Here it starts in an empty folder each time, and the version takes the digest's place.
-    """
-    import triton.compiler.code_generator  # the compiler imports it when it first compiles
+    """Does in advance what the first compilation would: imports, and the version of NVIDIA's assembler."""
+    import triton.compiler.code_generator  # noqa: F401  the compiler imports it when it first compiles
     from triton.backends.compiler import GPUTarget
     from triton.compiler import make_backend
-    from triton.runtime import cache
 
-    cache.triton_key = lambda: triton.__version__
-    optimising.share()
-    sparing.share()
-    for target in TARGETS:
+    for target in targets_of():
         make_backend(GPUTarget(target.backend, target.arch, target.warp_size)).hash()
 
 
@@ -35,7 +27,7 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
     """job: a request of `compiler.worker.results`. Writes a line for each result, and waits for a line before the next
     one. status, go: descriptors of pipes to write to and to read from.
     """
-    for number, result in enumerate(worker.results(job)):
+    for number, result in enumerate(worker.results(job), 1):
         text = json.dumps(result).encode() + b"\n"
         while text:
             text = text[os.write(status, text) :]

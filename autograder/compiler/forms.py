@@ -1,0 +1,96 @@
+"""The forms in which an answer launches its kernels, and which of them the whole compiler takes.
+
+A form is what Triton's front end distinguishes: types, constants and options. Every form goes through it, and a branch
+on a constant or on a dtype is read in the form that enters it. What follows, for registers, shared memory and machine
+code, takes ten times as long. It is done for so many forms of a kernel that every operation which the front end made
+of any of them, every dtype, every constant that is no number, every option and the largest of all numbers is among
+them. The other forms hold the same operations in smaller blocks.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from .launch import KernelLaunch
+
+_SIZES = ("num_warps", "num_stages")  # options of which more takes more
+
+
+def forms(launches: Iterable[KernelLaunch]) -> list[KernelLaunch]:
+    """A launch for each form, the one with the best aligned arguments."""
+    found: dict[str, KernelLaunch] = {}
+    for launch in {launch.key(): launch for launch in launches}.values():
+        key = form_of(launch).key()
+        if key not in found or len(launch.unaligned) < len(found[key].unaligned):
+            found[key] = launch
+    return list(found.values())
+
+
+def form_of(launch: KernelLaunch) -> KernelLaunch:
+    """Without what the front end does not look at."""
+    return replace(launch, divisible=(), within_2gb=())
+
+
+def kernels(launches: Iterable[KernelLaunch]) -> list[list[KernelLaunch]]:
+    """The launches of each kernel."""
+    found: dict[tuple[str, str], list[KernelLaunch]] = {}
+    for launch in launches:
+        found.setdefault((launch.kernel, launch.source), []).append(launch)
+    return list(found.values())
+
+
+def covering(launches: Sequence[KernelLaunch], operations: Mapping[str, Iterable[str]]) -> list[KernelLaunch]:
+    """Those of a kernel's forms that the whole compiler takes, the one that shows most at the front.
+
+    operations: what the front end made of each launch, by its key.
+    """
+    numbers = _largest(launches)
+    shows = [
+        set(operations[launch.key()])
+        | {(name, str(value)) for name, value in _words(launch)}
+        | {(name, "largest") for name, value in _numbers(launch) if value == numbers.get(name)}
+        for launch in launches
+    ]
+    left: set = set().union(*shows)
+    chosen: list[KernelLaunch] = []
+    while left or not chosen:
+        best = max(range(len(launches)), key=lambda i: (len(shows[i] & left), -len(launches[i].unaligned)))
+        left -= shows[best]
+        chosen.append(launches[best])
+    return chosen
+
+
+def distinguished(launch: KernelLaunch, others: Iterable[KernelLaunch]) -> list[str]:
+    """``["TANH=True", "x_ptr: *fp16"]``: what this launch of a kernel has and none of the others, or else what not all
+    of them have.
+    """
+    each = [set(other.parts()) for other in others]
+    mine = launch.parts()
+    alone = [part for part in mine if not any(part in parts for parts in each)]
+    return alone or [part for part in mine if not all(part in parts for parts in each)]
+
+
+def _largest(launches: Sequence[KernelLaunch]) -> dict[str, float]:
+    """Numbers by name: constants, and options that are sizes. A parameter that is a constant only where it is 1 is an
+    argument of the launch.
+    """
+    arguments = {name for launch in launches for name in launch.signature}
+    found: dict[str, float] = {}
+    for launch in launches:
+        for name, value in _numbers(launch):
+            if name not in arguments:
+                found[name] = max(value, found.get(name, value))
+    return found
+
+
+def _numbers(launch: KernelLaunch) -> Iterable[tuple[str, float]]:
+    options = [(name, launch.options[name]) for name in _SIZES if name in launch.options]
+    for name, value in [*launch.constants.items(), *options]:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield name, value
+
+
+def _words(launch: KernelLaunch) -> Iterable[tuple[str, object]]:
+    """Types of tensors and other numbers than integers, constants that are no number, options that are no size."""
+    yield from ((name, kind) for name, kind in launch.signature.items() if kind not in ("i32", "i64"))
+    yield from ((n, v) for n, v in launch.constants.items() if isinstance(v, bool) or not isinstance(v, int | float))
+    yield from ((name, value) for name, value in launch.options.items() if name not in _SIZES)
