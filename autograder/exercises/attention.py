@@ -26,9 +26,16 @@ def backward_arguments(generator: Generator, q: Tensor, k: Tensor, v: Tensor, *h
     return view(gradient(generator, q.shape, q.dtype)), q, k, v, o.to(q.dtype), lse.float(), *how
 
 
-def _upstream(view: View) -> Inputs:
-    """An ordinary batch whose do is what ``view`` makes of it."""
-    batch = Batch(h=3, m=17, n=17, causal=True)
+def _one_nan(do: Tensor) -> Tensor:
+    do[1, 0, 5, 3] = torch.nan
+    return do
+
+
+CAUSAL = Batch(h=3, m=17, n=17, causal=True)
+
+
+def _upstream(view: View, batch: Batch = CAUSAL) -> Inputs:
+    """A batch whose do is what ``view`` makes of it."""
     return lambda generator: backward_arguments(generator, *batch.draw(generator), view=view)
 
 
@@ -168,6 +175,12 @@ attention_backward = Exercise(
             _upstream(lambda do: side_by_side(do * 1e-8)),
             "do is about 1e-8, and lies as (B, M, H, D) does, where q, k and v do not. Is it compared with a constant "
             "or rounded, and is it read where its strides say?",
+        ),
+        Case(
+            "NaN in do",
+            _upstream(_one_nan, Batch(lengths=(20, 13))),
+            "NaN in gives NaN out, for every key of this head that is no padding: the gradients of padding are 0, and "
+            "0 · NaN is NaN.",
         ),
     ),
     tolerance=Tolerance(1, 8, REASON, backward_floor),

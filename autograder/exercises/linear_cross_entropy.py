@@ -104,9 +104,11 @@ def _far(generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _far_below_zero(generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """Logits near -200 over many classes, of which the last weighs much."""
-    hidden, weight = 10 + normal(generator, (3, 1), scale=0.3), -20 + normal(generator, (8193, 1), scale=0.3)
-    weight[-1] = -19.0
+    """Logits near -200 over many classes, of which the last weighs much; in row 1 the first half is near -10."""
+    hidden, weight = normal(generator, (3, 2), scale=0.3), normal(generator, (8193, 2), scale=0.3)
+    hidden, weight = hidden + torch.tensor([10.0, 0.0]), weight - torch.tensor([20.0, 0.0])
+    hidden[:, 1] = torch.tensor([0.0, 1.0, 0.0])
+    weight[:4096, 1], weight[-1, 0] = 190.0, -19.0
     return hidden, weight, labelled(generator, 3, 8193)
 
 
@@ -126,8 +128,8 @@ def _certain(dtype: torch.dtype) -> Inputs:
 
 def _refused(bad: BadLabel) -> Case:
     def inputs(generator: Generator) -> Args:
-        hidden, weight, labels, *index = _batch(6, 8, 50, index=bad.ignore_index)(generator)
-        labels[0], labels[bad.row], labels[4] = bad.ignored, bad.label, 61
+        hidden, weight, labels, *index = _batch(bad.rows, 8, 50, index=bad.ignore_index)(generator)
+        bad.put(labels)
         return hidden, weight, labels, *index
 
     more = " Raise an IndexError that names the row of the whole batch."
@@ -210,10 +212,10 @@ CASES = (
     Case(
         "logits far below zero",
         _far_below_zero,
-        "8193 logits near -200 a row, where e^x is 0. Where does a maximum start, and does every tile of classes "
-        "count?",
+        "8193 logits near -200 a row, where e^x is 0, and in row 1 the first half near -10. Where does a maximum "
+        "start, can that of a later block be lower, and does every tile of classes count?",
     ),
-    Case("one feature", _batch(20, 1, 19), "One feature: the inner dimension of the product is 1."),
+    Case("one feature", _batch(32, 1, 19), "One feature, and 32 rows: two chunks or tiles of 16, the last one full."),
     Case(
         "75 features",
         _batch(20, 75, 19),

@@ -106,6 +106,12 @@ def _low(x: Tensor, mask: Tensor) -> None:
     _row(1, -1)(x, mask)
 
 
+def _falling(x: Tensor, mask: Tensor) -> None:
+    """Row 0 falls by 200 after a block; in row 1 only the first element counts."""
+    x[0, 5011:] -= 200
+    _row(1, 0)(x, mask)
+
+
 def _one_for_all(mask: Tensor) -> Tensor:
     """Every row is the first one, at stride 0."""
     return mask[:1].expand(mask.shape)
@@ -140,8 +146,9 @@ ROWS: tuple[tuple[Any, ...], ...] = (
     ),
     (
         "the first element alone",
-        _drawn(3, 20_011, share=0.5, change=_row(1, 0)),
-        "Rows of 20,011, several blocks each. In row 1 only the first element counts.",
+        _drawn(3, 20_011, share=0.5, change=_falling),
+        "Rows of 20,011, several blocks each. In row 1 only the first element counts, and in row 0 the last 15,000 are "
+        "200 lower: can the maximum of a block be below that of the one before?",
     ),
     (
         "NaN and infinity under no mask",

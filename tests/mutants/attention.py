@@ -8,6 +8,7 @@ LOW, HUGE, LENGTHS, CAUSAL, FEWER = (
     "causal",
     "causal, fewer keys than queries",
 )
+LONG, NAN_Q, OWN = "3 rows of 8193, every second column", "NaN in a query", "strides of their own"
 GARBAGE, FP16, BLOCK = "padding of NaN and infinity", "float16", "one key more than a block"
 
 MUTANTS = {
@@ -43,6 +44,19 @@ MUTANTS = {
         ("pads the row with zeros", 'mask=keep, other=float("-inf"))', "mask=keep, other=0.0)", ORDINARY),
         ("reads what is masked", "mask=keep, other", "mask=cols < N, other", ORDINARY),
         (
+            "starts a long row's maximum at -5e4",
+            'top = float("-inf")  # so far',
+            "top = -5e4",
+            "the last element alone",
+        ),
+        ("takes the maximum of the last block", "tl.maximum(top, tl.max(x))", "tl.max(x)", "the first element alone"),
+        (
+            "takes the strides of a mask of all rows for ordinary ones",
+            "x, mask = x.contiguous(), mask.contiguous()",
+            "x, mask = x.contiguous(), mask if mask.stride(0) == 0 else mask.contiguous()",
+            "rows of 70, every second column",
+        ),
+        (
             "-inf - -inf in a long row",
             'tl.where(new_top == float("-inf"), 0.0, new_top)',
             "new_top",
@@ -63,6 +77,13 @@ MUTANTS = {
     ),
     ("masked_softmax_backward", "triton"): (
         ("forgets the sum", "dx = y * (dy - tl.sum(y * dy))", "dx = y * dy", ORDINARY),
+        (
+            "reads long rows of dy as if they lay side by side",
+            "    dy = dy.contiguous()\n",
+            "    dy = dy if dy.shape[1] > 8192 else dy.contiguous()\n",
+            LONG,
+        ),
+        ("adds an epsilon", "(dy - tl.sum(y * dy))", "(dy - tl.sum(y * dy) + 1e-9)", "tiny dy"),
         ("forgets the long row's sum", "(y * (dy - total))", "(y * dy)", "the last element alone"),
         ("reads dy past its end", "    dy = dy.contiguous()\n", "", "dy of stride 0"),
         (
@@ -83,6 +104,12 @@ MUTANTS = {
             GARBAGE,
         ),
         ("has a finite -inf", "keys, q.device), -torch.inf)", "keys, q.device), -5e4)", EMPTY),
+        (
+            "has a finite -inf where no query is without a key",
+            "keys, q.device), -torch.inf)",
+            "keys, q.device), -5e4 if (lengths > 0).all() and not causal else -torch.inf)",
+            LOW,
+        ),
         ("does not rescale acc", "acc = acc * keep + p", "acc = acc + p", BLOCK),
         ("does not rescale the sum", "total = total * keep + p", "total = total + p", BLOCK),
         ("is aligned at the beginning", "i + lengths - queries", "i", FEWER),
@@ -104,6 +131,9 @@ MUTANTS = {
             GARBAGE,
         ),
         ("misses the mask", ".exp_().masked_fill_(hidden, 0)", ".exp_()", CAUSAL),
+        ("gives padding 0 · NaN of q", "((ds.mT @ x) * scale).masked_fill(padding, 0)", "((ds.mT @ x) * scale)", NAN_Q),
+        ("gives padding 0 · NaN of do", "(p.mT @ g).masked_fill(padding, 0)", "(p.mT @ g)", "NaN in do"),
+        ("is causal by default", "causal=False, scale=None):", "causal=True, scale=None):", ORDINARY),
         ("keeps the last block of dq", "dq += (ds", "dq = (ds", BLOCK),
     ),
     ("merge_attention", "torch"): (
@@ -115,6 +145,12 @@ MUTANTS = {
         ),
         ("-inf - -inf", "top.masked_fill(top == -torch.inf, 0)", "top", "both are empty"),
         ("0 / 0", "/ total.masked_fill(total == 0, 1)", "/ total", "both are empty"),
+        (
+            "subtracts the lse of a, where a is not empty",
+            "torch.maximum(lse_a, lse_b)",
+            "lse_a.where(lse_a > -torch.inf, lse_b)",
+            "100 apart",
+        ),
         ("subtracts nothing", "top = torch.maximum(lse_a, lse_b)", "top = torch.zeros_like(lse_a)", "lse of 3000"),
         (
             "averages",
@@ -153,6 +189,13 @@ MUTANTS = {
         ("an empty piece", "torch.full((1, 1, 1), 2.0).log()", "torch.full((1, 1, 1), 0.0).log()", "a valid input"),
     ),
     ("attention_forward", "triton"): (
+        ("takes v to lie as k does", "*k.stride(), *v.stride(),", "*k.stride(), *k.stride(),", "every second feature"),
+        (
+            "takes the maximum of the last block",
+            "tl.maximum(top, tl.max(s, 1))",
+            "tl.max(s, 1)",
+            "one huge score",
+        ),
         ("-inf - -inf", 'tl.where(new_top == float("-inf"), 0.0, new_top)', "new_top", FEWER),
         ("0 / 0", "acc / tl.where(empty, 1.0, total)[:, None]", "acc / total[:, None]", EMPTY),
         ("has a finite -inf", 'CAUSAL), s, float("-inf"))', "CAUSAL), s, -5e4)", LOW),
@@ -178,6 +221,15 @@ MUTANTS = {
         ("has 32-bit offsets", "(tl.program_id(1) // H).to(tl.int64)", "tl.program_id(1) // H", "offsets beyond 2^31"),
     ),
     ("attention_backward", "triton"): (
+        (
+            "takes do to lie as q does",
+            "(*do.stride(), *q.stride()",
+            "(*q.stride(), *q.stride()",
+            "tiny do, heads side by side",
+        ),
+        ("takes v to lie as k does", "*k.stride(), *v.stride())", "*k.stride(), *k.stride())", "every second feature"),
+        ("gives padding 0 · NaN of q", "tl.where(own, dk * scale, 0.0)", "(dk * scale)", NAN_Q),
+        ("gives padding 0 · NaN of do", "tl.where(own, dv, 0.0)", "dv", "NaN in do"),
         ("forgets delta", "(dp - delta)", "dp", ORDINARY),
         ("forgets the scale of dk", "tl.where(own, dk * scale, 0.0)", "tl.where(own, dk, 0.0)", ORDINARY),
         (
@@ -209,6 +261,13 @@ MUTANTS = {
         ("has 32-bit offsets", "(q_ptr + batch * q_b", "(q_ptr + batch.to(tl.int32) * q_b", "offsets beyond 2^31"),
     ),
     ("merge_attention", "triton"): (
+        ("reads lse_b past its end", "o_b.contiguous(), lse_b.contiguous()", "o_b.contiguous(), lse_b", OWN),
+        (
+            "takes o_b to lie as rows do",
+            "o_b.contiguous(), lse_b",
+            "o_b.as_strided(o_b.shape, o_a.contiguous().stride()), lse_b",
+            OWN,
+        ),
         (
             "reads base 2",
             "tl.exp(a - shift), tl.exp(b - shift)",

@@ -4,12 +4,28 @@ ORDINARY, NONE, EMPTY, SOME = "ordinary values", "all rows ignored", "no rows", 
 NEXT_ROW, NEGATIVE, FAR = "a label of V", "a negative label", "a label far out of range"
 CERTAIN, CERTAIN_HALF = "a nearly certain label", "a nearly certain label, bfloat16"
 FIRST_BLOCK, STEP = "a first block of -inf", "num_items of the whole step"
+LONG = "3 rows of 8193, every second column"
 
 MUTANTS = {
     ("label_logits", "torch"): (
         ("lets V pass", "(labels >= V)", "(labels > V)", NEXT_ROW),
         ("lets negative labels pass", "((labels < 0) | (labels >= V))", "(labels >= V)", NEGATIVE),
         ("asks for the largest label", "if bad.any():", "if labels.max() >= V or bad.any():", EMPTY),
+        ("lets -1 pass", "(labels < 0)", "(labels < -1)", NEGATIVE),
+        (
+            "lets -100 pass, whatever is ignored",
+            "bad = (labels != ignore_index)",
+            "bad = (labels != ignore_index) & (labels != -100)",
+            "a label of -100",
+        ),
+        ("takes V for a bad label, ignored or not", "| (labels >= V))", ") | (labels >= V)", "ignore_index = V"),
+        (
+            "takes -1 for a bad label, ignored or not",
+            "bad = (labels != ignore_index) & ((labels < 0)",
+            "bad = (labels == -1) | (labels != ignore_index) & ((labels < 0)",
+            "ignore_index = -1",
+        ),
+        ("needs two classes", "labels.where(keep, 0)", "labels.where(keep, 1)", "1 class"),
         ("names the last bad row", "bad.int().argmax()", "bad.nonzero()[-1]", NEXT_ROW),
         ("does not name the row", "labels[{row}] is", "a label is", NEXT_ROW),
         ("raises a ValueError", "raise IndexError", "raise ValueError", FAR),
@@ -60,6 +76,7 @@ MUTANTS = {
             ORDINARY,
         ),
         ("forgets the label", ".scatter_(1, column, own)", "", ORDINARY),
+        ("has another default", "ignore_index=-100):", "ignore_index=100):", SOME),
         ("counts ignored rows", "return dlogits.masked_fill_(~keep, 0)", "return dlogits", SOME),
         ("1 - p", "own = log_p.gather(1, column).expm1()", "own = -log_p.gather(1, column).expm1()", ORDINARY),
         (
@@ -84,6 +101,12 @@ MUTANTS = {
     ),
     ("token_mean", "torch"): (
         ("divides by all rows", "items = keep.sum() if", "items = keep.new_tensor(len(loss)).long() if", SOME),
+        (
+            "counts the labels above ignore_index",
+            "keep = labels != ignore_index",
+            "keep = labels > ignore_index",
+            "ignore_index above every label",
+        ),
         ("divides 0 by 0", "torch.where(items > 0, total / items.clamp(min=1), 0)", "total / items", "no token"),
         ("asks for falsy numbers", "if num_items is None else", "if not num_items else", "num_items = 0 and tokens"),
         (
@@ -145,7 +168,7 @@ MUTANTS = {
             "does not check the labels of the whole",
             "    check_labels(labels, weight.shape[0], ignore_index)\n",
             "",
-            FAR,
+            NEXT_ROW,
         ),
         (
             "leaves ignored rows in the sum",
@@ -169,6 +192,27 @@ MUTANTS = {
             "17 classes",
         ),
         ("-inf - -inf", 'tl.where(new_top == float("-inf"), 0.0, new_top)', "new_top", FIRST_BLOCK),
+        ("takes the maximum of the last block", "tl.maximum(top, tl.max(x))", "tl.max(x)", LONG),
+        (
+            "reads long rows as if they lay side by side",
+            "logits = logits.contiguous()\n",
+            "logits = logits if logits.shape[1] > 8192 else logits.contiguous()\n",
+            LONG,
+        ),
+        (
+            "misses a last block of one",
+            "for start in range(0, V, BLOCK):",
+            "for start in range(0, V - 1, BLOCK):",
+            LONG,
+        ),
+        ("1.00001 + e", "u = 1.0 + e", "u = 1.00001 + e", "2 classes"),
+        (
+            "looks at the first 1024 labels again and again",
+            "        rows = start + tl.arange(0, BLOCK)\n",
+            "        rows = tl.arange(0, BLOCK)\n",
+            "a bad label among 3000 rows",
+        ),
+        ("begins at the second label", "rows = start + tl", "rows = start + 1 + tl", FAR),
         ("does not rescale what it has", "total = total * tl.exp(top - shift) + ", "total = total + ", "20011 classes"),
         (
             "one block only",
@@ -239,6 +283,12 @@ MUTANTS = {
             "logits = logits.contiguous()",
             "dloss of stride 0",
         ),
+        (
+            "holds dloss in half precision, where it is 0 below 3e-8",
+            "tl.load(dloss_ptr + row).to(tl.float32)",
+            "tl.load(dloss_ptr + row).to(tl.float16).to(tl.float32)",
+            "tiny dloss, every second of a longer one",
+        ),
         ("one block of columns", "(M, triton.cdiv(V, block))", "(M, 1)", "20011 classes"),
         (
             "p - 1 in half precision",
@@ -254,6 +304,19 @@ MUTANTS = {
         ("holds all logits", "size = max(16, triton.cdiv(n, 16))", "size = max(16, n)", "peak memory"),
         ("does not add up dweight", "total if start else None\n", "None\n", "17 classes"),
         ("leaves out the last rows", "range(0, n, size)", "range(0, n - 1, size)", "one row"),
+        (
+            "gives dweight the strides of weight",
+            "torch.zeros(V, D, dtype=weight.dtype, device=device)",
+            "torch.zeros_like(weight)",
+            "transposed",
+        ),
+        ("keeps no dweight of full chunks alone", "start + size >= n", "start + size > n", "one feature"),
+        (
+            "takes negative labels alone for ignored ones",
+            "kept = labels.ne(ignore_index)",
+            "kept = labels.ge(0)",
+            "ignore_index above V",
+        ),
         ("checks no labels", "    check_labels(labels, weight.shape[0], ignore_index)\n", "", FAR),
         (
             "holds the logits in half precision",

@@ -132,7 +132,7 @@ def one_key_for_all(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tu
 
 
 def one_huge(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    k[:, :, 3] = q[:, :, 0] * 200
+    k[:, :, 3], k[:, :, 66] = q[:, :, 0] * 200, q[:, :, 1] * 200
     return q, k, v
 
 
@@ -219,8 +219,9 @@ ROWS = (
     ("scores all equal", Batch(n=37, change=one_key_for_all), "Equal scores give the mean of the values."),
     (
         "one huge score",
-        Batch(change=one_huge),
-        "One key takes nearly all the weight. Is it among the scores whose largest is subtracted?",
+        Batch(n=70, change=one_huge),
+        "One key takes nearly all the weight, in the first block or in a later one. Is it among the scores whose "
+        "largest is subtracted, and can the largest of a block be below that of the one before?",
     ),
     ("scale = 0", Batch(scale=0.0), "scale = 0 makes all scores 0. It is a number, not an absent one."),
     (
@@ -253,8 +254,8 @@ ROWS = (
     ("no keys", Batch(n=0), NOBODY),
     (
         "NaN in a query",
-        Batch(change=one_nan(0)),
-        "NaN in gives NaN out, for this query and no other. tl.max drops NaN.",
+        Batch(lengths=(20, 13), change=one_nan(0)),
+        "NaN in gives NaN out, for this query and no other, and what is padding has a gradient of 0. tl.max drops NaN.",
     ),
     ("NaN in a key", Batch(change=one_nan(1)), "NaN in a key that is seen gives NaN in every query of its head."),
     ("NaN in a value", Batch(change=one_nan(2)), "NaN in a value gives NaN in its feature and in no other."),

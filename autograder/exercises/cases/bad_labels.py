@@ -14,18 +14,27 @@ IGNORE = -100
 
 
 class BadLabel(NamedTuple):
-    """A case: ``label`` in row ``row``. ignore_index: of the function, or None for its default."""
+    """A case: ``label`` in row ``row`` of ``rows``, and another bad one in the last row but one.
+
+    ignore_index: of the function, or None for its default.
+    """
 
     name: str
     row: int
     label: int
     hint: str
     ignore_index: int | None = None
+    rows: int = 6
 
     @property
     def ignored(self) -> int:
         """The label of a row that does not count."""
         return IGNORE if self.ignore_index is None else self.ignore_index
+
+    def put(self, labels: Tensor) -> None:
+        """Into the labels of its rows, the first of which is ignored where it is not the bad one."""
+        labels[0] = self.ignored
+        labels[self.row], labels[-2] = self.label, 61
 
 
 OUT_OF_RANGE = (
@@ -36,10 +45,18 @@ OUT_OF_RANGE = (
         "There is no class 50 among 50. Unchecked, logits_ptr + label is the next row's first logit.",
     ),
     BadLabel(
-        "a label far out of range", 3, 32_000, "A token of a larger vocabulary. Unchecked, the address is anybody's."
+        "a label far out of range", 0, 32_000, "A token of a larger vocabulary. Unchecked, the address is anybody's."
     ),
     BadLabel(
         "a negative label", 2, -1, "-1 is no class and is not ignore_index. In Python it would count from the end."
+    ),
+    BadLabel(
+        "a bad label among 3000 rows",
+        1500,
+        50,
+        "The first 1500 labels are right, and so are most that follow: are all of them looked at, and is the first bad "
+        "one kept?",
+        rows=3000,
     ),
     BadLabel("a label of -100", 2, -100, "ignore_index is -1 here: -100 is no class and is not ignored.", -1),
 )

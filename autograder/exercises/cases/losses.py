@@ -70,9 +70,10 @@ def low_logits(generator: Generator) -> tuple[Tensor, Tensor]:
 
 
 def long_rows(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Rows longer than a block, the last class of which weighs much, and no two of whose logits are neighbours."""
+    """Rows longer than a block, no two of whose logits are neighbours. The last class of most weighs much."""
     logits = normal(generator, (3, 8193), scale=SCALE) - 200.0
     logits[:, -1] += 12.0
+    logits[1, :4096] += 190.0  # the maximum of the blocks falls
     return every_second(logits), labelled(generator, 3, 8193)
 
 
@@ -230,6 +231,7 @@ ROWS = (
         shaped(5, 1, keep=without(1, 4)),
         "One class: p is 1, the loss is 0, and so is the gradient. Rows 1 and 4 are ignored.",
     ),
+    Row("2 classes", shaped(5, 2, view=lambda x: x / 30), "Two classes, nearly alike: the loss is near log 2."),
     Row("3 classes", classes(3), "Rows of 3 classes in a block of 4: what does the fourth lane add to the sum?"),
     Row(
         "17 classes",
@@ -246,8 +248,8 @@ ROWS = (
     Row(
         "3 rows of 8193, every second column",
         long_rows,
-        "8193 logits near -200 a row, more than a block, at a stride of 2. Where does a maximum start, and do the "
-        "strides count in every block of a row?",
+        "8193 logits a row, more than a block, at a stride of 2. They are near -200, in row 1 the first half near -10: "
+        "where does a maximum start, can that of a later block be lower, and do the strides count in every block?",
     ),
     *(Row(dtype_name(dtype), shaped(6, 384, dtype), CONVERT) for dtype in HALVES),  # before the layouts of halves
     Row("many rows", shaped(300, 6), "300 rows. Does every one get its result?"),
@@ -296,8 +298,8 @@ def _refused(arguments: Arguments, bad: BadLabel) -> Case:
     """A bad label, another one after it, and an ignored row before: the message names the first."""
 
     def inputs(generator: Generator) -> Args:
-        logits, labels = normal(generator, (6, 50), scale=SCALE), labelled(generator, 6, 50)
-        labels[0], labels[bad.row], labels[4] = bad.ignored, bad.label, 61
+        logits, labels = normal(generator, (bad.rows, 50), scale=SCALE), labelled(generator, bad.rows, 50)
+        bad.put(labels)
         return arguments(generator, logits, labels, bad.ignore_index)
 
     more = " Raise an IndexError that names the first bad row and its label."
