@@ -14,14 +14,13 @@ from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 
 from . import offsets
+from .builtin_functions import PYTHONS
 from .findings import EmulatorError, Finding, here
 
 _TRITON = str(Path(triton.__file__).parent)
 _SEMANTIC = sys.modules[TritonSemantic.__module__].__file__
 # The interpreter's own transformer reads chained comparisons since Triton 3.9, as its compiler does.
 _CHAINS = hasattr(interpreter.ASTTransformer, "visit_Compare")
-# Python's functions that the compiler calls on constants; `print`, `min`, `max` and `range` are of its own.
-PYTHONS = CodeGenerator.builtin_namespace.keys() - {"print", "min", "max", "range"}
 # Visited by the compiler as part of another node, or by the emulator itself.
 _PARTS = (
     ast.expr_context,
@@ -142,39 +141,6 @@ def _refusal(node: ast.AST, why: str) -> ast.Call:
 def loose(operation: str) -> None:
     """Notes an operation for `limits.CANNOT_SHOW`."""
     interpreter.interpreter_builder.emulator.loose(operation)
-
-
-def refuse(why: str) -> None:
-    place = here()
-    text = f"The kernel does not compile for a GPU, {place}: {why}"
-    raise EmulatorError(Finding("unsupported", text, line=place.line, source=place.source, file=place.file))
-
-
-def called(function, *values, **named) -> object:
-    """One of Python's functions that the compiler knows: it sees what a `tl.constexpr` holds, and no tensor's value."""
-    if function in (float, int) and values and isinstance(values[0], tl.tensor):
-        name = function.__name__
-        refuse(
-            f"`{name}` takes a number that is known when the kernel is compiled, and this one is known when it runs; "
-            f"convert it with `.to(tl.{name}32)`, or declare the parameter `tl.constexpr`."
-        )
-    if function not in CodeGenerator.builtin_namespace.values():  # another one, of the same name
-        return function(*values, **named)
-    return function(*(value.value if isinstance(value, tl.constexpr) else value for value in values), **named)
-
-
-def content(value: object) -> object:
-    """``value.value``: of a `tl.constexpr` what it holds, of a constant itself."""
-    return value if value is None or isinstance(value, bool | int | float | str) else value.value  # type: ignore[attr-defined]
-
-
-def unknown(name: str):
-    """What stands for one of Python's functions that the compiler does not know."""
-
-    def refused(*_args, **_named):
-        refuse(f"Triton does not know Python's `{name}`; use the functions of `tl`.")
-
-    return refused
 
 
 def asserted(test: object, message: str) -> None:

@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Literal, get_args
+from typing import Literal, NoReturn, get_args
 
 import numpy as np
 import torch
@@ -114,6 +114,13 @@ def here() -> Place:
             return Place(name, frame.f_lineno)
         frame = frame.f_back
     return Place()
+
+
+def refuse(why: str) -> NoReturn:
+    """Ends the launch at the kernel's line under way, which the compiler would refuse. Raises EmulatorError."""
+    place = here()
+    text = f"The kernel does not compile for a GPU, {place}: {why}"
+    raise EmulatorError(Finding("unsupported", text, line=place.line, source=place.source, file=place.file))
 
 
 def way() -> str:

@@ -25,10 +25,11 @@ from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import autotuner, interpreter
 
-from . import dialect, language, launch, rewrite, shortcuts
+from . import builtin_functions, dialect, language, launch, rewrite, shortcuts
 from .builder import StrictBuilder
-from .findings import EmulatorError
+from .findings import EmulatorError, refuse
 from .handles import numpy_type
+from .integers import Integers
 from .reduction import StrictReduce, StrictScan
 
 _NEEDED = {
@@ -68,9 +69,8 @@ def check() -> None:
     missing = [
         f"{owner.__name__}.{name}" for owner, names in _NEEDED.items() for name in names if not hasattr(owner, name)
     ]
-    ours = {
-        name for name in vars(StrictBuilder) if name.startswith(("create_", "get_")) or name.endswith(("_op", "_impl"))
-    }
+    names = vars(StrictBuilder).keys() | vars(Integers).keys()
+    ours = {name for name in names if name.startswith(("create_", "get_")) or name.endswith(("_op", "_impl"))}
     missing += [
         f"InterpreterBuilder.{n}" for n in sorted(ours - _ADDED) if not hasattr(interpreter.InterpreterBuilder, n)
     ]
@@ -189,10 +189,10 @@ class Patches:
         self._set(semantic, "logical", dialect.logical)
         self._set(semantic, "logical_not", dialect.logical_not)
         self._set(semantic, "asserted", dialect.asserted)
-        self._set(semantic, "called", dialect.called)
-        self._set(semantic, "content", dialect.content)
+        self._set(semantic, "called", builtin_functions.called)
+        self._set(semantic, "content", builtin_functions.content)
         self._set(semantic, "counted", dialect.counted)
-        self._set(semantic, "refuse", dialect.refuse)
+        self._set(semantic, "refuse", refuse)
         self._set(semantic, "unused", dialect.unused)
         self._set(semantic, "dot_scaled", dialect.dot_scaled)
         self._set(interpreter.FunctionRewriter, "ast_transformer", dialect.StrictTransformer())

@@ -7,17 +7,15 @@ times over. An answer is rewritten anew in each of its processes, where that too
 """
 
 import ast
-import builtins
 import inspect
 import textwrap
 import types
 from typing import cast
 
 import triton.language as tl
-from triton.compiler.code_generator import CodeGenerator
 from triton.runtime import interpreter
 
-from . import dialect
+from . import builtin_functions
 from .findings import EmulatorError, Finding
 
 
@@ -36,7 +34,7 @@ def _function(fn: types.FunctionType, tree: ast.Module) -> types.FunctionType:
     free = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
     known = _names(fn.__code__)
     ours = {name: value for name, value in _OURS.items() if name not in free and name not in fn.__globals__}
-    ours |= {name: dialect.unknown(name) for name in sorted(known & _UNKNOWN - free.keys() - fn.__globals__.keys())}
+    ours |= builtin_functions.unknown(known - free.keys() - fn.__globals__.keys())
     added = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - known
     ours |= {name: vars(interpreter)[name] for name in sorted(added & vars(interpreter).keys())}
     names = [*free, *ours]
@@ -104,4 +102,3 @@ def _print(*values, **options):
 
 MINIMUM, MAXIMUM = _extreme(min, "minimum"), _extreme(max, "maximum")
 _OURS = {"min": MINIMUM, "max": MAXIMUM, "print": _print}
-_UNKNOWN = {name for name, value in vars(builtins).items() if callable(value)} - CodeGenerator.builtin_namespace.keys()
