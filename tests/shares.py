@@ -72,8 +72,8 @@ def margin_of(record: Exercise, backend: str, seeds: range) -> Margin:
             if (case.bonus and not answer.ours) or (case.convention and answer.theirs):
                 continue
             outputs = answer.call(args)
-            compared = compare_all(expected, outputs, record.named(args))
-            share = math.inf if any(c.complaint for c in compared) else max(c.used for c in compared)
+            compared = compare_all(expected, outputs, record.named(args)) if outputs else []
+            share = max(math.inf if c.complaint else c.used for c in compared) if compared else math.inf
             found.take(share, case.name, answer.name, seed)
     return found
 
@@ -136,9 +136,7 @@ def _called(record: Exercise, backend: str, function: Callable[..., Any]) -> Cal
                 copies = (duplicate(a) if isinstance(a, torch.Tensor) else a for a in args)
                 return tuple(one.detach() for one in as_tuple(attached(*copies)))
             outcome = runner.once(args, launches=False)
-        if outcome.trouble:
-            raise AssertionError(f"{record.name}: {outcome.trouble.message}")
-        return outcome.outputs
+        return outcome.outputs  # none after a trouble
 
     return call
 

@@ -10,8 +10,8 @@ from graded_kernels.autograder.exercises.record import Exercise
 from right_answers import ALONE, FORMULAS
 from shares import MOST, margin_of
 
-SEEDS = 100
-COSTLY = {"attention_forward": 10, "attention_backward": 10}  # seeds of these
+SEEDS = 30  # of the 100 of the benchmark
+COSTLY = {"attention_forward": 10, "attention_backward": 10}
 CRITICAL = (  # cases in which sums of many or of unlike numbers come near the tolerance
     ("layer_norm_forward", "one outlier"),
     ("layer_norm_forward", "a row longer than a block"),

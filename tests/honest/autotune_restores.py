@@ -38,6 +38,8 @@ def rms_norm_backward(dy, x, weight, rstd):
     dy, x, weight, rstd = (t.contiguous() for t in (dy, x, weight, rstd))
     rows, columns = x.shape
     dx, dweight = torch.zeros_like(x), torch.empty_like(weight)
+    if not columns:
+        return dx, dweight
     total = torch.zeros(columns, dtype=torch.float32, device=x.device)
     if rows:
         block = triton.next_power_of_2(columns)
