@@ -1,8 +1,8 @@
 """What an answer may call while it runs: watched one operator at a time, refused with the operator's name.
 
-A PyTorch answer calls basic operators (see `operators`), and not the one that is the answer. A Triton answer allocates,
-takes views and launches kernels; arithmetic with PyTorch is what the kernel is for. This is how honest people are told
-early; it is no wall against the others.
+A PyTorch answer calls basic operators (see `operators`), and not the one that is the answer; and it calls them itself
+(see `callers`). A Triton answer allocates, takes views and launches kernels; arithmetic with PyTorch is what the kernel
+is for. This is how honest people are told early; it is no wall against the others.
 """
 
 import functools

@@ -1,6 +1,6 @@
 # exercise: silu_backward
 # backend: torch
-# expect: nothing
+# expect: less
 """Writes the result over the input, and hides it from the watch in its own process."""
 
 import sys
