@@ -166,7 +166,7 @@ LAYOUTS = (
         shaped(9, 127, view=with_gaps),
         "Rows of 127, 160 apart in memory: the next row does not begin where this one ends.",
     ),
-    (BEYOND, along(lambda generator: far_apart(normal(generator, (3, 70), torch.float16, 3.0))), BEYOND_HINT),
+    (BEYOND, shaped(3, 70, dtype=torch.float16, view=far_apart), BEYOND_HINT),
 )
 FIRST = (
     ("{} of stride 0", one_number, "What .sum() hands back: one number for the whole shape. {}.stride() is (0, 0)."),

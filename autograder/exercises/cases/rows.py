@@ -291,4 +291,5 @@ GRADIENTS: tuple[tuple[str, Draw, View, str], ...] = (
         every_second,
         f"Rows longer than a block; the last stride of dy is 2, that of x 1: {OWN} Do they count in every block?",
     ),
+    (f"{BEYOND}, in dy", shaped(3, 70, torch.float16, HALF), far_apart, BEYOND_HINT),
 )
