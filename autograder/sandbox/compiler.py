@@ -189,7 +189,8 @@ def _end_of(ended: Ended, limits: Limits) -> str:
     if kind == "memory":
         return f"the compiler took more than {limits.memory >> 20:,} MiB of memory for it"
     if kind or ended.status == -signal.SIGXCPU:
-        return _too_long(limits.seconds)
+        alone = ended.killed is None or ended.killed.scope == "call"
+        return _too_long(limits.seconds if alone else limits.total_seconds)
     status = ended.status or 0
     how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
     return f"the compiler crashed on it ({how})"
