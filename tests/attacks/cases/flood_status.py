@@ -1,7 +1,8 @@
 # exercise: silu_backward
 # backend: torch
 # expect: nothing
-# trouble: output
+# trouble: timeout
+# limits: seconds=1
 """Writes a hundred megabytes into every descriptor."""
 
 import os

@@ -1,7 +1,6 @@
 # exercise: silu_backward
 # backend: torch
-# expect: nothing
-# trouble: output
+# expect: full
 # ruff: noqa: F401
 """Prints two hundred megabytes in each call."""
 
