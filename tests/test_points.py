@@ -87,6 +87,12 @@ def test_one_cause_counts_in_what_its_cases_rest_on():
     assert score(*dtype, together=True) == 100 - 10 - 12
 
 
+def test_what_goes_wrong_with_nan_and_with_infinity_has_one_remedy():
+    """A sweep over a dtype holds both, whichever the report names as its worst."""
+    assert score(case("edges", "edges", "special"), case("dtypes", "dtypes", "special")) == 90
+    assert score(case("dtypes", "dtypes", "special")) == 90
+
+
 def test_the_point_counts_by_its_cases_and_missed_as_a_whole_leaves_half():
     half, whole = case("a", "point", "numbers"), [case("a", "point", "numbers"), case("b", "point", "numbers")]
     assert score(half) == 100 - 20 - 12
