@@ -98,6 +98,8 @@ def test_the_point_counts_by_its_cases_and_missed_as_a_whole_leaves_half():
     assert score(half) == 100 - 20 - 12
     assert score(*whole) == 50
     assert score(*whole, case("edges", "edges", "special")) == 40
+    assert score(*whole, case("more", "plain", "numbers"), together=True) == 50
+    assert score(*whole, case("first", "plain", "numbers"), together=True) == 32
     assert score(case("a", "point"), case("b", "point", None, status="fail")) == 80
     assert score(*whole, weights=WEIGHTS | {Aim.POINT: 10}) == 50
     assert score(*whole, weights=WEIGHTS | {Aim.POINT: 100}) == pytest.approx(37.5)

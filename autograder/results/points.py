@@ -21,6 +21,7 @@ OWN = 0.6
 HALF = 0.5
 OUTPUTS = 0.8
 TEXT = 0.2  # of a case that raises the right error with a wrong text
+FIRST = 2  # cases: ordinary values, and the same shape again
 LEAST = 0.05  # for plain values that are nearly right, whatever else fails
 _RESTS_ON: dict[Aim, tuple[Aim, ...]] = {
     Aim.PLAIN: (),
@@ -130,6 +131,7 @@ class _Account:
 
     def __init__(self, cases: list[Mapping], causes: list[_Cause]):
         found = {aim: [case for case in cases if case["aim"] == aim] for aim in Aim}
+        self.first = [case for case in cases[:FIRST] if case["aim"] == Aim.PLAIN]
         self.of, self.causes = {aim: own for aim, own in found.items() if own}, causes
         self._point = [self._of_point(case) for case in found[Aim.POINT]]
         self.missed = bool(self._point) and min(self._point) == 1
@@ -158,7 +160,7 @@ class _Account:
     def _lost(self, aim: Aim) -> float:
         """The share of an aim."""
         unreached = len(self._unreached(aim)) / len(self.of[aim])
-        here = [cause for cause in self.causes if aim in cause.about]
+        here = self._here(aim)
         if aim is Aim.POINT:
             return sum(self._point) / len(self._point) + unreached
         if aim is not Aim.PLAIN:
@@ -166,12 +168,24 @@ class _Account:
         own = max((1.0 if cause.spoils else OWN for cause in here), default=0.0)
         return min(max(unreached, own + (1 - OWN) * any(map(self._costs_more, self.causes))), 1.0)
 
+    def _here(self, aim: Aim) -> list[_Cause]:
+        """The causes that count in an aim. One that has cost the whole point counts in plain values where ordinary ones
+        show it, the first `FIRST` cases.
+        """
+        here = [cause for cause in self.causes if aim in cause.about]
+        if aim is Aim.PLAIN:
+            here = [c for c in here if not self._cost_the_point(c) or any(one in c.cases for one in self.first)]
+        return here
+
     def _costs_more(self, cause: _Cause) -> bool:
-        """Whether plain values pay for it wherever it counts: it makes numbers wrong, and is not all of the point."""
-        return cause.wrong and not (self.missed and Aim.POINT in cause.about)
+        """Whether plain values pay for it wherever it counts: it makes numbers wrong."""
+        return cause.wrong and not self._cost_the_point(cause)
+
+    def _cost_the_point(self, cause: _Cause) -> bool:
+        return self.missed and Aim.POINT in cause.about
 
     def _because(self, aim: Aim) -> Iterator[str]:
-        here = [cause for cause in self.causes if aim in cause.about]
+        here = self._here(aim)
         yield from (cause.told(aim) for cause in here)
         if aim is Aim.PLAIN and not here:
             yield from (f"{ELSEWHERE} {cause.where(aim)}." for cause in self.causes if self._costs_more(cause))
