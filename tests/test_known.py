@@ -88,7 +88,9 @@ def test_a_record_that_rests_on_what_changed_meanwhile_is_read_as_it_is():
     """As in a notebook, where the line above is corrected and the check repeated."""
     power, scale, largest = 3, 1.0, []
     case = Case("random", lambda generator: (scale * torch.randn(10, generator=generator),), "")
-    record = replace(EXERCISES["silu_forward"], name="power", oracle=lambda x: x**power, cases=(case,), wild=())
+    record = replace(
+        EXERCISES["silu_forward"], name="power", oracle=lambda x: x**power, cases=(case,), wild=(), about=()
+    )
 
     def square(x):
         largest.append(x.abs().max())

@@ -9,7 +9,7 @@ import pytest
 import torch
 from graded_kernels.autograder.run.outcome import Decoy
 from graded_kernels.autograder.sandbox import Worker, probe
-from graded_kernels.autograder.sandbox.worker.blocked import _holders
+from graded_kernels.autograder.sandbox.worker.blocked import holders
 from isolation import RIGHT, X, isolated
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
@@ -113,7 +113,7 @@ def test_one_look_at_all_objects_finds_whoever_holds_a_function(monkeypatch):
     monkeypatch.setattr(gc, "get_referrers", lambda *values: looks.append(values) or look(*values))
     kept = {"mine": torch._C._dispatch_library, "another": torch._C._dispatch_has_kernel}
     gc.freeze()  # as a process may have done that has imported what a check takes
-    found = [(id(holder), key) for holder, key in _holders(["_dispatch_library", "_te", "no such name"])]
+    found = [(id(holder), key) for holder, key in holders(torch._C, ["_dispatch_library", "_te", "no such name"])]
     assert (id(kept), "mine") in found and (id(kept), "another") not in found
     assert {(id(vars(torch._C)), "_dispatch_library"), (id(vars(torch._C)), "_te")} <= set(found)
     assert len(looks) == 1

@@ -28,18 +28,21 @@ def fingerprint(exercise: Exercise, failures: list[Failing], failing: frozenset[
     failing: the names of the cases that failed; a bug that is here fails the one that was made to see it.
     failures: the failing calls.
     A bug explains a call where it gives the same values on the wrong elements, computed in the dtype of the inputs as
-    it shipped, or in float32; or where it raises the same error. An error that is not the bug's says nothing about it.
-    Where some errors are gross, only those are looked at.
+    it shipped, or in float32; or where it raises the same error, which is not enough where values are wrong, too. An
+    error that is not the bug's says nothing about it. Where some values are grossly wrong, only those are looked at.
     """
     failures = _telling(failures)
-    shares = {}
+    likely = {}
     for bug in exercise.wild:
         if bug.seen_by not in failing:
             continue
-        found = [_share(exercise, bug, args, evidence) for args, evidence in failures]
-        shares[bug] = [share for share in found if share is not None]
-    likely = [b for b, share in shares.items() if share and min(share) >= EACH and sum(share) >= SHARED * len(share)]
-    return max(likely, key=lambda bug: sum(shares[bug]), default=None)
+        values = [_share(exercise, bug, *one) for one in failures if not isinstance(one[1], str)]
+        errors = [_share(exercise, bug, *one) for one in failures if isinstance(one[1], str)]
+        told = [share for share in values or errors if share is not None]  # many bugs raise one error in many cases
+        every = [share for share in values + errors if share is not None]
+        if told and min(every) >= EACH and sum(told) >= SHARED * len(told):
+            likely[bug] = sum(every)
+    return max(likely, key=lambda bug: likely[bug], default=None)
 
 
 def _telling(failures: list[Failing]) -> list[Failing]:

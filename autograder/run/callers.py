@@ -22,7 +22,14 @@ _PASSING_ON = (
     *("_dynamo/decorators.py", "_dynamo/eval_frame.py", "_dynamo/external_utils.py", "_functorch/apis.py"),
     *("_functorch/autograd_function.py", "_functorch/eager_transforms.py", "_functorch/functional_call.py"),
     *("_functorch/predispatch.py", "_functorch/pyfunctorch.py", "_functorch/utils.py", "_functorch/vmap.py"),
-    *("nn/functional.py", "nn/modules/", "nn/parameter.py", "nn/utils/parametrize.py", "nn/utils/stateless.py"),
+    *(
+        "nn/functional.py",
+        "nn/init.py",
+        "nn/modules/",
+        "nn/parameter.py",
+        "nn/utils/parametrize.py",
+        "nn/utils/stateless.py",
+    ),
     *("utils/_contextlib.py", "utils/_device.py", "utils/_python_dispatch.py", "utils/_pytree.py"),
     *("utils/checkpoint.py", "utils/hooks.py"),
 )

@@ -67,7 +67,11 @@ def attempts(nb: dict, *expressions: str) -> None:
     tries = ",\n    ".join(f"lambda: {expression}" for expression in expressions)
     before_answer(
         nb,
-        f"""import ctypes, glob, os, shutil, signal, socket, sqlite3, subprocess, sys
+        f"""import ctypes, glob, os, shutil, signal, socket, subprocess, sys
+try:
+    import sqlite3
+except ImportError:  # it needs a library of its own
+    pass
 loot = []
 for number, attempt in enumerate([
     {tries},
