@@ -14,9 +14,9 @@ import ast
 import dataclasses
 import functools
 import hashlib
+import heapq
 import json
 import os
-import random
 import resource
 import signal
 import sys
@@ -66,7 +66,7 @@ class Candidate:
 
     @property
     def id(self) -> str:
-        return hashlib.sha256(f"{self.exercise} {self.backend} {self.mutant.source}".encode()).hexdigest()[:16]
+        return digest(f"{self.exercise} {self.backend} {self.mutant.source}")
 
     @property
     def row(self) -> Row:
@@ -126,10 +126,15 @@ def definitions(source: str) -> dict[int, str]:
 
 
 def sample(seed: int, count: int) -> list[Candidate]:
-    """``count`` of the candidates, or all, in their order."""
-    everything = candidates()
-    chosen = random.Random(seed).sample(range(len(everything)), min(count, len(everything)))
-    return [everything[number] for number in sorted(chosen)]
+    """``count`` of the candidates, or all, those of one exercise together. What it holds of an answer changes with that
+    answer alone.
+    """
+    chosen = heapq.nsmallest(count, candidates(), key=lambda one: digest(f"{seed} {one.id}"))
+    return sorted(chosen, key=lambda one: (one.exercise, one.backend, one.mutant.line))
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def first_failure(candidate: Candidate, seed: int) -> str:
@@ -196,15 +201,26 @@ def ended(status: int, read: int) -> str:
 
 
 def checked(candidate: Candidate, seed: int, worker: Worker) -> dict[str, str]:
-    """What the whole check finds, of one that passes all cases in this process."""
-    lost = []
+    """What the whole check finds, of one that passes all cases in this process: a failure, a note that the right answer
+    does not get, or a distinction that fails.
+    """
+    noted, lost = [], []
     for judge in candidate.judges:
         report = check_answer(candidate.answer(judge), candidate.backend, seed=seed, worker=worker)
         failed = [c for c in report.cases if c.status in ("fail", "error")]
         if not report.passed:
             return {"killed": f"{judge}: {next((c.name for c in failed if not c.bonus), report.summary)}"}
+        noted += [note for note in report.notes if note not in notes(judge, candidate.backend)]
         lost += [f"{judge}: {c.name}" for c in failed]
+    if noted:
+        return {"noted": noted[0]}
     return {"distinction": lost[0]} if lost else {}
+
+
+@functools.cache
+def notes(exercise: str, backend: str) -> tuple[str, ...]:
+    """What the report on our answer remarks."""
+    return check_answer(answer(exercise, backend), backend, compiler=False).notes
 
 
 class Found:

@@ -24,9 +24,10 @@ ABOUT = """# Mutants of our answers
 Each answer of ours, in PyTorch and in Triton, with one small mistake (benchmarks/mutation.py has the operators): a
 sample of all of them for each seed, which is also the seed of the inputs. *Killed*: the check refuses it. *Equivalent*:
 right as well, for every input that an exercise promises, for a reason that benchmarks/mutants.toml gives and this page
-counts. *Distinction*: right where the exercise asks for it, and seen by a case that is extra credit. *Survived*: wrong,
-and no case sees it. *Share*: killed of those that are killed or survived; the goal is {goal:.1%} at seeds that nobody
-looked at before.
+counts. *Noted*: right in every case that can be run, and the report warns (of an offset in 32 bits, say).
+*Distinction*: right where the exercise asks for it, and seen by a case that is extra credit. *Survived*: wrong, and no
+case sees it. *Share*: killed of those that are killed or survived; the goal is {goal:.1%} at seeds that nobody looked
+at before.
 """
 
 
@@ -51,10 +52,10 @@ def matches(patterns: list[str], text: str) -> bool:
 
 
 def outcome(row: Row) -> str:
-    if "killed" in row:
-        return "killed"
-    if "distinction" in row:
-        return "distinction"
+    """What the check made of it; of one that it passes what a reader made of it."""
+    for kind in ("killed", "noted", "distinction"):
+        if kind in row:
+            return kind
     return "equivalent" if read("equivalent", row) else "survived"
 
 
@@ -64,12 +65,12 @@ def table(rows: list[Row], name: str) -> list[str]:
     for row in rows:
         groups.setdefault(str(row[name]), []).append(outcome(row))
     lines = [
-        f"| {name} | mutants | killed | equivalent | distinction | survived | share |",
-        "|---|---|---|---|---|---|---|",
+        f"| {name} | mutants | killed | equivalent | noted | distinction | survived | share |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for group, came in [*sorted(groups.items()), ("**all**", [outcome(row) for row in rows])]:
-        counts = [came.count(kind) for kind in ("killed", "equivalent", "distinction", "survived")]
-        lines.append(f"| {group} | {len(came)} | {' | '.join(map(str, counts))} | {share(counts[0], counts[3])} |")
+        counts = [came.count(kind) for kind in ("killed", "equivalent", "noted", "distinction", "survived")]
+        lines.append(f"| {group} | {len(came)} | {' | '.join(map(str, counts))} | {share(counts[0], counts[4])} |")
     return lines
 
 

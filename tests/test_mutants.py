@@ -190,10 +190,10 @@ def test_a_page_counts_what_came_of_mutants_and_names_the_survivors(load, monkey
     page = load("mutants_page")
     monkeypatch.setattr(page, "entries", lambda: {"equivalent": [{"why": "the same", "news": ["*2"]}], "survivor": []})
     row = {"exercise": "silu_forward", "backend": "torch", "operator": "casts", "text": "x = a[1] * y", "line": 1}
-    rows = [row | {"old": "y", "new": new} for new in ("x2", "x3", "x4", "x5")]
-    rows[2]["killed"] = rows[3]["killed"] = "ordinary values"
+    rows = [row | {"old": "y", "new": new} for new in ("x2", "x22", "x3", "x4", "x5")]
+    rows[3]["killed"] = rows[4]["killed"] = "ordinary values"
     text = page.page({7: rows})
-    assert "| casts | 4 | 2 | 1 | 0 | 1 | 66.7% |" in text and "| 1 | the same |" in text
+    assert "| casts | 5 | 2 | 2 | 0 | 0 | 1 | 66.7% |" in text and "| 2 | the same |" in text
     assert "`y` made `x3`: not read yet" in text and "--seed 7 --page" in text
 
 

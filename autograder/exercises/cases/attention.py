@@ -84,8 +84,8 @@ def side_by_side(x: Tensor) -> Tensor:
 
 
 def other_values(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The values lie otherwise than the keys."""
-    return q, k, side_by_side(v)
+    """The values lie otherwise than the keys: every second feature, and heads side by side."""
+    return q, k, every_second(v.transpose(1, 2)).transpose(1, 2)
 
 
 def shared_by_heads(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
