@@ -5,7 +5,7 @@ from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises.record import WildBug
 from graded_kernels.autograder.results.aim import Aim
-from graded_kernels.autograder.results.points import GROSS, MISSED, PARTIAL, SHIPPED, WEIGHTS, points_of
+from graded_kernels.autograder.results.points import GROSS, MISSED, SHIPPED, WEIGHTS, points_of
 from graded_kernels.autograder.sandbox import Worker
 from wrong_answers import GUIDE, WRONG, row
 
@@ -163,7 +163,9 @@ def test_the_split_says_why():
     ]
     assert found.limit == SHIPPED
     assert points_of(report | {"cases": [case("first", near=0.0)]}).limit == GROSS
-    assert {MISSED, PARTIAL}.isdisjoint({found.limit})
+    missed = points_of(report | {"cases": [FIRST, case("b", "point", "numbers"), *TENS], "fingerprint": None})
+    assert missed.limit == MISSED.format(10)
+    assert missed.score == pytest.approx(sum(part.earned for part in missed.parts) / 100 - 0.1)
 
 
 def test_a_common_mistake_is_named_and_costs_what_it_makes_wrong():

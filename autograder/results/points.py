@@ -30,7 +30,7 @@ _RESTS_ON: dict[Aim, tuple[Aim, ...]] = {
     Aim.DTYPES: (Aim.PLAIN, Aim.POINT, Aim.EDGES),
     Aim.LAYOUTS: (Aim.PLAIN, Aim.POINT, Aim.EDGES, Aim.DTYPES),
 }
-MISSED = "The point of the exercise is missed as a whole: at most half of the points are left."
+MISSED = "The point of the exercise is missed as a whole: that costs {:.0f} more, so that at most half are left."
 SHIPPED = "This bug shipped, as said above: at most half of the points are left."
 GROSS = "Plain values are wrong or missing, so that nothing else counts."
 PARTIAL = "Only some of the outputs are right in plain values: at most four fifths of their share."
@@ -146,7 +146,8 @@ class _Account:
         score, limit = round(sum(part.earned for part in parts) / 100, 6), ""
         if self.missed:
             others = sum(part.of for part in parts if part.aim is not Aim.POINT) / 100
-            score, limit = score - max(others - HALF, 0.0), MISSED
+            more = max(others - HALF, 0.0)
+            score, limit = score - more, MISSED.format(100 * more) if more else ""
         if shipped and score > HALF:
             score, limit = HALF, SHIPPED
         if near < 1 and score > OUTPUTS * near:
