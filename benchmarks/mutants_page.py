@@ -19,7 +19,8 @@ GOAL = 0.995
 Row = dict[str, str | int]
 ABOUT = """# Mutants of our answers
 
-`python benchmarks/mutants.py --seed {seeds} --page`, {date}, Python {python}, PyTorch {torch}, Triton {triton}.
+`python benchmarks/mutants.py --seed {seeds} --count {count} --page`, {date},
+Python {python}, PyTorch {torch}, Triton {triton}.
 
 Each answer of ours, in PyTorch and in Triton, with one small mistake (benchmarks/mutation.py has the operators): a
 sample of all of them for each seed, which is also the seed of the inputs. *Killed*: the check refuses it. *Equivalent*:
@@ -84,7 +85,14 @@ def page(rows: dict[int, list[Row]]) -> str:
     versions = {name: metadata.version(name) for name in ("torch", "triton")}
     seeds = " ".join(map(str, rows))
     lines = [
-        ABOUT.format(seeds=seeds, goal=GOAL, date=datetime.date.today(), python=platform.python_version(), **versions)
+        ABOUT.format(
+            seeds=seeds,
+            count=max(map(len, rows.values())),
+            goal=GOAL,
+            date=datetime.date.today(),
+            python=platform.python_version(),
+            **versions,
+        )
     ]
     for seed, some in rows.items():
         came = [outcome(row) for row in some]

@@ -194,7 +194,7 @@ def test_a_page_counts_what_came_of_mutants_and_names_the_survivors(load, monkey
     rows[3]["killed"] = rows[4]["killed"] = "ordinary values"
     text = page.page({7: rows})
     assert "| casts | 5 | 2 | 2 | 0 | 0 | 1 | 66.7% |" in text and "| 2 | the same |" in text
-    assert "`y` made `x3`: not read yet" in text and "--seed 7 --page" in text
+    assert "`y` made `x3`: not read yet" in text and "--seed 7 --count 5 --page" in text
 
 
 def test_an_entry_means_what_it_names_and_nothing_else(load, monkeypatch):
