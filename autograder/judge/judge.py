@@ -265,7 +265,7 @@ def _summary(found: _Found, required: tuple[Quality, ...]) -> str:
     return f"{len(wrong)} of {len(found.needed)} cases fail, the first is “{wrong[0].name}”"
 
 
-def environment(runner: Runner) -> dict[str, str]:
+def environment(runner: Runner | None = None) -> dict[str, str]:
     """What the check ran on: versions, device, and how Triton kernels were run. In the sandbox there is no GPU."""
 
     def version(package: str) -> str:

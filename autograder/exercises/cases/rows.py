@@ -188,7 +188,7 @@ ROWS = (
     ),
     Row(
         "3 rows of 8193",
-        rows((200.0, ORDINARY), (0.0, 1e-3), (5.0, 50.0), n=8193),
+        rows((200.0, ORDINARY), (0.0, 1e-5), (5.0, 50.0), n=8193),
         "Three rows of 8193 columns, one more than a block of 8192: does each begin at its own address? "
         "The second hardly varies: is eps added once, to the variance of the whole row?",
     ),

@@ -141,7 +141,8 @@ def backward_floor(
     of_dp = 8 * EPS * (g.abs() @ values.mT) + of_delta.sum(-1, keepdim=True)
     of_dp = of_dp + (of_p * (g @ real(v, key_lengths).mT).abs().nan_to_num(posinf=0)).sum(-1, keepdim=True)  # of Σ p dp
     subnormal = half_subnormal(q, k, v) * (p > 0)
-    of_ds = of_p * dp + p * of_dp + (4 * EPS + 2 * rounded) * ds.abs() + subnormal
+    of_ds = of_p * dp + p * of_dp + (4 * EPS + 2 * rounded) * ds.abs()
+    of_ds = of_ds + subnormal * (1 + dp)  # where ds is a subnormal half, and where p is
     of_p = of_p + (4 * EPS + 2 * rounded) * p + subnormal
     parts = of_ds @ keys * factor, of_ds.mT @ q.double().abs() * factor, of_p.mT @ g.abs()
     return floors(*(x.nan_to_num(posinf=0) + TINY for x in parts))
