@@ -65,7 +65,6 @@ import os, sys
 import triton, triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from triton.compiler.compiler import get_cache_key
 from graded_kernels.autograder.sandbox.worker import compiling
 
 os.environ["TRITON_INTERPRET"] = "0"
@@ -79,19 +78,18 @@ known = set(sys.modules)
 for target in (GPUTarget("hip", "gfx942", 64), GPUTarget("cuda", 90, 32), GPUTarget("cuda", 100, 32)):
     triton.compile(ASTSource(kernel, {"x_ptr": "*fp32"}, {}), target=target)
 print([name for name in sys.modules if name.startswith("triton.") and name not in known])
-print(get_cache_key.__globals__["triton_key"]() == triton.__version__)
 """
 
 
 @pytest.mark.exhaustive
 def test_a_child_that_compiles_finds_everything_imported(tmp_path):
-    """Children are forked for each answer: what one imports or digests, each of them would."""
+    """Children are forked for each answer: what one imports, each of them would."""
     (tmp_path / "first.py").write_text(FIRST)
     around = {name: value for name, value in os.environ.items() if not name.startswith("TRITON")}
     around |= {"TRITON_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, str(tmp_path / "first.py")]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=around, check=True)
-    assert done.stdout == "[]\nTrue\n"
+    assert done.stdout == "[]\n"
 
 
 @pytest.fixture

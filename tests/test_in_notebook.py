@@ -144,7 +144,7 @@ def test_a_slow_check_says_where_it_is_and_clears_the_line(notebook):
     found = notebook.run(CHECK)
     shown = [message for message in found if message["type"] == "display_data"]
     updates = [message for message in found if message["type"] == "update_display_data"]
-    assert shown and shown[0]["text"].startswith("checking silu_forward") and "case 1 of 17" in shown[0]["text"]
+    assert shown and shown[0]["text"].startswith("checking silu_forward") and "case 1 of " in shown[0]["text"]
     assert updates[-1]["text"] == "" and found[-1]["type"] == "execute_result"
 
 

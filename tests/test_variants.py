@@ -98,7 +98,7 @@ def test_a_right_answer_to_the_variant_passes_and_the_published_one_does_not(nam
     report = check_answer(right(name, backend), backend, compiler=False, variant=VARIED[name])
     assert report.passed, str(report)
     report = check_answer(answer(name, backend), backend, compiler=False, variant=VARIED[name])
-    assert not report.passed and report.score == 0
+    assert not report.passed and report.score <= 0.5  # what is the same in both kinds
     assert report.fingerprint == "this is what the published answer computed (this class is asked for a variant)"
     assert report.fingerprint_story.startswith("This class is asked for") and "This class is asked for" in str(report)
     assert check_answer(answer(name, backend), backend, compiler=False).passed

@@ -227,8 +227,10 @@ def as_user() -> list[str]:
     if isinstance(found, str):
         raise RuntimeError(found)
     libraries = str(Path(nbformat.__file__).parents[1])
+    paths = os.pathsep.join((str(Path(sys.prefix) / "types"), libraries))  # of the process that reads submissions
     start = (
-        "import sys, types; package = sys.modules['graded_kernels'] = types.ModuleType('graded_kernels');"
+        f"import os, sys, types; os.environ['PYTHONPATH'] = {paths!r};"
+        "package = sys.modules['graded_kernels'] = types.ModuleType('graded_kernels');"
         f"package.__path__ = [{str(ROOT)!r}]; sys.path.append({libraries!r});"
         "from nbgrader.apps.nbgraderapp import main; sys.argv[0] = 'nbgrader'; main()"
     )

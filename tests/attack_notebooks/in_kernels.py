@@ -12,7 +12,9 @@ def in_a_dead_branch(nb: dict, line: str) -> None:
     cell = find(nb, TRITON)
     first = next(line for line in cell["source"].split("\n") if "tl.program_id" in line)
     indent = first[: len(first) - len(first.lstrip())]
-    cell["source"] = cell["source"].replace(first, f"{first}\n{indent}if tl.program_id(0) < 0:\n{indent}    {line}", 1)
+    cell["source"] = cell["source"].replace(
+        first, f"{first}\n{indent}if tl.program_id(0) > 2_000_000_000:\n{indent}    {line}", 1
+    )
 
 
 @attack({TRITON: 0}, "str_to_ty is not part of Triton's language", weak=NO_FILES)
@@ -22,7 +24,7 @@ def type_that_writes_the_gradebook(nb):
     in_a_dead_branch(nb, f'tl.str_to_ty("tensordesc<fp32[16],{code}".value, None)')
 
 
-@attack({TRITON: 1.88}, "the compiler crashed on it")
+@attack({TRITON: 1.4}, "the compiler crashed on it")
 def ends_the_compiler(nb):
     """A constraint of inline assembly that LLVM does not know ends its process."""
     asm = '"mov $0, $1;", "=q,q", [tl.zeros([16], tl.float32)], dtype=tl.float32, is_pure=False, pack=1'

@@ -5,8 +5,8 @@ from tampered import LIMITED
 from .attack import from_file, registry
 
 ATTACKS, attack = registry(chapter="memory")
-LESS, TOO_MUCH = {LIMITED: 7.71}, "not efficient peak memory In a process with memory for the"
+LESS, TOO_MUCH = {LIMITED: 4}, "not efficient peak memory In a process with memory for the"
 
 from_file(attack, LIMITED, "memory_patched_peak", LESS, TOO_MUCH)
 from_file(attack, LIMITED, "memory_of_numpy", LESS, TOO_MUCH)
-from_file(attack, LIMITED, "memory_of_the_c_library", LESS, TOO_MUCH)
+from_file(attack, LIMITED, "memory_of_the_c_library", {LIMITED: 0})

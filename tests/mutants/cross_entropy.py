@@ -312,9 +312,9 @@ MUTANTS = {
         ),
         ("keeps no dweight of full chunks alone", "start + size >= n", "start + size > n", "one feature"),
         (
-            "takes negative labels alone for ignored ones",
+            "takes -100 alone for an ignored label",
             "kept = labels.ne(ignore_index)",
-            "kept = labels.ge(0)",
+            "kept = labels.ne(-100)",
             "ignore_index above V",
         ),
         ("checks no labels", "    check_labels(labels, weight.shape[0], ignore_index)\n", "", FAR),
