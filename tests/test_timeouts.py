@@ -1,6 +1,8 @@
 """A time-out is said once and as what it is: not as too much memory or traffic, and the report says what decided it."""
 
 import json
+import time
+from types import SimpleNamespace
 
 import pytest
 from answers import answer
@@ -10,6 +12,7 @@ from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import load
 from graded_kernels.autograder.run.outcome import Outcome, Trouble
 from graded_kernels.autograder.run.runner import InProcess
+from graded_kernels.autograder.sandbox.watch import Budget, Child
 
 LATE = Trouble("timeout", "The call took more than 20 s of processor time, which is the most allowed.")
 
@@ -87,3 +90,13 @@ def test_a_time_out_in_a_distinction_goes_on():
     names = [case.bonus for case in EXERCISES["silu_forward"].cases]
     report = report_of("silu_forward", "torch", names.index(True) + 1)
     assert report.passed and report.timed_out
+
+
+@pytest.mark.parametrize("read, counts", [(True, True), (False, False)])
+def test_a_child_that_waits_until_it_is_read_is_not_idle(read, counts):
+    """A busy grader reads late what a cell prints while it loads; the cell does not sleep."""
+    budget = Budget("answer", 100.0)
+    child = SimpleNamespace(looked=time.monotonic() - 1, reports=b"", task=SimpleNamespace(steps=1), budgets=[budget])
+    child.process = SimpleNamespace(sleeps=lambda: True)
+    Child._count_idle(child, read)
+    assert (budget.idle > 0) == counts

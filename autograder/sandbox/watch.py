@@ -196,7 +196,7 @@ class Child:
         self._begin()
         while self.code is None:
             ready = select.select([end, *pipes], [], [], _TICK)[0]
-            self._enforce()
+            self._enforce(read=pipes.keys().isdisjoint(ready))
             for pipe in pipes.keys() & ready:
                 if not pipes[pipe](pipe.read(_CHUNK)):
                     del pipes[pipe]
@@ -232,10 +232,12 @@ class Child:
                 budget.waited += waited
         self.counted = self.used
 
-    def _count_idle(self) -> None:
-        """The time since the last look, if the child loads and sleeps. Not all of it where this process had to wait."""
+    def _count_idle(self, read: bool) -> None:
+        """The time since the last look, if the child loads and sleeps. Not all of it where this process had to wait,
+        and nothing where the child may be waiting until it is read.
+        """
         last, self.looked = self.looked, time.monotonic()
-        if self.reports.count(b"\n") < self.task.steps and self.process.sleeps():
+        if read and self.reports.count(b"\n") < self.task.steps and self.process.sleeps():
             with _counting:
                 for budget in self.budgets:
                     budget.idle += min(self.looked - last, 5 * _TICK)
@@ -272,12 +274,13 @@ class Child:
     def _measure(self) -> None:
         self.used = max(self.used, self.process.processor_time() or 0.0)
 
-    def _enforce(self) -> None:
+    def _enforce(self, read: bool) -> None:
+        """read: whether all that the child wrote has been read."""
         if self.killed and time.monotonic() > self.killed_at + _KILL_WAIT:
             raise OSError("a child could not be ended")
         self._measure()
         self._count(0.0)  # at once, for the children that have a budget with this one
-        self._count_idle()
+        self._count_idle(read)
         broken = self._broken()
         if broken:
             self._kill(broken)

@@ -205,7 +205,7 @@ def memory_bomb(nb):
     before_answer(nb, "bomb = [1.5]\nwhile True:\n    bomb = bomb + bomb")
 
 
-@attack({TORCH: 0}, "Loading `silu_forward-torch`")
+@attack({TORCH: 0}, "of processor time, which is the most allowed")
 def prints_without_end(nb):
     """Lines without end."""
     before_answer(nb, "while True: print('x' * 1000)")
