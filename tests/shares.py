@@ -160,7 +160,8 @@ def _with(sizes: dict[str, int], module: ModuleType, function: Callable[..., Any
 
 def _loaded(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"honest_{path.stem}", path)
-    assert spec and spec.loader
+    assert spec
+    assert spec.loader
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # where a dataclass looks for it
     spec.loader.exec_module(module)
     return module

@@ -33,10 +33,15 @@ def rough(x):
 
 def test_after_a_try_the_answer_is_shown_with_what_differs(folder):
     found = answers.beside("silu_forward", rough, backend="torch")
-    assert not found.yours.passed and found.ours.passed and "def silu_forward" in found.source
-    assert found.source in str(found) and "### BEGIN" not in found.source
+    assert not found.yours.passed
+    assert found.ours.passed
+    assert "def silu_forward" in found.source
+    assert found.source in str(found)
+    assert "### BEGIN" not in found.source
     errors = [(a, b) for _, a, b in found.errors()]
-    assert errors and all(a > 2 * b for a, b in errors) and len(errors) <= answers.SHOWN
+    assert errors
+    assert all(a > 2 * b for a, b in errors)
+    assert len(errors) <= answers.SHOWN
     ElementTree.fromstring(f"<div>{found._repr_html_()}</div>")
 
 
@@ -72,7 +77,8 @@ def test_of_a_kernel_the_registers_and_the_bytes_are_compared():
     targets = [{"target": "sm_80", "registers": 47}, {"target": "gfx942", "registers": None}]
     kernel = report.__class__(**{**vars(report), "traffic": {"ratio": 1.5}, "compile": {"targets": targets}})
     rows = {label: (yours, ours) for label, yours, ours in answers.Beside(report, kernel, "").rows()}
-    assert rows["bytes moved"] == ("", "1.50 times the least") and rows["registers"] == ("", "47 (sm_80)")
+    assert rows["bytes moved"] == ("", "1.50 times the least")
+    assert rows["registers"] == ("", "47 (sm_80)")
 
 
 def test_an_update_keeps_the_switch(folder):
@@ -88,7 +94,8 @@ def test_every_check_is_followed_by_the_ladder_and_no_answer():
             id = check.metadata.get("nbgrader", {}).get("grade_id", "")
             if id.endswith("-check"):
                 exercise = id.removesuffix("-check").rpartition("-")[0]
-                assert below.cell_type == "markdown" and f'answers.beside("{exercise}", {exercise}' in below.source
+                assert below.cell_type == "markdown"
+                assert f'answers.beside("{exercise}", {exercise}' in below.source
 
 
 def steps() -> dict[tuple[str, str], str]:
@@ -100,11 +107,13 @@ def steps() -> dict[tuple[str, str], str]:
 def test_every_answer_has_a_second_hint_of_its_own():
     """Not one that the record or a case of it gives already, nor that of another answer; one to three sentences."""
     found = steps()
-    assert len(found) > 40 and len(set(found.values())) == len(found)
+    assert len(found) > 40
+    assert len(set(found.values())) == len(found)
     for (folder, name), step in found.items():
         record = EXERCISES[name]
         given = {record.hint, *(case.hint for case in getattr(record, "cases", ()))}
-        assert 40 < len(step) < 300 and step.endswith((".", "?")), (folder, name, step)
+        assert 40 < len(step) < 300, (folder, name, step)
+        assert step.endswith((".", "?")), (folder, name, step)
         assert not any(step in hint or (hint and hint in step) for hint in given), (folder, name)
 
 

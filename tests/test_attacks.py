@@ -42,7 +42,8 @@ def stage():
 
 
 def test_there_are_as_many_as_promised():
-    assert len(submissions(ATTACKS)) >= 60 and len(submissions(HONEST)) >= 15
+    assert len(submissions(ATTACKS)) >= 60
+    assert len(submissions(HONEST)) >= 15
 
 
 @pytest.mark.parametrize(
@@ -78,16 +79,19 @@ def test_two_scenes_at_once_do_not_see_each_other():
     """Test processes beside each other, and a second run on the same machine."""
     with Scene() as one, Scene() as other:
         os.symlink("nowhere", f"/tmp/{one.mark}")
-        assert other.harm("") == [] and one.harm("") == [f"/tmp/{one.mark} was written"]
+        assert other.harm("") == []
+        assert one.harm("") == [f"/tmp/{one.mark} was written"]
         files = [path for path in (ATTACKS.glob("*.py")) if "@MARK@" in path.read_text()]
-        assert len(files) >= 4 and all(one.mark in one.fill(path.read_text()) for path in files)
+        assert len(files) >= 4
+        assert all(one.mark in one.fill(path.read_text()) for path in files)
 
 
 def test_a_worker_that_was_there_before_is_not_taken_for_one_that_is_left(stage):
     _, worker = stage
     worker.ready()
     with Scene() as scene:
-        assert scene.left_behind() == [] and worker._process.poll() is None
+        assert scene.left_behind() == []
+        assert worker._process.poll() is None
 
 
 @pytest.mark.parametrize("rung", RUNGS_HERE)

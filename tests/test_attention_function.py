@@ -81,7 +81,8 @@ def test_as_on_a_gpu_the_kernels_give_what_pytorch_gives(setting, dtype, monkeyp
         with Emulator() as emulator:
             o = called(leaves, **setting)
             results.append((o, *torch.autograd.grad(o, leaves, do)))
-        assert emulator.findings == () and bool(emulator.launches) == by_triton
+        assert emulator.findings == ()
+        assert bool(emulator.launches) == by_triton
     for one, other in zip(*results, strict=True):
         torch.testing.assert_close(
             one, other, rtol=2e-2 if dtype == torch.bfloat16 else 1e-4, atol=1e-2 if dtype == torch.bfloat16 else 1e-5
@@ -112,9 +113,12 @@ def test_empty(sizes, by_triton, monkeypatch):
     with Emulator() as emulator:
         o = attention(*tensors, causal=True)
         gradients = torch.autograd.grad(o, tensors, random(*o.shape, dtype=torch.float32, seed=9))
-    assert emulator.findings == () and o.shape == tensors[0].shape and o.eq(0).all()
+    assert emulator.findings == ()
+    assert o.shape == tensors[0].shape
+    assert o.eq(0).all()
     for gradient, tensor in zip(gradients, tensors, strict=True):
-        assert gradient.shape == tensor.shape and gradient.eq(0).all()
+        assert gradient.shape == tensor.shape
+        assert gradient.eq(0).all()
 
 
 def test_a_length_past_the_keys_reads_no_further(monkeypatch):
@@ -174,7 +178,8 @@ def test_masked_softmax(shape, by_triton, monkeypatch):
     with Emulator() as emulator:
         y = masked_softmax(x, mask)
         (dx,) = torch.autograd.grad(y, x, dy)
-    assert emulator.findings == () and (y.shape, dx.shape) == (shape, shape)
+    assert emulator.findings == ()
+    assert (y.shape, dx.shape) == (shape, shape)
     wanted = torch.softmax(x.masked_fill(~mask, -torch.inf), -1)
     if x.numel():
         torch.testing.assert_close(y, wanted)

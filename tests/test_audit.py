@@ -50,15 +50,14 @@ def test_every_refusal_of_the_audit_has_a_reproduction(module):
     shown = {(f"{one.package} {one.version[:12]}".strip(), exercise) for one in known for exercise in one.exercises}
     rows = json.loads((BENCHMARKS / "audit/audit.json").read_text(encoding="utf-8"))
     refused = {(name, row["exercise"]) for name, found in rows.items() for row in found if row.get("wrong")}
-    assert refused and not {(name.replace(f"torch {torch.__version__}", "torch"), op) for name, op in refused} - shown
+    assert refused
+    assert not {(name.replace(f"torch {torch.__version__}", "torch"), op) for name, op in refused} - shown
 
 
 def test_a_reproduction_with_another_version_names_the_cure(module):
     told = module("audit/reproduce.py").here("a_sum_in_half_precision")
-    assert (
-        told.startswith("not run: it is about liger-kernel 0.5.4, and ")
-        and "--target FOLDER liger-kernel==0.5.4" in told
-    )
+    assert told.startswith("not run: it is about liger-kernel 0.5.4, and ")
+    assert "--target FOLDER liger-kernel==0.5.4" in told
 
 
 def test_the_audit_keeps_conventions_apart_from_wrong_numbers(module):
@@ -77,10 +76,8 @@ def test_a_package_that_cannot_be_fetched_keeps_what_was_found(module, monkeypat
     monkeypatch.setattr(audit, "KEPT", tmp_path / "audit.json")
     monkeypatch.setattr(audit, "fetch", lambda line, folder: "no network")
     audit.main(["attorch"])
-    assert (
-        "does not run" not in (tmp_path / "audit.md").read_text()
-        and "not run: no network" in (tmp_path / "audit.md").read_text()
-    )
+    assert "does not run" not in (tmp_path / "audit.md").read_text()
+    assert "not run: no network" in (tmp_path / "audit.md").read_text()
     row = {"exercise": "silu_forward", "cases": 9, "wrong": [], "conventions": []}
     (tmp_path / "audit.json").write_text(json.dumps({"attorch 67c2772baf33": [row]}))
     audit.main(["attorch"])
@@ -102,9 +99,9 @@ def test_a_suite_and_a_reproduction_that_cannot_be_fetched_keep_what_was_found(m
         (tmp_path / "kept.json").write_text(json.dumps(rows))
         of.main([])
         found = json.loads((tmp_path / "kept.json").read_text())
-        assert (
-            "as it was" in str(found.pop(*rows)) and found and all("no network" in str(row) for row in found.values())
-        )
+        assert "as it was" in str(found.pop(*rows))
+        assert found
+        assert all("no network" in str(row) for row in found.values())
 
 
 def test_a_package_without_init_is_not_that_of_the_environment(module, tmp_path):
@@ -134,16 +131,19 @@ def test_a_suite_counts_findings_apart_and_says_what_nobody_has_read(module, tmp
     ]
     page = suites.page({"lib": {"source": "lib==1.0 --hash=sha256:0", "files": files}}, {"lib/t/test_x.py": row})
     assert "| lib 1.0 | test_x.py | 2 | 3 | 1 | 1 | 4 | 2 kernels, 9 launches | 8 |" in page
-    assert "| lib 1.0 | n.py | not run |" in page and "- lib 1.0, test_x.py: Too large." in page
+    assert "| lib 1.0 | n.py | not run |" in page
+    assert "- lib 1.0, test_x.py: Too large." in page
     assert "1 of test_c: The reference." in page
-    assert "1 of test_c: not read: k.py:3: out-of-bounds" in page and "1 of test_d: not read: k.py:9" in page
+    assert "1 of test_c: not read: k.py:3: out-of-bounds" in page
+    assert "1 of test_d: not read: k.py:9" in page
 
 
 def test_every_suite_is_pinned_by_hash(module):
     known = module("audit/suites.py").suites()
     lines_of = module("audit/fetching.py").lines_of
     pins = [line for suite in known.values() for line in [suite["source"], *lines_of(suite["needs"])]]
-    assert pins and all("==" in line and "--hash=sha256:" in line for line in pins)
+    assert pins
+    assert all("==" in line and "--hash=sha256:" in line for line in pins)
     assert all("left_out" in file for suite in known.values() for file in suite["files"] if "choose" in file)
 
 
@@ -162,7 +162,8 @@ def test_a_report_names_places_and_elements_where_there_are_any(module):
     told = {"status": 1, "not_judged": [], "failed": None, "unusable": None}
     told["findings"] = [finding, finding | {"kind": "out-of-bounds", "tensor": "x", "offset": 0}]
     row = module("checkers/tritonbench.py")._of_report(1, json.dumps(told), "", 40)
-    assert row["at"] == "masked-load line 7; out-of-bounds line 7 x 0" and row["ending"] == "found"
+    assert row["at"] == "masked-load line 7; out-of-bounds line 7 x 0"
+    assert row["ending"] == "found"
 
 
 def test_the_table_counts_what_was_labelled_apart_from_the_others(module):
@@ -177,7 +178,8 @@ def test_the_table_counts_what_was_labelled_apart_from_the_others(module):
     page = module("checkers/tritonbench_table.py").page(rows)
     assert "| graded-kernels | 1 | 5 of 184 | 1 of 2 | 1 of 3 | 0, 1 not read | 1 | 2.0 |" in page
     assert "| add_value | graded-kernels | not read |  |" in page
-    assert "RuntimeError: a / b" in page and "| add_example |" not in page
+    assert "RuntimeError: a / b" in page
+    assert "| add_example |" not in page
 
 
 @pytest.mark.parametrize(

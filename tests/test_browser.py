@@ -146,22 +146,26 @@ def test_the_lab_opens_on_a_start_page_and_is_quiet(page, address, desk, scheme)
     assert page.evaluate("document.body.dataset.jpThemeLight") == str(scheme == "light").lower()
     table = notebook.locator("table").first
     table.locator("tr").nth(6).wait_for()
-    assert table.locator("tr").count() == 7 and "0 of 7" in table.inner_text()
+    assert table.locator("tr").count() == 7
+    assert "0 of 7" in table.inner_text()
     assert page.locator(".jp-Notification-Toast, .jp-Dialog").count() == 0
     names = page.locator(".lm-MenuBar").inner_text() + page.locator(".jp-SideBar").first.inner_html()
     names += page.locator(".jp-SideBar").last.inner_html()
-    assert "File" in names and not re.search("assignment|formgrader|nbgrader", names, re.IGNORECASE)
+    assert "File" in names
+    assert not re.search("assignment|formgrader|nbgrader", names, re.IGNORECASE)
     assert notebook.locator(".cm-lineNumbers").count() > 0
     picture(page, f"start-{scheme}")
     run(code(page, "from graded_kernels.autograder import check"))
     run(code(page, "divide_back, backend"))
     report = notebook.locator(".graded-kernels").first
     report.wait_for()
-    assert "candle" in report.inner_text() and "nan" in report.inner_text()
+    assert "candle" in report.inner_text()
+    assert "nan" in report.inner_text()
     run(code(page, "progress.course()"))
     table = notebook.locator(".gk-progress")
     table.wait_for()
-    assert table.locator("progress").count() == 6 and "0 of 2" not in table.inner_text()
+    assert table.locator("progress").count() == 6
+    assert "0 of 2" not in table.inner_text()
     picture(page, f"report-{scheme}")
     table.locator("a", has_text="SiLU").click()
     shown(page, "SiLU")
@@ -188,7 +192,9 @@ def test_a_chapter_from_top_to_bottom_wrong_at_first_then_right(page, address, d
     report = check.locator(".graded-kernels.fail")
     report.wait_for()
     read = report.inner_text()
-    assert "ordinary values" in read and "ulp" in read and "Compare with the formula" in read
+    assert "ordinary values" in read
+    assert "ulp" in read
+    assert "Compare with the formula" in read
     seen(page, check, f"wrong-{scheme}")
     ladder = page.locator(".jp-NotebookPanel:visible .jp-MarkdownCell", has_text=BESIDE)
     hint = ladder.locator("li", has_text="nothing rounded in between")
@@ -204,7 +210,9 @@ def test_a_chapter_from_top_to_bottom_wrong_at_first_then_right(page, address, d
     beside.locator(".gk-beside").wait_for()
     assert beside.locator(".gk-beside pre").evaluate("pre => getComputedStyle(pre).whiteSpace") == "pre", "lines break"
     rows = beside.locator(".gk-beside").inner_text()
-    assert "not passed" in rows and "error, " in rows and "torch.exp" in rows
+    assert "not passed" in rows
+    assert "error, " in rows
+    assert "torch.exp" in rows
     seen(page, beside, f"beside-{scheme}")
     write(answer, RIGHT)
     run(answer)

@@ -15,7 +15,8 @@ def test_a_stale_notebook_is_named_with_the_cure(tmp_path, capsys):
     path.write_text(path.read_text() + "\nOne more sentence.\n")
     assert build.main(["--check"], root=tmp_path) == 1
     line = capsys.readouterr().out.strip()
-    assert line.startswith(f"course/source/{path.stem}/{path.stem}.ipynb is stale") and line.endswith(build.COMMAND)
+    assert line.startswith(f"course/source/{path.stem}/{path.stem}.ipynb is stale")
+    assert line.endswith(build.COMMAND)
     assert build.main([], root=tmp_path) == 0
     assert build.main(["--check"], root=tmp_path) == 0
 
@@ -31,7 +32,8 @@ def test_an_assignment_of_a_teachers_own_is_left_where_it_is(tmp_path, capsys):
     path = tmp_path / "course/source/residual/residual.ipynb"
     path.parent.mkdir(parents=True)
     path.write_text("{}")
-    assert build.main([], root=tmp_path) == 0 and path.read_text() == "{}"
+    assert build.main([], root=tmp_path) == 0
+    assert path.read_text() == "{}"
     assert "course/source/residual/residual.ipynb: no chapter" in capsys.readouterr().out
 
 
@@ -129,8 +131,10 @@ def test_a_learners_notebook_is_never_overwritten(tmp_path):
     version = learner.version(original)
     original.write_text(original.read_text().replace(version, "0123456789ab"))
     (line,) = learner.give([original], folder)
-    assert line.startswith(f"kept     {copy} (the chapter has changed") and "graded-kernels update source" in line
-    assert list(folder.iterdir()) == [copy] and copy.read_text() == mine
+    assert line.startswith(f"kept     {copy} (the chapter has changed")
+    assert "graded-kernels update source" in line
+    assert list(folder.iterdir()) == [copy]
+    assert copy.read_text() == mine
 
     copy.write_text("not a notebook")
     learner.give([original], folder)

@@ -59,7 +59,10 @@ def module(tmp_path, monkeypatch):
 def test_a_function_of_pytorch_passes(called):
     done = called("check", "silu_forward", "torch.nn.functional:silu", "--json")
     data = json.loads(done.stdout)
-    assert done.returncode == 0 and data["passed"] and data["correct"] and data["environment"]["device"] == "cpu"
+    assert done.returncode == 0
+    assert data["passed"]
+    assert data["correct"]
+    assert data["environment"]["device"] == "cpu"
     assert sum(case["status"] == "pass" for case in data["cases"]) >= 15
 
 
@@ -67,15 +70,18 @@ def test_a_function_of_pytorch_passes(called):
 @pytest.mark.parametrize("place", ["own_ops", "own_ops.py"])
 def test_a_method_that_launches_a_kernel_is_judged_by_values_and_memory(module, called, place):
     right = called("check", "silu_forward", f"{place}:Silu.apply")
-    assert right.returncode == 0 and "passed (required: correct)" in right.stdout, right.stdout
+    assert right.returncode == 0, right.stdout
+    assert "passed (required: correct)" in right.stdout, right.stdout
     wrong = called("check", "silu_forward", f"{place}:TooFar.apply")
-    assert wrong.returncode == 1 and "past the end" in wrong.stdout
+    assert wrong.returncode == 1
+    assert "past the end" in wrong.stdout
 
 
 def test_a_wrong_function_is_refused_and_its_bug_named(module, called):
     (module / "candle.py").write_text("import torch\n\n\ndef silu(x):\n    return x * torch.sigmoid(x) + 1e-3\n")
     done = called("check", "silu_forward", "candle.py:silu")
-    assert done.returncode == 1 and "y is wrong" in done.stdout
+    assert done.returncode == 1
+    assert "y is wrong" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -93,7 +99,8 @@ def test_a_wrong_function_is_refused_and_its_bug_named(module, called):
 def test_a_function_that_cannot_be_had_ends_in_one_sentence(named, remedy, module, capsys):
     assert cli.main(["check", "silu_forward", named]) == 2
     printed = capsys.readouterr()
-    assert remedy in printed.err and not printed.out
+    assert remedy in printed.err
+    assert not printed.out
 
 
 def test_a_file_of_a_package_is_imported_from_its_root(module, called):
@@ -103,7 +110,8 @@ def test_a_file_of_a_package_is_imported_from_its_root(module, called):
     (module / "src/rooted_ops/ops.py").write_text("import rooted_ops\nfrom .right import silu\n")
     assert called("check", "silu_forward", "src/rooted_ops/ops.py:silu", "--root", "src").returncode == 0
     other = called("check", "silu_forward", "own_ops.py:Silu.apply", "--root", "src")
-    assert other.returncode == 2 and "own_ops.py is not in src" in other.stderr
+    assert other.returncode == 2
+    assert "own_ops.py is not in src" in other.stderr
     for name in [name for name in sys.modules if name.startswith("rooted_ops")]:
         del sys.modules[name]
 

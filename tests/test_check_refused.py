@@ -18,7 +18,8 @@ from graded_kernels.autograder.sandbox import Worker
 )
 def test_the_op_that_is_the_answer_is_refused(function, words):
     report, _ = verdict(function)
-    assert report.score == 0.0 and words in report.summary
+    assert report.score == 0.0
+    assert words in report.summary
 
 
 def autograd_grad(dy, x):
@@ -46,7 +47,8 @@ def functional_vjp(dy, x):
 @pytest.mark.parametrize("function", [autograd_grad, autograd_backward, autograd_hidden, functional_vjp])
 def test_autograd_is_refused_where_the_derivative_is_the_exercise(function):
     report, _ = verdict(function, "silu_backward")
-    assert report.score == 0.0 and "autograd" in report.summary, str(report)
+    assert report.score == 0.0, str(report)
+    assert "autograd" in report.summary, str(report)
 
 
 def test_a_refusal_begins_with_its_line_unless_the_answer_caught_it():
@@ -57,12 +59,14 @@ def test_a_refusal_begins_with_its_line_unless_the_answer_caught_it():
 
 def test_a_refusal_is_shown_without_an_input():
     report, _ = verdict(autograd_grad, "silu_backward")
-    assert report.summary == report.cases[0].message and "went in" not in str(report), str(report)
+    assert report.summary == report.cases[0].message, str(report)
+    assert "went in" not in str(report), str(report)
 
 
 def test_the_derivative_op_is_refused():
     report, _ = verdict(lambda dy, x: torch.ops.aten.silu_backward(dy, x), "silu_backward")
-    assert report.score == 0.0 and "silu_backward" in report.summary
+    assert report.score == 0.0
+    assert "silu_backward" in report.summary
 
 
 @pytest.mark.parametrize("body", ["x * torch.sigmoid(x)", "torch.nn.functional.silu(x)"])

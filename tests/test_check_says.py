@@ -23,7 +23,8 @@ def test_a_kernel_that_stores_into_an_input_is_asked_about_the_order_of_its_argu
         return y
 
     message = check("silu_forward", mixed_up, backend="triton", compiler=False).cases[0].message
-    assert "never written" in message and message.endswith(
+    assert "never written" in message
+    assert message.endswith(
         "The input x was changed instead: are the launch's arguments in the order of the kernel's parameters?"
     )
 
@@ -41,7 +42,8 @@ def test_a_label_is_shown_as_an_integer_and_a_mask_as_true_or_false():
 def test_one_slip_in_two_dtypes_is_one_cause():
     report = check("silu_forward", lambda x: x.float() * torch.sigmoid(x.float()), backend="torch")
     (cause,) = report.causes
-    assert cause.message == "y should be float16, but is float32." and "every bfloat16 value" in str(cause.cases)
+    assert cause.message == "y should be float16, but is float32."
+    assert "every bfloat16 value" in str(cause.cases)
 
 
 def test_an_error_without_words_is_told_by_its_name_alone():

@@ -104,7 +104,8 @@ def test_what_a_class_did_is_counted(course):
     found = findings(courses, "tiny", rows(courses))
     (answer,) = found.answers
     assert (answer.name, len(answer.checks), answer.passed, answer.untouched) == (TORCH, 5, 1, 1)
-    assert answer.bugs == [(BUG, ["bob", "cleo"])] and answer.seconds == 12.5
+    assert answer.bugs == [(BUG, ["bob", "cleo"])]
+    assert answer.seconds == 12.5
     counts = [[case.counts[kind] for kind in (PASSED, FAILED, UNREACHED)] for case in answer.cases]
     assert counts == [[4, 0, 0], [1, 3, 0], [2, 1, 1], [1, 0, 3]]  # the stub of eve says nothing about a case
     assert found.unchecked == (("dan", WITNESS),)
@@ -117,21 +118,27 @@ def test_what_a_class_did_is_counted(course):
 
 def test_the_page_says_it(written):
     seen = text(written["tiny.html"])
-    assert "7 learners: " in seen and "4 graded" in seen and "1 never handed in" in seen
+    assert "7 learners: " in seen
+    assert "4 graded" in seen
+    assert "1 never handed in" in seen
     assert "1 waits for a person" in seen
-    assert "Checking took 12 s of processor time" in seen and f"dan ({WITNESS})" in seen
+    assert "Checking took 12 s of processor time" in seen
+    assert f"dan ({WITNESS})" in seen
     assert f"{TORCH} 2 of 5 {BUG} bob, cleo" in seen
     assert f"3 of 4 {TORCH} exact <zeros> x: float32 (1,)" in seen
-    assert "tiny values 2 1 1" in seen and "waits for a person, " in seen
+    assert "tiny values 2 1 1" in seen
+    assert "waits for a person, " in seen
     assert 'href="../feedback/bob/tiny/tiny.html"' in written["tiny.html"]
     page = written["tiny.html"]
     assert "print-color-adjust: exact" in page  # without it a browser prints no bar
-    assert page.count("<svg") == 2 and page.count('<div class="wide">') == page.count("<table") + 2
+    assert page.count("<svg") == 2
+    assert page.count('<div class="wide">') == page.count("<table") + 2
 
 
 def test_it_holds_no_markup_but_its_own(written):
     for name in ("tiny.html", "course.html"):
-        assert "<script" not in written[name] and "<b>" not in written[name]
+        assert "<script" not in written[name]
+        assert "<b>" not in written[name]
         assert "default-src 'none'" in written[name]
         assert not re.findall(r"(?:src|href)=.(?:https?:)?//", written[name])
     assert "<b>Lovelace</b>" in text(written["tiny.html"])
@@ -141,7 +148,8 @@ def test_a_course_has_a_page_of_students_by_assignments(written):
     seen = text(written["course.html"])
     never = "never handed in"
     page = written["course.html"]
-    assert re.findall('href="([^"]*)"', page) == ["tiny.html"] and page.count('<th class="number">') == 5
+    assert re.findall('href="([^"]*)"', page) == ["tiny.html"]
+    assert page.count('<th class="number">') == 5
     assert seen.startswith(
         f"course Course student 01_silu both memory tiny together ada {never} {never} {never} 5 / 7 5 "
     )

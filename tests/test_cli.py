@@ -70,7 +70,8 @@ def test_wrong_usage_names_the_remedy(arguments, remedy, answer, monkeypatch, tm
     monkeypatch.chdir(tmp_path)
     assert cli.main(["check", *arguments]) == 2
     printed = capsys.readouterr()
-    assert remedy in printed.err and not printed.out
+    assert remedy in printed.err
+    assert not printed.out
 
 
 def test_a_right_answer_passes_and_a_wrong_one_does_not(answer, called):
@@ -90,8 +91,10 @@ def test_json_is_one_object_whatever_the_answer_prints(answer):
     done = run("check", "silu_backward", answer(noisy), "--json", "--in-process")
     data = json.loads(done.stdout, parse_constant=pytest.fail)
     assert done.returncode == 1
-    assert data["passed"] is False and 0 <= data["score"] < 1
-    assert data["exercise"] == "silu_backward" and data["backend"] == "torch"
+    assert data["passed"] is False
+    assert 0 <= data["score"] < 1
+    assert data["exercise"] == "silu_backward"
+    assert data["backend"] == "torch"
     assert "candle 0.4.1-0.5.0" in data["fingerprint"]
     for noise in ("from Python", "from a file descriptor", "from C", "from an exit handler", "tensor("):
         assert noise in done.stderr
@@ -174,8 +177,11 @@ def test_what_cannot_be_isolated_is_not_run(moment, answer, called, monkeypatch,
     trace = tmp_path / "trace"
     path = answer(f"import pathlib\npathlib.Path({str(trace)!r}).write_text('ran')\n{CANDLE}")
     done = called("check", "silu_backward", path, "--json")
-    assert done.returncode == 2 and not trace.exists() and not done.stdout
-    assert "cannot be isolated: the worker did not start" in done.stderr and "--in-process" in done.stderr
+    assert done.returncode == 2
+    assert not trace.exists()
+    assert not done.stdout
+    assert "cannot be isolated: the worker did not start" in done.stderr
+    assert "--in-process" in done.stderr
 
 
 @pytest.mark.parametrize("where", ["isolated", "in process"])
@@ -193,7 +199,9 @@ def test_a_file_that_cannot_be_imported_does_not_pass(line, says, where, answer,
     file = read_file(answer(f"{source}\n\n{line}\n"), "silu_backward")
     wanted = answers.Wanted(EXERCISES["silu_backward"], file, "torch")
     report = answers.report_on(wanted, in_process=where == "in process", limits={}, seed=0, how={}, worker=worker)
-    assert not report.passed and report.score == 0 and says in report.summary, report.summary
+    assert not report.passed, report.summary
+    assert report.score == 0, report.summary
+    assert says in report.summary, report.summary
 
 
 def test_a_file_that_compares_itself_with_pytorch_passes(answer, worker):
@@ -212,7 +220,8 @@ def test_what_runs_only_as_a_script_is_no_part_of_an_answer(answer):
 def test_an_isolated_candle_is_named(answer, called):
     done = called("check", "silu_backward", answer(CANDLE), "--backend", "torch", "--json")
     data = json.loads(done.stdout)
-    assert done.returncode == 1 and "candle 0.4.1-0.5.0" in data["fingerprint"]
+    assert done.returncode == 1
+    assert "candle 0.4.1-0.5.0" in data["fingerprint"]
 
 
 @pytest.mark.exhaustive
@@ -228,7 +237,8 @@ def test_an_isolated_answer_gets_new_numbers_unless_a_seed_is_given(answer, call
         for seed in (seeds[0], seeds[0], seeds[1])
     )
     same = [[case for case in report["cases"] if not case["bonus"]] for report in (first, again)]
-    assert same[0] == same[1] and first["environment"] == again["environment"]
+    assert same[0] == same[1]
+    assert first["environment"] == again["environment"]
     assert [c["worst_ulp"] for c in first["cases"]] != [c["worst_ulp"] for c in other["cases"]]
     assert (
         json.loads(called("check", "silu_backward", path, "--json", "--in-process").stdout)["environment"]["seed"] == 0
@@ -241,7 +251,8 @@ def test_a_limit_in_seconds_is_processor_time(answer, called, monkeypatch):
     path = answer("def silu_backward(dy, x):\n    while True:\n        pass\n")
     ran = called("check", "silu_backward", path, "--seconds", "0.5", "--json")
     report = json.loads(ran.stdout)
-    assert ran.returncode == 1 and report["timed_out"] is True
+    assert ran.returncode == 1
+    assert report["timed_out"] is True
     assert report["cases"][0]["message"].startswith("The call took more than 0.5 s of processor time")
     path.write_text(f"while True:\n    pass\n{CANDLE}")
     ran = called("check", "silu_backward", path, "--total-seconds", "0.5", "--json")
@@ -252,4 +263,5 @@ def test_a_limit_in_seconds_is_processor_time(answer, called, monkeypatch):
 def test_a_limit_that_is_no_time_is_wrong_usage(answer, capsys, number):
     with pytest.raises(SystemExit) as ended:
         cli.main(["check", "silu_backward", str(answer(CANDLE)), f"--seconds={number}"])
-    assert ended.value.code == 2 and f"'{number}' is not a number of seconds above 0" in capsys.readouterr().err
+    assert ended.value.code == 2
+    assert f"'{number}' is not a number of seconds above 0" in capsys.readouterr().err

@@ -23,7 +23,8 @@ def test_list_shows_every_exercise_aligned(capsys):
 def test_version(capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(["--version"])
-    assert ended.value.code == 0 and re.fullmatch(r"graded-kernels \d+\.\d+\.\d+\n", capsys.readouterr().out)
+    assert ended.value.code == 0
+    assert re.fullmatch(r"graded-kernels \d+\.\d+\.\d+\n", capsys.readouterr().out)
 
 
 def test_list_as_data(capsys):

@@ -21,8 +21,12 @@ def test_an_honest_kernel_compiles_for_every_gpu_with_wide_loads_and_no_spills()
     assert (report["status"], report["reason"]) == ("pass", "")
     assert [row["target"] for row in report["targets"]] == ["sm_80", "sm_90", "sm_100", "gfx942"]
     for row in report["targets"]:
-        assert row["status"] == "pass" and row["aligned"] and not row["cached"], row
-        assert row["spills"] == 0 and 4 < row["registers"] < 128 and row["shared"] == 0, row
+        assert row["status"] == "pass", row
+        assert row["aligned"], row
+        assert not row["cached"], row
+        assert row["spills"] == 0, row
+        assert 4 < row["registers"] < 128, row
+        assert row["shared"] == 0, row
         assert (row["load_bits"], row["store_bits"]) == (128, 128), row
         bits_a_thread = sum(int(bits) * count for bits, count in row["loads"].items())
         threads = 4 * (64 if row["target"] == "gfx942" else 32)
@@ -42,7 +46,8 @@ def test_widths_of_strided_and_unaligned_accesses():
     assert (row[wide.describe()]["load_bits"], row[wide.describe()]["aligned"]) == (128, True)
     assert (row[odd.describe()]["load_bits"], row[odd.describe()]["aligned"]) == (32, False)
     assert row[half.describe()]["load_bits"] == 16, "n not divisible by 16 splits every masked access"
-    assert "not divisible by 16: n" in half.describe() and "x_ptr: *fp16" in half.describe()
+    assert "not divisible by 16: n" in half.describe()
+    assert "x_ptr: *fp16" in half.describe()
     (last,) = (row for row in report["targets"] if row["kernel"] == "kernel")
     assert (last["load_bits"], last["store_bits"]) == (32, 128), last
 
@@ -54,7 +59,8 @@ def test_spills_are_counted_and_other_stack_use_is_not():
     gpus = (*SM_90, TARGETS[-1])
     rows = compile_report([spilling, described(sine)], gpus)["targets"]
     assert [row["status"] for row in rows] == ["pass"] * 4
-    assert rows[0]["spills"] > 100 and rows[0]["shared"] > 0, "65,536 values do not fit 4 warps' registers"
+    assert rows[0]["spills"] > 100, "65,536 values do not fit 4 warps' registers"
+    assert rows[0]["shared"] > 0, "65,536 values do not fit 4 warps' registers"
     assert rows[2]["spills"] == 0, "libdevice.sin keeps a table on the stack, which is no spill"
 
 
@@ -62,7 +68,8 @@ def test_limits_of_the_device_are_told():
     kernel = described(HEADER + BODY.format("y = x - tl.sum(x)"), constants={"BLOCK": 64})
     tiny = dataclasses.replace(SM_90[0], shared=4)
     row = row_of(compile_report([kernel], [tiny]))
-    assert row["status"] == "fail" and "shared memory" in row["message"], row
+    assert row["status"] == "fail", row
+    assert "shared memory" in row["message"], row
 
 
 @pytest.mark.parametrize(
@@ -91,7 +98,8 @@ def test_a_launchs_options_keep_it_off_a_gpu_and_the_kernel_fails_there(options,
     report = compile_report([described(HEADER + SCALE, "scale_kernel", options=options)], TARGETS)
     found = {row["target"]: row["status"] for row in report["targets"]}
     assert found == {target.name: "pass" if target.name in right.split() else "fail" for target in TARGETS}
-    assert report["status"] == "fail" and words in report["reason"], report["reason"]
+    assert report["status"] == "fail", report["reason"]
+    assert words in report["reason"], report["reason"]
 
 
 def test_launches_that_differ_in_alignment_are_one_form_and_the_best_aligned_counts():
@@ -136,7 +144,8 @@ def test_widths_are_read_from_every_form_of_instruction():
     """
     ptxas = "0 bytes stack frame, 12 bytes spill stores\nUsed 40 registers, 380 bytes cmem"
     found = machine_code.nvidia(ptx, ptxas)
-    assert found["loads"] == {"256": 1, "128": 2, "64": 2, "8": 1} and found["stores"] == {"16": 1}
+    assert found["loads"] == {"256": 1, "128": 2, "64": 2, "8": 1}
+    assert found["stores"] == {"16": 1}
     assert (found["registers"], found["spills"], found["load_bits"], found["store_bits"]) == (40, 12, 128, 16)
     assembly = """
 	global_load_dwordx4 v[2:5], v[2:3], off
@@ -150,7 +159,8 @@ def test_widths_are_read_from_every_form_of_instruction():
     .vgpr_spill_count: 3
     """
     found = machine_code.amd(assembly)
-    assert found["loads"] == {"128": 1, "64": 1, "16": 2} and found["stores"] == {"8": 1}
+    assert found["loads"] == {"128": 1, "64": 1, "16": 2}
+    assert found["stores"] == {"8": 1}
     assert (found["registers"], found["scalar_registers"], found["spills"]) == (31, 20, 12)
     for unreadable in (
         lambda: machine_code.amd(""),

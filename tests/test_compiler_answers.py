@@ -35,9 +35,11 @@ def test_a_branch_on_a_constant_or_a_dtype_is_compiled(name):
     wrong = answer(exercise, "triton", line, f"    {branch}\n{line}")
     report = check_answer(replace(wrong, setup=wrong.setup + "PLAIN = 1.0\n"), "triton")
     (failing,) = (case for case in report.cases if not case.bonus and case.status != "pass")
-    assert failing.name == "compiles for a GPU" and not report.correct
+    assert failing.name == "compiles for a GPU"
+    assert not report.correct
     line = branch.partition("\n")[2].strip()
-    assert f"`{line}`" in failing.message and f"(in the launch with {told})" in failing.message, failing.message
+    assert f"`{line}`" in failing.message, failing.message
+    assert f"(in the launch with {told})" in failing.message, failing.message
 
 
 @pytest.mark.parametrize(
@@ -53,12 +55,15 @@ def test_options_of_a_launch_do_not_switch_the_compiler_off(options, words):
     """With the options alone, and with code that no GPU takes behind them."""
     right = answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, {options}")
     report = check_answer(right, "triton")
-    assert report.passed is not bool(words) and words in report.summary + "".join(c.message for c in report.cases)
+    assert report.passed is not bool(words)
+    assert words in report.summary + "".join(c.message for c in report.cases)
     (cell,) = (cell for cell in right.cells if GELU in cell.source)
     wrong = replace(cell, source=cell.source.replace(GELU, f"    t = t * PLAIN\n{GELU}"))
     cells = tuple(wrong if one is cell else one for one in right.cells)
     report = check_answer(replace(right, cells=cells, setup=right.setup + "PLAIN = 1.0\n"), "triton")
-    assert not report.passed and not report.correct and report.compile["status"] == "fail"
+    assert not report.passed
+    assert not report.correct
+    assert report.compile["status"] == "fail"
 
 
 def test_an_option_of_one_kind_of_gpu_is_not_portable_where_the_others_are_asked_for():
@@ -71,7 +76,8 @@ def test_an_option_of_one_kind_of_gpu_is_not_portable_where_the_others_are_asked
         in report.causes[0].message
     )
     for_amd = answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, waves_per_eu=2")
-    assert check_answer(for_amd, "triton", targets="gfx942").passed and not check_answer(for_amd, "triton").correct
+    assert check_answer(for_amd, "triton", targets="gfx942").passed
+    assert not check_answer(for_amd, "triton").correct
 
 
 def test_what_was_compiled_and_what_was_not_is_said(capsys, tmp_path):

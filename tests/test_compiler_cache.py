@@ -30,7 +30,8 @@ def test_a_second_report_starts_no_process(empty_cache):
     moved = [dataclasses.replace(launch, source="# one line more\n" + source) for launch in launches]
     second = compiler.compile_report(moved, no_worker, SM_90)
     for before, after in zip(first["targets"], second["targets"], strict=True):
-        assert not before["cached"] and after["cached"]
+        assert not before["cached"]
+        assert after["cached"]
         line = before["line"] and before["line"] + 1
         assert {**before, "cached": True, "line": line} == after
     assert second["targets"][0]["line_text"] == "y = x[0]"
@@ -49,9 +50,12 @@ def test_a_corrupted_cache_entry_is_ignored_and_rewritten(empty_cache, monkeypat
     good = json.loads(entry.read_text())
     entry.write_text(content)
     row = row_of(compile_report([launch], SM_90))
-    assert not row["cached"] and row["status"] == "fail" and row["line_text"] == "y = x + {}"
+    assert not row["cached"]
+    assert row["status"] == "fail"
+    assert row["line_text"] == "y = x + {}"
     (rewritten,) = empty_cache.glob("*")
-    assert rewritten == entry and {**json.loads(entry.read_text()), "seconds": good["seconds"]} == good
+    assert rewritten == entry
+    assert {**json.loads(entry.read_text()), "seconds": good["seconds"]} == good
     assert row_of(compile_report([launch], SM_90))["cached"]
 
 
@@ -73,7 +77,8 @@ def test_without_a_triton_that_imports_the_report_says_not_run(tmp_path, monkeyp
     monkeypatch.setattr(paths, "site_folders", lambda: [str(tmp_path), *site])
     with Compiler() as own:
         report = own.report([described(HEADER + SCALE, "scale_kernel")])
-    assert report["status"] == "not-run" and report["targets"] == []
+    assert report["status"] == "not-run"
+    assert report["targets"] == []
     assert "libcuda is the wrong version" in report["reason"]
     assert not list(empty_cache.glob("*"))
 
@@ -85,7 +90,9 @@ def test_checks_without_a_compiler_of_their_own_share_one_process(empty_cache):
         figures, (case,) = cost.judge_compile([launch], cost.compiler_of(None), SM_90)
         assert figures["status"] == case.status == "fail", figures
         found.append(shared_compiler()._worker)
-    assert found[0] is found[1] and found[0].starts == 1 and found[0].runs()
+    assert found[0] is found[1]
+    assert found[0].starts == 1
+    assert found[0].runs()
 
 
 def test_a_process_that_was_forked_neither_has_nor_ends_the_compiler_of_the_other():
@@ -97,4 +104,5 @@ def test_a_process_that_was_forked_neither_has_nor_ends_the_compiler_of_the_othe
         sandbox_compiler._close(os.getppid())  # as this process does at its end
         os._exit(same)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert ours._worker.runs() and os.path.isdir(ours._folder.name)
+    assert ours._worker.runs()
+    assert os.path.isdir(ours._folder.name)

@@ -75,4 +75,5 @@ def test_an_interruption_ends_them_and_the_next_report_has_a_process_again(monke
             patch.setattr(sandbox_compiler, "_run", lambda *given: both.wait(60) * 0 or run(*given))
             compiler.run_jobs(*jobs_of(ENDLESS))
         assert not compiler._worker.runs()
-        assert len(compiler.run_jobs(*jobs_of(SCALE))) == len(TARGETS) and compiler._worker.starts == 2
+        assert len(compiler.run_jobs(*jobs_of(SCALE))) == len(TARGETS)
+        assert compiler._worker.starts == 2

@@ -49,10 +49,12 @@ def test_a_branch_that_does_not_compile_fails_in_the_launch_that_enters_it(condi
     rest = [one for one in others(source) if condition != "FLAG" or not one.constants["FLAG"]]
     assert compile_report(rest, SM_90)["status"] == "pass", "no other launch enters it"
     found = compile_report([*rest, launched(source, dtype, **constants)], SM_90)
-    assert found["status"] == "fail" and f"(in the launch with {told})" in found["reason"], found["reason"]
+    assert found["status"] == "fail", found["reason"]
+    assert f"(in the launch with {told})" in found["reason"], found["reason"]
     if refused is REFUSED:
         (row,) = (row for row in found["targets"] if row["status"] == "fail")
-        assert row["line_text"] == REFUSED and f"`{REFUSED}`" in found["reason"]
+        assert row["line_text"] == REFUSED
+        assert f"`{REFUSED}`" in found["reason"]
 
 
 def test_a_branch_that_no_launch_compiles_is_told_without_a_launch():
@@ -88,7 +90,8 @@ def test_what_is_too_much_for_the_whole_compiler_is_counted(monkeypatch):
 def test_more_forms_than_can_be_compiled_fail(monkeypatch):
     monkeypatch.setattr(report, "FORMS", 3)
     found = compiler.compile_report(others(HEADER + BRANCHES.format("pass")), no_worker, SM_90)
-    assert found["status"] == "fail" and found["reason"] == (
+    assert found["status"] == "fail"
+    assert found["reason"] == (
         "The kernels are launched in 4 forms, with other constants, types or options each time; at most 3 can be "
         "compiled, and all of them must be."
     )
@@ -142,7 +145,8 @@ def test_operations_are_told_by_their_types_and_texts_and_not_by_sizes():
 
 
 def test_targets_are_chosen_by_name():
-    assert targets_of() == SM_90 and targets_of("all") == TARGETS
+    assert targets_of() == SM_90
+    assert targets_of("all") == TARGETS
     assert [target.name for target in targets_of(["gfx942", "sm_80"])] == ["sm_80", "gfx942"]
     for wrong in ("sm_70", [], ["sm_90", "all"]):
         with pytest.raises(ValueError, match="is not a GPU to compile for; name gfx942, sm_100, sm_80, sm_90, or all"):

@@ -43,9 +43,11 @@ def test_tensors_are_aligned_by_their_place_in_the_allocation(dtype, kind, step)
     memory = torch.zeros(64, dtype=dtype)
     for offset in range(2 * step):
         launch = launch_of(kernel, (memory[offset:], 3), {"num_warps": 8, "num_stages": None}, source)
-        assert launch.signature == {"x_ptr": kind, "n": "i32"} and launch.constants == {"BLOCK": 8}
+        assert launch.signature == {"x_ptr": kind, "n": "i32"}
+        assert launch.constants == {"BLOCK": 8}
         assert launch.divisible == (("x_ptr",) if offset % step == 0 else ())
-        assert launch.within_2gb == ("x_ptr",) and launch.options == {"num_warps": 8}
+        assert launch.within_2gb == ("x_ptr",)
+        assert launch.options == {"num_warps": 8}
         with Emulator() as emulator:
             kernel[(1,)](memory[offset:], 3, num_warps=8)
         assert recorded(emulator.launches[0], source) == launch
@@ -58,7 +60,8 @@ def test_decorators_and_annotations_change_the_specialisation():
     )
     launch = launch_of(load(source).kernel, (1, 16, 16, 2.0, tl_float16()), {}, source)
     assert launch.signature == {"a": "i32", "b": "i32", "c": "i64", "d": "fp16"}
-    assert launch.divisible == ("c",) and launch.constants == {"e": {"dtype": "fp16"}}
+    assert launch.divisible == ("c",)
+    assert launch.constants == {"e": {"dtype": "fp16"}}
 
 
 def tl_float16():
@@ -81,7 +84,8 @@ def test_a_launch_crosses_processes_as_json_and_is_checked():
         HEADER + SCALE, constants={"BLOCK": 8, "t": {"tuple": [1, {"dtype": "fp16"}]}, "f": float("inf")}
     )
     again = KernelLaunch(**json.loads(json.dumps(dataclasses.asdict(launch))))
-    assert again == launch and again.key() == launch.key()
+    assert again == launch
+    assert again.key() == launch.key()
     for wrong in (
         {"kernel": "os.system('x')"},
         {"source": 7},

@@ -49,7 +49,8 @@ def test_a_kernel_cannot_run_python_in_the_compiler(tmp_path, line, status):
     source = "from triton.language.core import inspect\n" + HEADER + text + BODY.format(line)
     source = source.replace("MARK", str(mark))
     report = compile_report([described(source)], SM_90)
-    assert row_of(report)["status"] == status and not mark.exists(), report
+    assert row_of(report)["status"] == status, report
+    assert not mark.exists(), report
 
 
 ASSEMBLY = """
@@ -77,13 +78,15 @@ def test_assembly_is_there_to_be_read_and_names_no_file():
     sources = [HEADER + constants + ASSEMBLY.format(line).replace("=r,r", "=f,f") for line in expected]
     report = compile_report([described(source) for source in sources], SM_90)
     for (line, words), row in zip(expected.items(), report["targets"], strict=True):
-        assert row["status"] == ("fail" if words else "pass") and words in row["message"], (line, row)
+        assert row["status"] == ("fail" if words else "pass"), (line, row)
+        assert words in row["message"], (line, row)
 
 
 def test_a_default_value_is_not_computed(tmp_path):
     source = HEADER + BODY.format("y = x").replace("constexpr)", f"constexpr = open({str(tmp_path / 'mark')!r}, 'w'))")
     report = compile_report([described(source)], SM_90)
-    assert row_of(report)["status"] == "not-run" and "default value" in report["reason"]
+    assert row_of(report)["status"] == "not-run"
+    assert "default value" in report["reason"]
     assert not (tmp_path / "mark").exists()
 
 
@@ -98,7 +101,8 @@ def test_sources_that_do_not_hold_the_kernel_are_not_judged():
     }
     for source, words in cases.items():
         report = compiler.compile_report([described(source)], no_worker, SM_90)
-        assert report["status"] == "not-run" and words in report["reason"], report
+        assert report["status"] == "not-run", report
+        assert words in report["reason"], report
 
 
 def test_the_last_of_two_definitions_counts():
@@ -130,14 +134,17 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr, INNER: tl.constexpr, TYPE: tl.c
     row = row_of(compile_report([described(HEADER + helpers, constants=constants)], SM_90))
     assert row["status"] == "pass", row
     assert row["loads"] == {"128": 2}, "1024 float32 by 128 threads: SIZE arrived with its value"
-    assert row["spills"] == 0 and row["registers"] > 1, "what a kernel prints is not what ptxas says"
+    assert row["spills"] == 0, "what a kernel prints is not what ptxas says"
+    assert row["registers"] > 1, "what a kernel prints is not what ptxas says"
 
 
 def test_an_error_in_a_helper_is_told_at_the_helpers_line():
     helper = "@triton.jit\ndef pick(v):\n    w = v + 1\n    return w[0]\n"
     source = HEADER + helper + BODY.format("y = pick(x)")
     row = row_of(compile_report([described(source)], SM_90))
-    assert row["status"] == "fail" and row["line_text"] == "return w[0]" and row["line"] == 6, row
+    assert row["status"] == "fail", row
+    assert row["line_text"] == "return w[0]", row
+    assert row["line"] == 6, row
 
 
 def test_a_line_is_counted_in_the_file_or_cell_it_stands_in():
@@ -145,7 +152,8 @@ def test_a_line_is_counted_in_the_file_or_cell_it_stands_in():
     both = SEAM.join(["import math", first, BODY.format("y = pick(x)")])
     report = compile_report([described(both)], SM_90)
     row = row_of(report)
-    assert row["line_text"] == "return v[0]" and first.split("\n")[row["line"] - 1].strip() == "return v[0]", row
+    assert row["line_text"] == "return v[0]", row
+    assert first.split("\n")[row["line"] - 1].strip() == "return v[0]", row
     assert f"does not compile for sm_90, line {row['line']}, `return v[0]`: " in report["reason"]
 
 
@@ -156,11 +164,13 @@ def test_helpers_of_other_modules_and_reexported_triton(monkeypatch):
     module = load(source)
     x = torch.zeros(1024)
     launch = launch_of(module.kernel, (x, x, 1024), {"BLOCK": 1024}, source)
-    assert launch.modules == {"tl": "triton.language", "triton": "triton"} and list(launch.helpers) == ["doubled"]
+    assert launch.modules == {"tl": "triton.language", "triton": "triton"}
+    assert list(launch.helpers) == ["doubled"]
     assert row_of(compile_report([launch], SM_90))["status"] == "pass"
     alone = dataclasses.replace(launch, helpers={})
     row = row_of(compile_report([alone], SM_90))
-    assert row["status"] == "not-run" and "doubled is imported from common: paste the function" in row["message"]
+    assert row["status"] == "not-run"
+    assert "doubled is imported from common: paste the function" in row["message"]
 
 
 def test_a_helper_of_another_module_that_names_triton_only_where_a_parameter_is_declared(monkeypatch):
@@ -198,7 +208,8 @@ def interpreted_only():
         assert y.equal(2 * x), line
         launches.append(launch_of(kernel, (x, y, 64), {"BLOCK": 64}, source))
     report = compile_report(launches, SM_90)
-    assert report["status"] == "fail" and report["left_out"] == 0
+    assert report["status"] == "fail"
+    assert report["left_out"] == 0
     rows = zip(PYTHON_IN_A_KERNEL, launches, report["targets"], strict=True)
     return {line: (launch.source, row, report["reason"]) for line, launch, row in rows}
 
@@ -207,10 +218,12 @@ def interpreted_only():
 def test_what_only_the_interpreter_runs_fails_at_the_learners_line(interpreted_only, line):
     source, row, reason = interpreted_only[line]
     assert row["status"] == "fail"
-    assert row["line_text"] == line and source.split("\n")[row["line"] - 1].strip() == line
+    assert row["line_text"] == line
+    assert source.split("\n")[row["line"] - 1].strip() == line
     assert PYTHON_IN_A_KERNEL[line] in row["message"]
     assert row["registers"] is row["load_bits"] is None
-    assert reason.startswith("kernel does not compile for sm_90, line ") and "append" in reason
+    assert reason.startswith("kernel does not compile for sm_90, line ")
+    assert "append" in reason
 
 
 def test_a_source_too_deep_to_read_is_not_run():
@@ -235,14 +248,16 @@ def test_what_names_stood_for_is_recorded_with_the_launch():
     assert launch.values["larger"] == {"import": "triton.language.core", "name": "maximum"}
     assert row_of(compile_report([launch], SM_90))["status"] == "pass"
     row = row_of(compile_report([dataclasses.replace(launch, values={})], SM_90))
-    assert row["status"] == "not-run" and "does not define" in row["message"]
+    assert row["status"] == "not-run"
+    assert "does not define" in row["message"]
 
 
 def test_a_constant_that_is_none_of_a_gpus_is_seen_although_it_is_computed():
     source = HEADER + "C = float(sum(range(3)))\n" + BODY.format("y = x * C")
     kernel, x = load(source).kernel, torch.zeros(1024)
     row = row_of(compile_report([launch_of(kernel, (x, x, 1024), {"BLOCK": 1024}, source)], SM_90))
-    assert row["status"] == "fail" and "Cannot access global variable C" in row["message"], row
+    assert row["status"] == "fail", row
+    assert "Cannot access global variable C" in row["message"], row
 
 
 @pytest.mark.parametrize("name", ["str_to_ty", "extern_elementwise", "builtins"])

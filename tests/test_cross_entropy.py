@@ -163,7 +163,8 @@ def test_an_answer_that_raises_like_a_wild_bug_is_told_whose_it_is():
 
     record = dataclasses.replace(EXERCISES["linear_cross_entropy_forward_backward"], refused=frozenset())
     report = judge(record, "torch", InProcess(answer, record.contract, "torch"))
-    assert report.fingerprint and "Liger-Kernel 0.0.1-0.2.1" in report.fingerprint, str(report)
+    assert report.fingerprint, str(report)
+    assert "Liger-Kernel 0.0.1-0.2.1" in report.fingerprint, str(report)
 
 
 def test_an_error_of_ones_own_is_nobodys_bug():
@@ -171,7 +172,8 @@ def test_an_error_of_ones_own_is_nobodys_bug():
         return undefined_name  # noqa: F821
 
     report = check("label_logits", answer, backend="torch")
-    assert not report.passed and report.fingerprint is None
+    assert not report.passed
+    assert report.fingerprint is None
 
 
 # Memory and work, counted.
@@ -204,7 +206,8 @@ def test_fused_layer_takes_a_smaller_share_of_memory_the_more_classes_there_are(
         plain = dataclasses.replace(record, refused=frozenset())
         took = InProcess(function, record.contract, backend).call(args).peak
         shares.append(took / InProcess(all_logits_at_once, plain.contract, "torch").call(args).peak)
-    assert shares[0] > shares[1] > shares[2] and shares[2] < 0.3, shares
+    assert shares[0] > shares[1] > shares[2], shares
+    assert shares[2] < 0.3, shares
 
 
 def test_ignored_rows_cost_no_arithmetic():
@@ -254,7 +257,8 @@ def test_trusted_bad_label_gives_nan_and_reads_nothing_outside():
         loss, lse = triton_answers.losses(logits, labels, -100)
         dlogits = triton_answers.cross_entropy_backward(torch.ones(3), logits, labels, lse)
     assert emulator.findings == ()
-    assert loss.isnan().tolist() == [True, False, True] and dlogits[1].isfinite().all()
+    assert loss.isnan().tolist() == [True, False, True]
+    assert dlogits[1].isfinite().all()
 
 
 def test_offsets_beyond_32_bits():
@@ -266,7 +270,8 @@ def test_offsets_beyond_32_bits():
     with Emulator() as emulator:
         loss, lse = triton_answers.losses(logits, labels, -100)
     exact, _ = EXERCISES["cross_entropy_forward"].oracle(logits[-1:].double(), labels[-1:])
-    assert emulator.findings == () and loss[:-1].eq(0).all()
+    assert emulator.findings == ()
+    assert loss[:-1].eq(0).all()
     torch.testing.assert_close(loss[-1].double(), exact[0], rtol=1e-5, atol=0)
 
 
@@ -284,7 +289,8 @@ def test_read_back_loses_the_label_at_p_of_0_999():
     logits = torch.tensor([[7.0, 0.0]]).bfloat16()
     lse = torch.logsumexp(logits.float(), 1)
     shipped = wild.cross_entropy_backward_read_back(torch.ones(1), logits, torch.tensor([0]), lse)
-    assert shipped[0, 0] == 0 and shipped[0, 1] > 9e-4
+    assert shipped[0, 0] == 0
+    assert shipped[0, 1] > 9e-4
 
 
 def test_judged_call_that_should_raise_and_returns_is_evidence():
@@ -293,5 +299,7 @@ def test_judged_call_that_should_raise_and_returns_is_evidence():
     runner = InProcess(wild.label_logits_next_row, record.contract, "torch")
     judged = judge_case(record, case, "torch", runner, case.inputs(torch.Generator().manual_seed(0)))
     [(returned, mask, *_)] = judged.evidence
-    assert judged.result.status == "fail" and returned.shape == mask.shape
-    assert mask.any() and not mask.all()  # the row of the bad label, and not those that are right
+    assert judged.result.status == "fail"
+    assert returned.shape == mask.shape
+    assert mask.any()  # the row of the bad label, and not those that are right
+    assert not mask.all()

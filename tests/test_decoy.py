@@ -51,7 +51,8 @@ def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(record):
         others = [[a for a in made if not isinstance(a, torch.Tensor)] for made in (args, first.args)]
         assert others[0] == others[1], case.name
         if case.name.removeprefix("tanh: ") not in SAME:
-            assert not alike(first.args, args) and not alike(first.args, second.args), case.name
+            assert not alike(first.args, args), case.name
+            assert not alike(first.args, second.args), case.name
 
 
 @pytest.mark.parametrize("record", [r for r in RECORDS if "torch" in r.backends], ids=lambda record: record.name)
@@ -71,7 +72,9 @@ def test_a_case_of_another_layout_every_time_has_decoys_that_are_not_judged():
     case = Case("any length", inputs, "")
     args = (torch.zeros(3),)
     decoy = decoys(case, args, unforeseeable())()
-    assert not decoy.valid and decoy.args[0].shape == (3,) and not decoy.args[0].equal(args[0])
+    assert not decoy.valid
+    assert decoy.args[0].shape == (3,)
+    assert not decoy.args[0].equal(args[0])
 
 
 def test_numbers_that_belong_together_are_drawn_together():
@@ -104,5 +107,6 @@ def test_the_same_case_with_filled_lanes_meets_the_same_decoys():
     judged = judge_case(record, case, "torch", Undefined(), arguments(case, 0, 0))
     assert "on other random numbers of the same shape" in judged.result.message
     first, again = drawn[:2], drawn[2:]
-    assert len(first) == len(again) == 2 and not first[0].equal(first[1])
+    assert len(first) == len(again) == 2
+    assert not first[0].equal(first[1])
     assert all(one.equal(other) for one, other in zip(first, again, strict=True))

@@ -36,10 +36,13 @@ def test_an_update_renews_our_text_and_keeps_what_the_learner_did(mine, released
     merged = merge(copy.deepcopy(mine), updated(released, reworded))
     assert (merged.renewed, merged.removed, merged.conflicts) == (1, 1, [])
     texts = sources_of(merged.notebook)
-    assert texts[0] == "My notes" and MINE in texts and "x = torch.tensor([-3.0])" in texts
+    assert texts[0] == "My notes"
+    assert MINE in texts
+    assert "x = torch.tensor([-3.0])" in texts
     assert texts[texts.index("my_own = 1") - 1] == 'check("silu_forward", silu_forward, backend="torch")'
     assert any(text.endswith("One more sentence.") for text in texts)
-    assert first_prose(before).source not in texts and len(texts) == len(before.cells) + 2
+    assert first_prose(before).source not in texts
+    assert len(texts) == len(before.cells) + 2
     assert cell_of(merged.notebook, f"{ANSWER}-check").outputs == cell_of(mine, f"{ANSWER}-check").outputs
     assert merged.notebook.metadata["graded_kernels"]["version"] == "0123456789ab"
     nbformat.validate(merged.notebook)
@@ -55,10 +58,12 @@ def test_an_update_of_what_the_learner_changed_too_shows_both(mine, released):
     merged = merge(mine, updated(released, stub_changed))
     texts = sources_of(merged.notebook)
     at = texts.index(MINE)
-    assert "YOUR CODE GOES HERE" in texts[at + 1] and texts[at + 1].startswith("> **Update.**")
+    assert "YOUR CODE GOES HERE" in texts[at + 1]
+    assert texts[at + 1].startswith("> **Update.**")
     at = texts.index("x = torch.tensor([-3.0])")
     assert texts[at - 1].startswith("> **Update.**")
-    assert len(merged.conflicts) == 2 and any(ANSWER in conflict for conflict in merged.conflicts)
+    assert len(merged.conflicts) == 2
+    assert any(ANSWER in conflict for conflict in merged.conflicts)
 
 
 def test_an_answer_whose_exercise_went_is_kept_as_plain_code(mine, released):
@@ -67,7 +72,9 @@ def test_an_answer_whose_exercise_went_is_kept_as_plain_code(mine, released):
 
     merged = merge(mine, updated(released, gone))
     kept = next(cell for cell in merged.notebook.cells if cell.source == MINE)
-    assert "nbgrader" not in kept.metadata and "deletable" not in kept.metadata and len(merged.conflicts) == 1
+    assert "nbgrader" not in kept.metadata
+    assert "deletable" not in kept.metadata
+    assert len(merged.conflicts) == 1
 
 
 def test_a_locked_cell_that_was_edited_is_renewed_and_the_edit_shown(mine, released):
@@ -76,7 +83,8 @@ def test_a_locked_cell_that_was_edited_is_renewed_and_the_edit_shown(mine, relea
     merged = merge(mine, updated(released, lambda fresh: None))
     texts = sources_of(merged.notebook)
     assert cell_of(merged.notebook, "setup").source in sources_of(nbformat.reads(released, as_version=4))
-    assert sum("import math" in text for text in texts) == 1 and len(merged.conflicts) == 1
+    assert sum("import math" in text for text in texts) == 1
+    assert len(merged.conflicts) == 1
 
 
 def test_an_untouched_stub_is_renewed_without_a_word(released):
@@ -85,7 +93,8 @@ def test_an_untouched_stub_is_renewed_without_a_word(released):
         cell.source = cell.source.replace("YOUR CODE HERE", "YOUR CODE GOES HERE")
 
     merged = merge(nbformat.reads(released, as_version=4), updated(released, stub_changed))
-    assert "YOUR CODE GOES HERE" in cell_of(merged.notebook, ANSWER).source and merged.conflicts == []
+    assert "YOUR CODE GOES HERE" in cell_of(merged.notebook, ANSWER).source
+    assert merged.conflicts == []
 
 
 def test_cells_without_their_ids_are_known_by_their_content(mine, released):
@@ -101,7 +110,8 @@ def test_a_cell_that_the_learner_copied_stays_a_copy(mine, released):
     twin.source = "a second try"
     mine.cells.insert(mine.cells.index(cell_of(mine, ANSWER)) + 1, twin)
     merged = merge(mine, updated(released, lambda fresh: None))
-    assert sources_of(merged.notebook).count("a second try") == 1 and MINE in sources_of(merged.notebook)
+    assert sources_of(merged.notebook).count("a second try") == 1
+    assert MINE in sources_of(merged.notebook)
     assert len({cell.id for cell in merged.notebook.cells}) == len(merged.notebook.cells)
 
 
@@ -113,28 +123,35 @@ def test_update_keeps_a_backup_and_does_nothing_twice(mine, tmp_path, capsys):
     path = saved(tmp_path, mine)
     before = path.read_bytes()
     assert run("update", "01_silu", "--notebooks", tmp_path, "--dry-run") == 0
-    assert path.read_bytes() == before and not (tmp_path / "kept").exists()
+    assert path.read_bytes() == before
+    assert not (tmp_path / "kept").exists()
     assert run("update", "01_silu", "--notebooks", tmp_path) == 0
     (backup,) = (tmp_path / "kept").iterdir()
-    assert backup.read_bytes() == before and MINE in sources_of(notebook.read(path))
+    assert backup.read_bytes() == before
+    assert MINE in sources_of(notebook.read(path))
     capsys.readouterr()
     assert run("update", "01_silu", "--notebooks", tmp_path) == 0
-    assert capsys.readouterr().out.startswith("current") and len(list((tmp_path / "kept").iterdir())) == 1
+    assert capsys.readouterr().out.startswith("current")
+    assert len(list((tmp_path / "kept").iterdir())) == 1
 
 
 def test_update_leaves_alone_what_is_no_notebook(tmp_path, capsys):
     (tmp_path / SILU.name).write_text("<<<<<<< HEAD")
     assert run("update", "01_silu", "--notebooks", tmp_path) == 1
-    assert "left alone" in capsys.readouterr().out and (tmp_path / SILU.name).read_text() == "<<<<<<< HEAD"
+    assert "left alone" in capsys.readouterr().out
+    assert (tmp_path / SILU.name).read_text() == "<<<<<<< HEAD"
 
 
 def test_reset_puts_one_answer_back_and_keeps_the_old_one(mine, released, tmp_path, capsys):
     path = saved(tmp_path, mine)
     assert run("reset", "silu_forward", "--backend", "torch", "--notebooks", tmp_path) == 0
     after, stub = notebook.read(path), cell_of(nbformat.reads(released, as_version=4), ANSWER)
-    assert cell_of(after, ANSWER).source == stub.source and cell_of(after, f"{ANSWER}-check").outputs == []
+    assert cell_of(after, ANSWER).source == stub.source
+    assert cell_of(after, f"{ANSWER}-check").outputs == []
     (kept,) = (tmp_path / "kept").iterdir()
-    assert kept.read_text() == MINE + "\n" and kept.name.startswith(ANSWER) and str(kept) in capsys.readouterr().out
+    assert kept.read_text() == MINE + "\n"
+    assert kept.name.startswith(ANSWER)
+    assert str(kept) in capsys.readouterr().out
     others = [text for text in sources_of(mine) if text != MINE]
     assert [text for text in sources_of(after) if text != stub.source] == others
     assert run("reset", "silu_forward", "--backend", "torch", "--notebooks", tmp_path) == 0
@@ -170,7 +187,8 @@ def test_reset_brings_back_a_cell_that_was_deleted(mine, tmp_path):
 )
 def test_a_reset_that_cannot_be_done_names_the_remedy(arguments, remedy, tmp_path, capsys):
     assert run("reset", *arguments, "--notebooks", tmp_path) == 2
-    assert remedy in " ".join(capsys.readouterr().err.split()) and not list(tmp_path.iterdir())
+    assert remedy in " ".join(capsys.readouterr().err.split())
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_a_folder_of_notebooks_there_is_a_sentence(tmp_path, capsys):
@@ -187,4 +205,5 @@ def test_a_full_disk_leaves_the_old_notebook(mine, tmp_path, monkeypatch):
 
     monkeypatch.setattr(notebook.os, "replace", full)
     assert run("reset", "silu_forward", "--backend", "torch", "--notebooks", tmp_path) == 2
-    assert path.read_bytes() == before and [p.name for p in tmp_path.glob(".*")] == []
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.glob(".*")] == []

@@ -38,13 +38,15 @@ def test_a_tensor_keeps_shape_strides_and_values(dtype):
     original = torch.arange(60).to(dtype).reshape(6, 10)[1:, ::2]
     padded = Device("cpu").put("x", original)
     assert (padded.shape, padded.stride(), padded.dtype) == (original.shape, original.stride(), dtype)
-    assert torch.equal(padded, original) and padded.data_ptr() != original.data_ptr()
+    assert torch.equal(padded, original)
+    assert padded.data_ptr() != original.data_ptr()
 
 
 def test_a_store_outside_is_found_on_both_sides():
     device = Device("cpu")
     x, y = device.put("x", torch.ones(10)), device.poison_(torch.empty(10))
-    assert y.isnan().all() and not device.findings
+    assert y.isnan().all()
+    assert not device.findings
     outside(x, 10, 3)[2] = 7.0
     outside(y, -2, 1).zero_()
     assert [f.message for f in device.findings] == [
@@ -55,7 +57,8 @@ def test_a_store_outside_is_found_on_both_sides():
 
 def test_a_load_outside_reads_nan():
     x = Device("cpu").put("x", torch.ones(10))
-    assert outside(x, 10, 100).isnan().all() and outside(x, -5, 5).isnan().all()
+    assert outside(x, 10, 100).isnan().all()
+    assert outside(x, -5, 5).isnan().all()
 
 
 def test_a_view_in_the_middle_of_a_larger_tensor_is_unchanged_until_something_changes():
@@ -123,7 +126,8 @@ def test_the_emulators_cases_stand_beside_the_devices():
     assert "def plain_silu_kernel" in answer_of(silu_in_triton, "silu_forward").text
     again = check("silu_forward", silu_in_triton, backend="triton", compiler=False)
     both = combined(device_report(True), again)
-    assert both.passed and [c.name for c in both.cases][2] == "in the emulator: ordinary values"
+    assert both.passed
+    assert [c.name for c in both.cases][2] == "in the emulator: ordinary values"
     assert not combined(device_report(False), again).passed
     assert not combined(device_report(True), dataclasses.replace(again, passed=False)).passed
     alone = combined(device_report(True), "there is no worker")
@@ -140,7 +144,8 @@ def test_the_emulator_runs_in_a_worker_on_the_functions_text(tmp_path):
     if isinstance(report, str) and "isolat" in report:
         pytest.skip(f"not run: {report}")
     assert not isinstance(report, str), report
-    assert report.passed and report.traffic["ratio"] == 1.0
+    assert report.passed
+    assert report.traffic["ratio"] == 1.0
 
 
 def module_of(path):
@@ -152,7 +157,8 @@ def module_of(path):
 
 def test_a_function_of_a_file_of_tests_is_taken_out_of_it():
     found = load(answer_of(silu_in_triton, "silu_forward"))
-    assert found.__name__ == "silu_in_triton" and found is not silu_in_triton
+    assert found.__name__ == "silu_in_triton"
+    assert found is not silu_in_triton
     assert "def test_" not in answer_of(silu_in_triton, "silu_forward").text
     kept = needed(
         "if 1:\n    import a.b as c\nx: int = c.d\nx += 1\ndef g(y): return f(y)\ndef f(x): ...\nz = x\n", "z"
@@ -164,7 +170,8 @@ def test_a_function_whose_text_is_refused_keeps_the_devices_points(tmp_path):
     (tmp_path / "ours.py").write_text("def silu_forward(x):\n    import graded_kernels.kernels\n    return x\n")
     module = module_of(tmp_path / "ours.py")
     report = emulated(module.silu_forward, EXERCISES["silu_forward"], lambda runner: pytest.fail("it was called"))
-    assert isinstance(report, str) and "imports graded_kernels" in report
+    assert isinstance(report, str)
+    assert "imports graded_kernels" in report
     assert combined(device_report(True), report).passed
 
 
@@ -176,7 +183,9 @@ def test_a_function_whose_text_does_not_load_alone_keeps_the_devices_points(tmp_
     report = emulated(module.silu_forward, record, lambda runner: judge(record, "triton", runner, compiler=False))
     if isinstance(report, str) and "isolat" in report:
         pytest.skip(f"not run: {report}")
-    assert isinstance(report, str) and "does not run on its own" in report and "neighbour" in report
+    assert isinstance(report, str)
+    assert "does not run on its own" in report
+    assert "neighbour" in report
 
 
 def test_a_function_gets_its_tensors_on_the_device_also_after_a_call_that_launched_nothing(monkeypatch):

@@ -51,7 +51,8 @@ def printed(capsys, status):
 
 def test_a_healthy_machine(machine, capsys):
     page = printed(capsys, 0)
-    assert "problem" not in page and "fix:" not in page
+    assert "problem" not in page
+    assert "fix:" not in page
     assert "yes      check Triton answers\n" in page
     assert "no       check Triton answers on a GPU: needs GPU" in page
     assert "The course can be used." in page
@@ -77,7 +78,8 @@ def test_a_triton_inside_the_range(machine, capsys, version):
 def test_a_missing_package_is_named_with_its_fix(machine, capsys):
     machine({"nbgrader": None})
     page = printed(capsys, 0)
-    assert "nbgrader is not installed" in page and 'pip install "nbgrader' in page
+    assert "nbgrader is not installed" in page
+    assert 'pip install "nbgrader' in page
     assert "no       grade a class with nbgrader: needs nbgrader" in page
     machine({"jupyterlab": None})
     assert "no       read and run the chapters: needs jupyterlab" in printed(capsys, 1)
@@ -88,7 +90,8 @@ def test_the_grader_without_the_course(machine, capsys):
     course = ("nbgrader", "jupytext", "bleach", "latex2mathml", "distributed", "rapidfuzz")
     machine(dict.fromkeys(course))
     page = printed(capsys, 0)
-    assert "problem" not in page and "fix:" not in page
+    assert "problem" not in page
+    assert "fix:" not in page
     assert "absent   the course (nbgrader, jupyterlab and others) is not installed" in page
     assert page.endswith("\nKernels can be checked. The course is not installed.\n")
     machine(dict.fromkeys((*course, "triton")))
@@ -136,9 +139,8 @@ def test_the_isolation_of_this_machine():
 
     probe.cache_clear()  # this process may have tried before something was installed
     finding = doctor.isolation()
-    assert finding.message.startswith(f"isolation: {probe().rung}") and (finding.state == "ok") == (
-        probe().rung != "weak"
-    )
+    assert finding.message.startswith(f"isolation: {probe().rung}")
+    assert (finding.state == "ok") == (probe().rung != "weak")
 
 
 def test_a_gpu(machine, capsys, monkeypatch):
@@ -154,7 +156,8 @@ def test_a_gpu_that_pytorch_does_not_see(machine, capsys, monkeypatch):
     monkeypatch.setattr(doctor.shutil, "which", lambda name: f"/usr/bin/{name}")
     machine(run=lambda command: ("NVIDIA H200, 570.86.10", "") if "nvidia-smi" in command[0] else ("", ""))
     page = printed(capsys, 0)
-    assert "which PyTorch does not see" in page and "PyTorch build for CUDA" in page
+    assert "which PyTorch does not see" in page
+    assert "PyTorch build for CUDA" in page
 
 
 @pytest.mark.exhaustive
@@ -165,7 +168,8 @@ def test_the_probe_runs_and_compiles_a_kernel():
 
 def test_the_probe_reports_what_broke():
     finding = doctor.tried("interpreter", "no such way", "it runs", {})
-    assert finding.state == "problem" and "KeyError" in finding.message
+    assert finding.state == "problem"
+    assert "KeyError" in finding.message
 
 
 def test_the_doctor_answers_where_pytorch_and_numpy_cannot_be_imported(tmp_path):

@@ -19,14 +19,17 @@ def test_binder_finds_the_environment_and_no_dockerfile():
         assert not (place / "Dockerfile").exists()
     assert (ROOT / "Containerfile").is_file()
     script = ROOT / "postBuild"
-    assert os.stat(script).st_mode & stat.S_IXUSR and script.read_text(encoding="utf-8").startswith("#!/bin/sh")
+    assert os.stat(script).st_mode & stat.S_IXUSR
+    assert script.read_text(encoding="utf-8").startswith("#!/bin/sh")
 
 
 def test_the_environment_installs_the_pins_and_this_package():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
-    assert environment.keys() == {"name", "channels", "dependencies"} and environment["channels"] == ["conda-forge"]
+    assert environment.keys() == {"name", "channels", "dependencies"}
+    assert environment["channels"] == ["conda-forge"]
     (pip,) = [entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)]
-    assert pip == ["-r requirements.txt", "-e ."] and (ROOT / "requirements.txt").is_file()
+    assert pip == ["-r requirements.txt", "-e ."]
+    assert (ROOT / "requirements.txt").is_file()
     (python,) = [entry for entry in environment["dependencies"] if str(entry).startswith("python=")]
     oldest = re.search(r'requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert tuple(map(int, python.removeprefix("python=").split("."))) >= tuple(map(int, oldest[1].split(".")))

@@ -33,7 +33,9 @@ def test_a_launch_is_recorded_as_triton_specialises_it():
     with Emulator() as emulator:
         double_kernel[(1,)](x, torch.zeros(100), 32, BLOCK=32, num_warps=8)
     (launch,) = emulator.launches
-    assert launch.name == "double_kernel" and launch.grid == (1, 1, 1) and launch.options == (("num_warps", 8),)
+    assert launch.name == "double_kernel"
+    assert launch.grid == (1, 1, 1)
+    assert launch.options == (("num_warps", 8),)
     assert launch.kernel is double_kernel.fn
     x_ptr, y_ptr, n, block = launch.arguments
     assert (x_ptr.kind, x_ptr.type, x_ptr.dtype) == ("tensor", "*bf16", "bfloat16")
@@ -111,7 +113,8 @@ def test_the_same_fault_is_told_once():
 def test_the_grid_is_a_tuple_of_integers():
     with Emulator() as emulator, pytest.raises(EmulatorError, match=r"must be a tuple of integers"):
         double_kernel[(100 / 64,)](torch.zeros(100), torch.zeros(100), 100, BLOCK=64)
-    assert emulator.findings[0].kind == "grid" and emulator.launches == ()
+    assert emulator.findings[0].kind == "grid"
+    assert emulator.launches == ()
 
 
 def test_a_shuffled_grid_runs_every_program_once_in_another_order():
@@ -127,7 +130,8 @@ def test_a_shuffled_grid_runs_every_program_once_in_another_order():
         return turns.tolist()
 
     assert order(None) == list(range(24))
-    assert sorted(order(1)) == list(range(24)) and order(1) != list(range(24))
+    assert sorted(order(1)) == list(range(24))
+    assert order(1) != list(range(24))
     assert order(1) == order(1) != order(2)
 
 
@@ -184,7 +188,8 @@ def test_a_chained_comparison_is_right_or_refused():
             chained_kernel[(1,)](y, 5, N=8, NEVER=False)
         assert y.tolist() == [0, 0, 1, 1, 1, 0, 0, 0]
     except EmulatorError as error:
-        assert triton.__version__ < "3.9" and "write `(a <= x) & (x < b)`" in str(error)
+        assert triton.__version__ < "3.9"
+        assert "write `(a <= x) & (x < b)`" in str(error)
         assert emulator.findings[0].kind == "unsupported"
 
 

@@ -76,9 +76,12 @@ def test_a_common_mistake_is_told_with_its_line_and_its_cure(kind):
     with Emulator() as emulator, pytest.raises(EmulatorError, match=ADVICE[kind]) as caught:
         mistake_kernel[(1,)](torch.ones(64), torch.zeros(64), 3, KIND=kind, N=64)
     (finding,) = emulator.findings
-    assert finding.kind == "kernel-error" and finding.file == __file__ and finding.line
+    assert finding.kind == "kernel-error"
+    assert finding.file == __file__
+    assert finding.line
     assert f"line {finding.line}, `{finding.source}`" in str(caught.value)
-    assert "\n" not in finding.message and len(finding.message) < 600
+    assert "\n" not in finding.message
+    assert len(finding.message) < 600
 
 
 @triton.jit
@@ -97,7 +100,8 @@ def test_a_masked_load_without_other_is_named(wrong, dtype):
     with Emulator() as emulator:
         masked_kernel[(1,)](torch.ones(50, dtype=dtype), torch.zeros(50, dtype=dtype), 50, WRONG=wrong, BLOCK=64)
     (hint,) = emulator.hints
-    assert (hint.kind, hint.tensor) == ("masked-load", "x_ptr") and "mask=i < n" in hint.source
+    assert (hint.kind, hint.tensor) == ("masked-load", "x_ptr")
+    assert "mask=i < n" in hint.source
     assert "add `other=`" in hint.message
 
 
@@ -112,7 +116,8 @@ def test_lanes_without_other_hold_what_the_caller_asks_for(dtype):
     assert total(0) == (50, True)
     assert total(3) == (50 + 14 * 3, True)
     poisoned, undefined = total(None)
-    assert poisoned != 50 and undefined
+    assert poisoned != 50
+    assert undefined
     assert total(None, n=64) == (64, False), "every lane is on: nothing is undefined"
 
 

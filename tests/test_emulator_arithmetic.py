@@ -159,7 +159,8 @@ def test_a_sum_is_as_wrong_as_its_type():
     assert reduce(x, "sum") == 1.0
     assert reduce(x.float(), "sum") == 1 + 2 * ulp
     half = torch.tensor([2048.0, 1.0, 1.0, 0.0], dtype=torch.float16)  # 2049 is no float16
-    assert reduce(half, "sum") == 2048.0 and reduce(half.float(), "sum") == 2050.0
+    assert reduce(half, "sum") == 2048.0
+    assert reduce(half.float(), "sum") == 2050.0
     assert math.isinf(reduce(torch.full((4,), 30000.0, dtype=torch.float16), "sum"))
 
 
@@ -178,7 +179,8 @@ def test_atomic_add(dtype):
     x, y = torch.arange(16.0).to(dtype), torch.zeros(2, dtype=dtype)
     with Emulator() as emulator:
         atomic_kernel[(2,)](x, y, N=8)
-    assert emulator.findings == () and y.tolist() == [56.0, 64.0]
+    assert emulator.findings == ()
+    assert y.tolist() == [56.0, 64.0]
 
 
 @triton.jit
@@ -222,12 +224,17 @@ def test_a_product_of_float32_is_in_tf32_unless_told_otherwise(value, cut):
     a, y = torch.eye(16) * value, torch.zeros(16, 16)
     with Emulator() as emulator:
         default_dot_kernel[(1,)](a, torch.eye(16), y, N=16)
-    assert y[3, 3] == torch.tensor(cut) and y[3, 4] == 0 and emulator.looser == ("dot",)
+    assert y[3, 3] == torch.tensor(cut)
+    assert y[3, 4] == 0
+    assert emulator.looser == ("dot",)
     (hint,) = emulator.hints
-    assert hint.kind == "tf32" and "y = tl.dot(" in hint.source and 'Pass `input_precision="ieee"`' in hint.message
+    assert hint.kind == "tf32"
+    assert "y = tl.dot(" in hint.source
+    assert 'Pass `input_precision="ieee"`' in hint.message
     with Emulator() as emulator:
         dot_kernel[(1,)](a, torch.eye(16), y, N=16, PRECISION="ieee")
-    assert y[3, 3] == torch.tensor(value) and emulator.looser == () == emulator.hints
+    assert y[3, 3] == torch.tensor(value)
+    assert emulator.looser == () == emulator.hints
 
 
 @triton.jit

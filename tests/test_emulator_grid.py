@@ -74,10 +74,12 @@ def test_what_a_compiler_prints_is_printed_once(capfd):
     x, y = torch.zeros(8), torch.zeros(4)
     with Emulator() as emulator:
         printing_kernel[(4,)](x, y, N=4)
-    assert capfd.readouterr().out == "N is 4\n" and not emulator.fallbacks
+    assert capfd.readouterr().out == "N is 4\n"
+    assert not emulator.fallbacks
     with Emulator() as emulator, pytest.raises(EmulatorError, match="out of bounds"):
         printing_kernel[(4,)](x[:4], y, N=4)
-    assert capfd.readouterr().out == "N is 4\n" and emulator.fallbacks
+    assert capfd.readouterr().out == "N is 4\n"
+    assert emulator.fallbacks
 
 
 @triton.jit
@@ -93,7 +95,8 @@ def test_what_programs_print_comes_by_program(capfd):
             emulator.together = together
             device_printing_kernel[(3,)](torch.tensor([1.0, 2.0, 3.0]))
         printed.append(capfd.readouterr().out)
-    assert printed[0] == printed[1] and printed[0].count("program") == 3
+    assert printed[0] == printed[1]
+    assert printed[0].count("program") == 3
 
 
 @triton.jit
@@ -120,7 +123,8 @@ def test_the_launch_is_let_go_of():
         references = [t.untyped_storage()._weak_ref() for t in (x, y)]
         wide_kernel[(1,)](x, y, 1024, BLOCK=1024)
         del x, y
-        assert before and all(torch.UntypedStorage._expired(reference) for reference in references)
+        assert before
+        assert all(torch.UntypedStorage._expired(reference) for reference in references)
         for reference in references:
             torch.UntypedStorage._free_weak_ref(reference)
 
@@ -195,5 +199,7 @@ def test_addresses_and_masks_take_the_short_way(monkeypatch):
     x, y = torch.randn(16, 16), torch.zeros(16, 16)
     with Emulator() as emulator:
         indexed_kernel[(1,)](x, y, 16, BLOCK=16)
-    assert not emulator.fallbacks and y[:8].equal(x[:8]) and not y[8:].any()
+    assert not emulator.fallbacks
+    assert y[:8].equal(x[:8])
+    assert not y[8:].any()
     assert asked == []

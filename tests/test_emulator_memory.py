@@ -22,7 +22,8 @@ def test_poison_fills_the_allocation_and_unwritten_names_what_is_left():
     for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int32, torch.int64, torch.int8):
         with Emulator() as emulator:
             y = emulator.poison_(torch.zeros(4, 8, dtype=dtype))
-            assert not y.eq(0).any() and (not dtype.is_floating_point or y.isnan().all())
+            assert not y.eq(0).any()
+            assert not dtype.is_floating_point or y.isnan().all()
             finding = emulator.unwritten(y, "dx")
             assert finding.message == "dx (32 elements) was never written. Store the result in it."
             y[0] = 1
@@ -36,7 +37,8 @@ def test_a_kernel_may_write_the_very_bits_of_the_poison():
     with Emulator() as emulator:
         x, y = emulator.poison_(torch.zeros(64)), emulator.poison_(torch.zeros(64))
         copy_kernel[(1,)](x, y, BLOCK=64)
-        assert emulator.unwritten(x) is not None and emulator.unwritten(y) is None
+        assert emulator.unwritten(x) is not None
+        assert emulator.unwritten(y) is None
     assert [h.kind for h in emulator.hints] == ["uninitialised-read"]
 
 
@@ -83,7 +85,8 @@ def test_addresses_stored_in_a_tensor_may_be_followed():
     table, y = torch.tensor([p.data_ptr() for p in parts]), torch.zeros(2, 8)
     with Emulator() as emulator:
         table_kernel[(2,)](table, y, N=8)
-    assert emulator.findings == () and y.equal(torch.stack(parts))
+    assert emulator.findings == ()
+    assert y.equal(torch.stack(parts))
     with Emulator() as emulator, pytest.raises(EmulatorError, match="out of bounds|none of the launch's tensors"):
         table_kernel[(2,)](table, y, N=16)
 
@@ -97,8 +100,11 @@ def test_layouts_know_their_elements():
     }
     assert {i for i in range(layout.span) if layout.holds(torch.tensor([i]).numpy())[0]} == offsets
     assert not layout.dense
-    assert Layout((4, 8), (8, 1)).dense and Layout((8, 4), (1, 8)).dense and Layout((5, 1), (1, 77)).dense
-    assert Layout((0, 4), (4, 1)).span == 0 and Layout((3,), (0,)).span == 1
+    assert Layout((4, 8), (8, 1)).dense
+    assert Layout((8, 4), (1, 8)).dense
+    assert Layout((5, 1), (1, 77)).dense
+    assert Layout((0, 4), (4, 1)).span == 0
+    assert Layout((3,), (0,)).span == 1
 
 
 def test_a_shadow_of_a_huge_storage_costs_what_is_touched():
@@ -106,7 +112,8 @@ def test_a_shadow_of_a_huge_storage_costs_what_is_touched():
     far = torch.tensor([5, 2**39, 2**39 + 2**16]).numpy()
     assert isinstance(shadow.writer, Pages)
     shadow.store(far, far > 0, 7, 1, Order(), atomic=False)
-    assert shadow.written(far).all() and not shadow.written(far + 1).any()
+    assert shadow.written(far).all()
+    assert not shadow.written(far + 1).any()
     assert shadow.read(far, 8, 1, Order()).other == 7
 
 
@@ -117,6 +124,7 @@ def test_the_shadow_of_a_tensor_goes_with_it_and_not_with_a_view():
             view = y[1:]
             copy_kernel[(1,)](x, y, BLOCK=64)
             del y
-            assert len(emulator._shadows) == 2 and emulator.unwritten(view) is None
+            assert len(emulator._shadows) == 2
+            assert emulator.unwritten(view) is None
     del x, view
     assert not emulator._shadows

@@ -120,7 +120,8 @@ def test_what_an_offset_is_made_of(way):
 
     with Emulator() as emulator:
         program()
-    assert emulator.looser == (("offsets",) if way in NARROW else ()) and emulator.findings == ()
+    assert emulator.looser == (("offsets",) if way in NARROW else ())
+    assert emulator.findings == ()
     assert_same(program)
 
 

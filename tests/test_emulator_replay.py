@@ -89,7 +89,8 @@ def test_another_constant_is_another_launch(monkeypatch):
     before, _ = observe(launch(), "together", 1, replay)
     monkeypatch.setitem(globals(), "FACTOR", tl.constexpr(4.0))
     after, _ = observe(launch(), "together", 1, replay)
-    assert replay.replayed == 0 and after.outputs != before.outputs
+    assert replay.replayed == 0
+    assert after.outputs != before.outputs
 
 
 @pytest.mark.parametrize(

@@ -112,4 +112,5 @@ def test_quicker_operators_are_made_once_for_those_they_stand_on(monkeypatch):
 def test_a_mask_of_one_column_is_one_for_every_column():
     offsets, mask = np.arange(12).reshape(3, 4) * 2, np.array([[True], [False], [True]])
     lanes = Lanes(offsets, mask)
-    assert lanes.at.tolist() == offsets[[0, 2]].ravel().tolist() and lanes.counts().tolist() == [4, 0, 4]
+    assert lanes.at.tolist() == offsets[[0, 2]].ravel().tolist()
+    assert lanes.counts().tolist() == [4, 0, 4]

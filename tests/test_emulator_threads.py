@@ -27,8 +27,10 @@ def test_an_atomic_of_one_programs_scope_is_a_race_where_two_programs_meet(scope
     assert [finding.kind for finding in emulator.findings] == ["store-conflict"] * raced
     if raced:
         (finding,) = emulator.findings
-        assert finding.tensor == "total_ptr" and 'leave out `scope="cta"`' in finding.message
-        assert "tl.atomic_add(" in finding.message and "16.0 becomes 32.0" in finding.message
+        assert finding.tensor == "total_ptr"
+        assert 'leave out `scope="cta"`' in finding.message
+        assert "tl.atomic_add(" in finding.message
+        assert "16.0 becomes 32.0" in finding.message
     assert_same(lambda: scoped(scope, places))
 
 
@@ -53,12 +55,12 @@ def turned(way: str):
 def test_a_load_of_what_other_lanes_stored_is_hinted_at(way, hinted):
     with Emulator() as emulator:
         turned(way)
-    assert emulator.findings == () and [hint.kind for hint in emulator.hints] == ["own-store"] * hinted
+    assert emulator.findings == ()
+    assert [hint.kind for hint in emulator.hints] == ["own-store"] * hinted
     assert emulator.looser == (("barrier",) if hinted else ())
     if hinted:
-        assert (
-            "tl.load(scratch_ptr" in emulator.hints[0].message and "`tl.debug_barrier()`" in emulator.hints[0].message
-        )
+        assert "tl.load(scratch_ptr" in emulator.hints[0].message
+        assert "`tl.debug_barrier()`" in emulator.hints[0].message
     fallbacks = assert_same(lambda: turned(way))
     assert [reason for _, reason in fallbacks] == ["a program that loads what it stored, by other lanes"] * hinted
 
@@ -103,7 +105,9 @@ def test_a_false_claim_about_values_is_found(claim, options, says):
     )
     if says:
         finding = emulator.findings[0]
-        assert says in finding.message and f"line {finding.line}" in finding.message and "(0, 0, 0)" in finding.message
+        assert says in finding.message
+        assert f"line {finding.line}" in finding.message
+        assert "(0, 0, 0)" in finding.message
         assert finding.tensor == ("x_ptr" if claim == "pointer" else "")
     assert_same(lambda: claiming(claim, **options))
 

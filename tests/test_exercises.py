@@ -72,7 +72,8 @@ def test_every_exercise_says_what_it_is_about_and_has_plain_values(record):
 def test_answer_gets_every_point(name, backend, compiler):
     """To compile for GPUs takes longer than all calls, so that is left to make test-all."""
     report = check_answer(answer(name, backend), backend, compiler=compiler)
-    assert report.passed and report.score == 1.0, str(report)
+    assert report.passed, str(report)
+    assert report.score == 1.0, str(report)
     assert [c.name for c in report.cases if c.status != "pass"] == [], str(report)  # the distinctions too
 
 
@@ -99,7 +100,8 @@ each_wild_bug = pytest.mark.parametrize(("name", "bug"), WILD, ids=[ids(w) for w
 def test_the_case_for_a_wild_bug_sees_it(name, bug, only):
     only(name, named(name, bug.seen_by))
     report = check(name, lambda *args: bug.function(*args), backend="torch")
-    assert not report.passed and bug.seen_by in rejected_by(report), str(report)
+    assert not report.passed, str(report)
+    assert bug.seen_by in rejected_by(report), str(report)
 
 
 @pytest.mark.exhaustive
@@ -109,9 +111,8 @@ def test_wild_bug_is_seen_and_named(name, bug):
     assert not report.passed
     assert bug.seen_by in rejected_by(report), str(report)
     assert report.source == bug.named, str(report)
-    assert bool(report.fingerprint) == isinstance(bug, WildBug) and bool(report.mistake) == isinstance(
-        bug, CommonMistake
-    )
+    assert bool(report.fingerprint) == isinstance(bug, WildBug)
+    assert bool(report.mistake) == isinstance(bug, CommonMistake)
 
 
 MUTANT_ROWS = [(*key, mutant) for key, rows in MUTANTS.items() for mutant in rows]

@@ -68,14 +68,17 @@ def test_a_wide_table_has_a_row_for_each_student(course):
         "half": ("6.5", "graded", "3"),
         "begun": ("-", "not graded yet", ""),
     }
-    assert rows["zero"]["Last name"] == "Ada, Countess" and rows["never"]["Last name"] == 'O"Neil'
-    assert rows["zero"]["Email address"] == "zero@example.org" and rows["zero"]["ID number"] == "4711"
+    assert rows["zero"]["Last name"] == "Ada, Countess"
+    assert rows["never"]["Last name"] == 'O"Neil'
+    assert rows["zero"]["Email address"] == "zero@example.org"
+    assert rows["zero"]["ID number"] == "4711"
     assert rows["half"]["ID number"] == "-"
 
 
 def test_moodle_has_no_empty_score(course):
     """Where a column becomes a new grade item, Moodle takes "" for 0 (`normalise_value`), and "-" for no grade."""
-    assert [row["tiny"] for row in table(course, Wide)].count("-") == 3 and safe("-") == "-"
+    assert [row["tiny"] for row in table(course, Wide)].count("-") == 3
+    assert safe("-") == "-"
 
 
 @pytest.mark.parametrize(("login", "found"), [("student_id", "zero"), ("email", "zero@example.org")])
@@ -86,7 +89,8 @@ def test_canvas_finds_a_student_by_its_number_and_login(course, login, found):
 
 def test_canvas_gets_its_heading_and_no_score_that_is_none(course):
     possible, *rows = table(course, Canvas)
-    assert possible["Student"] == "    Points Possible" and possible["tiny"] == "7.0"
+    assert possible["Student"] == "    Points Possible"
+    assert possible["tiny"] == "7.0"
     assert {row["SIS User ID"]: row["tiny"] for row in rows} == {
         "zero": "0.0",
         "waits": "",
@@ -126,9 +130,12 @@ def test_moodle_gives_nobody_the_grades_of_a_student_whose_number_is_missing(cou
 
 def test_by_exercise_the_three_differ_as_well(course):
     found = {(row["student_id"], row["exercise"]): (row["status"], row["points"]) for row in table(course, ByExercise)}
-    assert found["zero", TORCH] == ("graded", "0.0") and found["half", TORCH] == ("graded", "1.5")
-    assert found["waits", TORCH] == ("waits for a person", "") and found["waits", WITNESS] == ("graded", "2.0")
-    assert found["never", TORCH] == ("never handed in", "") and found["begun", TORCH] == ("not graded yet", "")
+    assert found["zero", TORCH] == ("graded", "0.0")
+    assert found["half", TORCH] == ("graded", "1.5")
+    assert found["waits", TORCH] == ("waits for a person", "")
+    assert found["waits", WITNESS] == ("graded", "2.0")
+    assert found["never", TORCH] == ("never handed in", "")
+    assert found["begun", TORCH] == ("not graded yet", "")
     assert len(found) == 3 * len(NAMES)
 
 
@@ -141,12 +148,18 @@ def test_no_cell_is_a_formula(course, plugin):
 
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1"])
 def test_what_begins_like_a_formula_is_text(text):
-    assert safe(text) == f"'{text}" and safe(-1.5) == "-1.5" and safe(None) == "" and safe("a=1") == "a=1"
+    assert safe(text) == f"'{text}"
+    assert safe(-1.5) == "-1.5"
+    assert safe(None) == ""
+    assert safe("a=1") == "a=1"
 
 
 def test_a_sum_of_points_is_a_decimal_number():
     points = [0.1, 0.2, 2.92]
-    assert str(sum(points)) != "3.22" and safe(sum(points)) == "3.22" and safe(21.0) == "21.0" and safe(24) == "24"
+    assert str(sum(points)) != "3.22"
+    assert safe(sum(points)) == "3.22"
+    assert safe(21.0) == "21.0"
+    assert safe(24) == "24"
 
 
 def test_the_order_is_not_the_databases(monkeypatch, tmp_path):

@@ -44,7 +44,8 @@ def test_a_picture_in_a_notebook_is_transparent_and_asks_for_no_background():
     finally:
         notebook.close()
     pixels = plt.imread(io.BytesIO(base64.b64decode(shown["data"]["image/png"])))
-    assert pixels.shape[2] == 4 and pixels[0, 0, 3] == 0
+    assert pixels.shape[2] == 4
+    assert pixels[0, 0, 3] == 0
     assert np.count_nonzero(pixels[..., 3] == 1) > 100  # the line and the axes
     assert "needs_background" not in shown["metadata"]
 
@@ -62,4 +63,5 @@ def test_an_installed_course_has_the_drawings_of_its_chapters():
     data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"]
     packed = {path for pattern in data.get("graded_kernels.course", ()) for path in (ROOT / "course").glob(pattern)}
     drawings = set((ROOT / "course" / "images").glob("*.svg"))
-    assert drawings and drawings <= packed
+    assert drawings
+    assert drawings <= packed

@@ -26,7 +26,8 @@ def notebook(tmp_path, monkeypatch):
 
 def test_an_answer_before_the_first_cell_is_told_to_run_it(notebook):
     outcome = notebook.outcome(ANSWER)
-    assert "name 'triton' is not defined" in outcome and ADVICE in outcome
+    assert "name 'triton' is not defined" in outcome
+    assert ADVICE in outcome
     assert ADVICE in notebook.outcome('check("axpy", axpy)')
     assert ADVICE not in notebook.outcome("nothing_of_the_chapters")
     assert ADVICE not in notebook.outcome("def plain(): return 1\nplain()")
@@ -52,7 +53,8 @@ def test_an_environment_that_conda_made_is_configured_when_the_chapters_are_give
     monkeypatch.setattr("sys.prefix", str(tmp_path))
     monkeypatch.setattr(learner, "give", lambda *args, **options: [])
     config = tmp_path / "etc" / "ipython" / "ipython_kernel_config.py"
-    assert learner.main([]) == 0 and config.read_text() == CONFIG
+    assert learner.main([]) == 0
+    assert config.read_text() == CONFIG
     config.write_text("c.InteractiveShell.colors = 'NoColor'\n")
     for _ in range(2):
         assert learner.main([]) == 0
@@ -63,4 +65,5 @@ def test_an_environment_that_cannot_be_written_is_noted(tmp_path, monkeypatch, c
     monkeypatch.setattr("sys.prefix", str(tmp_path / "file"))
     monkeypatch.setattr(learner, "give", lambda *args, **options: [])
     (tmp_path / "file").touch()
-    assert learner.main([]) == 0 and "cells that run before the first one" in capsys.readouterr().out
+    assert learner.main([]) == 0
+    assert "cells that run before the first one" in capsys.readouterr().out

@@ -40,13 +40,15 @@ def test_kernel_without_a_mask_is_right_in_every_element_it_returns():
     x.copy_(torch.linspace(-3, 3, 1000)), y.copy_(torch.linspace(1, 2, 1000))
     axpy_no_mask(2.5, x, y, out)
     torch.testing.assert_close(out, 2.5 * x + y)
-    assert (memory[:2, 1000:] == 7.0).all() and (memory[2, 1000:] == 24.5).all()  # 2.5 · 7 + 7
+    assert (memory[:2, 1000:] == 7.0).all()  # 2.5 · 7 + 7
+    assert (memory[2, 1000:] == 24.5).all()
 
 
 def test_kernel_without_a_mask_is_caught_at_its_first_load():
     report = check("axpy", axpy_no_mask)
     first = report.cases[0]
-    assert not report.passed and (first.name, first.status) == ("ordinary values", "fail")
+    assert not report.passed
+    assert (first.name, first.status) == ("ordinary values", "fail")
     for part in ("x_ptr out of bounds in program (3, 0, 0)", "offset 1,000", "24 lanes", "The load has no mask"):
         assert part in first.message
 
@@ -89,7 +91,8 @@ def test_what_a_first_kernel_may_leave_out(old, new, note):
     cell = ours.cells[-1]
     assert old in cell.source
     report = check_answer(replace(ours, cells=(replace(cell, source=cell.source.replace(old, new)),)), "triton")
-    assert report.passed and (note in " ".join(report.notes) if note else not report.notes), str(report)
+    assert report.passed, str(report)
+    assert note in " ".join(report.notes) if note else not report.notes, str(report)
 
 
 STRIDED = """
@@ -119,7 +122,8 @@ def test_32_bits_are_refused_where_a_kernel_uses_strides():
         for wide in ("", ".to(tl.int64)")
     )
     assert [case.name for case in narrow.cases if case.status == "fail"] == ["offsets beyond 2^31"]
-    assert "The offset wrapped around at 2^31" in narrow.causes[0].cases[0].message and wide.passed, str(wide)
+    assert "The offset wrapped around at 2^31" in narrow.causes[0].cases[0].message, str(wide)
+    assert wide.passed, str(wide)
 
 
 @pytest.mark.parametrize("dtype", HALVES)

@@ -83,15 +83,18 @@ def test_a_full_disk_ends_a_run_in_a_sentence_and_costs_nothing(made_course, cal
         if when == "before":
             full_disk.fill(storm)
         ran = autograde(storm)
-        assert ran.returncode == 1 and "Traceback" not in ran.stderr
-        assert "Stopped: only 0 MB are free" in ran.stderr and "goes on from here" in ran.stderr
+        assert ran.returncode == 1
+        assert "Traceback" not in ran.stderr
+        assert "Stopped: only 0 MB are free" in ran.stderr
+        assert "goes on from here" in ran.stderr
         assert list(storm.glob("autograded/*")) == ([storm / "autograded" / "a"] if when == "between" else [])
         (storm / full_disk.BALLAST).unlink()
         (storm / "freed").touch()
         again = autograde(storm)
         assert again.returncode == 0, again.stderr
         graded = 2 if when == "between" else 3
-        assert f"{graded} graded" in again.stderr and "2 of 2 verdicts were there" in again.stderr
+        assert f"{graded} graded" in again.stderr
+        assert "2 of 2 verdicts were there" in again.stderr
         assert [scores(storm, student) for student in STUDENTS] == [FULL] * 3 == [scores(calm, one) for one in STUDENTS]
 
 
@@ -109,8 +112,12 @@ def test_a_gradebook_whose_disk_fills_ends_a_run_in_a_sentence_and_costs_nothing
         place(course, "b").with_name("timestamp.txt").write_text("2026-01-01 10:00:00 UTC")
         at, call = STEPS[step]
         ran = autograde(course, "--force", AT=at, CALL=str(call))
-        assert ran.returncode == 1 and "Traceback" not in ran.stderr and "db upgrade" not in ran.stderr
-        assert ran.stderr.count("Stopped: ") == 1 and f"{disk}" in ran.stderr and "goes on from here" in ran.stderr
+        assert ran.returncode == 1
+        assert "Traceback" not in ran.stderr
+        assert "db upgrade" not in ran.stderr
+        assert ran.stderr.count("Stopped: ") == 1
+        assert f"{disk}" in ran.stderr
+        assert "goes on from here" in ran.stderr
         (disk / full_disk.BALLAST).unlink()
         again = autograde(course)
         assert again.returncode == 0, again.stderr

@@ -117,7 +117,8 @@ def test_shipped_model_is_small_and_has_learned_the_diary():
         loss = F.cross_entropy(model(window[:, :-1]).flatten(0, 1), window[:, 1:].flatten())
     assert loss < 0.2  # nats a character; 3.9 are a guess
     written = gpt.decode(model.write(gpt.encode("Monday. "), 60))
-    assert written.startswith("Monday. ") and ", wind from the " in written
+    assert written.startswith("Monday. ")
+    assert ", wind from the " in written
 
 
 def test_training_again_makes_a_file_that_loads(tmp_path, capsys):

@@ -94,12 +94,17 @@ def test_what_a_class_shares_is_asked_for_once(course, graded, capsys):
     place(course, "d").write_text("{")
     cluster = Answers(right)
     assert grading.grade("tiny", cluster.connect, course) == 0
-    assert [job.name for job in cluster.asked] == [WITNESS, TORCH, TORCH] and graded == [([], False)]
+    assert [job.name for job in cluster.asked] == [WITNESS, TORCH, TORCH]
+    assert graded == [([], False)]
     output = capsys.readouterr().out
-    assert "3 verdicts to make, on 1 process\n" in output and "[3/3] c, tiny" in output and "3 verdicts made." in output
-    assert "about" in output and "[1/3" in output
+    assert "3 verdicts to make, on 1 process\n" in output
+    assert "[3/3] c, tiny" in output
+    assert "3 verdicts made." in output
+    assert "about" in output
+    assert "[1/3" in output
     again = Answers(pytest.fail)
-    assert grading.grade("tiny", again.connect, course) == 0 and len(graded) == 2
+    assert grading.grade("tiny", again.connect, course) == 0
+    assert len(graded) == 2
 
 
 def test_students_are_chosen_by_name(course, graded, capsys):
@@ -107,7 +112,8 @@ def test_students_are_chosen_by_name(course, graded, capsys):
         hand_in(course, student, comment(student))
     cluster = Answers(right)
     assert grading.grade("tiny", cluster.connect, course, ["b", "c+"], force=True) == 0
-    assert len(cluster.asked) == 3 and graded == [(["b", "c+"], True)]
+    assert len(cluster.asked) == 3
+    assert graded == [(["b", "c+"], True)]
     assert grading.grade("tiny", cluster.connect, course, ["b", "z"]) == 2
     assert "there is no submission of z to tiny" in capsys.readouterr().err
 
@@ -147,7 +153,8 @@ def test_a_cell_that_does_not_end_is_run_for_one_answer_and_its_notebook_is_read
     cluster = Answers(found)
     assert grading.grade("tiny", cluster.connect, course) == 0
     assert [(job.name, len(job.answer.cells)) for job in cluster.asked] == [(WITNESS, 2), (WITNESS, 1), (TORCH, 2)]
-    assert "[1/1] a, tiny" in (output := capsys.readouterr().out) and "[2/1" not in output
+    assert "[1/1] a, tiny" in (output := capsys.readouterr().out)
+    assert "[2/1" not in output
 
 
 def test_what_ended_three_workers_is_left_to_a_person(course, graded, capsys):
@@ -156,7 +163,8 @@ def test_what_ended_three_workers_is_left_to_a_person(course, graded, capsys):
     assert grading.grade("tiny", cluster.connect, course) == 0
     assert "1 left to a person" in capsys.readouterr().out
     verdict = Store(course).get(cluster.asked[1])
-    assert verdict.left == "its check ended 3 of the processes that check answers" and not verdict.points().score
+    assert verdict.left == "its check ended 3 of the processes that check answers"
+    assert not verdict.points().score
 
 
 def test_a_crash_of_the_check_is_left_to_autograde(course, graded, capsys):
@@ -164,7 +172,8 @@ def test_a_crash_of_the_check_is_left_to_autograde(course, graded, capsys):
     cluster = Answers(
         lambda job: json.dumps({FAILED: "ZeroDivisionError: planted"}) if job.name == TORCH else right(job)
     )
-    assert grading.grade("tiny", cluster.connect, course) == 0 and len(graded) == 1
+    assert grading.grade("tiny", cluster.connect, course) == 0
+    assert len(graded) == 1
     assert "crashed (ZeroDivisionError: planted)" in capsys.readouterr().out
     assert Store(course).get(cluster.asked[1]) is None
 
@@ -194,10 +203,13 @@ def test_a_run_that_ends_early_keeps_what_it_has(course, graded, capsys, monkeyp
         assert grading.grade("tiny", Answers(found).connect, course) == status
         monkeypatch.undo()
     output = capsys.readouterr().out
-    assert sentence in output and "the same command goes on from here" in output and graded == []
+    assert sentence in output
+    assert "the same command goes on from here" in output
+    assert graded == []
     again = Answers(right)
     monkeypatch.setattr(grading, "autograde", lambda *args: 0)
-    assert grading.grade("tiny", again.connect, course) == 0 and [job.name for job in again.asked] == [TORCH]
+    assert grading.grade("tiny", again.connect, course) == 0
+    assert [job.name for job in again.asked] == [TORCH]
 
 
 def test_a_new_case_asks_for_the_verdicts_that_it_changes(course, graded, monkeypatch):
@@ -216,7 +228,8 @@ def test_a_new_case_asks_for_the_verdicts_that_it_changes(course, graded, monkey
         '[[silu_forward]]\nname = "new"\nx = { values = [0.0], dtype = "float32" }\n'
     )
     cluster = Answers(right)
-    assert grading.grade("tiny", cluster.connect, course) == 0 and [job.name for job in cluster.asked] == [TORCH]
+    assert grading.grade("tiny", cluster.connect, course) == 0
+    assert [job.name for job in cluster.asked] == [TORCH]
 
 
 @pytest.mark.exhaustive
@@ -232,7 +245,8 @@ def test_a_cluster_that_lost_a_worker_while_it_started_is_started_again(monkeypa
 
     monkeypatch.setattr(cluster, "LocalCluster", start)
     if ended < cluster.STARTS:
-        assert cluster._started(2) == "a cluster" and starts == [2] * (ended + 1)
+        assert cluster._started(2) == "a cluster"
+        assert starts == [2] * (ended + 1)
     else:
         with pytest.raises(RuntimeError, match="Nanny failed to start"):
             cluster._started(2)
@@ -244,7 +258,8 @@ def test_nbgrader_runs_in_a_process_of_its_own(course, capfd):
     hand_in(course, "a")
     with open(course / "nbgrader_config.py", "a") as file:
         file.write('\nimport os, sys\nprint("read by", os.getpid())\n')
-    assert grading.grade("tiny", Answers(right).connect, course) == grading.DONE and scores(course, "a") == FULL
+    assert grading.grade("tiny", Answers(right).connect, course) == grading.DONE
+    assert scores(course, "a") == FULL
     *_, last = [line.split() for line in capfd.readouterr().out.splitlines() if line.startswith("read by")]
     assert last[2] != str(os.getpid())
 
@@ -282,8 +297,10 @@ def test_ctrl_c_ends_a_run_in_one_sentence(course):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(run.pid, signal.SIGINT)
         output += run.stdout.read()
-    assert run.returncode == 130 and output.endswith("the same command goes on from here.\n")
-    assert "Traceback" not in output and list(Store(course))
+    assert run.returncode == 130
+    assert output.endswith("the same command goes on from here.\n")
+    assert "Traceback" not in output
+    assert list(Store(course))
 
 
 @pytest.mark.exhaustive
@@ -295,8 +312,11 @@ def test_on_a_cluster_of_this_machine(course, capfd):
     students = ["--students", "a b,b,stub"]
     assert cli.main(["grade", "tiny", "--course", str(course), "--workers", "2", *students]) == 0
     output = "".join(capfd.readouterr())
-    assert "5 verdicts to make, on 2 processes" in output and "dashboard: http://127.0.0.1:" in output
-    assert "[3/3] stub, tiny: 0 of 4 points" in output and "2 of 2 verdicts were there" in output
-    assert scores(course, "a b") == scores(course, "b") == FULL and scores(course, "stub") == NOTHING
+    assert "5 verdicts to make, on 2 processes" in output
+    assert "dashboard: http://127.0.0.1:" in output
+    assert "[3/3] stub, tiny: 0 of 4 points" in output
+    assert "2 of 2 verdicts were there" in output
+    assert scores(course, "a b") == scores(course, "b") == FULL
+    assert scores(course, "stub") == NOTHING
     assert not (course / "autograded" / "other").exists()
     assert len({entry["where"] for entry in Store(course).made()}) == 2

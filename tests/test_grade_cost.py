@@ -85,7 +85,8 @@ def test_workers_begin_to_start_while_the_notebooks_are_read(course):
             read.append(notebook.name)
 
     made = Making(Store(course), reading(), lambda: started.append(list(read)))
-    assert started == [[]] and len(read) == 2
+    assert started == [[]]
+    assert len(read) == 2
     for job in made.queue:
         Store(course).put(Verdict(job.key, job.name, report={"stopped_in": None}))
     assert not Making(Store(course), notebooks(asked, False), lambda: pytest.fail("nothing is missing")).queue
@@ -110,7 +111,8 @@ def test_a_run_that_follows_on_its_verdicts_starts_no_worker(course, monkeypatch
     monkeypatch.setenv(MADE_FOR, json.dumps({"tiny": Course(course, "tiny", []).standard("tiny")}))
     result = api(course).autograde("tiny", "a", force=True)
     assert_success(result)
-    assert "2 of 2 verdicts were there" in result["log"] and scores(course, "a") == FULL
+    assert "2 of 2 verdicts were there" in result["log"]
+    assert scores(course, "a") == FULL
 
 
 def test_a_verdict_gives_account_of_compiling_and_forking(monkeypatch):
@@ -127,7 +129,8 @@ def test_a_verdict_gives_account_of_compiling_and_forking(monkeypatch):
     monkeypatch.setattr(making, "check_answer", check_answer)
     job = Job(Answer("silu_forward", (Cell("silu_forward-torch", ""),)), "torch", 7, Limits())
     verdict = making.make(job, worker, notebook=notebook)
-    assert verdict.seconds == 3.75 and 1000 <= verdict.grader_seconds < 1100
+    assert verdict.seconds == 3.75
+    assert 1000 <= verdict.grader_seconds < 1100
 
 
 @pytest.mark.parametrize("threads", [None, lambda: 1], ids=["asks the scheduler", "is the scheduler's"])
@@ -160,7 +163,8 @@ def test_a_notebook_is_read_once_whatever_its_verdicts_are(made_course, tmp_path
     hand_in(course, "a")
     (notebook,) = notebooks(Course(course, "tiny", []), force=False)
     first = [job.key for job in notebook.jobs({})]
-    assert [job.key for job in notebook.jobs(dict.fromkeys(first))] == first and len(asked) == len(first) == 2
+    assert [job.key for job in notebook.jobs(dict.fromkeys(first))] == first
+    assert len(asked) == len(first) == 2
 
 
 def test_the_command_does_not_look_through_its_imports_again(tmp_path):
@@ -195,4 +199,5 @@ def test_a_worker_keeps_its_memory_and_sleeps_while_it_has_nothing_to_do():
     with local(1, "") as cluster:
         pages, tick, sampled = cluster._client.submit(spent_by_a_worker).result()
     assert pages < 2048, "one of 40 temporaries has 2048 pages"
-    assert tick >= 1 and not sampled
+    assert tick >= 1
+    assert not sampled

@@ -33,7 +33,8 @@ def test_a_lock_is_waited_for_and_told_of_once(course, held, monkeypatch):
 
     monkeypatch.setattr(gradebook.time, "sleep", sleep)
     gradebook.wait(f"sqlite:///{course}/gradebook.db", lambda *words: messages.append(words))
-    assert len(slept) == 3 and messages == [(gradebook.HELD, f"{course}/gradebook.db")]
+    assert len(slept) == 3
+    assert messages == [(gradebook.HELD, f"{course}/gradebook.db")]
     gradebook.wait(f"sqlite:///{course}/none.db", pytest.fail)
     gradebook.wait("postgresql+psycopg://teacher@head/grades", pytest.fail)
 
@@ -44,4 +45,5 @@ def test_a_run_that_finds_the_gradebook_locked_waits(course, held, monkeypatch):
     monkeypatch.setattr(gradebook.time, "sleep", lambda seconds: held.execute("ROLLBACK"))
     result = api(course).autograde("tiny", "a")
     assert_success(result)
-    assert "Another program holds the gradebook" in result["log"] and scores(course, "a") == FULL
+    assert "Another program holds the gradebook" in result["log"]
+    assert scores(course, "a") == FULL

@@ -23,7 +23,8 @@ def mine(tmp_path):
 
 def test_a_right_answer_passes(mine):
     report = check_answer(answer("silu_backward", "torch"), "torch", cases=mine)
-    assert report.passed and report.score == 1
+    assert report.passed
+    assert report.score == 1
     first, second = report.cases[-2:]
     assert (first.name, first.status, first.bonus) == ("hidden: two zeros", "pass", False)
     assert (second.name, second.status, second.bonus) == ("hidden: a wide matrix", "pass", True)
@@ -53,10 +54,13 @@ def right_but(line: str) -> Answer:
 def test_no_value_gets_out(mine, line):
     report = check_answer(right_but(line), "torch", cases=mine)
     row = report.cases[-2]
-    assert row.name == "hidden: two zeros" and row.status in ("fail", "error")
+    assert row.name == "hidden: two zeros"
+    assert row.status in ("fail", "error")
     another_complaint = "double" in line or "torch.zeros" in line  # its dtype or shape, of which the hint knows nothing
-    assert row.hint == ("" if another_complaint else "What is divided by what?") and "not shown" in row.message
-    assert report.score == 0.78 and not report.passed
+    assert row.hint == ("" if another_complaint else "What is divided by what?")
+    assert "not shown" in row.message
+    assert report.score == 0.78
+    assert not report.passed
     shown = json.dumps(report.to_dict()) + str(report) + report._repr_html_()
     assert "two zeros" in shown
     for value in ("0.731", "0.7310", "73095", "73105"):
@@ -82,7 +86,8 @@ def test_neither_traffic_nor_launches_of_a_hidden_case_are_told(tmp_path):
     text = f'[[silu_backward]]\nname = "the largest of all"\nx = {large}\ndy = {large}'
     cases = read_cases(written(tmp_path, text))["silu_backward"]
     mine, theirs = (check_answer(answer("silu_backward", "triton"), "triton", cases=own) for own in (cases, ()))
-    assert mine.passed and len(mine.cases) == len(theirs.cases) + 1
+    assert mine.passed
+    assert len(mine.cases) == len(theirs.cases) + 1
     assert mine.traffic == theirs.traffic
 
     def compiled(report):
@@ -96,7 +101,8 @@ def test_neither_traffic_nor_launches_of_a_hidden_case_are_told(tmp_path):
 def test_a_bug_is_not_named_by_a_hidden_case(mine):
     candle = "y = x * torch.sigmoid(x.float()); s = y / x; return (dy * s * (1 + x * (1 - s))).half()"
     report = check_answer(right_but(candle), "torch", cases=mine)
-    assert report.cases[-2].status == "fail" and report.fingerprint is None
+    assert report.cases[-2].status == "fail"
+    assert report.fingerprint is None
 
 
 def test_a_number_is_not_shown(tmp_path):
@@ -109,7 +115,8 @@ def test_a_number_is_not_shown(tmp_path):
     """
     cases = read_cases(written(tmp_path, text))["layer_norm_forward"]
     row = check_answer(answer("layer_norm_forward", "torch", "+ eps", "+ 1e-5"), "torch", cases=cases).cases[-1]
-    assert row.status == "fail" and row.inputs.endswith("eps: a number")
+    assert row.status == "fail"
+    assert row.inputs.endswith("eps: a number")
 
 
 def test_what_ends_the_check_says_nothing_either(mine):
@@ -127,7 +134,8 @@ def test_what_ends_the_check_says_nothing_either(mine):
 
     record = find("silu_backward").with_cases(mine)
     report = judge(record, "torch", Runner())
-    assert report.cases[-2].status == "fail" and report.score == 0
+    assert report.cases[-2].status == "fail"
+    assert report.score == 0
     assert "0.73" not in json.dumps(report.to_dict())
 
 
@@ -152,7 +160,8 @@ def test_a_time_out_in_a_distinction_takes_no_points():
     record = find("silu_forward")
     bonus = next(number for number, case in enumerate(record.cases) if case.bonus)
     report = judge(record, "torch", Slow(record, bonus))
-    assert report.passed and report.score == 1
+    assert report.passed
+    assert report.score == 1
     assert [case.status for case in report.cases if case.bonus].count("error") >= 1
     assert not [case for case in report.cases if case.status == "not-run"]
 
@@ -167,7 +176,8 @@ def test_after_a_time_out_the_answer_is_not_called_again(number):
     report = judge(record, "torch", runner)
     plain = [case for case in report.cases if case.aim == "plain" and not case.bonus]
     earned = sum(case.status == "pass" for case in plain) / len(plain)  # of plain values, the first of the aims
-    assert not report.passed and report.score == pytest.approx(0.3 * earned, abs=1e-5)
+    assert not report.passed
+    assert report.score == pytest.approx(0.3 * earned, abs=1e-5)
     assert bool(report.score) == bool(number)
     assert [case.status for case in report.cases[first:]] == ["error"] + ["not-run"] * (len(record.cases) - first - 1)
     assert report.cases[first].message == "The call did not end within 20 s."
@@ -193,10 +203,14 @@ def test_what_forward_saves_is_computed(tmp_path):
     cases = read_cases(written(tmp_path, text))
     dy, x, weight, mean, rstd = cases["layer_norm_backward"][0].inputs(torch.Generator().manual_seed(3))
     wide = x.double()
-    assert mean.dtype == rstd.dtype == torch.float32 and mean.shape == (3,)
+    assert mean.dtype == rstd.dtype == torch.float32
+    assert mean.shape == (3,)
     assert torch.equal(mean, wide.mean(1).float())
     assert torch.equal(rstd, (wide.var(1, correction=0) + 0.25).rsqrt().float())
     dloss, logits, labels, lse = cases["cross_entropy_backward"][0].inputs(torch.Generator().manual_seed(3))
     kept = [0, 1, 3]
-    assert torch.equal(lse[kept], logits.double().logsumexp(1).float()[kept]) and lse[2] == 0 and labels[2] == -100
-    assert labels.dtype == torch.int64 and all(0 <= label < 33 for label in labels[kept].tolist())
+    assert torch.equal(lse[kept], logits.double().logsumexp(1).float()[kept])
+    assert lse[2] == 0
+    assert labels[2] == -100
+    assert labels.dtype == torch.int64
+    assert all(0 <= label < 33 for label in labels[kept].tolist())

@@ -47,7 +47,8 @@ CASE = '[[silu_forward]]\nname = "n"\n'
 def test_a_file_that_cannot_be_used(tmp_path, text, output):
     with pytest.raises(HiddenCasesError) as caught:
         read_cases(written(tmp_path, text))
-    assert output in str(caught.value) and "hidden_cases.toml" in str(caught.value)
+    assert output in str(caught.value)
+    assert "hidden_cases.toml" in str(caught.value)
 
 
 def test_our_answers_are_tried(tmp_path):
@@ -55,7 +56,8 @@ def test_our_answers_are_tried(tmp_path):
     rows = [(one.exercise, one.backend, one.case, one.passed) for one in tried]
     cases = ("two zeros", "a wide matrix")
     assert rows == [("silu_backward", backend, case, True) for backend in ("torch", "triton") for case in cases]
-    assert "ulp" in tried[0].detail and "strides" in tried[1].inputs
+    assert "ulp" in tried[0].detail
+    assert "strides" in tried[1].inputs
 
 
 def test_a_case_that_our_answer_fails(tmp_path, monkeypatch):
@@ -71,7 +73,8 @@ def test_the_command_that_tries_them(tmp_path, monkeypatch, capsys):
     output = capsys.readouterr()
     assert output.err.splitlines()[0].endswith("of your cases on our answer to silu_backward (torch).")
     lines = output.out.splitlines()
-    assert len(lines) == 4 and lines[0].startswith("pass  silu_backward (torch), two zeros: ")
+    assert len(lines) == 4
+    assert lines[0].startswith("pass  silu_backward (torch), two zeros: ")
     monkeypatch.setattr(
         "graded_kernels.autograder.instructor.try_cases.our_answer", lambda name, backend: lambda dy, x: x * dy
     )
@@ -85,7 +88,8 @@ def test_the_teachers_guide_shows_a_file_that_works(tmp_path):
     guide = (Path(__file__).parents[1] / "course" / "TEACHING.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
     tried = list(try_cases(written(tmp_path, example)))
-    assert len(tried) == 6 and all(one.passed for one in tried)
+    assert len(tried) == 6
+    assert all(one.passed for one in tried)
 
 
 def test_every_exercise_has_our_answer():

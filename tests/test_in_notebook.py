@@ -49,7 +49,8 @@ def test_a_stub_is_not_implemented_yet(notebook, body):
 def test_a_forgotten_return_is_named(notebook):
     notebook.run(RIGHT.replace("return", "y ="))
     outcome = notebook.outcome(CHECK)
-    assert "`silu_forward` returns nothing (None)" in outcome and "not implemented" not in outcome
+    assert "`silu_forward` returns nothing (None)" in outcome
+    assert "not implemented" not in outcome
 
 
 def test_the_function_of_an_earlier_run_is_not_checked_when_its_cell_broke(notebook):
@@ -57,7 +58,8 @@ def test_the_function_of_an_earlier_run_is_not_checked_when_its_cell_broke(noteb
     assert ": passed" in notebook.outcome(CHECK)
     notebook.run(RIGHT.replace("x.float()", "x.float("))
     outcome = notebook.outcome(CHECK)
-    assert "stopped with SyntaxError in line 2" in outcome and ": passed" not in outcome
+    assert "stopped with SyntaxError in line 2" in outcome
+    assert ": passed" not in outcome
     notebook.run("not_there = nothing\n" + RIGHT)
     assert "stopped with NameError in line 1" in notebook.outcome(CHECK)
     notebook.run(RIGHT + "1 / 0\n")  # below the function, which is the new one
@@ -70,7 +72,8 @@ def test_the_function_of_an_earlier_run_is_not_checked_when_its_cell_no_longer_d
     assert ": passed" in notebook.outcome(CHECK, cell="check")
     notebook.run(RIGHT.replace("silu_forward", "my_silu"), cell="answer")
     outcome = " ".join(notebook.outcome(CHECK, cell="check").split())
-    assert "has no `def silu_forward` any more" in outcome and ": passed" not in outcome
+    assert "has no `def silu_forward` any more" in outcome
+    assert ": passed" not in outcome
     notebook.run(RIGHT, cell="moved to another cell")
     assert ": passed" in notebook.outcome(CHECK, cell="check")
     notebook.run("silu_forward(torch.ones(2))", cell="answer")
@@ -118,7 +121,8 @@ def test_interrupting_an_endless_loop_names_its_line(notebook, check, answer, li
 
     assert notebook.outcome(answer) == ""
     *_, last = notebook.run(check, on=interrupt)
-    assert last["type"] == "error" and last["text"].count("\n") == 0
+    assert last["type"] == "error"
+    assert last["text"].count("\n") == 0
     assert "Interrupted while" in last["text"]
     assert any(f"line {at}, `" in last["text"] for at in (line - 1, line))
 
@@ -136,7 +140,9 @@ def test_of_what_a_kernel_prints_a_few_lines_are_shown(notebook):
     assert notebook.outcome(AXPY.replace("    tl.store", "    print(x)\n    tl.store")) == ""
     printed = [message["text"] for message in notebook.run(CHECK_AXPY) if message["type"] == "stream"]
     text = "".join(printed)
-    assert len(text) < 3000 and text.count("more lines") == 1 and text.count("\n") <= 12
+    assert len(text) < 3000
+    assert text.count("more lines") == 1
+    assert text.count("\n") <= 12
 
 
 @pytest.mark.exhaustive
@@ -146,8 +152,11 @@ def test_a_slow_check_says_where_it_is_and_clears_the_line(notebook):
     found = notebook.run(CHECK)
     shown = [message for message in found if message["type"] == "display_data"]
     updates = [message for message in found if message["type"] == "update_display_data"]
-    assert shown and shown[0]["text"].startswith("checking silu_forward") and f"case 1 of {CASES}," in shown[0]["text"]
-    assert updates[-1]["text"] == "" and found[-1]["type"] == "execute_result"
+    assert shown
+    assert shown[0]["text"].startswith("checking silu_forward")
+    assert f"case 1 of {CASES}," in shown[0]["text"]
+    assert updates[-1]["text"] == ""
+    assert found[-1]["type"] == "execute_result"
 
 
 def test_a_report_is_quiet_where_nbgrader_runs_the_notebook(notebook):

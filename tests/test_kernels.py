@@ -90,7 +90,8 @@ def test_as_on_a_gpu_the_kernels_give_what_pytorch_gives(op, dtype, shape, monke
         with Emulator() as emulator:
             y = getattr(module, op)(*leaves)
             results.append((y, *torch.autograd.grad(y, leaves, dy)))
-        assert emulator.findings == () and (bool(emulator.launches) == by_triton or not y.numel())
+        assert emulator.findings == ()
+        assert bool(emulator.launches) == by_triton or not y.numel()
     for one, other in zip(*results, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-2 if dtype == torch.bfloat16 else 1e-4, atol=1e-5)
 
@@ -118,7 +119,8 @@ def test_offsets_past_two_billion_elements(name):
         with pytest.raises(EmulatorError) as error, Emulator(shuffle=seed):
             kernel[(programs,)](*scalars, *tensors, programs * block, **constants, BLOCK=block)
         seen.append(error.value.finding.offset)
-    assert all(0 < offset < programs * block and offset % block == 0 for offset in seen) and max(seen) > 2**31
+    assert all(0 < offset < programs * block and offset % block == 0 for offset in seen)
+    assert max(seen) > 2**31
 
 
 def test_zero_has_a_gradient():
@@ -185,4 +187,5 @@ def test_autocast_takes_no_part(op, shapes, more):
             return y, *torch.autograd.grad(y, inputs, dy)
 
     for plain, within in zip(found(False), found(True), strict=True):
-        assert plain.dtype == within.dtype and plain.equal(within)
+        assert plain.dtype == within.dtype
+        assert plain.equal(within)

@@ -33,7 +33,8 @@ def test_another_check_of_the_exercise_works_nothing_out_again(monkeypatch):
         found = [(arguments(case, i, 7), case) for i, case in enumerate(record.cases)]
         expected = [expected_of(record, case, args, "course") for args, case in found]
     big = [args for args, _ in found if any(a.untyped_storage().nbytes() > known.LARGE for a in args)]
-    assert 0 < len(big) < 3 and len(calls) == len(found) + len(big)
+    assert 0 < len(big) < 3
+    assert len(calls) == len(found) + len(big)
     fresh = expect(record, found[2][1], found[2][0])
     assert all(a.equal(b) for a, b in zip(fresh.allowed, expected[2].allowed, strict=True))
 
@@ -51,7 +52,8 @@ def test_what_decides_is_no_other(monkeypatch):
         expected_of(record, first, args, conventions)
     expected_of(RECORD, replace(first, within=1.0), args, "course")
     expected_of(RECORD, first, (*args[:1], args[1].clone()), "course")
-    assert len(calls) == 4 + 1 + 1 and calls[1][0] is bound
+    assert len(calls) == 4 + 1 + 1
+    assert calls[1][0] is bound
 
 
 def test_what_was_asked_for_longest_ago_is_forgotten(monkeypatch):
@@ -81,7 +83,8 @@ def test_arguments_of_answers_that_fail_take_no_more_room(monkeypatch):
     case = Case("random", lambda generator: (torch.randn(1000, generator=generator),), "")
     for seed in range(20):
         arguments(case, 0, seed)
-    assert [seed for _, _, seed in known._kept] == [*range(15, 20)] and len(known._keys) == 5
+    assert [seed for _, _, seed in known._kept] == [*range(15, 20)]
+    assert len(known._keys) == 5
 
 
 def test_a_record_that_rests_on_what_changed_meanwhile_is_read_as_it_is():
@@ -98,7 +101,8 @@ def test_a_record_that_rests_on_what_changed_meanwhile_is_read_as_it_is():
 
     assert not check(record, square, backend="torch")
     power, scale = 2, 1000.0
-    assert check(record, square, backend="torch") and largest[0] < 10 < largest[-1]
+    assert check(record, square, backend="torch")
+    assert largest[0] < 10 < largest[-1]
 
 
 def test_what_an_answer_set_for_the_whole_process_is_gone_with_it():

@@ -34,7 +34,8 @@ def test_the_start_page_links_to_every_chapter_before_a_cell_has_run(desk):
     (table,) = [cell.source for cell in cells if cell.source.startswith(start.HEADING)]
     for path in learner.sources(build.ROOT):
         assert f"]({path.name})" in table
-    assert table.count(" 0 of ") == len(learner.sources(build.ROOT)) and "Next: 00_floats_and_tiles" in table
+    assert table.count(" 0 of ") == len(learner.sources(build.ROOT))
+    assert "Next: 00_floats_and_tiles" in table
 
 
 def test_a_second_start_imports_nothing_slow_and_writes_nothing(desk):
@@ -60,7 +61,8 @@ def test_the_start_page_shows_a_chapter_begun_and_keeps_the_learners_cells(desk)
     nbformat.write(page, folder / start.NAME)
     assert start.refresh(folder / start.NAME, learner.sources(build.ROOT))
     after = [cell.source for cell in nbformat.read(folder / start.NAME, as_version=4).cells]
-    assert after[-1] == "My notes" and any("0 of 7" in source for source in after)
+    assert after[-1] == "My notes"
+    assert any("0 of 7" in source for source in after)
     assert not start.refresh(folder / start.NAME, learner.sources(build.ROOT))
 
 
@@ -73,9 +75,9 @@ def test_a_chapter_that_changed_is_renewed_at_the_start_unless_the_learner_chang
         nbformat.write(notebook, folder / name)
     assert lab.prepare(build.ROOT, folder, desk / "state") == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if "_" in line]
-    assert (
-        lines[0].startswith(f"renewed  {folder / '02_gelu.ipynb'}") and lines[1].startswith("kept") and len(lines) == 2
-    )
+    assert lines[0].startswith(f"renewed  {folder / '02_gelu.ipynb'}")
+    assert lines[1].startswith("kept")
+    assert len(lines) == 2
     assert "graded-kernels update 03_layer_norm" in lines[1]
     last = nbformat.read(folder / "02_gelu.ipynb", as_version=4).cells[-1]
     assert last.source.endswith('progress.chapter("02_gelu")')
@@ -123,14 +125,16 @@ def test_jupyterlab_has_every_setting_that_is_overridden():
 def test_the_extensions_that_a_learner_does_without_are_installed_and_a_teacher_keeps_them():
     disabled = json.loads((LEARNER / "labconfig/page_config.json").read_text())["disabledExtensions"]
     share = os.path.join(sys.prefix, "share/jupyter/labextensions")
-    assert all(os.path.isdir(os.path.join(share, name)) for name in disabled) and "@jupyter/nbgrader" in disabled
+    assert all(os.path.isdir(os.path.join(share, name)) for name in disabled)
+    assert "@jupyter/nbgrader" in disabled
     off = json.loads((LEARNER / "jupyter_server_config.json").read_text())["ServerApp"]["jpserver_extensions"]
     for folder in (QUIET, QUIET / "labconfig"):
         assert not any("nbgrader" in path.read_text() for path in folder.glob("*.json"))
     installed: dict[str, bool] = {}
     for path in Path(sys.prefix, "etc/jupyter/jupyter_server_config.d").glob("*.json"):
         installed |= json.loads(path.read_text())["ServerApp"]["jpserver_extensions"]
-    assert off.keys() <= installed.keys() and not any(off.values())
+    assert off.keys() <= installed.keys()
+    assert not any(off.values())
 
 
 @pytest.mark.parametrize("target", ["lab", "teach"])

@@ -55,7 +55,8 @@ def test_burn_on_a_constant_row():
     weight, bias, dy = torch.ones(4), torch.zeros(4), torch.tensor([[1.0, -0.5, 0.25, 2.0]])
     y, mean, rstd = wild.layer_norm_forward_epsilon_outside(x, weight, bias)
     y.backward(dy)
-    assert y.tolist() == [[0.0] * 4] and rstd.item() == pytest.approx(1e5)
+    assert y.tolist() == [[0.0] * 4]
+    assert rstd.item() == pytest.approx(1e5)
     assert x.grad.isnan().all()
     assert (
         wild.layer_norm_backward_epsilon_outside(dy, x.detach(), weight, mean.detach(), rstd.detach())[0].isnan().all()
@@ -132,7 +133,8 @@ def test_honest_answers_pass_all_but_the_distinction(function):
 )
 def test_the_answer_itself_is_refused(exercise, function, name):
     report = check(exercise, function, backend="torch")
-    assert report.score == 0.0 and f"You called {name}, which is the answer itself" in report.summary
+    assert report.score == 0.0
+    assert f"You called {name}, which is the answer itself" in report.summary
 
 
 @pytest.mark.parametrize(

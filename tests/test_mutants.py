@@ -144,7 +144,8 @@ def test_every_mutant_is_python_and_no_text_comes_twice(mutation):
     texts = [m.source for m in mutation.mutants(source)]
     for text in texts:
         compile(text, "", "exec")
-    assert len(set(texts)) == len(texts) > 3 and source not in texts
+    assert len(set(texts)) == len(texts) > 3
+    assert source not in texts
 
 
 def test_a_sample_follows_from_its_seed(runner):
@@ -193,8 +194,10 @@ def test_a_page_counts_what_came_of_mutants_and_names_the_survivors(load, monkey
     rows = [row | {"old": "y", "new": new} for new in ("x2", "x22", "x3", "x4", "x5")]
     rows[3]["killed"] = rows[4]["killed"] = "ordinary values"
     text = page.page({7: rows})
-    assert "| casts | 5 | 2 | 2 | 0 | 0 | 1 | 66.7% |" in text and "| 2 | the same |" in text
-    assert "`y` made `x3`: not read yet" in text and "--seed 7 --count 5 --page" in text
+    assert "| casts | 5 | 2 | 2 | 0 | 0 | 1 | 66.7% |" in text
+    assert "| 2 | the same |" in text
+    assert "`y` made `x3`: not read yet" in text
+    assert "--seed 7 --count 5 --page" in text
 
 
 def test_an_entry_means_what_it_names_and_nothing_else(load, monkeypatch):

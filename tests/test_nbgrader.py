@@ -51,8 +51,10 @@ def test_right_gets_every_point(chapter):
     hand_in(chapter, "right", make_submissions.path_of("right"))
     assert_success(api(chapter).autograde(CHAPTER, "right"))
     *checks, words = grade_demo.rows(chapter, "right")
-    assert [row.points for row in checks] == [row.most for row in checks] and len(checks) == 7
-    assert words.cell == "silu_epsilon" and words.points is None  # it waits for a person
+    assert [row.points for row in checks] == [row.most for row in checks]
+    assert len(checks) == 7
+    assert words.cell == "silu_epsilon"  # it waits for a person
+    assert words.points is None
     (experiment,) = (cell for cell in autograded(chapter, "right", CHAPTER).cells if cell.id == "added-1")
     assert "not Python and was left out: %timeit" in experiment.outputs[0].data["text/plain"]
 
@@ -64,7 +66,8 @@ def test_candle_loses_the_points_of_the_cases_it_fails(chapter):
     assert {cell for cell, row in rows.items() if row.points != row.most} == wrong | {"silu_epsilon"}
     for cell in wrong:
         assert 0 < rows[cell].points < rows[cell].most
-        assert rows[cell].why.startswith("exact zeros:") and "huggingface/candle#2082" in rows[cell].why
+        assert rows[cell].why.startswith("exact zeros:")
+        assert "huggingface/candle#2082" in rows[cell].why
     outputs = [output for cell in autograded(chapter, "candle", CHAPTER).cells for output in cell.get("outputs", [])]
     reports = [output.data[REPORT] for output in outputs if REPORT in output.get("data", {})]
     assert len(reports) == 7
@@ -86,7 +89,9 @@ def test_untouched_scores_nothing(chapter):
 def test_feedback_shows_the_report(chapter):
     assert_success(api(chapter).generate_feedback(CHAPTER, "candle"))
     page = (chapter / "feedback" / "candle" / CHAPTER / f"{CHAPTER}.html").read_text()
-    assert 'class="graded-kernels fail"' in page and "This is what candle" in page and "of 4 points</b>" in page
+    assert 'class="graded-kernels fail"' in page
+    assert "This is what candle" in page
+    assert "of 4 points</b>" in page
     assert re.findall(r'<(?:script|img|link)[^>]*(?:src|href)="https?://[^"]*', page) == []
 
 
@@ -168,7 +173,8 @@ def test_unreadable_file_says_why(batch, student, reason):
 )
 def test_note_on_the_submission(batch, student, sentence):
     first = autograded(batch, student).cells[0]
-    assert first.cell_type == "markdown" and sentence in first.source
+    assert first.cell_type == "markdown"
+    assert sentence in first.source
 
 
 @pytest.mark.parametrize(
@@ -211,5 +217,7 @@ def test_what_a_learner_wrote_is_kept(batch, student, words):
 def test_feedback_page_of_an_odd_notebook(batch, student, there):
     assert_success(api(batch).generate_feedback("tiny", student))
     page = (batch / "feedback" / student / "tiny" / "tiny.html").read_text()
-    assert there in page and "<script>alert" not in page and "\033" not in page
+    assert there in page
+    assert "<script>alert" not in page
+    assert "\033" not in page
     assert "summary { display: list-item" in page  # what can be opened shows it, which Bootstrap's style takes away

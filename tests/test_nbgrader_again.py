@@ -96,7 +96,8 @@ def test_points_for_lateness_are_taken_anew_from_what_is_not_graded_again(made_c
         gradebook.update_or_create_assignment("tiny", duedate="2026-01-01 10:00:00 UTC")
     place(course, "late").write_text(json.dumps(right_answers(course)))
     place(course, "late").with_name("timestamp.txt").write_text("2026-01-02 09:00:00 UTC")
-    assert lines() == ["late, tiny: 23.0 hours late, 0.4 points taken off"] and lines() == []
+    assert lines() == ["late, tiny: 23.0 hours late, 0.4 points taken off"]
+    assert lines() == []
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         gradebook.find_grade(WORDS, "tiny", "tiny", "late").manual_score = 1
         gradebook.db.commit()
@@ -137,7 +138,8 @@ def test_the_scores_of_a_notebook_are_committed_together(course, monkeypatch):
     assert not api(course).autograde("tiny", "halfway")["success"]
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         grades = gradebook.find_submission_notebook("tiny", "tiny", "halfway").grades
-        assert len(grades) > 2 and {grade.auto_score for grade in grades} == {None}
+        assert len(grades) > 2
+        assert {grade.auto_score for grade in grades} == {None}
 
 
 def test_a_check_of_no_answer_gets_no_score():
@@ -190,7 +192,8 @@ def test_nested_folders_beside_a_notebook_are_left_out(course, levels, name):
     log = autograded(course, f"nested_{levels}").cells[0].source
     assert f"`{name[:60]}` lies beside the notebook and holds folders that are more than 10 deep." in log
     graded = course / "autograded" / f"nested_{levels}" / "tiny"
-    assert (graded / "data" / "numbers.csv").exists() and not (graded / name).exists()
+    assert (graded / "data" / "numbers.csv").exists()
+    assert not (graded / name).exists()
 
 
 def test_without_the_released_notebook_nothing_is_lost(course):
@@ -201,7 +204,8 @@ def test_without_the_released_notebook_nothing_is_lost(course):
         result = api(course).autograde("tiny", "early")
     finally:
         away.rename(released)
-    assert not result["success"] and "nbgrader generate_assignment tiny --force" in result["log"]
+    assert not result["success"]
+    assert "nbgrader generate_assignment tiny --force" in result["log"]
     assert scores(course, "early") == FULL
 
 

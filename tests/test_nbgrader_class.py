@@ -127,7 +127,8 @@ def test_what_was_not_read_waits_for_a_person(course, lines, student, sentence):
     assert scores(course, student) == UNREAD
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         assert all(g.needs_manual_grade for g in gradebook.find_submission_notebook("tiny", "tiny", student).grades)
-    assert sentence in about(lines, student) and sentence in autograded(course, student).cells[0].source
+    assert sentence in about(lines, student)
+    assert sentence in autograded(course, student).cells[0].source
     assert f"{student}, tiny: not graded, waits for a person" in "\n".join(lines)
 
 
@@ -141,7 +142,8 @@ def test_other_answers_beside_the_graded_ones_are_named(lines):
     [("wrong_folder", "wrong_folder"), ("swapped", "swapped"), ("no_folder", "no_folder"), ("nested", "nested")],
 )
 def test_a_notebook_in_a_wrong_folder_is_listed_with_the_command_that_moves_it(lines, student, to):
-    assert about(lines, student).endswith(f"submitted/{to}/tiny/tiny.ipynb") and " mv -n " in about(lines, student)
+    assert about(lines, student).endswith(f"submitted/{to}/tiny/tiny.ipynb")
+    assert " mv -n " in about(lines, student)
 
 
 def test_a_notebook_of_no_assignment_is_listed(lines):
@@ -150,7 +152,9 @@ def test_a_notebook_of_no_assignment_is_listed(lines):
 
 
 def test_a_run_says_one_line_a_notebook_and_a_summary(output, lines):
-    assert "Warning" not in output and "Traceback" not in output and "SAWarning" not in output
+    assert "Warning" not in output
+    assert "Traceback" not in output
+    assert "SAWarning" not in output
     at = next(number for number, line in enumerate(lines) if line.startswith("Summary: "))
     assert at <= 17 + 3, lines[:at]  # 17 notebooks, a folder without one, and that files were open to others
     assert lines[at] == "Summary: 8 graded, 9 for a person, 8 written answers to grade by hand."
@@ -173,8 +177,10 @@ def test_the_table_of_grades(course, output):
     rows = exported(course)
     place(course, "not_yet").unlink()
     assert all(None not in row and None not in row.values() for row in rows.values())  # as many fields as columns
-    assert rows["comma"]["last_name"] == "Smith, Jr." and rows["accents"]["last_name"] == "Łukasiewicz-Müller"
-    assert rows["formula"]["last_name"] == "'=HYPERLINK(0)" and rows["formula"]["first_name"] == "'+1"
+    assert rows["comma"]["last_name"] == "Smith, Jr."
+    assert rows["accents"]["last_name"] == "Łukasiewicz-Müller"
+    assert rows["formula"]["last_name"] == "'=HYPERLINK(0)"
+    assert rows["formula"]["first_name"] == "'+1"
     shown = ("status", "waiting", "raw_score", "score")
     assert [rows["regular"][name] for name in shown] == ["waits for a person", "3.0", "4.0", ""]
     assert [rows["empty"][name] for name in shown] == ["waits for a person", "7.0", "", ""]
@@ -195,7 +201,8 @@ def test_a_resubmission_is_graded_and_what_a_person_gave_is_kept(course, output)
     renamed = place(course, "renamed")
     renamed.with_name("tiny (1).ipynb").rename(renamed)
     log = api(course).autograde("tiny", "*", force=False)["log"]
-    assert scores(course, "resubmits") == TORCH_WRONG and scores(course, "renamed") == FULL
+    assert scores(course, "resubmits") == TORCH_WRONG
+    assert scores(course, "renamed") == FULL
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         assert gradebook.find_grade(WORDS, "tiny", "tiny", "resubmits").score == 2.5
         assert gradebook.find_submission("tiny", "late_file").timestamp.year == 2026
@@ -243,13 +250,16 @@ def test_a_second_run_is_refused_and_ctrl_c_is_one_sentence(course):
     assert not result["success"]
     assert f"Nothing was graded: another grading run is at work in this course (process {first.pid} of" in result["log"]
     text = "".join(lines)
-    assert first.returncode == 130 and "Traceback" not in text and "KeyboardInterrupt" not in text
+    assert first.returncode == 130
+    assert "Traceback" not in text
+    assert "KeyboardInterrupt" not in text
     assert "Summary: 1 graded" in text
     assert lines[-1].endswith("Stopped. What was graded is kept; the same command goes on from here.\n")
     place(course, "b", "both").write_text(json.dumps(right_answers(course, "both")))
     result = api(course).autograde("both", "*", force=False)
     assert_success(result)
-    assert "a, both: " not in result["log"] and "c, both: 6 of 6 points" in result["log"]
+    assert "a, both: " not in result["log"]
+    assert "c, both: 6 of 6 points" in result["log"]
 
 
 def test_a_lock_goes_with_its_process(tmp_path):

@@ -46,20 +46,25 @@ def renamed(source: str) -> str:
 
 
 def test_our_answer_under_other_names_is_marked():
-    assert renamed(OURS) != OURS and "upstream * d * t" in renamed(OURS)
-    assert is_published(OURS, OURS) and is_published(renamed(OURS), OURS) and is_published(f"%%time\n{OURS}", OURS)
+    assert renamed(OURS) != OURS
+    assert "upstream * d * t" in renamed(OURS)
+    assert is_published(OURS, OURS)
+    assert is_published(renamed(OURS), OURS)
+    assert is_published(f"%%time\n{OURS}", OURS)
 
 
 @pytest.mark.parametrize("old, new", [("1500", "1400"), ("torch.exp", "torch.exp2"), ("v * other", "other * v")])
 def test_another_program_is_not(old, new):
-    assert old in OURS and not is_published(OURS.replace(old, new), OURS)
+    assert old in OURS
+    assert not is_published(OURS.replace(old, new), OURS)
 
 
 def test_nor_a_short_answer_or_none():
     short = "def f(x):\n    y = x + 1\n    return y"
     assert not is_published(short, short)
     assert not is_published(f"{OURS}\nDEEP = {' + '.join(['1'] * 2000)}", OURS)
-    assert not is_published("def silu_backward(dy, x):\n    ...", OURS) and not is_published("def broken(:", OURS)
+    assert not is_published("def silu_backward(dy, x):\n    ...", OURS)
+    assert not is_published("def broken(:", OURS)
     assert not is_published(OURS, "")
 
 
@@ -92,7 +97,8 @@ def test_elsewhere(tmp_path, path, to):
     else:
         (line,) = found
         os.system(line.removeprefix(f"{place}: "))
-        assert (tmp_path / to).exists() and not place.exists()
+        assert (tmp_path / to).exists()
+        assert not place.exists()
         assert list(elsewhere(tmp_path, RELEASED, "01_silu", "*")) == []
 
 
@@ -109,14 +115,17 @@ def test_elsewhere_moves_over_nothing_and_asks_for_one_student(tmp_path):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("{}")
     (line,) = elsewhere(tmp_path, RELEASED, "01_silu", "ann")
-    assert line.endswith("is there, too, and was taken") and "mv" not in line
+    assert line.endswith("is there, too, and was taken")
+    assert "mv" not in line
 
 
 def test_a_name_that_no_line_can_show_is_not_part_of_a_command(tmp_path):
     (tmp_path / "ann").mkdir()
     os.close(os.open(os.fsencode(tmp_path / "ann") + b"/01_silu\xff.ipynb", os.O_CREAT | os.O_WRONLY))
     (line,) = elsewhere(tmp_path, RELEASED, "01_silu", "*")
-    assert line.endswith("rename it in a file manager") and line.encode() and "01_silu?.ipynb" in line
+    assert line.endswith("rename it in a file manager")
+    assert line.encode()
+    assert "01_silu?.ipynb" in line
 
 
 # Contents
@@ -203,10 +212,13 @@ def test_doctor_sees_a_class_that_others_can_read(tmp_path, monkeypatch):
         (tmp_path / name).chmod(0o644)
     (tmp_path / "submitted").chmod(0o755)
     (finding,) = doctor.course_root()
-    assert finding.state == "problem" and "submitted, gradebook.db, hidden_cases.toml" in finding.message
+    assert finding.state == "problem"
+    assert "submitted, gradebook.db, hidden_cases.toml" in finding.message
     assert os.system(finding.fix) == 0
     (finding,) = doctor.course_root()
     assert finding.state == "ok"
     (tmp_path / "submitted").chmod(0o770)
-    assert doctor.open_to_others(tmp_path) == ["submitted"] and doctor.open_to_others(tmp_path, groupshared=True) == []
-    assert doctor.close_to_others(tmp_path) == ["submitted"] and doctor.open_to_others(tmp_path) == []
+    assert doctor.open_to_others(tmp_path) == ["submitted"]
+    assert doctor.open_to_others(tmp_path, groupshared=True) == []
+    assert doctor.close_to_others(tmp_path) == ["submitted"]
+    assert doctor.open_to_others(tmp_path) == []

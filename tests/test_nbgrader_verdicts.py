@@ -50,7 +50,8 @@ def autograde(course, students: str = "*", force: bool = False) -> str:
 def test_a_class_that_did_nothing_is_checked_once(course, checked):
     hand_in(course, "a", "b", "c")
     log = autograde(course)
-    assert sorted(checked) == [TORCH, WITNESS] and "2 of 2 verdicts were there" in log
+    assert sorted(checked) == [TORCH, WITNESS]
+    assert "2 of 2 verdicts were there" in log
     assert [scores(course, student) for student in "abc"] == [NOTHING] * 3
     notebooks = [autograded(course, student) for student in "abc"]
     assert notebooks[0] == notebooks[1] == notebooks[2]
@@ -62,10 +63,12 @@ def test_after_a_new_case_only_its_exercise_is_checked_again(course, checked):
     autograde(course)
     before, checked[:] = autograded(course, "a"), []
     autograde(course, force=True)
-    assert checked == [] and autograded(course, "a") == before
+    assert checked == []
+    assert autograded(course, "a") == before
     (course / "hidden_cases.toml").write_text(HIDDEN)
     autograde(course, force=True)
-    assert checked == [TORCH] and "hidden: a secret" in json.dumps(autograded(course, "b"))
+    assert checked == [TORCH]
+    assert "hidden: a secret" in json.dumps(autograded(course, "b"))
     assert [scores(course, student) for student in "ab"] == [FULL] * 2
 
 
@@ -77,11 +80,14 @@ def test_a_new_case_grades_again_what_did_not_change(course, checked):
     checked.clear()
     (course / "hidden_cases.toml").write_text(HIDDEN)
     log = autograde(course)
-    assert checked == [TORCH] and scores(course, "b") == FULL
+    assert checked == [TORCH]
+    assert scores(course, "b") == FULL
     assert "graded again: 2, since these changed: your cases for silu_forward\n" in f"{log}\n"
     (course / "hidden_cases.toml").write_text(HIDDEN + HIDDEN.replace("silu", "gelu"))
     log = autograde(course)
-    assert checked == [TORCH] and "graded again" not in log and "2 skipped, unchanged" in log
+    assert checked == [TORCH]
+    assert "graded again" not in log
+    assert "2 skipped, unchanged" in log
 
 
 @pytest.mark.exhaustive
@@ -105,7 +111,8 @@ def test_every_part_of_a_job_has_a_name_in_a_sentence(course):
     changed = changes(found, standard(grader, course, "both", released))
     assert changed == ["the limits", "the seed of the class"]
     without_points = {name: digest for name, digest in found.items() if "points" not in name}
-    assert without_points != found and changes(without_points, found) == []
+    assert without_points != found
+    assert changes(without_points, found) == []
     assert set(FIELDS) == set(NAMES)
 
 
@@ -129,9 +136,11 @@ def test_a_run_that_crashed_loses_no_verdict(course, checked, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Grade, "_list_published", lambda *args: 1 / 0)
         assert not api(course).autograde("tiny", "a")["success"]
-    assert sorted(checked) == [TORCH, WITNESS] and set(scores(course, "a").values()) == {None}
+    assert sorted(checked) == [TORCH, WITNESS]
+    assert set(scores(course, "a").values()) == {None}
     autograde(course)
-    assert len(checked) == 2 and scores(course, "a") == FULL
+    assert len(checked) == 2
+    assert scores(course, "a") == FULL
 
 
 @pytest.mark.exhaustive
@@ -141,7 +150,9 @@ def test_a_damaged_verdict_is_made_again_and_the_run_says_so(course, checked):
     (path,) = (path for path in Store(course) if path.parent.name == TORCH)
     path.write_bytes(path.read_bytes().replace(b'"score": 1.0', b'"score": 0.0'))
     log = autograde(course, force=True)
-    assert checked[2:] == [TORCH] and f"The verdict {path} is damaged" in log and scores(course, "a") == FULL
+    assert checked[2:] == [TORCH]
+    assert f"The verdict {path} is damaged" in log
+    assert scores(course, "a") == FULL
 
 
 @pytest.mark.exhaustive
@@ -153,9 +164,11 @@ def test_what_a_time_limit_decided_is_checked_twice_and_says_so(course, checked)
     made = api(course)
     made.config.Grade.update(seconds=0.5, wall_factor=1000.0)
     assert_success(made.autograde("tiny", "a"))
-    assert checked.count(TORCH) == 2 and scores(course, "a")[TORCH] == 0
+    assert checked.count(TORCH) == 2
+    assert scores(course, "a")[TORCH] == 0
     text = " ".join(shown(course, "a", f"{TORCH}-check").split())
-    assert "A time limit ended this check. It was made a second time" in text and "more than 0.5 s" in text
+    assert "A time limit ended this check. It was made a second time" in text
+    assert "more than 0.5 s" in text
     assert [(e["checks"], e["doubt"]) for e in Store(course).made() if e["name"] == TORCH] == [(1, LATE), (2, LATE)]
     assert_success(made.autograde("tiny", "a"))
     assert checked.count(TORCH) == 2
@@ -171,7 +184,8 @@ def test_one_left_to_a_person_has_no_score(course):
     store.put(making.Verdict(**left))
     log = autograde(course, force=True)
     assert f"  a, tiny: {TORCH}-check could not be graded: its check ended three workers\n" in log
-    assert "1 check could not be graded" in log and "Traceback" not in log
+    assert "1 check could not be graded" in log
+    assert "Traceback" not in log
     assert scores(course, "a") == FULL | {TORCH: None}
     assert "could not be graded: its check ended three workers" in shown(course, "a", f"{TORCH}-check")
 

@@ -43,10 +43,12 @@ def test_the_test_that_is_written_tells_a_kernel_from_a_stub(family, tmp_path):
     for folder, more in (("stub", []), ("solved", ["--solved"])):
         assert write(tmp_path / folder, family, *more) == 0
     unsolved = outcome_of(tmp_path / "stub")
-    assert unsolved.returncode == 1 and "1 failed, 1 passed" in unsolved.stdout, unsolved.stdout
+    assert unsolved.returncode == 1, unsolved.stdout
+    assert "1 failed, 1 passed" in unsolved.stdout, unsolved.stdout
     assert "not implemented yet" in unsolved.stdout
     solved = outcome_of(tmp_path / "solved")
-    assert solved.returncode == 0 and "2 passed" in solved.stdout, solved.stdout
+    assert solved.returncode == 0, solved.stdout
+    assert "2 passed" in solved.stdout, solved.stdout
     lint = subprocess.run(
         [sys.executable, "-m", "ruff", "check", "--select", "E,F,B,UP,W", "--line-length", "120", str(tmp_path)],
         capture_output=True,
@@ -59,7 +61,8 @@ def test_what_is_there_stays(tmp_path, capsys):
     (tmp_path / "tried_op.py").write_text("mine")
     assert write(tmp_path, "elementwise") == 2
     assert "is there already and stays as it is; take another name" in capsys.readouterr().err
-    assert (tmp_path / "tried_op.py").read_text() == "mine" and len(list(tmp_path.iterdir())) == 1
+    assert (tmp_path / "tried_op.py").read_text() == "mine"
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 @pytest.mark.parametrize("name", ["my-op", "class", "1st"])
@@ -73,4 +76,5 @@ def test_it_writes_through_no_link(tmp_path, capsys):
     (tmp_path / "tried_op.py").symlink_to(elsewhere)
     assert write(tmp_path, "rowwise") == 2
     assert "tried_op.py is there already and stays as it is" in capsys.readouterr().err
-    assert not elsewhere.exists() and not (tmp_path / "tried_op_record.py").exists()
+    assert not elsewhere.exists()
+    assert not (tmp_path / "tried_op_record.py").exists()

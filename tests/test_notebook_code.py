@@ -75,6 +75,8 @@ def test_ipython_translates_a_cell_once(monkeypatch):
     monkeypatch.setattr(notebook_code, "TransformerManager", Counted)
     source = "%time x\ndef f_of_this_test(x):\n    return x\n"
     code, notes = plain_python(source)
-    assert notebook_code.defined(source) == {"f_of_this_test"} and not notebook_code.is_blank(source)
+    assert notebook_code.defined(source) == {"f_of_this_test"}
+    assert not notebook_code.is_blank(source)
     notes.append("of the caller")
-    assert plain_python(source) == (code, notes[:1]) and len(read) == 1
+    assert plain_python(source) == (code, notes[:1])
+    assert len(read) == 1

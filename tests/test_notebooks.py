@@ -77,11 +77,14 @@ def test_metadata_is_what_nbgrader_wants(name):
     ids = [cell.id for cell in notebook.cells]
     assert len(set(ids)) == len(ids)
     first = next(cell for cell in notebook.cells if cell.cell_type == "code")
-    assert kind(first) == "setup" and first.id == "setup" and first.metadata.nbgrader.locked
+    assert kind(first) == "setup"
+    assert first.id == "setup"
+    assert first.metadata.nbgrader.locked
     for answer, check in zip(notebook.cells, notebook.cells[1:], strict=False):
         if kind(answer) == "answer":
             exercise, backend = answer.id.rsplit("-", 1)
-            assert check.id == answer.metadata.nbgrader.grade_id + "-check" and check.metadata.nbgrader.locked
+            assert check.id == answer.metadata.nbgrader.grade_id + "-check"
+            assert check.metadata.nbgrader.locked
             assert check.source == f'check("{exercise}", {exercise}, backend="{backend}")'
             assert check.metadata.nbgrader.points == EXERCISES[exercise].points
 
@@ -108,7 +111,8 @@ def test_a_chapter_has_one_title_and_skips_no_level_of_heading():
     for path in CHAPTERS:
         prose = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
         levels = [len(marks) for marks in re.findall(r"^(#+) ", prose, flags=re.M)]
-        assert levels[0] == 1 and levels.count(1) == 1, path
+        assert levels[0] == 1, path
+        assert levels.count(1) == 1, path
         assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False)), path
 
 
@@ -158,7 +162,8 @@ def test_release_gives_no_answer_away(name, released):
     assert not [line for line in hidden if line not in visible and line in everything]
     for cell in notebook.cells:
         if kind(cell) == "answer":
-            assert "...  # YOUR CODE HERE" in cell.source and "SOLUTION" not in cell.source
+            assert "...  # YOUR CODE HERE" in cell.source
+            assert "SOLUTION" not in cell.source
             compile(cell.source, cell.id, "exec")
         if kind(cell) == "question":
             assert cell.source == "YOUR ANSWER HERE"

@@ -41,7 +41,8 @@ def test_every_name_on_the_list_is_an_operator():
 def test_in_place_and_overloads_count_as_the_operator_itself_and_other_namespaces_do_not():
     assert all(map(is_permitted, ("aten::add_.Tensor", "aten::__lshift__", "aten::sum.dim_IntList", "aten::fill_")))
     assert not any(map(is_permitted, ("prims::mul", "mkldnn::_linear_pointwise", "aten::silu_", "aten::glu")))
-    assert is_permitted("aten::sigmoid_backward", gradients=True) and not is_permitted("aten::sigmoid_backward")
+    assert is_permitted("aten::sigmoid_backward", gradients=True)
+    assert not is_permitted("aten::sigmoid_backward")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,8 @@ def test_in_place_and_overloads_count_as_the_operator_itself_and_other_namespace
 )
 def test_the_operator_is_named_with_the_cure(name, sentence):
     trouble = called(ATTACKS / f"{name}.py").trouble
-    assert trouble.kind == "refused" and trouble.message.startswith(sentence)
+    assert trouble.kind == "refused"
+    assert trouble.message.startswith(sentence)
     assert "Write it out" in trouble.message or "write its formula" in trouble.message
 
 
@@ -75,7 +77,8 @@ def test_the_operator_is_named_with_the_cure(name, sentence):
 )
 def test_an_honest_style_is_left_alone(name):
     outcome = called(HONEST / f"{name}.py")
-    assert outcome.trouble is None and not outcome.findings
+    assert outcome.trouble is None
+    assert not outcome.findings
 
 
 def test_torch_func_differentiates_nothing():
@@ -86,7 +89,8 @@ def test_torch_func_differentiates_nothing():
         return back(dy)[0]
 
     outcome = InProcess(silu_backward, record.contract, "torch").call((torch.ones(3), torch.ones(3)))
-    assert outcome.trouble.kind == "refused" and "the derivative is the exercise" in outcome.trouble.message.lower()
+    assert outcome.trouble.kind == "refused"
+    assert "the derivative is the exercise" in outcome.trouble.message.lower()
 
 
 # What PyTorch's operators may do around a kernel, and what they write
@@ -135,7 +139,8 @@ def of_text(source, exercise):
 def test_an_allowed_sum_may_be_converted(cast):
     function = load(of_text(PARTIAL_SUMS.replace("RESULT", cast), "rms_norm_backward"))
     outcome = InProcess(function, EXERCISES["rms_norm_backward"].contract, "triton").call(rms_arguments())
-    assert outcome.trouble is None and not outcome.findings
+    assert outcome.trouble is None
+    assert not outcome.findings
     dy, x, _, rstd = (a.double() for a in rms_arguments())
     assert (outcome.outputs[1].double() - (dy * x * rstd[:, None]).sum(0)).abs().max() < 1e-2
 
@@ -152,14 +157,16 @@ def test_an_allowed_sum_may_be_converted_in_a_replay():
     ) as runner:
         args = rms_arguments()
         first, again = runner.call(args), runner.confirm(args, shuffle=1)
-    assert first.trouble is None and again.trouble is None
+    assert first.trouble is None
+    assert again.trouble is None
     assert all(one.equal(other) for one, other in zip(first.outputs, again.outputs, strict=True))
 
 
 def test_what_was_not_summed_is_not_converted():
     function = load(of_text(PARTIAL_SUMS.replace("RESULT", "part.to(x.dtype)[0]"), "rms_norm_backward"))
     trouble = InProcess(function, EXERCISES["rms_norm_backward"].contract, "triton").call(rms_arguments()).trouble
-    assert trouble.kind == "refused" and "or `copy_` the tensor" in trouble.message
+    assert trouble.kind == "refused"
+    assert "or `copy_` the tensor" in trouble.message
 
 
 @pytest.mark.parametrize("read", ["int(flag)", "flag.item()", "flag.tolist()[0]"])
@@ -188,7 +195,8 @@ def cross_entropy_backward(dloss, logits, labels, lse, ignore_index=-100):
     runner = InProcess(function, EXERCISES["cross_entropy_backward"].contract, "triton")
     args = (torch.ones(2), torch.ones(2, 3), torch.tensor([0, 5]), torch.ones(2))
     trouble = runner.call(args).trouble
-    assert trouble.kind == "raised" and trouble.message == "IndexError: labels[1] is out of range"
+    assert trouble.kind == "raised"
+    assert trouble.message == "IndexError: labels[1] is out of range"
 
 
 POISON = torch.tensor([0x7EA5, 0x3C00, 0x7EA5, 0x7EA5, 0x4000, 0x7EA5], dtype=torch.int16).view(torch.float16)
@@ -214,7 +222,8 @@ def filled(fill):
 )
 def test_a_nan_that_goes_through_piece_by_piece_is_written(fill):
     outcome = filled(fill)
-    assert outcome.trouble is None and outcome.findings == ()
+    assert outcome.trouble is None
+    assert outcome.findings == ()
 
 
 @pytest.mark.parametrize("fill", ["out[:3] = x[:3]", "m = x > 1; out[m] = x[m]", "pass"])
@@ -242,8 +251,10 @@ def test_where_answers_are_graded_a_statement_that_is_stopped_leaves_the_rest(mo
 
     monkeypatch.setattr(torch, "silu", closed, raising=False)
     function = load(of_text(LOADED, "silu_forward"), go_on=True)
-    assert function(torch.zeros(2)).eq(0).all() and function.__globals__["after"]
-    assert function.__annotations__ == {"x": "Undefined"} and function.__code__.co_firstlineno == 7
+    assert function(torch.zeros(2)).eq(0).all()
+    assert function.__globals__["after"]
+    assert function.__annotations__ == {"x": "Undefined"}
+    assert function.__code__.co_firstlineno == 7
     with pytest.raises(AnswerError, match="Running the code stopped with OperatorRefused: silu is closed"):
         load(of_text(LOADED, "silu_forward"))
 

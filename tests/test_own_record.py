@@ -62,7 +62,9 @@ def record(tmp_path) -> Path:
 
 def test_a_record_takes_the_place_of_a_name():
     report = check(cubed(), lambda x: x * x * x, backend="torch")
-    assert report.passed and report.exercise == "cubed" and len(report.cases) == 1
+    assert report.passed
+    assert report.exercise == "cubed"
+    assert len(report.cases) == 1
     assert not check(cubed(), lambda x: x * x * x.abs(), backend="torch")
 
 
@@ -143,7 +145,8 @@ def test_a_file_without_the_record_is_told_in_a_sentence(text, name, says, recor
     arguments = ["--record", str(record), name, str(tmp_path / "answer.py"), "--in-process"]
     assert cli.main(["check", *arguments]) == 2
     error = capsys.readouterr().err
-    assert says in error and "Traceback" not in error
+    assert says in error
+    assert "Traceback" not in error
     assert cli.main(["check", "--record", str(tmp_path / "nowhere.py"), name, *arguments[3:]]) == 2
     assert "there is no Python file" in capsys.readouterr().err
 
@@ -187,7 +190,8 @@ BUG = WildBug("somebody", "a thread", lambda x: x, "a case that is not there", "
 def test_a_mistake_in_a_record_names_its_cure(changes, says):
     with pytest.raises(RecordError) as error:
         check(cubed(**changes), lambda x: x**3, backend="torch")
-    assert says in str(error.value) and "\n" not in str(error.value)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.exhaustive
@@ -221,11 +225,13 @@ def test_an_installed_package_offers_exercises(package, capsys):
         find("cubedd")
     assert cli.main(["list"]) == 0
     printed = capsys.readouterr()
-    assert "cubed(x) -> y  [my-ops 1.0]" in printed.out and "silu_forward" in printed.out
+    assert "cubed(x) -> y  [my-ops 1.0]" in printed.out
+    assert "silu_forward" in printed.out
     assert "the exercises of my-ops 1.0 (my_ops.nowhere) cannot be used: ModuleNotFoundError" in printed.err
     assert cli.main(["list", "--json"]) == 0
     packages = {row["exercise"]: row["package"] for row in json.loads(capsys.readouterr().out)}
-    assert packages["cubed"] == "my-ops 1.0" and packages["silu_forward"] is None
+    assert packages["cubed"] == "my-ops 1.0"
+    assert packages["silu_forward"] is None
 
 
 def test_answers_do_not_see_a_package_that_offers_exercises(package, monkeypatch):

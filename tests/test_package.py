@@ -108,7 +108,8 @@ def test_a_helper_is_found_through_a_module_that_hands_it_on():
     answer = Answer("f", (Cell("f.py", "from . import again\n"),), name="p.f", modules=modules)
     sources = Sources(answer)
     assert sources.helpers == {"again": ("helper", kernel)}
-    assert sources.text_with("helper") == kernel and sources.text_with("another") == sources.text
+    assert sources.text_with("helper") == kernel
+    assert sources.text_with("another") == sources.text
 
 
 # Computes in PyTorch, in another file than the kernel that pretends to.
@@ -147,7 +148,8 @@ def test_kernels_of_another_file_are_the_ones_that_are_proven(tmp_path, worker):
     for name, text in CHEAT.items():
         (tmp_path / "p" / name).write_text(text)
     report = report_of(tmp_path / "p/silu.py", tmp_path, "silu_forward", worker)
-    assert not report.passed and report.score == 0
+    assert not report.passed
+    assert report.score == 0
     assert "made outside of the kernels" in report.cases[0].message, str(report)
 
 

@@ -28,14 +28,16 @@ def test_every_program_loads_twice_and_stores_once_its_own_block():
     ]
     assert all(t.offsets == tuple(range(4 * t.program, 4 * t.program + 4)) for t in story.touches)
     assert [t.on for t in story.of(2)] == [(True, True, False, False)] * 3
-    assert story.sizes == {"x_ptr": 10, "y_ptr": 10, "out_ptr": 10} and story.error == ""
+    assert story.sizes == {"x_ptr": 10, "y_ptr": 10, "out_ptr": 10}
+    assert story.error == ""
 
 
 def test_a_launch_without_a_mask_is_recorded_up_to_the_lane_that_stops_it():
     story = programs.watch(unmasked)
     last = story.touches[-1]
     assert (last.program, last.verb, last.tensor, last.offsets) == (2, "load", "x_ptr", (8, 9, 10, 11))
-    assert "x = tl.load(x_ptr + offsets)" in story.error and "offset 10" in story.error
+    assert "x = tl.load(x_ptr + offsets)" in story.error
+    assert "offset 10" in story.error
 
 
 @pytest.mark.parametrize(("launch", "red", "grey"), [(masked, 0, 6), (unmasked, 2, 0)])
@@ -65,6 +67,7 @@ def test_programs_of_a_two_dimensional_grid_are_told_apart():
         tile_kernel[(2, 3)](x, y, 3, 5, *x.stride(), TILE=2)
 
     story = programs.watch(launch)
-    assert sorted({t.program for t in story.touches}) == list(range(6)) and story.error == ""
+    assert sorted({t.program for t in story.touches}) == list(range(6))
+    assert story.error == ""
     load, store = story.of(0)
     assert (load.offsets, store.offsets) == ((0, 3, 1, 4), (0, 1, 5, 6))  # down a column of x is along its memory

@@ -70,25 +70,29 @@ def step(chapter, name="silu_forward", backend="torch"):
 def test_a_check_saves_its_report_as_data_beside_what_it_shows(reports):
     data, _ = InteractiveShell.instance().display_formatter.format(reports["wrong"])
     assert data[MIME] == reports["wrong"].to_dict() == json.loads(json.dumps(data[MIME], allow_nan=False))
-    assert "graded-kernels" in data["text/html"] and "silu_forward" in data["text/plain"]
+    assert "graded-kernels" in data["text/html"]
+    assert "silu_forward" in data["text/plain"]
 
 
 def test_before_the_first_check_nothing_is_passed(folder):
     chapters = standing(folder, SOURCES)
     assert [c.name for c in chapters] == [path.stem for path in SOURCES]
     assert [c.begun for c in chapters] == [c.name == "01_silu" for c in chapters]
-    assert {s.state for c in chapters for s in c.steps} == {"open"} and not any(c.done for c in chapters)
+    assert {s.state for c in chapters for s in c.steps} == {"open"}
+    assert not any(c.done for c in chapters)
 
 
 @pytest.mark.parametrize(("which", "state"), [("right", "passed"), ("wrong", "tried"), ("stub", "open")])
 def test_a_saved_report_tells_the_state_of_its_exercise(folder, reports, which, state):
     save(folder, {"silu_forward-torch-check": reports[which]})
     chapter = silu(folder)
-    assert step(chapter).state == state and step(chapter, backend="triton").state == "open"
+    assert step(chapter).state == state
+    assert step(chapter, backend="triton").state == "open"
     assert chapter.passed == (state == "passed")
     if which != "stub":
         bonus = [case for case in reports[which].cases if case.bonus]
-        assert chapter.distinctions == (sum(case.status == "pass" for case in bonus), len(bonus)) and bonus
+        assert chapter.distinctions == (sum(case.status == "pass" for case in bonus), len(bonus))
+        assert bonus
 
 
 def test_a_report_of_this_kernel_is_newer_than_the_file(folder, reports):
@@ -120,7 +124,8 @@ def test_a_file_that_is_no_notebook_costs_its_own_progress_only(tmp_path, text):
     (tmp_path / "01_silu.ipynb").write_text(text)
     (tmp_path / "scratch.ipynb").write_text(text)
     chapters = standing(tmp_path, SOURCES)
-    assert [c.name for c in chapters] == [path.stem for path in SOURCES] and len(silu(tmp_path).steps) == 7
+    assert [c.name for c in chapters] == [path.stem for path in SOURCES]
+    assert len(silu(tmp_path).steps) == 7
 
 
 def test_without_the_chapters_as_built_ones_own_notebooks_count(folder):
@@ -132,20 +137,25 @@ def test_the_terminal_shows_a_table_with_bars(folder, reports, capsys):
     save(folder, {"silu_forward-torch-check": reports["right"], "silu_backward-torch-check": reports["wrong"]})
     assert cli.main(["progress", "--notebooks", str(folder)]) == 0
     output = capsys.readouterr().out
-    assert re.search(r"SiLU.* █{2}░{18}  1/7 ", output) and "Next: 00_floats_and_tiles.ipynb, ulp_distance" in output
+    assert re.search(r"SiLU.* █{2}░{18}  1/7 ", output)
+    assert "Next: 00_floats_and_tiles.ipynb, ulp_distance" in output
     assert cli.main(["progress", "--json", "--notebooks", str(folder)]) == 0
     shown = {chapter["name"]: chapter for chapter in json.loads(capsys.readouterr().out)}
-    assert shown["01_silu"]["passed"] == 1 and shown["02_gelu"]["passed"] == 0
+    assert shown["01_silu"]["passed"] == 1
+    assert shown["02_gelu"]["passed"] == 0
 
 
 def test_a_chapters_end_shows_what_is_left_and_links_to_the_next(folder, reports, monkeypatch):
     save(folder, {"silu_forward-torch-check": reports["right"], "silu_forward-triton-check": reports["wrong"]})
     monkeypatch.chdir(folder)
     end = progress.chapter("01_silu")
-    assert "1 of 7 passed" in str(end) and "silu_forward (Triton), tried; silu_backward (Triton);" in str(end)
-    assert str(end).count("Left:") == 1 and "silu_forward (PyTorch)," not in str(end)
+    assert "1 of 7 passed" in str(end)
+    assert "silu_forward (Triton), tried; silu_backward (Triton);" in str(end)
+    assert str(end).count("Left:") == 1
+    assert "silu_forward (PyTorch)," not in str(end)
     html = end._repr_html_()
-    assert '<a href="02_gelu.ipynb">GELU' in html and 'value="1"' in html
+    assert '<a href="02_gelu.ipynb">GELU' in html
+    assert 'value="1"' in html
     with pytest.raises(ValueError, match="02_gelu"):
         progress.chapter("02_silu")
 
@@ -155,10 +165,12 @@ def test_html_is_well_formed_and_escapes_titles(folder):
     odd = chapter.__class__("01_<silu>", "<script>", True, chapter.steps, chapter.questions)
     for html in (Course((odd,))._repr_html_(), End(odd, odd)._repr_html_()):
         ElementTree.fromstring(html)
-        assert "<script>" not in html and 'href="01_%3Csilu%3E.ipynb"' in html
+        assert "<script>" not in html
+        assert 'href="01_%3Csilu%3E.ipynb"' in html
 
 
 def test_every_chapter_ends_with_how_far_one_is():
     for path in SOURCES:
         last = nbformat.read(path, as_version=4).cells[-1]
-        assert last.source.endswith(f'progress.chapter("{path.stem}")') and "nbgrader" not in last.metadata
+        assert last.source.endswith(f'progress.chapter("{path.stem}")')
+        assert "nbgrader" not in last.metadata

@@ -95,15 +95,19 @@ def answers(report) -> tuple:
 
 def test_a_right_answer_is_all_three():
     report = checked(code(ROW_SUM, **RIGHT))
-    assert report.passed and answers(report) == (True, True, True)
-    assert report.causes == () and report.to_dict()["causes"] == []
+    assert report.passed
+    assert answers(report) == (True, True, True)
+    assert report.causes == ()
+    assert report.to_dict()["causes"] == []
 
 
 def test_lanes_without_other_are_not_portable_and_not_wrong():
     report = checked(code(ROW_SUM, **NO_OTHER))
-    assert not report.passed and answers(report) == (True, False, True)
+    assert not report.passed
+    assert answers(report) == (True, False, True)
     (cause,) = report.causes
-    assert cause.kind is Quality.PORTABLE and len(cause.cases) > 5
+    assert cause.kind is Quality.PORTABLE
+    assert len(cause.cases) > 5
     assert "loads x_ptr with a mask and no `other`, line" in cause.message
     assert "With 0 in these lanes, as today's NVIDIA backends fill them, the result is right." in cause.cases[0].message
     assert report.fingerprint is None
@@ -113,7 +117,9 @@ def test_lanes_without_other_are_not_portable_and_not_wrong():
 def test_what_is_required_decides():
     wanting = code(ROW_SUM, **NO_OTHER)
     report = checked(wanting, require=("correct",))
-    assert report.passed and report.score == 1 and answers(report) == (True, False, True)
+    assert report.passed
+    assert report.score == 1
+    assert answers(report) == (True, False, True)
     assert [c.kind for c in report.causes] == [Quality.PORTABLE], "it is told all the same"
     assert checked(wanting, require=("correct", "efficient")).passed
     assert not checked(wanting, require=["portable"]).passed
@@ -127,7 +133,8 @@ def test_the_isolated_check_says_the_same(tmp_path):
     command = [sys.executable, "-m", "graded_kernels.autograder", "check", "row_sum", str(path), "--json"]
     done = subprocess.run([*command, "--only", "correct"], capture_output=True, text=True, timeout=300)
     data = json.loads(done.stdout)
-    assert done.returncode == 0 and data["passed"] is True, data["summary"]
+    assert done.returncode == 0, data["summary"]
+    assert data["passed"] is True, data["summary"]
     assert [data[name] for name in ("correct", "portable", "efficient")] == [True, False, True]
     assert [cause["kind"] for cause in data["causes"]] == ["portable"]
 
@@ -137,7 +144,8 @@ def test_a_suspicion_that_explains_nothing_is_not_put_forward():
     report = checked(code(ROW_SUM, OTHER="", LAST="total += 1.0\n    "))
     assert report.correct is False
     wrong = [c for c in report.cases if c.kind is Quality.CORRECT and c.status == "fail"]
-    assert wrong[0] is report.cases[0] and len(wrong) > 5
+    assert wrong[0] is report.cases[0]
+    assert len(wrong) > 5
     assert not any("no `other`" in c.message for c in wrong)
 
 
@@ -151,13 +159,15 @@ def test_a_result_that_hangs_on_the_order_of_programs_is_not_portable():
 def test_sums_by_atomics_are_portable():
     """In another order their bits differ, within the tolerance: that is said, and not held against them."""
     report = checked(code(ATOMICS, SCOPE=""), require=("correct", "portable"))
-    assert report.passed and answers(report)[:2] == (True, True), str(report)
+    assert report.passed, str(report)
+    assert answers(report)[:2] == (True, True), str(report)
     assert any("which is right within the tolerance" in note for note in report.notes)
 
 
 def test_an_atomic_that_orders_one_program_alone_is_wrong():
     report = checked(code(ATOMICS, SCOPE=', scope="cta"'))
-    assert report.correct is False and any("one element of total_ptr" in cause.message for cause in report.causes)
+    assert report.correct is False
+    assert any("one element of total_ptr" in cause.message for cause in report.causes)
     assert any('leave out `scope="cta"`' in case.message for case in report.cases)
 
 
@@ -172,21 +182,25 @@ def test_a_race_is_wrong():
     report = checked(code(ROW_SUM, OTHER=", other=0.0", LAST=race))
     assert report.correct is False
     (cause,) = [c for c in report.causes if "one element of counter_ptr" in c.message]
-    assert cause.kind is Quality.CORRECT and len(cause.cases) > 3, "one sentence, whatever programs and values"
+    assert cause.kind is Quality.CORRECT, "one sentence, whatever programs and values"
+    assert len(cause.cases) > 3, "one sentence, whatever programs and values"
 
 
 def test_bytes_moved_twice_are_not_efficient_and_not_wrong():
     twice = code(SILU_TWICE, "silu_forward")
     report = checked(twice)
-    assert not report.passed and answers(report) == (True, True, False)
+    assert not report.passed
+    assert answers(report) == (True, True, False)
     assert checked(twice, require=("correct", "portable")).passed
 
 
 def test_a_pytorch_answer_is_not_judged_by_what_only_kernels_do():
     report = check("silu_forward", lambda x: (x.float() * torch.sigmoid(x.float())).to(x.dtype), "torch")
-    assert report.passed and answers(report) == (True, None, None)
+    assert report.passed
+    assert answers(report) == (True, None, None)
     refused = check("silu_forward", torch.nn.functional.silu, "torch")
-    assert not refused.passed and answers(refused) == (None, None, None)
+    assert not refused.passed
+    assert answers(refused) == (None, None, None)
     assert not check("silu_forward", torch.nn.functional.silu, "torch", require=("correct",)).passed
     assert [cause.kind for cause in refused.causes] == [None]
 
@@ -220,7 +234,8 @@ def test_only_takes_a_list_or_is_said_again(only):
 def test_only_refuses_what_is_no_quality(capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(["check", "row_sum", __file__, "--only", "fast"])
-    assert ended.value.code == 2 and "correct, portable, efficient" in capsys.readouterr().err
+    assert ended.value.code == 2
+    assert "correct, portable, efficient" in capsys.readouterr().err
 
 
 # Conventions
@@ -248,8 +263,10 @@ def label_logits(logits, labels, ignore_index=-100):
 def test_pytorchs_own_answer_is_taken_where_asked_and_nowhere_else(exercise, function, convention):
     ours = check(exercise, function, "torch")
     failed = [c for c in ours.cases if c.status == "fail" and not c.bonus]
-    assert failed and {c.convention for c in failed} == {convention}
-    assert not ours.passed and ours.conventions == "course"
+    assert failed
+    assert {c.convention for c in failed} == {convention}
+    assert not ours.passed
+    assert ours.conventions == "course"
     theirs = check(exercise, function, "torch", conventions="pytorch")
     assert theirs.passed, str(theirs)
     assert ours.to_dict()["cases"][0]["convention"] == ""

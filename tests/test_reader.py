@@ -109,7 +109,8 @@ def test_pictures_beyond_the_limit_are_left_out_and_named(read):
     small, large = {"image/png": "a" * 1000}, {"image/png": "a" * (PICTURES * 1_000_000)}
     rebuilt = read(notebook(RIGHT, markdown="![](attachment:b)", **{"a": small, "b": large}))
     text = next(cell for cell in rebuilt.cells if "attachment:b" in cell.source)
-    assert list(text.attachments) == ["a"] and "missing-attachment:b" in text.source
+    assert list(text.attachments) == ["a"]
+    assert "missing-attachment:b" in text.source
     assert f"A picture was left out: those of a notebook may take {PICTURES} MB." in text.source
 
 

@@ -25,11 +25,14 @@ def test_a_chapter_in_which_nothing_was_changed_is_renewed_unasked(released, tmp
     before = path.read_bytes()
     (line,) = update.renew([SILU], tmp_path)
     (backup,) = (tmp_path / "kept").iterdir()
-    assert line.startswith("renewed") and str(backup) in line and backup.read_bytes() == before
+    assert line.startswith("renewed")
+    assert str(backup) in line
+    assert backup.read_bytes() == before
     after = notebook.read(path)
     assert sources_of(after) == sources_of(nbformat.reads(released, as_version=4))
     assert cell_of(after, f"{ANSWER}-check").outputs, "a report is of a check that did not change"
-    assert update.renew([SILU], tmp_path) == [] and len(list((tmp_path / "kept").iterdir())) == 1
+    assert update.renew([SILU], tmp_path) == []
+    assert len(list((tmp_path / "kept").iterdir())) == 1
 
 
 def answered(cells):
@@ -59,13 +62,15 @@ def test_a_chapter_in_which_anything_was_changed_waits_to_be_asked(change, relea
     path = saved(tmp_path, old)
     before = path.read_bytes()
     assert update.renew([SILU], tmp_path) == []
-    assert path.read_bytes() == before and [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
 def test_what_cannot_be_read_or_is_not_there_is_not_renewed(tmp_path):
     assert update.renew([SILU], tmp_path) == []
     (tmp_path / SILU.name).write_text("<<<<<<< HEAD")
-    assert update.renew([SILU], tmp_path) == [] and (tmp_path / SILU.name).read_text() == "<<<<<<< HEAD"
+    assert update.renew([SILU], tmp_path) == []
+    assert (tmp_path / SILU.name).read_text() == "<<<<<<< HEAD"
 
 
 def test_the_table_of_the_start_page_is_no_change_of_the_learners(tmp_path):

@@ -23,12 +23,15 @@ def test_data_is_strict_json_whatever_the_numbers_are():
     text_form = json.dumps(data, allow_nan=False)
     back = json.loads(text_form)
     assert back == data
-    assert back["passed"] is False and back["score"] == 0.5
+    assert back["passed"] is False
+    assert back["score"] == 0.5
     worst = back["cases"][0]
     assert "curve" not in worst
     assert worst["worst_ulp"] == "inf"
-    assert worst["failure"]["got"] == "nan" and worst["failure"]["expected"] == "-inf"
-    assert worst["failure"]["index"] == [3] and worst["failure"]["inputs"] == {"x": "inf", "y": 0.0}
+    assert worst["failure"]["got"] == "nan"
+    assert worst["failure"]["expected"] == "-inf"
+    assert worst["failure"]["index"] == [3]
+    assert worst["failure"]["inputs"] == {"x": "inf", "y": 0.0}
     assert back["traffic"] == {"loaded": 8, "ratio": "nan", "tensors": {"x": {"loaded": 4}}}
 
 
@@ -41,7 +44,8 @@ def test_data_has_the_keys_of_the_contract():
 
 
 def test_a_report_is_true_when_it_passed():
-    assert report(passed=True) and not report(passed=False)
+    assert report(passed=True)
+    assert not report(passed=False)
 
 
 # Numbers
@@ -103,7 +107,8 @@ def test_text_shows_the_failing_case_first_and_what_passed_as_a_count():
 def test_text_of_a_stub_is_two_friendly_lines():
     page = text.render(stub())
     assert len(page.splitlines()) == 2
-    assert "not implemented yet" in page and "silu_backward" in page
+    assert "not implemented yet" in page
+    assert "silu_backward" in page
 
 
 def test_text_never_counts_what_did_not_run_as_passed():
@@ -151,8 +156,10 @@ def test_an_answer_that_was_stopped_is_not_asked_about_inputs():
     refused = case("every value", "fail", message="You called silu, which is the answer.", hint="look at 0")
     page = report(refused, case("edges", "not-run", message="not called again"), summary=refused.message)
     for shown in (text.render(page, color=False), notebook.render(page)):
-        assert "You called silu" in shown and "not called again" in shown
-        assert "float16" not in shown and "look at 0" not in shown
+        assert "You called silu" in shown
+        assert "not called again" in shown
+        assert "float16" not in shown
+        assert "look at 0" not in shown
 
 
 def test_a_traceback_does_not_say_the_message_twice():
@@ -166,17 +173,22 @@ def test_a_traceback_does_not_say_the_message_twice():
 def test_a_long_traceback_ends_with_its_last_lines():
     trace = "\n".join(f"frame {i};" for i in range(100))
     page = text.render(report(case("a", "error", message="RecursionError", details=trace)), color=False)
-    assert "frame 99;" in page and "frame 50;" not in page and "84 lines above" in page
+    assert "frame 99;" in page
+    assert "frame 50;" not in page
+    assert "84 lines above" in page
 
 
 def test_a_cause_is_told_once_with_all_the_cases_behind_it():
     many = [case(f"shape {i}", "error", message=f"NameError: name 'y' is not defined. In call {i}.") for i in range(20)]
     page = report(*many)
     for shown in (text.render(page, color=False), notebook.render(page)):
-        assert "shape 0" in shown and "shape 19" in shown and "of failure" not in shown
+        assert "shape 0" in shown
+        assert "shape 19" in shown
+        assert "of failure" not in shown
     assert text.render(page, color=False).count("NameError") == 1
     (cause,) = page.to_dict()["causes"]
-    assert cause["kind"] == "correct" and cause["cases"] == [f"shape {i}" for i in range(20)]
+    assert cause["kind"] == "correct"
+    assert cause["cases"] == [f"shape {i}" for i in range(20)]
     assert len(page.to_dict()["cases"]) == 20, "nothing is lost"
 
 
@@ -201,9 +213,11 @@ def test_what_is_wrong_comes_before_what_is_not_portable_and_that_before_what_is
 
 def test_wrong_values_that_one_bug_explains_are_one_cause():
     one, other = candle().cases[20], candle().cases[-1]
-    assert one.name == "every value" and other.name == "edges"
+    assert one.name == "every value"
+    assert other.name == "edges"
     (cause,) = candle().causes
-    assert [c.name for c in cause.cases] == ["every value", "edges"] and "candle 0.4.1-0.5.0" in cause.message
+    assert [c.name for c in cause.cases] == ["every value", "edges"]
+    assert "candle 0.4.1-0.5.0" in cause.message
     assert len(report(one, other).causes) == 2, "without the bug, what is said of them differs"
 
 
@@ -257,8 +271,10 @@ def test_targets_of_which_the_same_is_to_be_said_share_a_line():
     rows = [bad | {"target": "sm_80"}, {"target": "sm_90", "kernel": "f", "status": "pass"}, bad | {"target": "gfx942"}]
     page = report(case("a", "fail"), compile={"status": "fail", "reason": "f does not compile.", "targets": rows})
     for shown in (text.render(page, color=False), notebook.render(page)):
-        assert "sm_80, gfx942 f: no such op" in shown and "sm_90 f: pass" in shown
-        assert shown.count("no such op") == 1 and "f does not compile." not in shown, "its case says so"
+        assert "sm_80, gfx942 f: no such op" in shown
+        assert "sm_90 f: pass" in shown
+        assert shown.count("no such op") == 1, "its case says so"
+        assert "f does not compile." not in shown, "its case says so"
 
 
 def test_a_compiler_report_that_was_not_made_says_why():
@@ -288,5 +304,6 @@ def test_what_the_emulator_cannot_show_is_one_line_each():
     in_order(shown, "1 case passed", "On a GPU: `tl.exp` is looser there.\n", "On a GPU: The sums differ.", "Python")
     line = '<p class="quiet">On a GPU: <code>tl.exp</code> is looser there.</p>'
     in_order(html, line, '<p class="quiet">On a GPU: The sums differ.', "Python")
-    assert "<script" not in html and "\x1b" not in shown + html
+    assert "<script" not in html
+    assert "\x1b" not in shown + html
     assert "On a GPU" not in text.render(report(case("a"))) + notebook.render(report(case("a")))

@@ -59,7 +59,8 @@ def test_html_escapes_all_that_a_learner_can_write():
     )
     found = Tags(page)
     assert found.open == [], "every element is closed"
-    assert not found.tags & {"script", "img"} and "svg" in found.tags
+    assert not found.tags & {"script", "img"}
+    assert "svg" in found.tags
     assert not [name for name in found.attributes if name.startswith("on")]
     assert [ch for ch in page if not ch.isprintable() and ch != "\n"] == []
 
@@ -81,7 +82,8 @@ def test_html_draws_failures_openly_and_success_folded():
 
 def test_a_graded_answer_is_drawn_where_it_failed_and_not_where_it_passed():
     passed, failed = report(case("a", curve=curve()), passed=True), candle()
-    assert "<svg" not in shown(passed)[1] and "<svg" in shown(failed)[1]
+    assert "<svg" not in shown(passed)[1]
+    assert "<svg" in shown(failed)[1]
     assert shown(passed)[1] == notebook.render(passed).replace(
         notebook.folded("The error in ulp, drawn", notebook.figure(*notebook.chosen(passed.cases))), ""
     )
@@ -120,12 +122,14 @@ def test_picture_says_how_much_lies_beyond_its_axis():
 def test_picture_draws_extremes(ulp, allowed):
     x = np.array([-1.0, 0.0, 5e-324, 1e300])
     drawn = picture.draw(Curve("x", "float32", x, np.full(4, ulp), None, "", np.full(4, allowed)))
-    assert drawn.startswith("<svg") and drawn.endswith("</svg>")
+    assert drawn.startswith("<svg")
+    assert drawn.endswith("</svg>")
     assert Tags(drawn).open == []
 
 
 def test_picture_is_of_the_first_failing_case_that_has_a_curve():
     first, second = case("first", "fail"), case("second", "fail", curve=curve())
     drawn, its_curve = notebook.chosen((case("passing", curve=curve()), first, second))
-    assert drawn.name == "second" and its_curve is drawn.curve
+    assert drawn.name == "second"
+    assert its_curve is drawn.curve
     assert notebook.chosen((first, case("passing", curve=curve()))) is None

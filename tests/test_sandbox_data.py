@@ -35,7 +35,8 @@ def test_a_tensor_arrives_as_it_left(view, dtype):
     with Shared(layout.nbytes) as shared:
         buffers.put(shared, layout, tensor)
         arrived = shared.tensor(Layout.of(json.loads(json.dumps(layout.data()))))
-        assert (arrived.dtype, arrived.shape) == (tensor.dtype, tensor.shape) and arrived.equal(tensor)
+        assert (arrived.dtype, arrived.shape) == (tensor.dtype, tensor.shape)
+        assert arrived.equal(tensor)
         assert 0 in tensor.shape or arrived.stride() == tensor.stride()
         assert buffers.same(shared, layout, tensor)
 
@@ -107,13 +108,12 @@ def test_a_good_status_is_read():
     one |= {"source": "tl.load(x_ptr)"}
     traffic = {"x_ptr": {"loaded": 8, "stored": 0}, "ins[0][12]": {"loaded": 0, "stored": 4}}
     read = status.read(sent(findings=[one], looser=["exp"], traffic=traffic, peak=12), "")
-    assert read.outputs[0].shape == (2,) and read.outputs[0].nbytes == 8
-    assert (
-        read.findings == (Finding("race-read", "two", "k", "x_ptr", line=3, source="tl.load(x_ptr)"),)
-        and read.looser == ("exp",)
-        and read.traffic == traffic
-        and read.peak == 12
-    )
+    assert read.outputs[0].shape == (2,)
+    assert read.outputs[0].nbytes == 8
+    assert read.findings == (Finding("race-read", "two", "k", "x_ptr", line=3, source="tl.load(x_ptr)"),)
+    assert read.looser == ("exp",)
+    assert read.traffic == traffic
+    assert read.peak == 12
 
 
 @pytest.mark.parametrize(
@@ -193,4 +193,6 @@ def test_a_malformed_message_ends_in_one_sentence(read, value, wanted):
     with pytest.raises(checked.Malformed, match=wanted) as caught:
         read(value)
     sentence = str(caught.value)
-    assert sentence.count("\n") == 0 and len(sentence) < 120 and sentence.endswith(".")
+    assert sentence.count("\n") == 0
+    assert len(sentence) < 120
+    assert sentence.endswith(".")

@@ -105,7 +105,9 @@ def test_a_compiler_that_ended_starts_again_in_its_folder():
         first._control.close()
         first._process.wait(60)
         folder = Path(compiler._folder.name)
-        assert compiler._ready() is first and first.starts == 2 and folder.is_dir()
+        assert compiler._ready() is first
+        assert first.starts == 2
+        assert folder.is_dir()
     assert not folder.exists()
 
 

@@ -69,7 +69,8 @@ def test_every_call_has_its_own_time(worker):
     with isolated(compute("0.5"), worker, seconds=1.2) as runner:
         runner.call((X,))
         later = (X.clone(),)
-        assert runner.call(later).trouble is None and runner.confirm(later).trouble is None
+        assert runner.call(later).trouble is None
+        assert runner.confirm(later).trouble is None
 
 
 def test_a_later_call_that_takes_too_long_is_the_second_ones_trouble(worker):
@@ -118,10 +119,12 @@ def test_threads_and_children_are_counted():
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
         account = linux.Process(process.pid)
-        assert account.processor_time() >= 1.0 and account.resident()
+        assert account.processor_time() >= 1.0
+        assert account.resident()
         process.communicate(b"\n")
     for gone in (account, linux.Process(process.pid)):
-        assert gone.processor_time() is None and gone.resident() is None
+        assert gone.processor_time() is None
+        assert gone.resident() is None
         gone.close()
 
 
@@ -146,7 +149,8 @@ def test_a_cell_that_ends_the_process_is_named(line, kind, expected, worker):
         worker=worker,
     ) as runner:
         trouble = runner.call((X,)).trouble
-        assert (trouble.kind, trouble.cell) == (kind, "second") and trouble.message.startswith(expected)
+        assert (trouble.kind, trouble.cell) == (kind, "second")
+        assert trouble.message.startswith(expected)
     without = code.without({"second", "own"})
     assert [cell.name for cell in without.cells] == ["first", "own"]
     with Isolated(without, SILU.contract, "torch", results=SILU.results, worker=worker) as runner:
@@ -163,8 +167,10 @@ def test_a_cell_that_sleeps_in_every_process_is_named_when_it_is_enough(worker):
     limits = Limits(seconds=60.0, idle=1.0, **PATIENT)
     report = check_answer(of_three_cells("time.sleep(0.7)"), "torch", worker=worker, limits=limits)
     reason = "Loading `second` slept or waited for more than 1 s, in all processes that load it together. "
-    assert report.stopped_in["cell"] == "second" and report.stopped_in["reason"].startswith(reason)
-    assert not report.passed and not report.timed_out
+    assert report.stopped_in["cell"] == "second"
+    assert report.stopped_in["reason"].startswith(reason)
+    assert not report.passed
+    assert not report.timed_out
     assert {case.status for case in report.cases[2:]} == {"not-run"}  # none of them waits again
 
 
@@ -178,7 +184,8 @@ def test_a_cell_that_computes_is_not_idle(worker):
 def test_cells_after_the_answer_may_hold_what_it_calls(worker):
     cells = (Cell("own", "def silu_forward(x):\n    return helper(x)"), Cell("later", f"def helper(x):\n{RIGHT}"))
     code = Answer("silu_forward", cells, after=1)
-    assert code.own == "own" and code.without({"later"}).cells == cells[:1]
+    assert code.own == "own"
+    assert code.without({"later"}).cells == cells[:1]
     with Isolated(code, SILU.contract, "torch", results=SILU.results, worker=worker) as runner:
         assert runner.call((X,)).trouble is None
 
@@ -219,7 +226,8 @@ def test_what_a_call_prints_costs_nothing_and_its_beginning_is_kept(write, worke
 def test_a_call_that_prints_without_end_is_ended_by_its_time(worker):
     with isolated("    while True:\n        print('x' * 1000)\n", worker, seconds=1.0) as runner:
         trouble = runner.call((X,)).trouble
-    assert trouble.kind == "timeout" and trouble.details.startswith("xxx")
+    assert trouble.kind == "timeout"
+    assert trouble.details.startswith("xxx")
 
 
 def test_a_process_cannot_name_itself_a_memory_of_its_own_choice():
@@ -256,5 +264,6 @@ def test_imports_find_large_pages_and_leave_no_room_that_is_not_used():
     found = subprocess.run([sys.executable, "-c", HEAP, folder], capture_output=True, text=True, check=True).stdout
     there, huge, left = map(int, found.split())
     large = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-    assert there >= 127 and 18 <= left <= 28
+    assert there >= 127
+    assert 18 <= left <= 28
     assert huge >= 16 or not large.exists() or "[never]" in large.read_text()

@@ -31,7 +31,9 @@ def checked(given):
 
 def test_a_good_plan_is_kept():
     found = checked(json.loads(json.dumps(PLAN)))
-    assert found["steps"][1] == LAUNCH and found["outputs"] == [OUT] and found["steps"][0]["kwargs"] == {}
+    assert found["steps"][1] == LAUNCH
+    assert found["outputs"] == [OUT]
+    assert found["steps"][0]["kwargs"] == {}
 
 
 def changed(where: list, value) -> dict:
@@ -134,8 +136,10 @@ def cut(line: str, **constants) -> dict:
 
 def test_a_kernel_takes_its_helpers_along_and_nothing_else():
     found = cut("x = x * SIZE", SIZE=128)
-    assert set(found["functions"]) == {"kernel", "square"} and "os" not in found["values"]
-    assert found["values"]["SIZE"] == 128 and found["functions"]["kernel"]["line"] == 17
+    assert set(found["functions"]) == {"kernel", "square"}
+    assert "os" not in found["values"]
+    assert found["values"]["SIZE"] == 128
+    assert found["functions"]["kernel"]["line"] == 17
 
 
 @pytest.mark.parametrize(

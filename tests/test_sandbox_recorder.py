@@ -157,4 +157,6 @@ def test_a_plan_gives_what_was_recorded_however_a_buffer_is_seen():
         x = torch.arange(8.0) * 3 + 1
         played, wanted = Player(recorder.plan, _Launched())(x), seen_as_others(x)
     for one, other in zip(played, wanted, strict=True):
-        assert one.stride() == other.stride() and one.shape == other.shape and one.equal(other)
+        assert one.stride() == other.stride()
+        assert one.shape == other.shape
+        assert one.equal(other)

@@ -125,17 +125,24 @@ def found_in(program):
 def test_a_right_program_is_clean():
     y = torch.empty(100)
     found, events = found_in(lambda: (double[(2,)](randn(100), y, 100, BLOCK=64), y.sum()))
-    assert found == {} and [e["launch"]["kernel"] for e in events] == ["double"]
+    assert found == {}
+    assert [e["launch"]["kernel"] for e in events] == ["double"]
     assert y.equal(2 * randn(100))
 
 
 def test_a_finding_says_where_and_what():
     found, events = found_in(lambda: double_unmasked[(2,)](randn(100), torch.empty(100), 100, BLOCK=64))
     (finding,) = found.values()
-    assert finding["kind"] == "out-of-bounds" and finding["level"] == "fault" and finding["kernel"] == "double_unmasked"
-    assert finding["file"] == __file__ and "tl.load(x + i)" in finding["source"]
-    assert finding["program"] == [1, 0, 0] and finding["tensor"] == "x" and finding["offset"] == 100
-    assert "mask" in finding["cure"].lower() and json.dumps(finding)
+    assert finding["kind"] == "out-of-bounds"
+    assert finding["level"] == "fault"
+    assert finding["kernel"] == "double_unmasked"
+    assert finding["file"] == __file__
+    assert "tl.load(x + i)" in finding["source"]
+    assert finding["program"] == [1, 0, 0]
+    assert finding["tensor"] == "x"
+    assert finding["offset"] == 100
+    assert "mask" in finding["cure"].lower()
+    assert json.dumps(finding)
     assert "EmulatorError" in type(events[-1]["raised"]).__name__
 
 
@@ -149,7 +156,9 @@ def test_a_finding_is_told_once_and_counted_by_launch():
     for event in events:
         listener.handle(event)
     (finding,) = listener.findings.values()
-    assert finding["kind"] == "uninitialised-read" and finding["times"] == 3 and listener.launches == 3
+    assert finding["kind"] == "uninitialised-read"
+    assert finding["times"] == 3
+    assert listener.launches == 3
 
 
 @pytest.mark.parametrize(("kernel", "sign"), [(largest, 1), (smallest, -1)])
@@ -157,7 +166,8 @@ def test_masked_lanes_that_reach_the_result(kernel, sign):
     """0 is neither the maximum of these numbers nor their minimum: a right value on today's backends hides it."""
     x, y = sign * randn(100).abs() + sign, torch.empty(1)
     found, _ = found_in(lambda: kernel[(1,)](x, y, 100, BLOCK=128))
-    assert found["masked-load"]["line"] and "depends on masked-off lanes" in found["masked-load"]["message"]
+    assert found["masked-load"]["line"]
+    assert "depends on masked-off lanes" in found["masked-load"]["message"]
     assert y.item() == (x.max() if sign > 0 else x.min())
 
 
@@ -181,8 +191,10 @@ def test_a_tail_that_was_not_written_is_found_where_it_is_read():
         (y.clone() + 1).sum()
 
     found, events = found_in(program)
-    assert found.keys() == {"unwritten"} and found["unwritten"]["kernel"] == "double"
-    assert "36 elements of `y`" in found["unwritten"]["message"] and "y.clone() + 1" in found["unwritten"]["source"]
+    assert found.keys() == {"unwritten"}
+    assert found["unwritten"]["kernel"] == "double"
+    assert "36 elements of `y`" in found["unwritten"]["message"]
+    assert "y.clone() + 1" in found["unwritten"]["source"]
     assert not any("raised" in event for event in events)
 
 
@@ -212,7 +224,9 @@ def test_memory_that_is_freed_is_forgotten():
 def test_every_configuration_runs_and_hooks_are_honoured():
     y, x = torch.ones(100), randn(100)
     found, events = found_in(lambda: added[lambda meta: (triton.cdiv(100, meta["BLOCK"]),)](x, y, 100))
-    assert found == {} and y.equal(x) and sum("launch" in event for event in events) == 4
+    assert found == {}
+    assert y.equal(x)
+    assert sum("launch" in event for event in events) == 4
     x = randn(100)
     found_in(lambda: doubled_in_place[lambda meta: (triton.cdiv(100, meta["BLOCK"]),)](x, 100))
     assert x.equal(2 * randn(100))
@@ -230,7 +244,9 @@ def test_a_configuration_that_does_not_compile_is_passed_over():
     """As Triton's autotuner does. TritonBench's int8_matmul_kernel was refused for one of its six."""
     x, y = randn(32), torch.zeros(32)
     found, events = found_in(lambda: of_at_most_32[lambda m: (triton.cdiv(32, m["BLOCK"]),)](x, y, 32, MOST=32))
-    assert found == {} and y.equal(x) and not any("raised" in event for event in events)
+    assert found == {}
+    assert y.equal(x)
+    assert not any("raised" in event for event in events)
     found, _ = found_in(lambda: of_at_most_32[(2,)](x, y, 32, MOST=8))  # none of them compiles
     assert "too large" in found["assertion"]["message"]
 
@@ -255,6 +271,7 @@ def test_a_long_program_keeps_the_last_launches(monkeypatch):
 def test_what_is_wrong_with_a_launch_is_told_at_the_launch():
     x = randn(8)
     found, _ = found_in(lambda: double[(1, 1, 1, 1)](x, x, 8, BLOCK=8))
-    assert found["grid"]["file"] == __file__ and "double[(1, 1, 1, 1)]" in found["grid"]["source"]
+    assert found["grid"]["file"] == __file__
+    assert "double[(1, 1, 1, 1)]" in found["grid"]["source"]
     found, _ = found_in(lambda: double[(1,)](x, x, 8, BLOCK=8, stages=3))
     assert "stages=3" in found["unsupported"]["source"]

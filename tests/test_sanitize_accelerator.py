@@ -45,18 +45,24 @@ on_cuda_alone = torch.library.custom_op("test_sanitize::alone", _double, mutates
 
 @pytest.fixture
 def gpu():
-    assert torch.accelerator.current_accelerator() is None and torch.get_device_module() is torch.cpu
+    assert torch.accelerator.current_accelerator() is None
+    assert torch.get_device_module() is torch.cpu
     with watched(lambda event: None):
         yield torch.accelerator
-    assert not torch.accelerator.is_available() and torch.accelerator.device_count() == 0
+    assert not torch.accelerator.is_available()
+    assert torch.accelerator.device_count() == 0
     assert torch.get_device_module() is torch.cpu
 
 
 def test_the_accelerator_is_the_gpu_that_is_simulated(gpu):
-    assert gpu.is_available() and gpu.device_count() == 1 and gpu.current_device_index() == 0
+    assert gpu.is_available()
+    assert gpu.device_count() == 1
+    assert gpu.current_device_index() == 0
     device = gpu.current_accelerator(check_available=True)
-    assert device == torch.device("cuda") and torch.get_device_module() is torch.cuda
-    assert torch.ones(3, device=device).is_cuda and torch.ones(3).to(device).device == torch.device("cuda", 0)
+    assert device == torch.device("cuda")
+    assert torch.get_device_module() is torch.cuda
+    assert torch.ones(3, device=device).is_cuda
+    assert torch.ones(3).to(device).device == torch.device("cuda", 0)
     gpu.set_device_index(0)
     gpu.set_device_index("cuda:0")
     gpu.synchronize()
@@ -79,7 +85,8 @@ def test_cuda_in_cpp_is_not_judged():
         torch.cuda._compile_kernel("__global__ void f() {}", "f")
     assert [event["finding"]["level"] for event in found if "finding" in event] == ["unable"]
     run = report.Run("p.py", shim="an A100", failed="it raised OSError: " + CUDA_HOME)
-    assert command.status(run) == 2 and "leave them to a GPU" in report.summary(run)
+    assert command.status(run) == 2
+    assert "leave them to a GPU" in report.summary(run)
     assert CUDA_HOME in inspect.getsource(torch.utils.cpp_extension._join_cuda_home)
 
 
@@ -96,7 +103,8 @@ def test_an_optimizer_takes_its_step(gpu):
     before = layer.weight.detach().clone()
     torch.utils.checkpoint.checkpoint(layer, torch.ones(1, 3, device="cuda"), use_reentrant=False).sum().backward()
     optimizer.step()
-    assert layer.weight.is_cuda and not torch.equal(layer.weight, before)
+    assert layer.weight.is_cuda
+    assert not torch.equal(layer.weight, before)
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -106,7 +114,9 @@ def test_batches_are_pinned(gpu, workers):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for (x,) in loader:
-            assert x.is_pinned() and not x.is_cuda and x.cuda(non_blocking=True).is_cuda
+            assert x.is_pinned()
+            assert not x.is_cuda
+            assert x.cuda(non_blocking=True).is_cuda
 
 
 def test_a_checkpoint_is_loaded_to_where_it_is_asked_for(gpu):
@@ -128,18 +138,24 @@ def test_a_checkpoint_is_loaded_to_where_it_is_asked_for(gpu):
 
 def test_a_deep_copy_stays_on_the_gpu(gpu):
     norm = copy.deepcopy(torch.nn.BatchNorm1d(3).cuda())
-    assert norm.running_mean.is_cuda and norm.weight.is_cuda
+    assert norm.running_mean.is_cuda
+    assert norm.weight.is_cuda
     twice = [torch.ones(3, device="cuda")] * 2
     one, other = copy.deepcopy(twice)
-    assert one is other and one.is_cuda and not copy.deepcopy(torch.ones(3)).is_cuda
+    assert one is other
+    assert one.is_cuda
+    assert not copy.deepcopy(torch.ones(3)).is_cuda
 
 
 def test_a_custom_operator_runs_on_the_gpu(gpu):
     x = torch.ones(10, device="cuda", requires_grad=True)
     y = double(x)
     y.sum().backward()
-    assert y.is_cuda and x.grad.is_cuda and x.grad.tolist() == [2.0] * 10
-    assert on_cuda_alone(x.detach()).is_cuda and torch.ops.test_sanitize.double(y).tolist() == [4.0] * 10
+    assert y.is_cuda
+    assert x.grad.is_cuda
+    assert x.grad.tolist() == [2.0] * 10
+    assert on_cuda_alone(x.detach()).is_cuda
+    assert torch.ops.test_sanitize.double(y).tolist() == [4.0] * 10
     with pytest.raises(AssertionError):
         double(torch.ones(3))
 
@@ -153,4 +169,5 @@ def test_our_own_operators_launch_their_kernels(gpu):
             type(double_kernel), "run", lambda self, *a, **k: (launched.append(self.fn.__name__), run(self, *a, **k))[1]
         )
         cross_entropy(logits, torch.tensor([1, 3], device="cuda")).backward()
-    assert "cross_entropy_backward_kernel" in launched and logits.grad.is_cuda
+    assert "cross_entropy_backward_kernel" in launched
+    assert logits.grad.is_cuda

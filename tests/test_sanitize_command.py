@@ -49,12 +49,14 @@ def test_the_command_on_a_script_and_on_a_module(tmp_path):
     process = start("--json", tmp_path / "p.py", "--flag")
     stdout, stderr = process.communicate()
     shown = json.loads(stdout)
-    assert process.returncode == shown["status"] == 1 and shown["failed"] == "it exited with status 5"
+    assert process.returncode == shown["status"] == 1
+    assert shown["failed"] == "it exited with status 5"
     assert [(f["line"], f["tensor"], f["times"]) for f in shown["findings"]] == [(8, "x", 1)]
     assert "['--flag'] __main__" in stderr
     process = start("-m", "json.tool", "--help")
     stdout, _ = process.communicate()
-    assert process.returncode == 2 and "launched no Triton kernel" in stdout
+    assert process.returncode == 2
+    assert "launched no Triton kernel" in stdout
 
 
 @pytest.mark.exhaustive
@@ -69,7 +71,9 @@ def test_an_interruption_reports_what_was_found_so_far(tmp_path):
     finally:
         process.kill()
     output = " ".join(stdout.split())  # lines end where the folder's name makes them
-    assert process.returncode == 1 and "out-of-bounds" in output and "found so far" in output
+    assert process.returncode == 1
+    assert "out-of-bounds" in output
+    assert "found so far" in output
 
 
 @pytest.mark.exhaustive
@@ -106,7 +110,8 @@ def test_a_program_knows_its_whole_path(tmp_path, monkeypatch):
 def test_a_file_that_cannot_be_written_is_told_before_anything_runs(command, file, says, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main([*command, file, __file__])
-    assert stopped.value.code == 2 and says in capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert says in capsys.readouterr().err
 
 
 def test_what_is_not_there_gets_a_sentence(capsys, tmp_path, monkeypatch):
@@ -114,7 +119,8 @@ def test_what_is_not_there_gets_a_sentence(capsys, tmp_path, monkeypatch):
     assert "none.py` is no file" in " ".join(capsys.readouterr().out.split())
     assert cli.main(["sanitize", "--sarif", "/proc/x.sarif", str(tmp_path / "none.py")]) == 2
     shown = capsys.readouterr()
-    assert "Name a script" in shown.out and "/proc/x.sarif cannot be written" in shown.err
+    assert "Name a script" in shown.out
+    assert "/proc/x.sarif cannot be written" in shown.err
     monkeypatch.setattr(sys, "path", [*sys.path])
     with pytest.raises(child.Unusable, match="there is no module no.such.module to run"):
         child.module("no.such.module")

@@ -44,7 +44,8 @@ class Double(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, dy):
-        assert dy.is_cuda and dy.device == GPU
+        assert dy.is_cuda
+        assert dy.device == GPU
         return doubled(dy.contiguous())
 
 
@@ -57,7 +58,9 @@ class Two(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, dy, dz):
-        assert dy.is_cuda and dz.is_cuda and not dz.any()
+        assert dy.is_cuda
+        assert dz.is_cuda
+        assert not dz.any()
         return doubled(dy.contiguous()) + doubled(dz)
 
 
@@ -66,24 +69,34 @@ def events():
     found = []
     with watched(found.append):
         yield found
-    assert not torch.cuda.is_available() and not torch.ones(1).is_cuda  # and it is all taken away again
+    assert not torch.cuda.is_available()  # and it is all taken away again
+    assert not torch.ones(1).is_cuda
     with pytest.raises(NotImplementedError):
         torch.mm(torch.ones(1, 1).half(), torch.ones(1, 1).half(), out_dtype=torch.float32)
 
 
 def test_tensors_know_where_they_are(events):
     x = torch.randn(4, 4, device="cuda")
-    assert x.is_cuda and not x.is_cpu and x.device == GPU and x.get_device() == 0
-    assert x.device != torch.device("cuda") and x.type() == "torch.cuda.FloatTensor"
+    assert x.is_cuda
+    assert not x.is_cpu
+    assert x.device == GPU
+    assert x.get_device() == 0
+    assert x.device != torch.device("cuda")
+    assert x.type() == "torch.cuda.FloatTensor"
     for y in (x + 1, x[1:], x.T, x.detach(), x.data, torch.cat([x, x]), x.new_empty(3), torch.zeros_like(x), x.half()):
         assert y.device == GPU
     host = torch.ones(4)
-    assert not host.is_cuda and host.get_device() == -1 and not torch.zeros_like(x, device="cpu").is_cuda
+    assert not host.is_cuda
+    assert host.get_device() == -1
+    assert not torch.zeros_like(x, device="cpu").is_cuda
     for y in (host.cuda(), host.cuda(0), host.to("cuda"), host.to(device="cuda:0"), host.to(x), host.to(0)):
-        assert y.is_cuda and not host.is_cuda
+        assert y.is_cuda
+        assert not host.is_cuda
     for y in (torch.tensor([1.0], device="cuda"), torch.as_tensor(host, device="cuda"), torch.arange(3, device=GPU)):
         assert y.is_cuda
-    assert not x.cpu().is_cuda and not x.to("cpu", torch.float16).is_cuda and x.to(torch.float16).is_cuda
+    assert not x.cpu().is_cuda
+    assert not x.to("cpu", torch.float16).is_cuda
+    assert x.to(torch.float16).is_cuda
     x.cpu().fill_(7)
     assert not (x == 7).any()
 
@@ -92,7 +105,8 @@ def test_only_the_host_has_numpy(events):
     x = torch.ones(3, device="cuda")
     with pytest.raises(TypeError, match="Use Tensor.cpu"):
         x.numpy()
-    assert x.cpu().numpy().sum() == 3 and x.tolist() == [1.0] * 3
+    assert x.cpu().numpy().sum() == 3
+    assert x.tolist() == [1.0] * 3
 
 
 def test_a_second_gpu_is_not_there(events):
@@ -104,7 +118,9 @@ def test_default_devices(events):
     with torch.device("cuda"):
         assert torch.ones(2).is_cuda
     torch.set_default_device("cuda")
-    assert torch.ones(2).is_cuda and torch.tensor([1]).is_cuda and not torch.ones(2, device="cpu").is_cuda
+    assert torch.ones(2).is_cuda
+    assert torch.tensor([1]).is_cuda
+    assert not torch.ones(2, device="cpu").is_cuda
     torch.set_default_device("cpu")
     assert not torch.ones(2).is_cuda
 
@@ -113,10 +129,12 @@ def test_a_backward_pass_in_triton(events):
     x = torch.randn(100, device="cuda", requires_grad=True)
     w = torch.randn(100, device="cuda")
     (Double.apply(x) * w).sum().backward()
-    assert x.grad.is_cuda and torch.equal(x.grad, 2 * w)
+    assert x.grad.is_cuda
+    assert torch.equal(x.grad, 2 * w)
     host = torch.randn(100, requires_grad=True)
     Double.apply(host.cuda()).cpu().sum().backward()
-    assert not host.grad.is_cuda and torch.equal(host.grad, torch.full((100,), 2.0))
+    assert not host.grad.is_cuda
+    assert torch.equal(host.grad, torch.full((100,), 2.0))
     assert not any("finding" in event for event in events)
 
 
@@ -128,32 +146,39 @@ def test_the_gradient_of_an_unused_result_is_on_the_gpu(events):
 
 def test_modules_move(events):
     model = torch.nn.Linear(4, 3).cuda()
-    assert all(p.is_cuda for p in model.parameters()) and model(torch.ones(2, 4, device="cuda")).is_cuda
+    assert all(p.is_cuda for p in model.parameters())
+    assert model(torch.ones(2, 4, device="cuda")).is_cuda
     assert not any(p.is_cuda for p in model.to("cpu").parameters())
 
 
 def test_autocast_computes_in_half_precision(events):
     x = torch.ones(2, 2, device="cuda")
     with torch.autocast("cuda"):
-        assert (x @ x).dtype == torch.float16 and torch.is_autocast_enabled()
+        assert (x @ x).dtype == torch.float16
+        assert torch.is_autocast_enabled()
     with torch.amp.autocast("cuda", dtype=torch.bfloat16):
         assert (x @ x).dtype == torch.bfloat16
     assert (x @ x).dtype == torch.float32
 
 
 def test_torch_cuda_answers(events):
-    assert torch.cuda.is_available() and torch.cuda.device_count() == 1 and torch.cuda.current_device() == 0
+    assert torch.cuda.is_available()
+    assert torch.cuda.device_count() == 1
+    assert torch.cuda.current_device() == 0
     properties = torch.cuda.get_device_properties(0)
-    assert properties.multi_processor_count == 108 and torch.cuda.get_device_capability() == (8, 0)
+    assert properties.multi_processor_count == 108
+    assert torch.cuda.get_device_capability() == (8, 0)
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     with torch.cuda.device(0), torch.cuda.stream(torch.cuda.Stream()) as _:
         start.record()
         end.record()
     torch.cuda.synchronize()
-    assert start.elapsed_time(end) > 0 and torch.cuda.memory_allocated() == 0
+    assert start.elapsed_time(end) > 0
+    assert torch.cuda.memory_allocated() == 0
     generator = torch.Generator(device="cuda").manual_seed(3)
     first = torch.randn(3, device="cuda", generator=generator)
-    assert generator.device == GPU and first.equal(torch.randn(3, generator=generator.manual_seed(3)).cuda())
+    assert generator.device == GPU
+    assert first.equal(torch.randn(3, generator=generator.manual_seed(3)).cuda())
 
 
 def test_its_memory_is_that_of_this_machine(events):
@@ -189,11 +214,15 @@ def test_a_product_is_added_in_float32_and_rounded_once(events, dtype):
         found = torch.bmm(a, b, out_dtype=torch.float32)
         added = torch.baddbmm(c, a, b, out_dtype=torch.float32, beta=2, alpha=0.5)
         one = torch.mm(a[0], b[0], torch.float32), torch.addmm(c[0], a[0], b[0], out_dtype=torch.float32)
-    assert found.is_cuda and found.dtype == torch.float32 and torch.allclose(found.cpu().double(), wide, atol=1e-5)
+    assert found.is_cuda
+    assert found.dtype == torch.float32
+    assert torch.allclose(found.cpu().double(), wide, atol=1e-5)
     assert torch.allclose(added.cpu().double(), 2 * c.cpu() + wide / 2, atol=1e-5)
-    assert torch.equal(one[0], found[0]) and torch.allclose(one[1].cpu().double(), (c[0].cpu() + wide[0]), atol=1e-5)
+    assert torch.equal(one[0], found[0])
+    assert torch.allclose(one[1].cpu().double(), (c[0].cpu() + wide[0]), atol=1e-5)
     total = torch.empty(0, device="cuda")
-    assert torch.mm(a[0], b[0], out_dtype=torch.float32, out=total) is total and torch.equal(total, found[0])
+    assert torch.mm(a[0], b[0], out_dtype=torch.float32, out=total) is total
+    assert torch.equal(total, found[0])
     assert torch.equal(torch.mm(a[0], b[0], out_dtype=dtype), found[0].to(dtype))
 
 
@@ -215,7 +244,9 @@ def test_launchers_of_compiled_code_find_device_and_stream(events):
     from torch._C import _cuda_getCurrentRawStream
 
     y = torch._C._dynamo.guards._empty_strided_cuda((2, 3), (1, 2), torch.float16)
-    assert y.is_cuda and y.stride() == (1, 2) and y.dtype == torch.float16
+    assert y.is_cuda
+    assert y.stride() == (1, 2)
+    assert y.dtype == torch.float16
     with torch.cuda._DeviceGuard(0):
         assert _cuda_getCurrentRawStream(0) == torch.cuda.current_stream().cuda_stream
 
@@ -225,12 +256,15 @@ def test_a_kernel_may_draw_from_the_default_generator(events):
     generator = torch.cuda.default_generators[torch.cuda.current_device()]
     state = generator.get_state()
     seed, offset = state.view(torch.int64)
-    assert (int(seed), int(offset)) == (11, 0) and generator.device == GPU
+    assert (int(seed), int(offset)) == (11, 0)
+    assert generator.device == GPU
     offset += 4
     generator.set_state(state)
-    assert generator.get_state().view(torch.int64).tolist() == [11, 4] and torch.initial_seed() == 11
+    assert generator.get_state().view(torch.int64).tolist() == [11, 4]
+    assert torch.initial_seed() == 11
     torch.cuda.manual_seed(12)
-    assert generator.get_state().view(torch.int64).tolist() == [12, 0] and generator.initial_seed() == 12
+    assert generator.get_state().view(torch.int64).tolist() == [12, 0]
+    assert generator.initial_seed() == 12
     generator.set_state(state)
     assert torch.initial_seed() == 11
 
@@ -240,7 +274,8 @@ def test_triton_finds_a_driver(events):
     assert triton.testing.do_bench(lambda: None) == 1.0
     x, y = torch.randn(64, device="cuda"), torch.zeros(64, device="cuda")
     kernel = double.warmup(x, y, 64, BLOCK=64, grid=(1,))
-    assert kernel.n_regs and kernel.metadata.shared == 0
+    assert kernel.n_regs
+    assert kernel.metadata.shared == 0
     kernel[(1,)](x, y, 64, BLOCK=64)
     assert y.equal(2 * x)
     double_tuned[lambda meta: (triton.cdiv(64, meta["BLOCK"]),)](x, y, 64)
@@ -258,7 +293,9 @@ def test_what_cannot_be_simulated_is_not_judged(events, ask):
     with pytest.raises(EmulatorError, match="need a GPU|cooperative launch"):
         ask()
     (finding,) = [event["finding"] for event in events if "finding" in event]
-    assert finding["kind"] == "not-emulated" and finding["level"] == "unable" and finding["file"] == __file__
+    assert finding["kind"] == "not-emulated"
+    assert finding["level"] == "unable"
+    assert finding["file"] == __file__
 
 
 def test_a_buffer_that_is_no_tensor_is_not_judged(events):
@@ -273,7 +310,8 @@ def test_a_buffer_that_is_no_tensor_is_not_judged(events):
 
 
 def test_what_is_not_simulated_is_still_a_type(events):
-    assert isinstance(torch.cuda.CUDAGraph | None, types.UnionType) and not isinstance(3, torch.cuda.graph)
+    assert isinstance(torch.cuda.CUDAGraph | None, types.UnionType)
+    assert not isinstance(3, torch.cuda.graph)
 
 
 def test_without_the_stand_in_there_is_no_gpu():
@@ -297,4 +335,5 @@ def test_a_program_seeds_the_random_numbers_of_both_devices():
         first, *others = map(drawn, sowing)
         assert torch.initial_seed() == 3
         assert torch.seed() == torch.initial_seed()
-    assert first.equal(others[0]) and first.equal(others[1])
+    assert first.equal(others[0])
+    assert first.equal(others[1])

@@ -21,7 +21,8 @@ def test_findings_outrank_what_is_not_judged_and_that_the_programs_end():
     assert command.status(report.Run("p", launches=1, failed=failed)) == 3
     assert command.status(report.Run("p", launches=1)) == 0
     assert command.status(report.Run("p", hints=[FINDING], launches=1)) == 0
-    assert command.status(report.Run("p")) == 2 and "launched no Triton kernel" in report.summary(report.Run("p"))
+    assert command.status(report.Run("p")) == 2
+    assert "launched no Triton kernel" in report.summary(report.Run("p"))
     assert command.status(report.Run("p", [FINDING], interrupted=True)) == 1
 
 
@@ -37,7 +38,8 @@ def test_the_last_sentence_says_what_was_not_checked():
 def test_the_text_names_file_line_and_how_often():
     run = report.Run("p.py", [FINDING], hints=[FINDING], launches=4, kernels={"k": 4})
     shown = report.text(run, 1, False, False)
-    assert "k.py:3: out-of-bounds (2 launches)" in shown and "1 finding in 4 launches of 1 kernel, 1 hint" in shown
+    assert "k.py:3: out-of-bounds (2 launches)" in shown
+    assert "1 finding in 4 launches of 1 kernel, 1 hint" in shown
     assert report.text(report.Run("p.py", hints=[FINDING]), 0, True, False).count("hint: out-of-bounds") == 1
 
 
@@ -55,7 +57,8 @@ def test_sarif_points_at_the_line_relative_to_the_folder():
     assert result["ruleId"] == run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "out-of-bounds"
     place = result["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "k.py"}, "region": {"startLine": 3}}
-    assert result["level"] == "error" and result["occurrenceCount"] == 2
+    assert result["level"] == "error"
+    assert result["occurrenceCount"] == 2
 
 
 def test_every_kind_of_the_emulator_has_a_rule():
@@ -72,6 +75,8 @@ def test_a_program_of_cpu_tensors_is_told_of_the_option(shim, advised):
 def test_names_with_control_characters_are_spelled_out_and_sarif_has_their_bytes():
     odd = FINDING | {"file": os.path.abspath("red\x1b[31m\udce9.py"), "source": "x = 1 \x1b[2J", "message": "\x07"}
     shown = report.text(report.Run("p\x1b.py", [odd], launches=1), 1, False, False) + report.plain(odd)
-    assert "\x1b" not in shown and "\x07" not in shown and shown.count("red\\x1b[31m\\udce9.py:3") == 2
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+    assert shown.count("red\\x1b[31m\\udce9.py:3") == 2
     (result,) = sarif.log(report.Run("p", [odd]))["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "red%1B%5B31m%E9.py"

@@ -48,12 +48,15 @@ def test_a_process_of_multiprocessing_is_told_once():
         child = multiprocessing.get_context("spawn").Process(target=nothing)
         child.start()
         child.join()
-    assert child.exitcode == 0 and len(seen) == 1 and seen[0].endswith("of multiprocessing")
+    assert child.exitcode == 0
+    assert len(seen) == 1
+    assert seen[0].endswith("of multiprocessing")
 
 
 def test_the_report_says_that_nobody_watched_them():
     run = report.Run("p.py", launches=1, kernels={"k": 1}, spawned=["python a.py", "python b.py"])
     sentence = "2 Python processes that were not watched (`python a.py`): kernels launched there were not checked."
-    assert sentence in report.summary(run) and report.data(run, 0)["not_watched"] == run.spawned
+    assert sentence in report.summary(run)
+    assert report.data(run, 0)["not_watched"] == run.spawned
     assert "not watched" not in report.summary(report.Run("p.py", launches=1, kernels={"k": 1}))
     assert "a Python process that was not watched" in report.summary(report.Run("p.py", spawned=["python a.py"]))

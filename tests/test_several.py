@@ -24,11 +24,13 @@ def test_every_file_has_a_line_and_a_row(files, called):
     lines = done.stdout.splitlines()
     assert done.returncode == 1
     assert lines[0] == f"passed       {files[0]}"
-    assert lines[1].startswith(f"not passed   {files[1]}: ") and "the first is" in lines[1]
+    assert lines[1].startswith(f"not passed   {files[1]}: ")
+    assert "the first is" in lines[1]
     assert lines[2].startswith(f"not checked  {files[2]}: {files[2]} defines no function silu_forward")
     rows = [line.split() for line in lines[4:8]]
     assert rows[0] == ["file", "verdict", "correct", "portable", "efficient", "cases"]
-    assert rows[1][:3] == [files[0], "passed", "yes"] and rows[2][:4] == [files[1], "not", "passed", "no"]
+    assert rows[1][:3] == [files[0], "passed", "yes"]
+    assert rows[2][:4] == [files[1], "not", "passed", "no"]
     assert lines[-1] == "1 of 3 files passed."
 
 
@@ -42,11 +44,15 @@ def test_the_results_as_data_and_for_a_ci_service(files, called, tmp_path):
     junit = tmp_path / "results.xml"
     done = called("check", "silu_forward", *files, "--in-process", "--backend", "torch", "--json", "--junit", junit)
     data = json.loads(done.stdout)
-    assert data["exercise"] == "silu_forward" and data["passed"] is False
-    assert [one["passed"] for one in data["files"]] == [True, False, False] and "problem" in data["files"][2]
+    assert data["exercise"] == "silu_forward"
+    assert data["passed"] is False
+    assert [one["passed"] for one in data["files"]] == [True, False, False]
+    assert "problem" in data["files"][2]
     right, wrong, none = xml.parse(junit).getroot()
-    assert right.get("failures") == right.get("errors") == "0" and int(right.get("tests")) > 10
-    assert int(wrong.get("failures")) > 5 and wrong.get("name") == files[1]
+    assert right.get("failures") == right.get("errors") == "0"
+    assert int(right.get("tests")) > 10
+    assert int(wrong.get("failures")) > 5
+    assert wrong.get("name") == files[1]
     assert "silu_forward" in none.find("testcase/error").get("message")
 
 
@@ -68,19 +74,22 @@ def test_one_file_has_a_results_file_too(files, called, tmp_path):
 )
 def test_wrong_usage_names_the_remedy(more, says, files, called):
     done = called("check", "silu_forward", *files[:2], *more, "--in-process", "--backend", "torch")
-    assert done.returncode == 2 and says in done.stderr
+    assert done.returncode == 2
+    assert says in done.stderr
 
 
 def test_jobs_are_a_number(files, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(["check", "silu_forward", *files, "--jobs", "0"])
-    assert ended.value.code == 2 and "'0' is not a number of workers, 1 or more" in capsys.readouterr().err
+    assert ended.value.code == 2
+    assert "'0' is not a number of workers, 1 or more" in capsys.readouterr().err
 
 
 def test_a_record_is_kept_out_of_the_root(files, tmp_path, called):
     (tmp_path / "record.py").write_text("x = 1\n")
     done = called("check", "f", files[0], "--record", tmp_path / "record.py", "--root", tmp_path)
-    assert done.returncode == 2 and "from where answers import: keep the record elsewhere" in done.stderr
+    assert done.returncode == 2
+    assert "from where answers import: keep the record elsewhere" in done.stderr
 
 
 @pytest.mark.exhaustive
@@ -88,7 +97,8 @@ def test_several_workers_say_what_one_says(files, called):
     lines = [
         called("check", "silu_forward", *files, "--backend", "torch", *more).stdout for more in ([], ["--jobs", "2"])
     ]
-    assert lines[0] == lines[1] and lines[0].endswith("1 of 3 files passed.\n")
+    assert lines[0] == lines[1]
+    assert lines[0].endswith("1 of 3 files passed.\n")
 
 
 ODD = "red\x1b[31m\udce9.py"  # as Python names a file whose bytes are not UTF-8
@@ -100,7 +110,8 @@ def test_a_name_with_control_characters_is_spelled_out(tmp_path, called):
         Path(path).write_text(WRONG)
     junit = tmp_path / "results.xml"
     done = called("check", "silu_forward", odd, plain, "--in-process", "--backend", "torch", "--junit", junit)
-    assert done.returncode == 1 and "\x1b" not in done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "\x1b" not in done.stdout + done.stderr
     assert done.stdout.count("red\\x1b[31m\\udce9.py") == 2, "a line and a row"
     suite, _ = xml.parse(junit).getroot()
     assert suite[0].get("classname") == "silu_forward.red\\x1b[31m\\udce9"

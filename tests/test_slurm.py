@@ -137,7 +137,8 @@ def assert_graded(course: Path, cluster: dict[str, str]) -> None:
     assert len(list(Store(course))) == 6
     jobs = subprocess.run(["scontrol", "-o", "show", "jobs"], env=cluster, capture_output=True, text=True).stdout
     print(jobs)
-    assert "JobName=grading" in jobs and "Partition=compute" in jobs
+    assert "JobName=grading" in jobs
+    assert "Partition=compute" in jobs
 
 
 def test_a_class_is_graded_by_jobs_of_sbatch(course, tmp_path, cluster):
@@ -155,7 +156,9 @@ def test_a_class_is_graded_by_jobs_of_sbatch(course, tmp_path, cluster):
         [sys.executable, "slurm.py", "tiny"], cwd=course, env=variables, capture_output=True, text=True, timeout=SECONDS
     )
     print(ran.stdout, ran.stderr)
-    assert ran.returncode == 0 and "6 verdicts to make, on " in ran.stdout and "6 verdicts made" in ran.stdout
+    assert ran.returncode == 0
+    assert "6 verdicts to make, on " in ran.stdout
+    assert "6 verdicts made" in ran.stdout
     assert_graded(course, cluster)
 
 
@@ -166,8 +169,12 @@ def test_a_class_is_graded_by_ones_own_scheduler_with_workers_of_sbatch(course, 
     ran = subprocess.run(["bash", script], cwd=course, env=variables, capture_output=True, text=True, timeout=SECONDS)
     log = "".join(path.read_text() for path in course.glob("slurm-*.out"))
     print(ran.stdout, ran.stderr, log)
-    assert ran.returncode == 0 and "6 verdicts to make, on " in ran.stdout and "not encrypted" not in ran.stdout
+    assert ran.returncode == 0
+    assert "6 verdicts to make, on " in ran.stdout
+    assert "not encrypted" not in ran.stdout
     assert re.search(rf"Registered to: +{address}\n", log)  # the job's own output: the worker ran there
     dashboard = re.search(r"dashboard at: +(\S+)", ran.stderr)  # and not one of its own
-    assert dashboard and f"; dashboard: {dashboard[1]}\n" in ran.stdout and "6 verdicts made" in ran.stdout
+    assert dashboard
+    assert f"; dashboard: {dashboard[1]}\n" in ran.stdout
+    assert "6 verdicts made" in ran.stdout
     assert_graded(course, cluster)

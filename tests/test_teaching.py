@@ -62,7 +62,8 @@ def test_hidden_cases_count_and_show_no_value(course, hidden):
     assert "hidden: around a secret" in shown(course, "hidden_wrong", CHECK)
     assert_success(api(course).generate_feedback("tiny", "hidden_wrong"))
     (page,) = (course / "feedback" / "hidden_wrong").rglob("*.html")
-    assert "around a secret" in page.read_text() and "Which number is 0" in page.read_text()
+    assert "around a secret" in page.read_text()
+    assert "Which number is 0" in page.read_text()
     (graded,) = (course / "autograded" / "hidden_wrong").rglob("*.ipynb")
     for text in (page.read_text(), graded.read_text()):
         assert not [value for value in ("4096.06", "0.7310", "hidden_cases") if value in text]
@@ -90,7 +91,8 @@ def test_a_file_with_a_mistake_stops_the_run_before_it_touches_anything(course, 
     place(course, "hidden_before").write_text(json.dumps(right_answers(course) | {"cells": []}))
     result = api(course).autograde("tiny", "hidden_before")
     assert not result["success"]
-    assert "Nothing was graded: " in result["log"] and "did you mean silu_forward" in result["log"]
+    assert "Nothing was graded: " in result["log"]
+    assert "did you mean silu_forward" in result["log"]
     assert scores(course, "hidden_before") == FULL
     hidden.write_text(HIDDEN)
     assert_success(api(course).autograde("tiny", "hidden_before"))
@@ -100,7 +102,8 @@ def test_a_file_with_a_mistake_stops_the_run_before_it_touches_anything(course, 
 def test_a_file_that_a_teacher_names_and_that_is_missing_stops_the_run(course):
     hand_in(course, "hidden_missing")
     result = with_settings(course, hidden_cases="hiden.toml").autograde("tiny", "hidden_missing")
-    assert not result["success"] and "hiden.toml, which c.Grade.hidden_cases names, is not there" in result["log"]
+    assert not result["success"]
+    assert "hiden.toml, which c.Grade.hidden_cases names, is not there" in result["log"]
     assert not (course / "autograded" / "hidden_missing").exists()
 
 
@@ -133,7 +136,8 @@ def test_a_class_is_not_graded_where_answers_cannot_be_isolated(course, own_work
     with monkeypatch.context() as patch:
         patch.setattr(making, "require", lacking)
         result = api(course).autograde("tiny", "weak")
-        assert not result["success"] and "Nothing was graded: answers would be isolated as weak" in result["log"]
+        assert not result["success"]
+        assert "Nothing was graded: answers would be isolated as weak" in result["log"]
         assert not (course / "autograded" / "weak").exists()
         assert_success(with_settings(course, allow_weak_sandbox=True).autograde("tiny", "weak"))
     assert scores(course, "weak") == FULL
@@ -142,7 +146,8 @@ def test_a_class_is_not_graded_where_answers_cannot_be_isolated(course, own_work
 def test_the_weak_rung_needs_the_teachers_word(course, own_worker):
     hand_in(course, "asked_weak")
     result = with_settings(course, isolation="weak").autograde("tiny", "asked_weak")
-    assert not result["success"] and "c.Grade.allow_weak_sandbox is not set" in result["log"]
+    assert not result["success"]
+    assert "c.Grade.allow_weak_sandbox is not set" in result["log"]
     assert_success(with_settings(course, isolation="weak", allow_weak_sandbox=True).autograde("tiny", "asked_weak"))
     assert scores(course, "asked_weak") == FULL
     assert making._shared.rung == "weak"
@@ -156,7 +161,8 @@ def test_a_batch_says_how_far_it_is_and_how_long_the_rest_will_take(course):
     for number in range(3):
         hand_in(course, f"progress_{number}")
     log = grade_demo.nbgrader(course, "autograde", "tiny", "--student=progress_*")
-    assert "[1/3, about " in log and " left] progress_0, tiny: 4 of 4 points" in log
+    assert "[1/3, about " in log
+    assert " left] progress_0, tiny: 4 of 4 points" in log
     assert "[3/3] progress_2, tiny: 4 of 4 points" in log
 
 
@@ -179,7 +185,8 @@ def test_a_class_has_a_seed_of_its_own_and_the_feedback_names_it(course):
     assert (course / FILE).stat().st_mode & 0o777 == 0o600
     secret = (course / FILE).read_text().strip()
     given_out = [path for path in (course / "release").rglob("*") if path.is_file()]
-    assert given_out and not any(path.name == FILE or secret in path.read_text() for path in given_out)
+    assert given_out
+    assert not any(path.name == FILE or secret in path.read_text() for path in given_out)
 
 
 def test_a_teacher_may_choose_the_seed(course):
@@ -197,5 +204,7 @@ def test_without_its_secret_a_class_is_not_graded(course):
         result = api(course).autograde("tiny", "no_secret")
     finally:
         (course / FILE).write_text(kept)
-    assert not result["success"] and "Nothing was graded" in result["log"] and "Put the file back" in result["log"]
+    assert not result["success"]
+    assert "Nothing was graded" in result["log"]
+    assert "Put the file back" in result["log"]
     assert not (course / "autograded" / "no_secret").exists()

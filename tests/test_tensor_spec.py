@@ -23,7 +23,8 @@ from graded_kernels.autograder.instructor.tensor_spec import SpecError, tensor
 )
 def test_tensor(table, value):
     made = tensor(table, torch.Generator())
-    assert made.dtype == value.dtype and made.shape == value.shape
+    assert made.dtype == value.dtype
+    assert made.shape == value.shape
     assert torch.equal(made.nan_to_num(12345), value.nan_to_num(12345))
     if made.is_floating_point():
         assert torch.equal(made.signbit(), value.signbit())
@@ -34,11 +35,13 @@ def test_random_numbers_are_those_of_the_seed():
         table = source | {"shape": [4000]}
         first, again = (tensor(table, torch.Generator().manual_seed(seed)) for seed in (1, 1))
         other = tensor(table, torch.Generator().manual_seed(2))
-        assert torch.equal(first, again) and not torch.equal(first, other)
+        assert torch.equal(first, again)
+        assert not torch.equal(first, other)
     assert abs(tensor({"normal": [2.0, 0.5], "shape": [4000]}, torch.Generator()).std() - 0.5) < 0.05
     assert tensor({"integers": [5, 9], "shape": [4000]}, torch.Generator()).unique().tolist() == [5, 6, 7, 8]
     uniform = tensor({"uniform": [-3, -1], "shape": [4000]}, torch.Generator())
-    assert -3 <= uniform.min() < -2.9 and -1.1 < uniform.max() <= -1
+    assert -3 <= uniform.min() < -2.9
+    assert -1.1 < uniform.max() <= -1
 
 
 @pytest.mark.parametrize(
@@ -48,7 +51,8 @@ def test_layout(layout, strides):
     table = {"linspace": [0, 5], "shape": [2, 3]} | ({"layout": layout} if layout else {})
     made = tensor(table, torch.Generator())
     expected = [[0, 1, 2], [0, 1, 2]] if layout == "expanded" else [[0, 1, 2], [3, 4, 5]]
-    assert made.stride() == strides and made.tolist() == expected
+    assert made.stride() == strides
+    assert made.tolist() == expected
 
 
 @pytest.mark.parametrize(

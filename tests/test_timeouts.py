@@ -64,9 +64,11 @@ def test_what_the_designated_case_did_not_measure_is_not_run(exercise, backend, 
     for number in {2, at}:
         report = report_of(exercise, backend, number)
         (cost,) = (case for case in report.cases if case.name == name)
-        assert cost.status == "not-run" and f"“{cases[at - 1].name}”" in cost.message
+        assert cost.status == "not-run"
+        assert f"“{cases[at - 1].name}”" in cost.message
         assert [case.name for case in report.cases if case.status in ("fail", "error")] == [cases[number - 1].name]
-        assert report.traffic is None and not report.passed
+        assert report.traffic is None
+        assert not report.passed
     (cost,) = (case for case in report_of(exercise, backend, at + 1).cases if case.name == name)
     assert cost.status == "pass"
 
@@ -75,7 +77,8 @@ def test_what_the_designated_case_did_not_measure_is_not_run(exercise, backend, 
 def test_a_report_says_that_a_time_out_decided_it(call):
     report = report_of("silu_backward", "torch", 3, call=call)
     late = report.cases[2]
-    assert late.status == "error" and LATE.message in late.message
+    assert late.status == "error"
+    assert LATE.message in late.message
     assert {case.status for case in report.cases[3:]} == {"not-run"}  # none of them is waited for
     assert json.loads(json.dumps(report.to_dict()))["timed_out"] is True
 
@@ -83,13 +86,15 @@ def test_a_report_says_that_a_time_out_decided_it(call):
 def test_a_report_on_anything_else_does_not():
     for trouble in (Trouble("crashed", "SIGSEGV"), Trouble("memory", "2 GB")):
         report = report_of("silu_backward", "torch", 3, trouble=trouble)
-        assert not report.passed and report.to_dict()["timed_out"] is False
+        assert not report.passed
+        assert report.to_dict()["timed_out"] is False
 
 
 def test_a_time_out_in_a_distinction_goes_on():
     names = [case.bonus for case in EXERCISES["silu_forward"].cases]
     report = report_of("silu_forward", "torch", names.index(True) + 1)
-    assert report.passed and report.timed_out
+    assert report.passed
+    assert report.timed_out
 
 
 @pytest.mark.parametrize("read, counts", [(True, True), (False, False)])

@@ -62,9 +62,11 @@ def traffic_of(function):
 def test_what_several_rows_share_may_be_loaded_once():
     report, case = traffic_of(held)
     assert report.passed, str(report)
-    assert report.traffic["ratio"] < 0.7 and "where programs share nothing" in case.message
+    assert report.traffic["ratio"] < 0.7
+    assert "where programs share nothing" in case.message
 
 
 def test_a_result_does_not_follow_from_less_than_half_of_the_inputs():
     _, case = traffic_of(unread)
-    assert case.status == "fail" and "the result cannot follow from them" in case.message
+    assert case.status == "fail"
+    assert "the result cannot follow from them" in case.message

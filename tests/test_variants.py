@@ -90,7 +90,8 @@ def right(name: str, backend: str) -> Answer:
 
 
 def test_chapters_1_to_4_have_a_variant_each():
-    assert set(VARIED.values()) == set(ASKED.values()) and {name for name, _ in RIGHT} == set(FUNCTIONS)
+    assert set(VARIED.values()) == set(ASKED.values())
+    assert {name for name, _ in RIGHT} == set(FUNCTIONS)
 
 
 @pytest.mark.parametrize(("name", "backend"), PAIRS)
@@ -98,9 +99,11 @@ def test_a_right_answer_to_the_variant_passes_and_the_published_one_does_not(nam
     report = check_answer(right(name, backend), backend, compiler=False, variant=VARIED[name])
     assert report.passed, str(report)
     report = check_answer(answer(name, backend), backend, compiler=False, variant=VARIED[name])
-    assert not report.passed and report.score <= 0.5  # what is the same in both kinds
+    assert not report.passed  # what is the same in both kinds
+    assert report.score <= 0.5
     assert report.fingerprint == "this is what the published answer computed (this class is asked for a variant)"
-    assert report.fingerprint_story.startswith("This class is asked for") and "This class is asked for" in str(report)
+    assert report.fingerprint_story.startswith("This class is asked for")
+    assert "This class is asked for" in str(report)
     assert check_answer(answer(name, backend), backend, compiler=False).passed
 
 
@@ -124,7 +127,8 @@ def test_the_gradient_is_the_derivative_of_the_forward_oracle(name):
     result = as_tuple(forward.oracle(**inputs))[0]
     gradients = torch.autograd.grad(result, [inputs[p] for p in wanted], next(iter(named.values())))
     for found, expected in zip(as_tuple(record.oracle(*record.widened(args))), gradients, strict=True):
-        assert found.shape == expected.shape and (found - expected).abs().max() < 2e-6 * expected.abs().max()
+        assert found.shape == expected.shape
+        assert (found - expected).abs().max() < 2e-6 * expected.abs().max()
 
 
 @pytest.mark.parametrize("name", [name for name in VARIED if name not in FUNCTIONS])
@@ -141,7 +145,8 @@ def test_what_is_handed_out_says_what_is_asked_for(name):
     for folder in ("solutions", "kernels"):
         stub = re.sub(r"(?s)### BEGIN SOLUTION.*?### END SOLUTION", "", hide_bodies(regions()[folder, name]))
         for old, new in variant.stub(VARIED[name]):
-            assert old in stub and new not in stub
+            assert old in stub
+            assert new not in stub
 
 
 def test_a_value_that_is_none_is_refused():
@@ -177,9 +182,11 @@ def course(made_course, tmp_path):
 def test_the_release_shows_the_variant(course):
     cells = {grade_id(cell): cell for cell in nbformat.read(course / "release" / "tiny" / "tiny.ipynb", 4).cells}
     assert "**y = x · s(1.5 x)**" in cells[f"{TORCH}-variant"].source
-    assert '"""y = x · s(1.5 x), elementwise' in cells[TORCH].source and "YOUR CODE HERE" in cells[TORCH].source
+    assert '"""y = x · s(1.5 x), elementwise' in cells[TORCH].source
+    assert "YOUR CODE HERE" in cells[TORCH].source
     check_cell = cells[f"{TORCH}-check"]
-    assert check_cell.source.endswith('backend="torch", variant=1.5)') and variant_of(check_cell) == 1.5
+    assert check_cell.source.endswith('backend="torch", variant=1.5)')
+    assert variant_of(check_cell) == 1.5
     assert "published" not in cells["silu_witness-torch-variant"].source
 
 
@@ -196,6 +203,7 @@ def test_a_class_is_graded_by_what_was_released(course):
     config = course / "nbgrader_config.py"
     config.write_text(config.read_text().replace('{"silu_slope": 1.5}', "{}"))
     assert_success(api(course).autograde("tiny", "*"))
-    assert scores(course, "mine")[TORCH] == 2 and scores(course, "published")[TORCH] == 0
+    assert scores(course, "mine")[TORCH] == 2
+    assert scores(course, "published")[TORCH] == 0
     text = " ".join(shown(course, "published", f"{TORCH}-check").split())
     assert "This class is asked for y = x · s(1.5 x)." in text

@@ -55,7 +55,8 @@ CHANGES = {
 
 def test_a_change_of_anything_that_decides_changes_the_key():
     keys = [JOB.key, *(changed.key for changed in CHANGES.values())]
-    assert len(set(keys)) == len(keys) and all(len(key) == 64 for key in keys)
+    assert len(set(keys)) == len(keys)
+    assert all(len(key) == 64 for key in keys)
     assert dataclasses.replace(JOB).key == JOB.key
 
 
@@ -90,7 +91,9 @@ def test_the_graders_version_is_its_source(monkeypatch, tmp_path):
 @pytest.mark.parametrize("job", [JOB, *CHANGES.values()], ids=["job", *CHANGES])
 def test_a_job_travels_as_json(job):
     there = Job.from_json(job.to_json())
-    assert there.key == job.key and there.answer == job.answer and there.limits == job.limits
+    assert there.key == job.key
+    assert there.answer == job.answer
+    assert there.limits == job.limits
 
 
 def test_a_machine_with_other_versions_refuses_a_job(monkeypatch):
@@ -154,7 +157,9 @@ def test_a_damaged_one_is_removed_with_a_sentence_and_made_again(tmp_path, damag
     (path,) = store
     damage(path)
     assert store.settled(JOB, lambda job, checks: verdict(text="another")) == (verdict(text="another"), False)
-    assert f"The verdict {path} is damaged" in messages[0] and "made again" in messages[0] and len(messages) == 1
+    assert f"The verdict {path} is damaged" in messages[0]
+    assert "made again" in messages[0]
+    assert len(messages) == 1
     assert Store(tmp_path).get(JOB) == verdict(text="another")
 
 
@@ -181,8 +186,10 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch, step):
         else:
             patch.setattr(os, step, full)
         store.keep(verdict(text="another"))
-    assert "was not kept" in messages[0] and "No space left on device" in messages[0]
-    assert store.get(JOB) == verdict() and not list(tmp_path.rglob("*.tmp"))
+    assert "was not kept" in messages[0]
+    assert "No space left on device" in messages[0]
+    assert store.get(JOB) == verdict()
+    assert not list(tmp_path.rglob("*.tmp"))
 
 
 @pytest.mark.parametrize("doubt", [LATE, LOST])
@@ -197,9 +204,11 @@ def test_what_a_busy_machine_may_have_decided_is_checked_once_more(tmp_path, dou
     store = Store(tmp_path)
     found, there = store.settled(JOB, make)
     assert (asked, there, found.checks) == ([1, 2], False, 2)
-    assert store.settled(JOB, make) == (found, True) and asked == [1, 2]
+    assert store.settled(JOB, make) == (found, True)
+    assert asked == [1, 2]
     store.put(verdict(doubt=doubt))
-    assert store.settled(JOB, make)[0].checks == 2 and asked == [1, 2, 2]
+    assert store.settled(JOB, make)[0].checks == 2
+    assert asked == [1, 2, 2]
     store.put(verdict(doubt=doubt))
     assert store.settled(JOB, lambda job, checks: verdict(text="another", checks=checks))[0].text == "another"
 
@@ -217,8 +226,11 @@ def test_clearing_takes_what_is_asked_for_and_what_a_killed_writer_left(tmp_path
     half = tmp_path / "verdicts" / "silu_forward-torch" / ".0.tmp"
     half.touch()
     assert store.clear(lambda path: path.parent.name == "silu_backward-torch") == 1
-    assert len(list(store)) == 2 and not half.exists()
-    assert store.clear() == 2 and list(store) == [] and len(store.made()) == 3
+    assert len(list(store)) == 2
+    assert not half.exists()
+    assert store.clear() == 2
+    assert list(store) == []
+    assert len(store.made()) == 3
 
 
 def test_the_command_shows_and_removes(tmp_path, capsys):
@@ -232,12 +244,19 @@ def test_the_command_shows_and_removes(tmp_path, capsys):
     old = tmp_path / "verdicts" / JOB.name / f"{JOB.key}.json"
     os.utime(old, (0, 0))
     output = ran()
-    assert "silu_forward-torch 2 " in output and "silu_backward-torch 1 " in output and output.endswith("kB 4 s")
-    assert "Removed 1." in ran("--older", "30d", "--clear") and not old.exists()
-    assert "None of the verdicts in" in ran("--older", "30d") and "No verdicts" not in ran("--older", "30d")
-    assert "None of the verdicts" in ran("--exercise", "gelu_forward", "--clear") and len(list(store)) == 2
-    assert "Removed 1." in ran("--exercise", "silu_backward", "--clear") and len(list(store)) == 1
-    assert "Removed 1." in ran("--exercise", "silu_forward-torch", "--clear") and not list(store)
+    assert "silu_forward-torch 2 " in output
+    assert "silu_backward-torch 1 " in output
+    assert output.endswith("kB 4 s")
+    assert "Removed 1." in ran("--older", "30d", "--clear")
+    assert not old.exists()
+    assert "None of the verdicts in" in ran("--older", "30d")
+    assert "No verdicts" not in ran("--older", "30d")
+    assert "None of the verdicts" in ran("--exercise", "gelu_forward", "--clear")
+    assert len(list(store)) == 2
+    assert "Removed 1." in ran("--exercise", "silu_backward", "--clear")
+    assert len(list(store)) == 1
+    assert "Removed 1." in ran("--exercise", "silu_forward-torch", "--clear")
+    assert not list(store)
     assert cli.main(["verdicts", "--course", str(tmp_path / "elsewhere")]) == 2
     assert "is no course root" in capsys.readouterr().err
     with pytest.raises(SystemExit):
@@ -262,7 +281,8 @@ def test_a_disk_that_is_full_when_the_log_is_written_costs_no_verdict(tmp_path, 
     assert [store.get(job) is not None for job in (JOB, *others)] == [True] * 3
     assert [entry["key"] for entry in store.made()] == [others[1].key]
     (sentence,) = sentences
-    assert "was kept, and its line" in sentence and "No space left on device" in sentence
+    assert "was kept, and its line" in sentence
+    assert "No space left on device" in sentence
 
 
 @pytest.mark.exhaustive

@@ -30,7 +30,9 @@ def test_a_file_is_replaced_as_a_whole(tmp_path):
     table.chmod(0o600)
     link.symlink_to(table)
     whole.put(link, "c\n")
-    assert table.read_bytes() == b"c\n" and link.is_symlink() and table.stat().st_mode & 0o777 == 0o600
+    assert table.read_bytes() == b"c\n"
+    assert link.is_symlink()
+    assert table.stat().st_mode & 0o777 == 0o600
     whole.put(tmp_path / "/dev/null", "d")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["grades.csv", "link.csv"]
 
@@ -41,7 +43,8 @@ def test_what_was_there_outlives_a_full_disk(tmp_path, full):
     with pytest.raises(whole.NotWritten) as raised:
         whole.put(table, "after")
     assert str(raised.value) == f"{table} {SENTENCE}"
-    assert table.read_text() == "before" and list(tmp_path.iterdir()) == [table]
+    assert table.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [table]
     with pytest.raises(whole.NotWritten, match=r"File exists\. What was there before is kept\.$"):
         whole.make_folder(table)
 
@@ -60,7 +63,8 @@ def test_the_commands_end_with_the_sentence(made_course, tmp_path, full, monkeyp
     NbGraderApp.clear_instance()
     with pytest.raises(SystemExit) as ended:
         NbGraderApp.launch_instance(["export"])
-    assert ended.value.code == 1 and f"grades.csv {SENTENCE}" in capsys.readouterr().err
+    assert ended.value.code == 1
+    assert f"grades.csv {SENTENCE}" in capsys.readouterr().err
     assert (course / "grades.csv").read_text() == "before"
 
 

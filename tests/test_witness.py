@@ -80,7 +80,8 @@ def test_the_sentence_names_the_value_and_the_remedy():
     ]
     for name, found, sentence in cases:
         first = check(name, lambda given=found: given).cases[0]
-        assert first.status == "fail" and first.message.startswith(sentence), first
+        assert first.status == "fail", first
+        assert first.message.startswith(sentence), first
 
 
 def test_isolated_a_strange_value_gets_a_sentence_too():
@@ -90,7 +91,9 @@ def test_isolated_a_strange_value_gets_a_sentence_too():
         for value in values:
             source = f"import torch\ndef silu_witness():\n    return {value}, {value}"
             report = check_answer(Answer("silu_witness", (Cell("a", source),)), "torch", worker=worker)
-            assert not report.passed and report.score == 0 and report.cases[0].message, (value, report.cases[0])
+            assert not report.passed, (value, report.cases[0])
+            assert report.score == 0, (value, report.cases[0])
+            assert report.cases[0].message, (value, report.cases[0])
             assert "ended its process" not in report.cases[0].message or value == "10**30", value
 
 
@@ -108,7 +111,8 @@ def test_what_may_be_left_out_may_be_none():
     here = check("attention_witness", namespace["attention_witness"])
     with Worker() as worker:
         apart = check_answer(Answer("attention_witness", (Cell("a", NO_LENGTHS),)), "torch", worker=worker)
-    assert here.passed and apart.passed, (here.cases[0], apart.cases[0])
+    assert here.passed, (here.cases[0], apart.cases[0])
+    assert apart.passed, (here.cases[0], apart.cases[0])
 
 
 NO_ROWS = """
