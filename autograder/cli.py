@@ -20,12 +20,14 @@ COMMANDS = "graded_kernels.commands"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Carries out a command line, that of this process unless ``arguments`` are given; returns the exit status."""
     for stream in (sys.stdout, sys.stderr):  # a message may hold characters that the terminal's encoding lacks
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     options = parser().parse_args(arguments)
     try:
-        return options.run(options)
+        status: int = options.run(options)
+        return status
     except UsageError as error:
         print(f"graded-kernels: {visible(str(error))}", file=sys.stderr)
         return USAGE
@@ -37,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
+    """The parser of all commands, those that entry points add among them; ``run`` of its result carries one out."""
     from .classroom import command as classroom
     from .commands import check, new
     from .sanitize import command as sanitize
@@ -51,9 +54,9 @@ def parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help="print one JSON array")
     listing.set_defaults(run=run_list)
 
-    check.add_to(commands, quality_list, new_file, report_on_function)
+    check.add_to(commands).set_defaults(run=run_check)
     new.add_to(commands)
-    sanitize.add_to(commands, quality_list, new_file)
+    sanitize.add_to(commands)
     for entry in metadata.entry_points(group=COMMANDS):
         entry.load()(commands)
 
@@ -69,46 +72,38 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def report_on_function(record: Any, named: str, options: argparse.Namespace) -> Any:
-    """The report on ``package.module:function``. Raises UsageError."""
-    from .sanitize.function import TargetError, report_on
-
-    try:
-        return report_on(record, named, options.seed or 0, options.conventions, options.only, options.root)
-    except TargetError as error:
-        raise UsageError(str(error)) from None
-
-
-def quality_list(text: str) -> list[str]:
-    """``correct,portable`` as names. Raises ArgumentTypeError for any that is no quality."""
-    from .results.quality import qualities
-
-    try:
-        return list(qualities(text.split(",")))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def new_file(text: str) -> Path:
-    """A file to write. Raises ArgumentTypeError where it cannot be there: to find out after a long run is too late."""
-    path = Path(text)
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        missing = f"{text} is a folder" if path.is_dir() else f"there is no folder {path.parent}"
-        raise argparse.ArgumentTypeError(f"{missing}; name a file in a folder that is there")
-    return path
-
-
 def version() -> str:
+    """The version of the installed package, or words for a checkout."""
     try:
         return metadata.version("graded-kernels")
     except metadata.PackageNotFoundError:  # a checkout on the path
         return "of a checkout that is not installed"
 
 
-# Every command imports what it needs: --help waits for none of it.
+# Every command imports what it needs, so that --help does not wait for PyTorch.
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """Checks the files, or the one function that is named as ``package.module:function``."""
+    from .commands import check
+
+    named = check.named_function(options.files)
+    return check.main(options) if named is None else run_check_function(options, named)
+
+
+def run_check_function(options: argparse.Namespace, named: str) -> int:
+    """Checks a function in this process. Raises UsageError where ``named`` does not lead to one."""
+    from .commands.answers import keep_stdout, record_of
+    from .commands.check import show
+    from .sanitize.function import report_on
+
+    record, stdout = record_of(options), keep_stdout()
+    report = report_on(record, named, options.seed or 0, options.conventions, options.only, options.root)
+    return show(options, report, stdout)
 
 
 def run_list(options: argparse.Namespace) -> int:
+    """Prints the exercises, the course's first, as a table or as JSON; returns the exit status."""
     from .exercises import EXERCISES, offered
     from .exercises.own import offers
 
@@ -130,19 +125,20 @@ def run_list(options: argparse.Namespace) -> int:
         print(json.dumps(rows, indent=2))
         return PASSED
     table = [("exercise", "backends", "points", "signature")]
-    table += [(row["exercise"], ", ".join(row["backends"]), str(row["points"]), shown(row)) for row in rows]
+    table += [(row["exercise"], ", ".join(row["backends"]), str(row["points"]), signed(row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for name, backends, points, signature in table:
         print(f"{name:{widths[0]}}  {backends:{widths[1]}}  {points:>{widths[2]}}  {signature}")
     return PASSED
 
 
-def shown(row: dict) -> str:
-    """The signature, and whose it is where it is not the course's."""
+def signed(row: dict[str, Any]) -> str:
+    """The signature, followed by the package that offers the exercise where that is not the course."""
     return f"{row['signature']}  [{row['package']}]" if row["package"] else row["signature"]
 
 
 def run_cases(options: argparse.Namespace) -> int:
+    """Prints what the course's answers make of an instructor's cases; returns the exit status. Raises UsageError."""
     from .instructor.tables import HiddenCasesError
     from .instructor.try_cases import try_cases
 
@@ -160,6 +156,7 @@ def run_cases(options: argparse.Namespace) -> int:
 
 
 def run_doctor(options: argparse.Namespace) -> int:
+    """Prints what will run on this machine; returns the exit status."""
     from .doctor import doctor
 
     return doctor.main()

@@ -15,7 +15,7 @@ PRECISION = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.floa
 
 def ulp_size(expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """The size of one ulp of ``dtype`` at every number of ``expected`` (float64). NaN and infinity give the largest
-    ulp. An integer's is 1.
+    ulp; of an integer dtype an ulp is 1.
     """
     if not dtype.is_floating_point:
         return torch.ones_like(expected)

@@ -60,7 +60,7 @@ def test_the_test_that_is_written_tells_a_kernel_from_a_stub(family, tmp_path):
 def test_what_is_there_stays(tmp_path, capsys):
     (tmp_path / "tried_op.py").write_text("mine")
     assert write(tmp_path, "elementwise") == 2
-    assert "is there already and stays as it is; take another name" in capsys.readouterr().err
+    assert "exists and stays as it is; choose another name" in capsys.readouterr().err
     assert (tmp_path / "tried_op.py").read_text() == "mine"
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -68,13 +68,13 @@ def test_what_is_there_stays(tmp_path, capsys):
 @pytest.mark.parametrize("name", ["my-op", "class", "1st"])
 def test_a_name_that_no_function_can_have_is_refused(name, tmp_path, capsys):
     assert cli.main(["new", name, "--like", "loss", "--into", str(tmp_path)]) == 2
-    assert "is no name for a Python function" in capsys.readouterr().err
+    assert "is not a name for a Python function" in capsys.readouterr().err
 
 
 def test_it_writes_through_no_link(tmp_path, capsys):
     elsewhere = tmp_path / "elsewhere.py"
     (tmp_path / "tried_op.py").symlink_to(elsewhere)
     assert write(tmp_path, "rowwise") == 2
-    assert "tried_op.py is there already and stays as it is" in capsys.readouterr().err
+    assert "tried_op.py exists and stays as it is" in capsys.readouterr().err
     assert not elsewhere.exists()
     assert not (tmp_path / "tried_op_record.py").exists()

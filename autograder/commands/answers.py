@@ -36,6 +36,7 @@ def how_of(options: argparse.Namespace) -> tuple[dict[str, Any], int | None, dic
 
 
 def record_of(options: argparse.Namespace) -> "Exercise | Witness":
+    """The record of the exercise that the command names. Raises UsageError."""
     from ..exercises import find, own
     from ..exercises.variants import value_of, varied
 
@@ -47,8 +48,8 @@ def record_of(options: argparse.Namespace) -> "Exercise | Witness":
 
 
 def started(record: Path | None = None) -> "Worker":
-    """A worker, which makes its imports while this process makes its own. record: a file that no answer may read, nor
-    what lies beside it. Raises UsageError where there can be no worker.
+    """A started worker, which makes its imports while this process makes its own. record: a file that no answer may
+    read, nor what lies beside it. Raises UsageError where no worker can be started.
     """
     from ..sandbox import SandboxError, Worker
 
@@ -61,8 +62,9 @@ def started(record: Path | None = None) -> "Worker":
 
 
 def not_isolated(reason: Exception) -> UsageError:
+    """The error for an answer that cannot be isolated, with what to do about it."""
     cure = "Run `graded-kernels doctor`. To call code that you trust in this process instead: --in-process"
-    return UsageError(f"the answer was not checked, for it cannot be isolated: {reason}\n{cure}")
+    return UsageError(f"the answer was not checked, because it cannot be isolated: {reason}\n{cure}")
 
 
 def wanted_of(file: Path, record: "Exercise | Witness", options: argparse.Namespace) -> Wanted:
@@ -101,15 +103,15 @@ def report_on(
     in_process: bool,
     limits: dict[str, Any],
     seed: int | None,
-    how: dict,
+    how: dict[str, Any],
     worker: "Worker | None" = None,
 ) -> "Report":
-    """The report on an answer that runs in a worker of its own, or here where that is asked for.
+    """The report on an answer that runs in a worker of its own, or in this process where that is asked for.
 
-    limits: of `Limits`, where they are not the usual ones; they hold in a worker only. Without a seed the worker's
-    inputs are new at every run, so that no answer knows them, and the report says which seed makes them again. Here,
-    where somebody looks for a mistake, they are always the same. how: other options of `check.judge`. worker: one that
-    is there already.
+    limits: arguments of `Limits` that differ from its defaults; they hold in a worker only. Without a seed the worker's
+    inputs are new at every run, so that no answer knows them, and the report says which seed makes them again. In this
+    process, where somebody looks for a mistake, they are always the same. how: other options of `judge`. worker: a
+    started one to use.
 
     Raises UsageError where it cannot be isolated: an answer that makes isolation fail must not run unprotected.
     """
@@ -131,7 +133,8 @@ def report_on(
     return report
 
 
-def report_on_here(wanted: Wanted, how: dict) -> "Report":
+def report_on_here(wanted: Wanted, how: dict[str, Any]) -> "Report":
+    """The report on an answer that is called in this process, where its code may end the process."""
     from ..check import check_answer
     from ..judge.judge import judge
     from ..run.outcome import Trouble
@@ -140,12 +143,12 @@ def report_on_here(wanted: Wanted, how: dict) -> "Report":
     try:
         return check_answer(wanted.answer, wanted.backend, record=wanted.record, **how)
     except SystemExit as end:
-        said = f"The code ended the process with exit({end.code}). Take that out: the check has to go on."
+        said = f"The code ended the process with exit({end.code}). Remove that: the check has to go on."
         return judge(wanted.record, wanted.backend, Unloadable(Trouble("unloadable", said)), **how)
 
 
 def keep_stdout() -> TextIO:
-    """The terminal or pipe that stdout was. From here on all else that is printed, by C code as well, goes to stderr.
+    """The terminal or pipe that stdout was. From now on all else that is printed, also by C code, goes to stderr.
 
     It is never undone: what a thread or an exit handler of the answer prints later must not follow the report.
     """

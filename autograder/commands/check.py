@@ -1,33 +1,25 @@
-"""``graded-kernels check``: answers in files, each isolated, or called here where that is asked for; or one function of
-a module, which is called here.
+"""``graded-kernels check``: its options, and answers in files, each isolated or, where that is asked for, called in
+this process. A function that is named as ``package.module:function`` is `cli`'s.
 """
 
 import argparse
 import contextlib
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from .answers import how_of, keep_stdout, record_of, report_on, started, wanted_of
-from .usage import NOT_PASSED, PASSED, UsageError
+from .usage import NOT_PASSED, PASSED, Commands, UsageError, new_file, qualities
 
 if TYPE_CHECKING:
-    from ..exercises.record import Exercise, Witness
     from ..report.report import Report
-
-    OnFunction = Callable[[Exercise | Witness, str, argparse.Namespace], Report]
 
 _FUNCTION = re.compile(r"[^:]+:[A-Za-z_][\w.]*")
 
 
-def add_to(
-    commands, qualities: Callable[[str], list[str]], new_file: Callable[[str], Path], on_function: "OnFunction"
-) -> None:
-    """Adds the command to the parser. qualities: reads a list of them, with commas between. new_file: reads the name
-    of a file to write. on_function: makes the report on a function that is named as ``package.module:function``.
-    """
+def add_to(commands: Commands) -> argparse.ArgumentParser:
+    """Adds the command; returns its parser."""
     check = commands.add_parser("check", help="check answers; exit 0: passed, 1: not passed, 2: wrong usage")
     check.add_argument("exercise", metavar="EXERCISE", help="a name that `graded-kernels list` shows")
     check.add_argument(
@@ -65,18 +57,18 @@ def add_to(
     check.add_argument("--seed", type=int, metavar="N", help="of the random inputs; left out, a new one (0 in process)")
     check.add_argument("--seconds", type=seconds, help="of processor time that one call may take (20)")
     check.add_argument("--total-seconds", type=seconds, help="of processor time that all calls may take (120)")
-    check.set_defaults(run=main, on_function=on_function)
+    return check
 
 
 def jobs(text: str) -> int:
-    """Raises argparse.ArgumentTypeError for what is no number of workers."""
+    """Reads a number of workers. Raises ArgumentTypeError for anything but 1 to 1024."""
     if not text.isdecimal() or not 1 <= int(text) <= 1024:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of workers, 1 or more")
     return int(text)
 
 
 def targets(text: str) -> list[str]:
-    """Raises argparse.ArgumentTypeError for what is no GPU to compile for."""
+    """Reads ``sm_80,gfx942`` or ``all`` as names of GPUs. Raises ArgumentTypeError for an unknown one."""
     from ..compiler import targets_of
 
     names = "all" if text == "all" else [name.strip() for name in text.split(",")]
@@ -87,7 +79,7 @@ def targets(text: str) -> list[str]:
 
 
 def seconds(text: str) -> float:
-    """Raises argparse.ArgumentTypeError for what is no time to run in."""
+    """Reads a number of seconds. Raises ArgumentTypeError unless it is finite and above 0."""
     try:
         value = float(text)
     except ValueError:
@@ -97,14 +89,16 @@ def seconds(text: str) -> float:
     return value
 
 
+def named_function(files: list[Path]) -> str | None:
+    """The one ``package.module:function`` among the command's files; None where all are files. Raises UsageError."""
+    functions = [file for file in files if _FUNCTION.fullmatch(str(file)) and not file.exists()]
+    if functions and len(files) > 1:
+        raise UsageError(f"{functions[0]} is checked alone: name one function, or files")
+    return str(functions[0]) if functions else None
+
+
 def main(options: argparse.Namespace) -> int:
-    functions = [file for file in options.files if _FUNCTION.fullmatch(str(file)) and not file.exists()]
-    if functions:
-        if len(options.files) > 1:
-            raise UsageError(f"{functions[0]} is checked alone: name one function, or files")
-        record = record_of(options)
-        stdout = keep_stdout()
-        return _tell(options, options.on_function(record, str(functions[0]), options), stdout)
+    """Checks one file or several; returns the exit status. Raises UsageError."""
     missing = [file for file in options.files if not file.is_file()]
     if missing:
         raise UsageError(f"there is no file {missing[0]}")
@@ -121,10 +115,11 @@ def main(options: argparse.Namespace) -> int:
         wanted = wanted_of(options.files[0], record_of(options), options)
         stdout = keep_stdout()
         report = report_on(wanted, options.in_process, *how_of(options), worker)
-    return _tell(options, report, stdout)
+    return show(options, report, stdout)
 
 
-def _tell(options: argparse.Namespace, report: "Report", stdout: TextIO) -> int:
+def show(options: argparse.Namespace, report: "Report", stdout: TextIO) -> int:
+    """Prints the report, writes it where ``--junit`` says, and returns the exit status."""
     if options.junit:
         from .junit import write
 

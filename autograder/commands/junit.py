@@ -14,7 +14,7 @@ _ELEMENT = {"fail": "failure", "error": "error", "not-run": "skipped"}
 
 
 def write(path: Path, checked: "list[tuple[Path, Report | str]]") -> None:
-    """checked: files with their reports, or with the reason why there is none. Raises UsageError."""
+    """Writes the file. checked: files with their reports, or with the reason why there is none. Raises UsageError."""
     suites = xml.Element("testsuites", name="graded-kernels")
     for file, report in checked:
         suites.append(_suite(file, report))

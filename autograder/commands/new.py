@@ -1,19 +1,20 @@
-"""``graded-kernels new OP --like FAMILY``: a record, a stub and a test of an op of one's own, which run at once."""
+"""``graded-kernels new OP --like FAMILY``: a record, a stub and a test for an op of one's own, which run at once."""
 
 import argparse
 import keyword
 import os
 from pathlib import Path
 
-from .usage import PASSED, UsageError
+from .usage import PASSED, Commands, UsageError
 
 TEMPLATES = Path(__file__).parent / "templates"
 FAMILIES = ("elementwise", "rowwise", "loss")
 FILES = {"OP_record.py": "record", "OP.py": "stub", "test_OP.py": "test"}  # what is written, and from which template
 
 
-def add_to(commands) -> None:
-    about = "write the record, a stub and a test of an op of your own"
+def add_to(commands: Commands) -> None:
+    """Adds the command."""
+    about = "write the record, a stub and a test for an op of your own"
     command = commands.add_parser("new", help=about, description=about)
     command.add_argument("op", metavar="OP", help="its name, which is that of the function, too")
     command.add_argument("--like", choices=FAMILIES, required=True, help="which family of cases it begins with")
@@ -23,12 +24,13 @@ def add_to(commands) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
+    """Writes the files; returns the exit status. Raises UsageError where one of them exists or cannot be written."""
     if not options.op.isidentifier() or keyword.iskeyword(options.op):
-        raise UsageError(f"{options.op!r} is no name for a Python function; take letters, digits and _, as in my_op")
+        raise UsageError(f"{options.op!r} is not a name for a Python function; use letters, digits and _, as in my_op")
     written = written_of(options.op, options.like, options.solved)
     taken = [options.into / name for name in written if os.path.lexists(options.into / name)]
     if taken:
-        raise UsageError(f"{taken[0]} is there already and stays as it is; take another name, or another --into FOLDER")
+        raise UsageError(f"{taken[0]} exists and stays as it is; choose another name, or another --into FOLDER")
     try:
         options.into.mkdir(parents=True, exist_ok=True)
         for name, text in written.items():
@@ -44,7 +46,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def written_of(op: str, family: str, solved: bool = False) -> dict[str, str]:
-    """The files' names and texts."""
+    """The texts of the files, keyed by their names."""
     found = {}
     for name, template in FILES.items():
         template = "answer" if solved and template == "stub" else template

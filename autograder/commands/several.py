@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ..results.text import visible
 from .answers import how_of, keep_stdout, record_of, report_on, started, wanted_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checked:
-    """report: None where the file could not be checked, for this ``problem``."""
+    """One file's result. report: None where the file could not be checked; ``problem`` says why."""
 
     file: Path
     report: "Report | None"
@@ -30,17 +30,19 @@ class Checked:
 
     @property
     def verdict(self) -> str:
+        """``passed``, ``not passed`` or ``not checked``."""
         return "not checked" if self.report is None else "passed" if self.report.passed else "not passed"
 
     def line(self) -> str:
+        """The line that is printed when the file has been checked."""
         said = self.problem if self.report is None else "" if self.report.passed else self.report.summary
         return visible(f"{self.verdict:11}  {self.file}{': ' if said else ''}{said}")
 
 
 def check_several(options: argparse.Namespace) -> int:
-    """The exit status: of files that did not pass, before that of files that could not be checked."""
+    """Checks every file; returns the exit status, where a file that did not pass outranks one that was not checked."""
     if options.in_process and options.jobs > 1:
-        raise UsageError("--jobs is for isolated answers: in this process one is called after the other")
+        raise UsageError("--jobs is for isolated answers: in this process they are called one after the other")
     record, stdout, found = record_of(options), keep_stdout(), []
     for checked in _all(record, options):
         found.append(checked)
@@ -59,7 +61,7 @@ def check_several(options: argparse.Namespace) -> int:
 
 
 def _all(record: "Exercise | Witness", options: argparse.Namespace) -> Iterator[Checked]:
-    """In the order of the files, each as soon as it is known. As many workers as jobs, each for one file at a time."""
+    """The results in the order of the files, each as soon as it is known, from as many workers as jobs."""
     with contextlib.ExitStack() as stack:
         free: queue.SimpleQueue[Worker | None] = queue.SimpleQueue()
         count = min(options.jobs, len(options.files))
@@ -91,8 +93,8 @@ def _checked(file: Path, record: "Exercise | Witness", options: argparse.Namespa
     return Checked(file, report_on(wanted, options.in_process, *how_of(options), worker))
 
 
-def data(exercise: str, found: list[Checked]) -> dict:
-    """As JSON: each file's report, or why there is none."""
+def data(exercise: str, found: list[Checked]) -> dict[str, Any]:
+    """The results for JSON: each file's report, or why there is none."""
     files = [
         {"file": str(one.file)}
         | ({"passed": False, "problem": one.problem} if one.report is None else one.report.to_dict())
@@ -102,6 +104,7 @@ def data(exercise: str, found: list[Checked]) -> dict:
 
 
 def show(found: list[Checked], stdout: TextIO) -> None:
+    """Prints a table with a row for each file, and how many passed."""
     rows: list[tuple[str, ...]] = [("file", "verdict", "correct", "portable", "efficient", "cases")]
     rows += [(visible(str(one.file)), one.verdict, *_answers(one.report)) for one in found]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -9,9 +9,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
+from ..commands.usage import Commands, new_file, qualities
 from ..report.progress import Terminal, wants_color
 from . import report, sarif
 
@@ -20,10 +20,8 @@ _MODULE = __name__.rpartition(".")[0] + ".child"
 _PATIENCE = 1.0  # seconds that a program has to stop by itself before Ctrl-C is passed on to it
 
 
-def add_to(commands, qualities: Callable[[str], list[str]], new_file: Callable[[str], Path]) -> None:
-    """Adds the command to the parser. qualities: reads a list of them, with commas between. new_file: reads the name
-    of a file to write.
-    """
+def add_to(commands: Commands) -> None:
+    """Adds the command."""
     about = (
         "run a program with its Triton kernels in the emulator; exit 0: clean, 1: findings, 2: not run, 3: it failed"
     )

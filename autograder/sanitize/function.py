@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from ..commands.usage import UsageError
 from ..emulator import EmulatorError
 from ..judge.judge import judge
 from ..run.answer import trace
@@ -35,26 +36,22 @@ if TYPE_CHECKING:
 _TARGET = re.compile(r"(?P<module>[^:]+):(?P<name>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)")
 
 
-class TargetError(ValueError):
-    """What names no function."""
-
-
 def found(text: str, root: Path | None = None) -> Callable[..., Any]:
     """The function that ``text`` names; of a class its ``Class.method``. Imports run, from this folder as well. root:
-    the folder where imports of its package begin. Raises TargetError.
+    the folder where imports of its package begin. Raises UsageError.
     """
     match = _TARGET.fullmatch(text)
     if match is None:
-        raise TargetError(f"{text} names no function: write package.module:function, or FILE.py:function")
+        raise UsageError(f"{text} does not name a function: write package.module:function, or FILE.py:function")
     place, name = match["module"], match["name"]
     module = _imported(place, root)
     try:
         function = attrgetter(name)(module)
     except AttributeError:
         near = get_close_matches(name, [one for one in vars(module) if not one.startswith("_")])
-        raise TargetError(f"{place} has no function {name}" + (f"; it has {', '.join(near)}" if near else "")) from None
+        raise UsageError(f"{place} has no function {name}" + (f"; it has {', '.join(near)}" if near else "")) from None
     if not callable(function):
-        raise TargetError(f"{name} of {place} is no function, but of type {type(function).__name__}")
+        raise UsageError(f"{name} of {place} is not a function but of type {type(function).__name__}")
     return function
 
 
@@ -63,9 +60,9 @@ def _imported(place: str, root: Path | None) -> Any:
     if place.endswith(".py"):
         path = Path(place).resolve()
         if not path.is_file():
-            raise TargetError(f"there is no file {place}")
+            raise UsageError(f"there is no file {place}")
         if root and not path.is_relative_to(folder):
-            raise TargetError(f"{place} is not in {root}, where the imports of its package are to begin")
+            raise UsageError(f"{place} is not in {root}, where the imports of its package are to begin")
         folder = folder if root else str(path.parent)
         name = ".".join(path.relative_to(folder).with_suffix("").parts)
     if folder not in sys.path:
@@ -75,11 +72,11 @@ def _imported(place: str, root: Path | None) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and f"{name}.".startswith(f"{error.name}."):
-            raise TargetError(f"there is no module {error.name}: install its package, or go where it lies") from None
-        raise TargetError(f"importing {place} needs a module that is not there: {error.name}{cure}") from None
+            raise UsageError(f"there is no module {error.name}: install its package, or go where it lies") from None
+        raise UsageError(f"importing {place} needs a module that is not there: {error.name}{cure}") from None
     except Exception as error:
         hint = cure if isinstance(error, ImportError) else ""
-        raise TargetError(f"importing {place} stopped with {type(error).__name__}: {error}{hint}") from None
+        raise UsageError(f"importing {place} stopped with {type(error).__name__}: {error}{hint}") from None
 
 
 class Function(InProcess):
@@ -123,7 +120,7 @@ def report_on(
     root: Path | None = None,
 ) -> "Report":
     """The report on the function that ``text`` names. require: as `check.check` has it, and "correct" where it is left
-    out. root: as `found` has it. Raises TargetError.
+    out. root: as `found` has it. Raises UsageError.
     """
 
     def refuse(why: str) -> None:

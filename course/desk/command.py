@@ -32,7 +32,7 @@ def _command(commands, name: str, run: Callable, help: str) -> argparse.Argument
 
 
 def _guarded(run: Callable[[argparse.Namespace, Path], int], options: argparse.Namespace) -> int:
-    from ...autograder.cli import UsageError
+    from ...autograder.commands.usage import UsageError
 
     folder = options.notebooks or ROOT / "my-notebooks"
     if not folder.is_dir():
