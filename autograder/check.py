@@ -11,7 +11,7 @@ from .results.quality import Quality
 from .run.session import left_over, remember
 
 if TYPE_CHECKING:
-    from .exercises.record import Case, Exercise, Value, Witness
+    from .exercises.record import Case, Exercise, Witness
     from .report.report import Report
     from .run.answer import Answer
     from .sandbox import Budget, Limits, Worker
@@ -29,7 +29,6 @@ def check(
     targets: str | Iterable[str] = "sm_90",
     require: Iterable[str] = tuple(Quality),
     conventions: str = "course",
-    variant: "Value" = None,
 ) -> "Report":
     """Checks ``function`` as an answer to ``exercise`` and says what it found.
 
@@ -39,8 +38,7 @@ def check(
     that ``targets`` names: one or several of sm_80, sm_90, sm_100 and gfx942, or ``"all"``.
     require: of ``"correct"``, ``"portable"`` and ``"efficient"`` (`quality.Quality`) those that decide ``passed``.
     conventions: ``"course"``, or ``"pytorch"``, which takes PyTorch's own answer for right as well in the cases that
-    rest on a convention (infinity, no token, a bad label, an empty row), wherever PyTorch has one. variant: the value
-    for which a class is asked for the exercise in another kind (`exercises.variants`).
+    rest on a convention (infinity, no token, a bad label, an empty row), wherever PyTorch has one.
     The function is called in this process, on copies of its inputs. The report is true if every case but the
     distinctions passed, as far as it is required. Raises ValueError for an unknown exercise, quality, convention or
     GPU, or a backend the exercise does not have, and RuntimeError where Triton kernels cannot run. Where nbgrader
@@ -48,7 +46,6 @@ def check(
     success.
     """
     from .exercises import find
-    from .exercises.variants import varied
     from .judge.judge import judge
     from .judge.side_by_side import combined, emulated
     from .report.progress import Progress
@@ -57,7 +54,7 @@ def check(
     from .run.runner import InProcess, Runner, Unloadable
     from .run.where import Interrupted, interrupted
 
-    record = varied(find(exercise), variant)
+    record = find(exercise)
     backend = choose_backend(record, backend, function)
     judged = partial(
         judge, record, backend, seed=seed, compiler=compiler, targets=targets, require=require, conventions=conventions
@@ -94,24 +91,22 @@ def check_answer(
     require: Iterable[str] = tuple(Quality),
     conventions: str = "course",
     record: "Exercise | Witness | None" = None,
-    variant: "Value" = None,
 ) -> "Report":
     """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
 
     worker: runs the answer apart from this process, within ``limits`` and what is left of the ``notebook``'s budget;
-    without one it runs here. cases: an instructor's own (`hidden`), after those of the exercise. targets, require,
-    conventions and variant: as `check` has them. record: of the exercise, where it is in no table.
+    without one it runs here. cases: an instructor's own (`hidden`), after those of the exercise. targets, require
+    and conventions: as `check` has them. record: of the exercise, where it is in no table.
     """
     from .exercises import find
     from .exercises.record import Exercise
-    from .exercises.variants import varied
     from .judge.judge import judge
     from .run.answer import AnswerError, AnswerRefused, load
     from .run.outcome import Kind, Trouble
     from .run.runner import InProcess, Runner, Unloadable
     from .sandbox import Isolated, Limits
 
-    record = varied(find(record or answer.exercise), variant)
+    record = find(record or answer.exercise)
     if cases and isinstance(record, Exercise):
         record = record.with_cases(cases)
     judged = partial(

@@ -22,16 +22,6 @@ c.Exchange.root = os.path.join(os.path.dirname(c.CourseDirectory.root), "exchang
 # `raise`, nbgrader's own stub, does not compile inside @triton.jit; `...` does.
 c.ClearSolutions.code_stub = {"python": "...  # YOUR CODE HERE"}
 
-# Exercises in another kind, whose published answers do not pass: see TEACHING.md.
-c.Variants.asked = {}
-c.GenerateAssignment.preprocessors = [
-    "graded_kernels.autograder.nbgrader.variants.Variants",
-    *(f"nbgrader.preprocessors.{name}" for name in ("IncludeHeaderFooter", "InstantiateTests", "LockCells")),
-    *(f"nbgrader.preprocessors.{name}" for name in ("ClearSolutions", "ClearOutput", "CheckCellMetadata")),
-    *(f"nbgrader.preprocessors.{name}" for name in ("ComputeChecksums", "SaveCells", "ClearHiddenTests")),
-    *(f"nbgrader.preprocessors.{name}" for name in ("ClearMarkScheme", "ComputeChecksums", "CheckCellMetadata")),
-]
-
 # Our own grader in place of nbgrader's run of the notebook: see graded_kernels.autograder.nbgrader.
 c.Autograde.exporter_class = "graded_kernels.autograder.nbgrader.submission.Submissions"
 c.Autograde.sanitize_preprocessors = [

@@ -4,7 +4,6 @@ import contextlib
 import functools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nbformat import NotebookNode
 
@@ -13,13 +12,9 @@ from ..nbgrader.contents import digest, graded_from
 from ..nbgrader.outputs import NotGradable
 from ..nbgrader.reading import Unreadable
 from ..nbgrader.standard import changes
-from ..nbgrader.variants import variant_of
 from ..run.answer import Answer
 from ..verdicts.job import Job
 from .course import Course
-
-if TYPE_CHECKING:
-    from ..exercises.record import Value
 
 
 class Notebook:
@@ -37,11 +32,11 @@ class Notebook:
         the cell that stopped it (`Verdict.stopped_in`): later answers are checked without that cell.
         """
         stopped: dict[str, str] = {}
-        for number, (answer, backend, variant) in enumerate(self._checks):
+        for number, (answer, backend) in enumerate(self._checks):
             while True:
                 kept = answer.without(stopped)
                 place = (number, kept.cells)
-                job = self._jobs.get(place) or self._jobs.setdefault(place, self._job(kept, backend, variant))
+                job = self._jobs.get(place) or self._jobs.setdefault(place, self._job(kept, backend))
                 yield job
                 stop = known.get(job.key)
                 if stop:
@@ -50,13 +45,13 @@ class Notebook:
                     break
 
 
-def _checks(notebook: NotebookNode) -> Iterator[tuple[Answer, str, "Value"]]:
-    """Of each check that can be graded: answer, backend, variant."""
+def _checks(notebook: NotebookNode) -> Iterator[tuple[Answer, str]]:
+    """Yields the answer and the backend of each check that can be graded."""
     learners = learners_code(notebook)
     for index, cell in enumerate(notebook.cells):
         if is_check(cell):
             with contextlib.suppress(NotGradable):
-                yield *answer_to(notebook, learners, index), variant_of(cell)
+                yield answer_to(notebook, learners, index)
 
 
 def notebooks(course: Course, force: bool) -> Iterator[Notebook]:

@@ -38,11 +38,9 @@ def how_of(options: argparse.Namespace) -> tuple[dict[str, Any], int | None, dic
 def record_of(options: argparse.Namespace) -> "Exercise | Witness":
     """The record of the exercise that the command names. Raises UsageError."""
     from ..exercises import find, own
-    from ..exercises.variants import value_of, varied
 
     try:
-        record = own.read(options.record, options.exercise) if options.record else find(options.exercise)
-        return varied(record, value_of(options.variant))
+        return own.read(options.record, options.exercise) if options.record else find(options.exercise)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -53,7 +53,6 @@ def add_to(commands: Commands) -> argparse.ArgumentParser:
         type=targets,
         help="GPUs that a Triton answer is compiled for (sm_90): some of sm_80,sm_90,sm_100,gfx942, or all",
     )
-    check.add_argument("--variant", metavar="VALUE", help="the exercise in another kind, as in the notebook's check")
     check.add_argument("--seed", type=int, metavar="N", help="of the random inputs; left out, a new one (0 in process)")
     check.add_argument("--seconds", type=seconds, help="of processor time that one call may take (20)")
     check.add_argument("--total-seconds", type=seconds, help="of processor time that all calls may take (120)")

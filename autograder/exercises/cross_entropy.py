@@ -12,7 +12,6 @@ from .cases.common import EPS, View, every_second, leaning_walk, one_number
 from .cases.elementwise import gradient, normal
 from .cases.losses import SCALE, labelled, losses
 from .cases.rows import floors
-from .label_smoothing import SMOOTHING, SMOOTHING_GRADIENT
 from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
 
 
@@ -235,7 +234,6 @@ cross_entropy_forward = Exercise(
         int((labels != ignore_index).sum()) * logits.shape[1] * logits.element_size() + 16 * labels.numel()
     ),
     traffic=1.05,
-    variant=SMOOTHING,
     about=("large logits", "logits far below zero", "a first block of -inf"),
 )
 
@@ -293,6 +291,5 @@ cross_entropy_backward = Exercise(
     ),
     traffic=1.05,
     forward=cross_entropy_forward,
-    variant=SMOOTHING_GRADIENT,
     about=("some rows ignored", "all rows ignored", "a nearly certain label, bfloat16"),
 )

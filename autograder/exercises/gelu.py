@@ -11,7 +11,6 @@ from ...kernels.wild import gelu as wild
 from .cases.common import EPS
 from .cases.gelu import in_both_forms
 from .record import Exercise, Floors, Output, Tolerance, WildBug, Witness
-from .variants import tanh_by_default
 
 FLUSHED = 2.0**-125  # twice what oneDNN and a GPU's fast instructions return 0 for
 A, B = 2 * math.sqrt(2 / math.pi), 0.044715 * 2 * math.sqrt(2 / math.pi)  # 2u = A x + B x³
@@ -177,11 +176,6 @@ gelu_forward = Exercise(
     points=3,
     least_bytes=lambda x, approximate="none": 2 * x.numel() * x.element_size(),
     traffic=1.05,
-    variant=tanh_by_default(
-        lambda form: in_both_forms(("x",), gelu_tail, form),
-        lambda x, approximate="tanh": torch.nn.functional.gelu(x, approximate=approximate),
-        lambda x, approximate="tanh": gelu(x, approximate),
-    ),
 )
 
 gelu_backward = Exercise(
@@ -207,11 +201,6 @@ gelu_backward = Exercise(
     least_bytes=lambda dy, x, approximate="none": 3 * x.numel() * x.element_size(),
     traffic=1.05,
     forward=gelu_forward,
-    variant=tanh_by_default(
-        lambda form: in_both_forms(("dy", "x"), gelu_tail, form),
-        lambda dy, x, approximate="tanh": torch.ops.aten.gelu_backward(dy, x, approximate=approximate),
-        lambda dy, x, approximate="tanh": dy * gelu_slope(x, approximate),
-    ),
 )
 
 gelu_witness = Witness(

@@ -123,28 +123,6 @@ class CommonMistake:
 Bug = WildBug | CommonMistake
 
 
-Value = float | str | bool | None  # of a variant's parameter; None: the exercise as it is published
-
-
-@dataclass(frozen=True)
-class Variant:
-    """An exercise in another kind, for a class that is not to hand in the published answer.
-
-    parameter: its name in the course's configuration; exercises that change together have the same one.
-    values: which ones it takes, in a sentence; takes: whether it takes this one.
-    made: the record for a value.
-    asks: what a learner reads above the answer, in Markdown.
-    stub: texts of the answer's cell as it is handed out, and what stands in their place.
-    """
-
-    parameter: str
-    values: str
-    takes: Callable[[Value], bool]
-    made: Callable[[Any, Any], Any]
-    asks: Callable[[Any], str]
-    stub: Callable[[Any], tuple[tuple[str, str], ...]]
-
-
 @dataclass(frozen=True)
 class Large:
     """A call so large that the memory its process holds tells what the answer held: a small call's rows at places that
@@ -197,7 +175,6 @@ class Exercise:
     most_bytes: the most memory for these arguments that an answer's tensors may take at once, its results included.
     forward: the exercise whose outputs this one takes as saved, where it is a gradient.
     large: a call on which the process of an isolated PyTorch answer is held to ``most_bytes``, too.
-    variant: the same exercise in another kind (`variants`).
     about: names of the cases without which an answer is worth little, those of `MEASURED` among them.
     """
 
@@ -221,7 +198,6 @@ class Exercise:
     most_bytes: Callable[..., int] | None = None
     large: Large | None = None
     forward: "Exercise | None" = None
-    variant: Variant | None = None
     about: tuple[str, ...] = ()
 
     @property
@@ -317,7 +293,6 @@ class Witness:
     integers: frozenset[str] = frozenset()
     points: int = 2
     backends: tuple[str, ...] = ("torch",)
-    variant: Variant | None = None
 
     @property
     def parameters(self) -> tuple[str, ...]:

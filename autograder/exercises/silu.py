@@ -7,7 +7,6 @@ from ...kernels.wild import silu as wild
 from .cases.common import EPS
 from .cases.elementwise import elementwise
 from .record import Case, Exercise, Floors, Output, Tolerance, WildBug, Witness
-from .variants import SLOPE, SLOPE_GRADIENT, SLOPE_WITNESS
 
 UNDERFLOW = 1e-36  # e^88.7 overflows float32: 1 / (1 + e^-x) is 0 below -88.7, where x · s(x) is still -3e-37
 
@@ -76,7 +75,6 @@ silu_forward = Exercise(
     points=2,
     least_bytes=lambda x: 2 * x.numel() * x.element_size(),
     traffic=1.05,
-    variant=SLOPE,
     about=("large values",),
 )
 
@@ -134,7 +132,6 @@ silu_backward = Exercise(
     least_bytes=lambda dy, x: 3 * x.numel() * x.element_size(),
     traffic=1.05,
     forward=silu_forward,
-    variant=SLOPE_GRADIENT,
     about=("exact zeros", "tiny values"),
 )
 
@@ -188,5 +185,4 @@ silu_witness = Witness(
         "" if (dy.shape, dy.dtype) == (x.shape, x.dtype) else "dy and x need one shape and one dtype."
     ),
     points=2,
-    variant=SLOPE_WITNESS,
 )

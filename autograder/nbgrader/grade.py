@@ -8,7 +8,6 @@ import functools
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
@@ -31,10 +30,6 @@ from .outputs import NotGradable, beginning, not_graded, notes_of, notes_output,
 from .points import weights_of
 from .reading import MEGABYTE
 from .rebuild import RECORD, UNREAD, grade_id
-from .variants import variant_of
-
-if TYPE_CHECKING:
-    from ..exercises.record import Value
 
 
 class Grade(NbGraderPreprocessor):
@@ -107,7 +102,7 @@ class Grade(NbGraderPreprocessor):
 
     def _graded(self, nb: NotebookNode, learners: dict, index: int, points: float) -> tuple[float, list[NotebookNode]]:
         answer, backend = answer_to(nb, learners, index)
-        verdict, notes = self._settled(answer, backend, variant_of(nb.cells[index]))
+        verdict, notes = self._settled(answer, backend)
         if verdict.left:
             raise NotGradable(verdict.left)
         nb.cells[index].metadata.setdefault(RECORD, {})["verdict"] = verdict.key
@@ -116,13 +111,13 @@ class Grade(NbGraderPreprocessor):
         own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
         return score, [*notes_of(own), *notes, *shown_verdict(verdict, found), result(score, points, found)]
 
-    def _settled(self, answer: Answer, backend: str, variant: "Value") -> tuple[Verdict, list[NotebookNode]]:
+    def _settled(self, answer: Answer, backend: str) -> tuple[Verdict, list[NotebookNode]]:
         """The verdict, and which of the learner's other cells were left out because they do not end: they cost what
         depends on them, and one look at each.
         """
         while True:
             kept = answer.without(self._stopped)
-            verdict = self._verdict(self._job(kept, backend, variant))
+            verdict = self._verdict(self._job(kept, backend))
             stop = verdict.stopped_in
             if stop:
                 self._stopped[stop["cell"]] = stop["reason"]
@@ -170,13 +165,11 @@ class Grade(NbGraderPreprocessor):
         self._seed(self._root, "")
         shared_worker(self.isolation, not self.allow_weak_sandbox, start)
 
-    def job(self, root: Path, assignment: str, answer: Answer, backend: str, variant: "Value" = None) -> Job:
-        """The check of an answer in the course at ``root``. variant: `variants.variant_of` its check cell. Raises as
-        `ready` does.
-        """
+    def job(self, root: Path, assignment: str, answer: Answer, backend: str) -> Job:
+        """The check of an answer in the course at ``root``. Raises as `ready` does."""
         cases = self.tables(root).get(answer.exercise, ())
         isolated = not (self.allow_weak_sandbox and self.isolation in ("", "weak"))
-        return Job(answer, backend, self._seed(root, assignment), self._limits(), tuple(cases), variant, isolated)
+        return Job(answer, backend, self._seed(root, assignment), self._limits(), tuple(cases), isolated)
 
     @property
     def _root(self) -> Path:

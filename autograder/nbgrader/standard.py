@@ -15,7 +15,6 @@ from ..run.answer import Answer
 from ..verdicts.job import Job, versions
 from .points import weights_of
 from .rebuild import exercise_of, grade_id
-from .variants import variant_of
 
 if TYPE_CHECKING:
     from .grade import Grade
@@ -25,7 +24,6 @@ NAMES = {
     "seed": "the seed of the class",
     "limits": "the limits",
     "cases": "your cases for {exercise}",
-    "variant": "the variant of {exercise}",
     "isolated": "whether answers must be isolated",
 }
 FIELDS = [field.name for field in dataclasses.fields(Job) if field.name not in ("answer", "backend")]
@@ -48,7 +46,7 @@ def standard(grader: "Grade", root: Path, assignment: str, released: NotebookNod
         if not exercise or not grade_id(cell).endswith("-check"):
             continue
         found[POINTS + grade_id(cell)] = _digest(cell.metadata.nbgrader.get("points"))
-        job = grader.job(root, assignment, Answer(exercise, ()), backend, variant_of(cell))
+        job = grader.job(root, assignment, Answer(exercise, ()), backend)
         for field in FIELDS:
             found[NAMES[field].format(exercise=exercise)] = _digest(getattr(job, field))
     return found

@@ -7,14 +7,10 @@ import platform
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..run.answer import Answer, Cell
 from ..run.package import Module
 from ..sandbox import Limits
-
-if TYPE_CHECKING:  # a list of what the store holds waits for no import of PyTorch
-    from ..exercises.record import Value
 
 HOUSE = Path(__file__).parents[1]
 # The source that decides: of the grader the rooms from the check downward, and the published bugs it compares with.
@@ -28,9 +24,9 @@ LIBRARIES = ("torch", "triton", "numpy")
 
 @dataclass(frozen=True)
 class Job:
-    """One check. cases: the tables of the teacher's file for this exercise (`instructor.hidden`). variant: the value
-    for which the exercise is asked for in another kind. isolated: False where the teacher allows answers that cannot be
-    kept from files and network; such a verdict counts nowhere else. On the other rungs an answer computes the same.
+    """One check. cases: the tables of the teacher's file for this exercise (`instructor.hidden`). isolated: False where
+    the teacher allows answers that cannot be kept from files and network; such a verdict counts nowhere else. On the
+    other rungs an answer computes the same.
     """
 
     answer: Answer
@@ -38,7 +34,6 @@ class Job:
     seed: int
     limits: Limits
     cases: tuple[dict, ...] = ()
-    variant: "Value" = None
     isolated: bool = True
 
     @property

@@ -44,7 +44,6 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
         limits=job.limits,
         notebook=notebook,
         cases=_cases(job.answer.exercise, json.dumps(job.cases)),
-        variant=job.variant,
     )
     doubt = "" if report.passed else LATE if report.timed_out else LOST if worker.lost > lost else ""
     text, page, data = shown(report)

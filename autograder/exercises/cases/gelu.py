@@ -18,17 +18,14 @@ TURNING = "turning points"
 TOLD_BY = {TURNING, "one element", "no dimensions", "odd shape, several blocks", *(name for name, *_ in VALUES)}
 
 
-def in_both_forms(
-    parameters: tuple[str, ...], tail: Callable[[str], Tensor], default: str = "none"
-) -> tuple[Case, ...]:
-    """The cases of an elementwise function of ``parameters`` and ``approximate``, which is left out where it is
-    ``default``: those come first.
+def in_both_forms(parameters: tuple[str, ...], tail: Callable[[str], Tensor]) -> tuple[Case, ...]:
+    """Cases of an elementwise function of ``parameters`` and ``approximate``: those of ``"none"``, which leave it out,
+    and then those of ``"tanh"``.
 
     tail: of a form, the float32 values where honest float32 code loses everything and careful code nothing.
     """
-    other = "tanh" if default == "none" else "none"
-    stated = [_stated(case, other) for case in _one_form(parameters, other, tail)]
-    return (*_one_form(parameters, default, tail), *stated)
+    stated = [_stated(case, "tanh") for case in _one_form(parameters, "tanh", tail)]
+    return (*_one_form(parameters, "none", tail), *stated)
 
 
 def _one_form(parameters: tuple[str, ...], approximate: str, tail: Callable[[str], Tensor]) -> list[Case]:
