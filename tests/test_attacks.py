@@ -4,7 +4,8 @@ import os
 
 import pytest
 from attacks.scene import Scene
-from attacks.table import ATTACKS, HONEST, grade, run, run_as_user, submissions
+from attacks.submissions import attacks, honest
+from attacks.table import grade, run, run_as_user
 from graded_kernels.autograder.sandbox import Worker, probe
 from graded_kernels.autograder.sandbox.probe import RUNGS
 
@@ -42,12 +43,12 @@ def stage():
 
 
 def test_there_are_as_many_as_promised():
-    assert len(submissions(ATTACKS)) >= 60
-    assert len(submissions(HONEST)) >= 15
+    assert len(attacks()) >= 150
+    assert len(honest()) >= 15
 
 
 @pytest.mark.parametrize(
-    "attack", [s for s in submissions(ATTACKS) if s.name not in SLOW], ids=lambda submission: submission.name
+    "attack", [s for s in attacks().values() if s.name not in SLOW], ids=lambda submission: submission.name
 )
 def test_attack(attack, stage):
     scene, worker = stage
@@ -55,7 +56,7 @@ def test_attack(attack, stage):
     assert not row.wrong, row
 
 
-@pytest.mark.parametrize("submission", submissions(HONEST), ids=lambda submission: submission.name)
+@pytest.mark.parametrize("submission", honest().values(), ids=lambda submission: submission.name)
 def test_honest_submission_gets_full_marks(submission, stage):
     scene, worker = stage
     row = grade(submission, worker, scene, QUICK)
@@ -81,9 +82,9 @@ def test_two_scenes_at_once_do_not_see_each_other():
         os.symlink("nowhere", f"/tmp/{one.mark}")
         assert other.harm("") == []
         assert one.harm("") == [f"/tmp/{one.mark} was written"]
-        files = [path for path in (ATTACKS.glob("*.py")) if "@MARK@" in path.read_text()]
-        assert len(files) >= 4
-        assert all(one.mark in one.fill(path.read_text()) for path in files)
+        marked = [attack.source for attack in attacks().values() if "@MARK@" in attack.source]
+        assert len(marked) >= 4
+        assert all(one.mark in one.fill(source) for source in marked)
 
 
 def test_a_worker_that_was_there_before_is_not_taken_for_one_that_is_left(stage):

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from attacks.table import ATTACKS, HONEST, read
+from attacks.submissions import attacks, honest
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.run.answer import Answer, AnswerError, Cell, OperatorRefused, load
 from graded_kernels.autograder.run.operators import GRADIENTS, PERMITTED, is_permitted
@@ -22,10 +22,9 @@ _ARGUMENTS = {
 }
 
 
-def called(path):
-    """The outcome of the file's function, called in this process."""
-    submission = read(path)
-    function = load(Answer(submission.exercise, (Cell(submission.name, path.read_text()),)))
+def called(submission):
+    """The outcome of the submission's function, called in this process."""
+    function = load(Answer(submission.exercise, (Cell(submission.name, submission.source),)))
     generator = torch.Generator().manual_seed(3)
     x, g = torch.randn(4, 6, generator=generator), torch.randn(4, 6, generator=generator)
     runner = InProcess(function, EXERCISES[submission.exercise].contract, "torch")
@@ -59,7 +58,7 @@ def test_in_place_and_overloads_count_as_the_operator_itself_and_other_namespace
     ],
 )
 def test_the_operator_is_named_with_the_cure(name, sentence):
-    trouble = called(ATTACKS / f"{name}.py").trouble
+    trouble = called(attacks()[name]).trouble
     assert trouble.kind == "refused"
     assert trouble.message.startswith(sentence)
     assert "Write it out" in trouble.message or "write its formula" in trouble.message
@@ -76,7 +75,7 @@ def test_the_operator_is_named_with_the_cure(name, sentence):
     ],
 )
 def test_an_honest_style_is_left_alone(name):
-    outcome = called(HONEST / f"{name}.py")
+    outcome = called(honest()[name])
     assert outcome.trouble is None
     assert not outcome.findings
 

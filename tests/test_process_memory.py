@@ -1,4 +1,4 @@
-"""A PyTorch answer is held to its memory from outside: the attacks are in tests/attacks/cases, memory_*.py."""
+"""A PyTorch answer is held to its memory from outside: the attacks are in tests/attacks, memory_*."""
 
 import os
 import re

@@ -1,11 +1,9 @@
 """A submission that attacks the grader, and what it deserves."""
 
-import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from attacks.scene import complete
-from attacks.table import ATTACKS as CASES
+from attacks.submissions import attacks
 from tampered import BOTH, FULL, MEMORY, TORCH, find
 
 RIGHT = {"tiny": FULL, "both": BOTH, "memory": MEMORY}  # points by answer, of each chapter
@@ -47,12 +45,13 @@ def registry(chapter: str = "tiny") -> tuple[list[Attack], Callable]:
 
 
 def from_file(attack: Callable, answer: str, name: str, expect: dict | None = None, says: str = "") -> None:
-    """Registers the attack of a file in tests/attacks/cases, as the ``answer`` in the notebook."""
+    """Registers one of tests/attacks as the ``answer`` in the notebook."""
+    submission = attacks()[name]
 
     def act(nb):
-        find(nb, answer)["source"] = complete((CASES / f"{name}.py").read_text())
+        find(nb, answer)["source"] = submission.source
 
-    act.__name__, act.__doc__ = name, ast.get_docstring(ast.parse((CASES / f"{name}.py").read_text()))
+    act.__name__, act.__doc__ = name, submission.what
     attack(expect, says)(act)
 
 

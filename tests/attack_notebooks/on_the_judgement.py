@@ -1,7 +1,7 @@
 """Attacks by the code of a notebook on how it is judged: on the comparison, and on IPython, which is not there."""
 
 from attacks.public_results import table
-from attacks.table import ATTACKS as ATTACK_FILES
+from attacks.submissions import attacks
 from graded_kernels.autograder import EXERCISES
 from tampered import TORCH, ZEROS, add, find
 
@@ -79,7 +79,7 @@ def patched_comparison(nb):
 def table_of_results(nb):
     """The results of all public cases with the public seed, looked up by the bytes of the input."""
     cases = tuple(case.name for case in EXERCISES["silu_forward"].cases if not case.bonus)
-    text = (ATTACK_FILES / "table_of_results.py").read_text().replace('"@RESULTS@"', table("silu_forward", cases))
+    text = attacks()["table_of_results"].source.replace('"@RESULTS@"', table("silu_forward", cases))
     find(nb, TORCH)["source"] = text
 
 

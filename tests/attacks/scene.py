@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import secrets
 import signal
 import socket
@@ -13,24 +12,10 @@ from pathlib import Path
 from graded_kernels.autograder.sandbox.worker import linux
 
 from . import public_results
+from .submissions import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 VARIABLE = "GRADED_KERNELS_TEST_SECRET"
 _PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/", str(ROOT))
-PARTS = Path(__file__).parent / "parts"  # what many attacks have in common
-_INCLUDE = re.compile(r"^# include: (\w+)$", re.M)
-DEEP = {'"@PARENTHESES@"': "(" * 3000 + ")" * 3000, '"@SUM@"': "1" + " + 1" * 2000}
-_DECOY = "@triton.jit\ndef decoy_{0}(x_ptr, BLOCK: tl.constexpr):\n    tl.load(x_ptr)\n\n\n"
-DEEP['"@DECOYS@"'] = "".join(map(_DECOY.format, range(64))) + f"decoys = [{', '.join(f'decoy_{i}' for i in range(64))}]"
-
-
-def complete(source: str) -> str:
-    """An attack's text with its parts in it, and what is too deep for a tool that reads the file."""
-    while _INCLUDE.search(source):
-        source = _INCLUDE.sub(lambda found: (PARTS / f"{found[1]}.py").read_text(), source)
-    for word, text in DEEP.items():
-        source = source.replace(word, text)
-    return source
 
 
 class Scene:
@@ -69,8 +54,7 @@ class Scene:
         os.environ.pop(VARIABLE, None)  # another scene may have been there at the same time
 
     def fill(self, source: str) -> str:
-        """An attack's text, complete, with its targets in it."""
-        source = complete(source)
+        """An attack's text with its targets in it."""
         targets = {
             "@SCENE@": str(self.folder),
             "@ROOT@": str(ROOT),

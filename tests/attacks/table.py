@@ -8,7 +8,6 @@
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -22,37 +21,11 @@ from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.sandbox import Isolated, Limits, Worker, probe
 from graded_kernels.autograder.sandbox.probe import RUNGS
 
-from .scene import ROOT, Scene
+from .scene import Scene
+from .submissions import ROOT, Submission, attacks, honest
 
-ATTACKS, HONEST = ROOT / "tests/attacks/cases", ROOT / "tests/honest"
 CASES = ("ordinary values", "exact zeros", "odd shape, several blocks", "every second column", "transposed")
 USER = 65534  # nobody
-_FIELD = re.compile(r"^# (exercise|backend|expect|trouble|limits|weak): (.*)$", re.M)
-
-
-@dataclass(frozen=True)
-class Submission:
-    """A file and what it should get: ``full`` marks, ``less``, or ``nothing``; and the kind of the first trouble, if
-    it matters.
-    """
-
-    path: Path
-    exercise: str
-    backend: str
-    expect: str = "full"
-    trouble: str = ""
-    limits: str = ""
-    weak: str = ""
-
-    @property
-    def name(self) -> str:
-        return self.path.stem
-
-    def wanted(self, rung: str) -> str:
-        """What it should get on this rung; "" where it is not to be run there."""
-        expected = self.weak if rung == "weak" and self.weak else self.expect
-        word = expected.split(":")[0]
-        return "" if word == "skip" else word
 
 
 @dataclass
@@ -73,20 +46,12 @@ class Row:
         return f"{first}  {mark:12} {self.message}"
 
 
-def read(path: Path) -> Submission:
-    return Submission(path, **dict(_FIELD.findall(path.read_text())))
-
-
-def submissions(folder: Path) -> list[Submission]:
-    return [read(path) for path in sorted(folder.glob("*.py"))]
-
-
 def grade(submission: Submission, worker: Worker, scene: Scene, cases: tuple[str, ...] = CASES) -> Row:
     """Grades one submission as a teacher would, by some of the cases, and looks at what it did to its surroundings."""
     record = EXERCISES[submission.exercise]
     if not isinstance(record, Witness):
         record = replace(record, cases=tuple(c for c in record.cases if c.name in cases))
-    source = scene.look_up(scene.fill(submission.path.read_text()), submission.exercise, cases)
+    source = scene.look_up(scene.fill(submission.source), submission.exercise, cases)
     answer = Answer(submission.exercise, (Cell(submission.name, source),))
     limits = eval(f"Limits({submission.limits or 'seconds=20'})", {"Limits": Limits})
     begin = time.monotonic()
@@ -144,7 +109,7 @@ def run(rung: str, names: list[str], say=lambda row: None) -> list[Row]:
     rows = []
     with Scene() as scene:
         with Worker(rung) as worker:
-            for submission in submissions(ATTACKS) + submissions(HONEST):
+            for submission in (attacks() | honest()).values():
                 if names and submission.name not in names:
                     continue
                 if not submission.wanted(rung):

@@ -5,7 +5,6 @@
 
 import builtins
 
-import torch
 import triton
 import triton.language as tl
 
@@ -21,8 +20,4 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, (x * tl.sigmoid(x)).to(y_ptr.dtype.element_ty), mask=offsets < n)
 
 
-def silu_forward(x):
-    x = x.contiguous()
-    y = torch.empty_like(x)
-    kernel[(triton.cdiv(x.numel(), 128),)](x, y, x.numel(), BLOCK=128)
-    return y
+# include: launch

@@ -1,14 +1,10 @@
 # exercise: silu_forward
 # backend: triton
 # expect: nothing
-# ruff: noqa: F821, F401
+# ruff: noqa: F821
 """Replaces the recorder of launches by one that tells another story."""
 
 import sys
-
-import torch
-import triton
-import triton.language as tl
 
 # include: copy_kernel
 

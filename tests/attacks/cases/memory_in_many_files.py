@@ -3,13 +3,10 @@
 # expect: full
 # limits: memory=100000000
 # weak: skip: nothing on this rung would stop it
-# ruff: noqa: F401
 """Keeps more than the limit in files that exist in memory only and are mapped nowhere, each within the limit."""
 
 import mmap
 import os
-
-import torch
 
 PIECE, MANY = 50_000_000, 4
 kept = []

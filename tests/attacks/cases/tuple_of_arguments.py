@@ -1,7 +1,7 @@
 # exercise: silu_forward
 # backend: triton
 # expect: less
-# ruff: noqa: F821, F401
+# ruff: noqa: F821
 """A tuple among the arguments: the compiler report cannot describe the launch, and the kernel is none of a GPU's."""
 
 import torch

@@ -1,4 +1,7 @@
-# ruff: noqa: F821
+import triton
+import triton.language as tl
+
+
 @triton.jit
 def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

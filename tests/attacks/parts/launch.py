@@ -1,4 +1,8 @@
 # ruff: noqa: F821
+import torch
+import triton
+
+
 def silu_forward(x):
     x = x.contiguous()
     y = torch.empty_like(x)

@@ -1,4 +1,7 @@
 # ruff: noqa: F821
+import torch
+
+
 def silu_backward(dy, x):
     attack()
     v = x.float()
