@@ -92,7 +92,7 @@ def test_a_wrong_function_is_refused_and_its_bug_named(module, called):
         ("nowhere.py:f", "there is no file nowhere.py"),
         ("torch.nn.functional:sillu", "has no function sillu; it has silu"),
         ("torch.nn:functional", "functional of torch.nn is not a function but of type module"),
-        ("no_import:f", "importing no_import needs a module that is not there: not_there_at_all; --root names the"),
+        ("no_import:f", "importing no_import needs a module that is not installed: not_there_at_all; --root names the"),
         ("raises.py:f", "importing raises.py stopped with ZeroDivisionError: division by zero"),
     ],
 )

@@ -129,7 +129,7 @@ def test_a_launch_outside_of_any_test_counts(run):
         "--no-cuda-shim",
     )
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["outside of any test, *store-conflict in `conflict`"])
+    result.stdout.fnmatch_lines(["outside any test, *store-conflict in `conflict`"])
 
 
 def test_the_gpu_is_there_when_a_conftest_asks_for_it(run, pytester):

@@ -85,9 +85,9 @@ def test_a_program_in_a_shells_background_can_be_interrupted(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(b"def (", r"no Python, line 1: invalid syntax"), (b"\0", "no Python"), (b"\xff = 1", "no Python")],
+    [(b"def (", r"not Python, line 1: invalid syntax"), (b"\0", "not Python"), (b"\xff = 1", "not Python")],
 )
-def test_what_is_no_python_gets_a_sentence(tmp_path, text, says):
+def test_what_is_not_python_gets_a_sentence(tmp_path, text, says):
     (tmp_path / "p.py").write_bytes(text)
     with pytest.raises(child.Unusable, match=says):
         child.script(tmp_path / "p.py")
@@ -116,7 +116,7 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_runs(command, fil
 
 def test_what_is_not_there_gets_a_sentence(capsys, tmp_path, monkeypatch):
     assert cli.main(["sanitize", str(tmp_path / "none.py")]) == 2
-    assert "none.py` is no file" in " ".join(capsys.readouterr().out.split())
+    assert "none.py` is not a file" in " ".join(capsys.readouterr().out.split())
     assert cli.main(["sanitize", "--sarif", "/proc/x.sarif", str(tmp_path / "none.py")]) == 2
     shown = capsys.readouterr()
     assert "Name a script" in shown.out

@@ -74,7 +74,7 @@ def test_a_program_of_cpu_tensors_is_told_of_the_option(shim, advised):
 
 def test_names_with_control_characters_are_spelled_out_and_sarif_has_their_bytes():
     odd = FINDING | {"file": os.path.abspath("red\x1b[31m\udce9.py"), "source": "x = 1 \x1b[2J", "message": "\x07"}
-    shown = report.text(report.Run("p\x1b.py", [odd], launches=1), 1, False, False) + report.plain(odd)
+    shown = report.text(report.Run("p\x1b.py", [odd], launches=1), 1, False, False) + report.three_lines(odd)
     assert "\x1b" not in shown
     assert "\x07" not in shown
     assert shown.count("red\\x1b[31m\\udce9.py:3") == 2

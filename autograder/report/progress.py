@@ -85,7 +85,7 @@ class Cell:
 class Terminal:
     """The last line of a terminal."""
 
-    def __init__(self, stream):
+    def __init__(self, stream: TextIO):
         self.stream, self.shown = stream, False
 
     def show(self, text: str) -> None:

@@ -10,7 +10,9 @@ import signal
 import sys
 import traceback
 import types
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ..run import interpret
 
@@ -18,17 +20,18 @@ HERE = str(Path(__file__).parents[1])
 
 
 class Unusable(Exception):
-    """There is no program to run; the message names the cure."""
+    """There is no program to run; the message names the remedy."""
 
 
 class Events:
-    """The way to the parent. A line is written at once: the program may end at any moment, and may fork."""
+    """The pipe to the parent. A line is written at once: the program may end at any moment, and may fork."""
 
     def __init__(self, descriptor: int):
         os.set_inheritable(descriptor, False)
         self.descriptor = descriptor
 
-    def emit(self, event: dict) -> None:
+    def emit(self, event: dict[str, Any]) -> None:
+        """Writes an event as a line of JSON."""
         line = json.dumps(event).encode() + b"\n"
         try:
             while line:
@@ -38,6 +41,7 @@ class Events:
 
 
 def main() -> int:
+    """Runs the program of ``sys.argv[1]``; the last event says how it ended."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
     settings = json.loads(sys.argv[1])
     events = Events(settings["events"])
@@ -60,15 +64,15 @@ def main() -> int:
     return 0
 
 
-def run(settings: dict, events: Events) -> int:
-    """Run the program under the sanitizer. Raises what it raises, and Unusable."""
+def run(settings: dict[str, Any], events: Events) -> int:
+    """Runs the program under the sanitizer; returns 0. Raises what it raises, and Unusable."""
     interpret.choose()
     try:
         import torch  # noqa: F401
         import triton  # noqa: F401
     except ModuleNotFoundError as error:
         raise Unusable(f"there is no module {error.name} in this environment; `pip install {error.name}`") from None
-    from .spawned import reported
+    from .subprocesses import reported
     from .watch import watched
 
     program = module(settings["program"]) if settings["module"] else script(Path(settings["program"]))
@@ -81,15 +85,15 @@ def run(settings: dict, events: Events) -> int:
     return 0
 
 
-def script(path: Path):
-    """What runs a file as Python does, which knows its whole path. Raises Unusable where it is no Python."""
+def script(path: Path) -> Callable[[], object]:
+    """A function that runs a file as Python does, under its absolute path. Raises Unusable where it is not Python."""
     named, path = path, path.absolute()
     try:
         text = path.read_bytes()
         code = compile(text, str(path), "exec")
     except (SyntaxError, ValueError) as error:
         line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        raise Unusable(f"{named} is no Python{line}: {error.args[0]}. Name a script, or a module with -m.") from None
+        raise Unusable(f"{named} is not Python{line}: {error.args[0]}. Name a script, or a module with -m.") from None
     except OSError as error:
         raise Unusable(f"{named} cannot be read: {error.strerror}") from None
     linecache.checkcache(str(path))
@@ -104,7 +108,8 @@ def script(path: Path):
     return program
 
 
-def module(name: str):
+def module(name: str) -> Callable[[], object]:
+    """A function that runs a module as ``python -m`` does. Raises Unusable where there is none."""
     import importlib.util
     import runpy
 
@@ -135,7 +140,7 @@ def _by_finding(error: BaseException) -> bool:
 
 
 def show(error: BaseException) -> None:
-    """The program's own traceback, without the frames of what runs it."""
+    """Prints the program's own traceback, without the frames of what runs it."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith((HERE, "<frozen runpy")):
         trace = trace.tb_next

@@ -9,7 +9,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from ..commands.usage import Commands, new_file, qualities
 from ..report.progress import Terminal, wants_color
@@ -33,7 +36,7 @@ def add_to(commands: Commands) -> None:
     command.add_argument(
         "--sarif", metavar="FILE", type=new_file, help="also write the findings to FILE, for a code host"
     )
-    command.add_argument("--hints", action="store_true", help="show what is only suspicious, too")
+    command.add_argument("--hints", action="store_true", help="also show what is only suspicious")
     command.add_argument(
         "--only", type=qualities, default=["correct", "portable"], help="correct: what is not portable is a hint"
     )
@@ -48,14 +51,17 @@ def add_to(commands: Commands) -> None:
 class Listener:
     """What the program's process has reported so far."""
 
-    def __init__(self):
-        self.findings: dict[tuple, dict] = {}
-        self.launches, self.kernels, self.kernel = 0, {}, ""
-        self.shim, self.end = "", None
+    def __init__(self) -> None:
+        self.findings: dict[tuple[str | int, ...], dict[str, Any]] = {}
+        self.launches, self.kernel = 0, ""
+        self.kernels: Counter[str] = Counter()
+        self.shim = ""
+        self.end: dict[str, Any] | None = None
         self.spawned: list[str] = []
         self.interrupted = False
 
-    def handle(self, event: dict) -> None:
+    def handle(self, event: dict[str, Any]) -> None:
+        """Takes in one event of `child`."""
         if "finding" in event:
             finding = event["finding"]
             key = tuple(finding.pop("key"))
@@ -64,7 +70,7 @@ class Listener:
             self.findings[tuple(event["again"])]["times"] += 1
         elif "launch" in event:
             self.launches, self.kernel = self.launches + 1, event["launch"]["kernel"]
-            self.kernels[self.kernel] = self.kernels.get(self.kernel, 0) + 1
+            self.kernels[self.kernel] += 1
         elif "shim" in event:
             self.shim = event["shim"]
         elif "spawned" in event:
@@ -74,9 +80,9 @@ class Listener:
 
 
 def sanitize(program: str, arguments: list[str], *, module: bool, shim: bool, as_json: bool) -> report.Run:
-    """Run a program under the emulator, and what it found. With ``as_json`` its output goes to stderr."""
+    """Runs a program under the emulator; returns what was found. With ``as_json`` its output goes to stderr."""
     if not module and not Path(program).is_file():
-        return report.Run(program, unusable=f"`{program}` is no file. Name a script, or a module with -m.")
+        return report.Run(program, unusable=f"`{program}` is not a file. Name a script, or a module with -m.")
     listener, (read, write) = Listener(), os.pipe()
     settings = {"events": write, "program": program, "module": module, "arguments": arguments, "shim": shim}
     environment = os.environ | {"TRITON_INTERPRET": "1", "TORCHDYNAMO_DISABLE": "1"}
@@ -102,14 +108,14 @@ def _listen(read: int, listener: Listener) -> None:
 
 
 @contextlib.contextmanager
-def interruptible(process: subprocess.Popen, listener: Listener):
-    """Ctrl-C stops the program and not this process, which has yet to report; a second one ends the program at once."""
+def interruptible(process: "subprocess.Popen[bytes]", listener: Listener) -> Iterator[None]:
+    """Lets Ctrl-C stop the program and not this process, which has yet to report; a second one kills the program."""
 
     def remind() -> None:  # a terminal interrupts both processes, `kill` this one alone
         if listener.end is None and process.poll() is None:
             process.send_signal(signal.SIGINT)
 
-    def interrupted(number, frame) -> None:
+    def interrupted(number: int, frame: object) -> None:
         if listener.interrupted:
             process.kill()
         else:
@@ -127,11 +133,10 @@ def interruptible(process: subprocess.Popen, listener: Listener):
 
 def _run(program: str, listener: Listener, code: int) -> report.Run:
     end = listener.end or {"how": "died" if code else "returned", "status": code}
-    run = report.Run(program, shim=listener.shim, launches=listener.launches, kernels=listener.kernels)
+    run = report.Run(program, shim=listener.shim, launches=listener.launches, kernels=dict(listener.kernels))
     run.spawned = listener.spawned
-    run.findings = [finding for finding in listener.findings.values() if finding["level"] == "fault"]
-    run.unable = [finding for finding in listener.findings.values() if finding["level"] == "unable"]
-    run.hints = [finding for finding in listener.findings.values() if finding["level"] == "hint"]
+    for finding in listener.findings.values():
+        {"fault": run.findings, "unable": run.unable, "hint": run.hints}[finding["level"]].append(finding)
     run.interrupted = listener.interrupted or end["how"] == "interrupted"
     if end["how"] == "unusable":
         run.unusable = end["message"]
@@ -145,7 +150,7 @@ def _run(program: str, listener: Listener, code: int) -> report.Run:
 
 
 def status(run: report.Run) -> int:
-    """Findings outrank what could not be judged, that the program's own failure."""
+    """The exit status: findings outrank what could not be judged, and that outranks the program's own failure."""
     if run.findings:
         return FINDINGS
     if run.interrupted:
@@ -157,8 +162,8 @@ def status(run: report.Run) -> int:
     return CLEAN if run.launches else UNABLE
 
 
-class Progress(contextlib.AbstractContextManager):
-    """One line on a terminal, renewed as launches begin."""
+class Progress(contextlib.AbstractContextManager["Progress", None]):
+    """One line on a terminal, rewritten as launches begin."""
 
     EVERY = 0.5
 
@@ -168,6 +173,7 @@ class Progress(contextlib.AbstractContextManager):
         self.begun = self.shown = time.monotonic()
 
     def update(self) -> None:
+        """Rewrites the line, at most twice a second."""
         now = time.monotonic()
         if self.line and now - self.shown >= self.EVERY:
             listener, self.shown = self.listener, now
@@ -176,12 +182,13 @@ class Progress(contextlib.AbstractContextManager):
                 f"{now - self.begun:.0f} s, {listener.launches} launches, {faults} findings, now `{listener.kernel}`"
             )
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.line:
             self.line.clear()
 
 
-def main(options) -> int:
+def main(options: argparse.Namespace) -> int:
+    """Runs the program and prints the report; returns the exit status."""
     run = sanitize(
         options.program, options.arguments, module=options.module, shim=options.cuda_shim, as_json=options.json
     )

@@ -1,7 +1,6 @@
 """``graded-kernels check EXERCISE package.module:function``: a function as it is, called in this process.
 
-What it computes with is its own affair, autotuners, autograd and PyTorch around its kernels too: values and memory
-accesses are judged, not method.
+Only values and memory accesses are judged, not method: it may use autotuners, autograd and PyTorch around its kernels.
 """
 
 import contextlib
@@ -14,7 +13,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import torch
@@ -23,11 +22,14 @@ from ..commands.usage import UsageError
 from ..emulator import EmulatorError
 from ..judge.judge import judge
 from ..run.answer import trace
-from ..run.contract import Contract
+from ..run.contract import Args, Contract
+from ..run.machine import Machine
+from ..run.memory import Peak
 from ..run.outcome import Trouble
 from ..run.runner import InProcess, of_emulator
+from ..run.written import Written
 from .cuda import shimmed
-from .cuda.places import place
+from .cuda.placement import place
 
 if TYPE_CHECKING:
     from ..exercises.record import Exercise, Witness
@@ -37,8 +39,8 @@ _TARGET = re.compile(r"(?P<module>[^:]+):(?P<name>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)
 
 
 def found(text: str, root: Path | None = None) -> Callable[..., Any]:
-    """The function that ``text`` names; of a class its ``Class.method``. Imports run, from this folder as well. root:
-    the folder where imports of its package begin. Raises UsageError.
+    """The function that ``text`` names, or the method as ``Class.method``. Imports its module, from the current folder
+    as well. root: the folder where imports of its package begin. Raises UsageError.
     """
     match = _TARGET.fullmatch(text)
     if match is None:
@@ -52,7 +54,7 @@ def found(text: str, root: Path | None = None) -> Callable[..., Any]:
         raise UsageError(f"{place} has no function {name}" + (f"; it has {', '.join(near)}" if near else "")) from None
     if not callable(function):
         raise UsageError(f"{name} of {place} is not a function but of type {type(function).__name__}")
-    return function
+    return function  # type: ignore[no-any-return]
 
 
 def _imported(place: str, root: Path | None) -> Any:
@@ -62,7 +64,7 @@ def _imported(place: str, root: Path | None) -> Any:
         if not path.is_file():
             raise UsageError(f"there is no file {place}")
         if root and not path.is_relative_to(folder):
-            raise UsageError(f"{place} is not in {root}, where the imports of its package are to begin")
+            raise UsageError(f"{place} is not in {root}, where imports of its package begin")
         folder = folder if root else str(path.parent)
         name = ".".join(path.relative_to(folder).with_suffix("").parts)
     if folder not in sys.path:
@@ -72,8 +74,10 @@ def _imported(place: str, root: Path | None) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and f"{name}.".startswith(f"{error.name}."):
-            raise UsageError(f"there is no module {error.name}: install its package, or go where it lies") from None
-        raise UsageError(f"importing {place} needs a module that is not there: {error.name}{cure}") from None
+            raise UsageError(
+                f"there is no module {error.name}: install its package, or go to the folder that holds it"
+            ) from None
+        raise UsageError(f"importing {place} needs a module that is not installed: {error.name}{cure}") from None
     except Exception as error:
         hint = cure if isinstance(error, ImportError) else ""
         raise UsageError(f"importing {place} stopped with {type(error).__name__}: {error}{hint}") from None
@@ -88,7 +92,9 @@ class Function(InProcess):
         super().__init__(function, contract, backend)
         self.simulated = simulated
 
-    def _watched(self, args, machine, peak, written):
+    def _watched(
+        self, args: list[Any], machine: Machine, peak: Peak, written: Written | None
+    ) -> tuple[object, Trouble | None]:
         if self.simulated:
             for argument in args:
                 if isinstance(argument, torch.Tensor):
@@ -103,7 +109,7 @@ class Function(InProcess):
             kind = type(error).__name__
             return None, Trouble("raised", f"{kind}: {error}", trace(error), kind)
 
-    def _complaint(self, result, args, machine):
+    def _complaint(self, result: object, args: Args, machine: Machine) -> Trouble | None:
         asked, self.backend = self.backend, "triton" if machine.launches else "torch"
         try:
             return super()._complaint(result, args, machine)
@@ -123,7 +129,7 @@ def report_on(
     out. root: as `found` has it. Raises UsageError.
     """
 
-    def refuse(why: str) -> None:
+    def refuse(why: str) -> NoReturn:
         raise NotImplementedError(why)
 
     simulated = not torch.cuda.is_available()

@@ -1,9 +1,10 @@
-"""What a run under the sanitizer found, as text and as data. Imports no PyTorch: the process that shows it has none."""
+"""What a run under the sanitizer found, as text and as data. Imports no PyTorch, which takes seconds."""
 
 import os
 import shutil
 import textwrap
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..results.text import visible
 
@@ -13,17 +14,17 @@ BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 
 @dataclass
 class Run:
-    """A run of a program. findings, unable, hints: as `Sanitizer` tells them, with ``times``, the launches that had it.
+    """A run of a program. findings, unable, hints: as `Sanitizer` emits them, with ``times``, the number of launches.
 
     shim: the GPU that was simulated, "" for none. failed: how the program itself failed. unusable: why there was
     nothing to run. interrupted: whether somebody stopped it. kernels: launches by kernel. spawned: the command lines
-    of Python processes that it started, in which nothing was watched.
+    of Python processes that it started, which were not watched.
     """
 
     program: str
-    findings: list[dict] = field(default_factory=list)
-    unable: list[dict] = field(default_factory=list)
-    hints: list[dict] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    unable: list[dict[str, Any]] = field(default_factory=list)
+    hints: list[dict[str, Any]] = field(default_factory=list)
     launches: int = 0
     kernels: dict[str, int] = field(default_factory=dict)
     shim: str = ""
@@ -34,16 +35,17 @@ class Run:
 
     @property
     def compiles_cuda(self) -> bool:
-        """Whether it ended where PyTorch looks for NVIDIA's compiler."""
+        """Whether the program failed where PyTorch looks for NVIDIA's compiler."""
         return bool(self.shim) and "CUDA_HOME environment variable is not set" in self.failed
 
     def set_aside_portability(self) -> None:
-        """Right on today's NVIDIA backends and promised nowhere: a hint, for whom that is enough."""
+        """Makes a hint of each finding that today's NVIDIA backends happen to get right."""
         self.hints += [finding | {"level": "hint"} for finding in self.findings if finding["kind"] in PORTABILITY]
         self.findings = [finding for finding in self.findings if finding["kind"] not in PORTABILITY]
 
 
-def data(run: Run, status: int) -> dict:
+def data(run: Run, status: int) -> dict[str, Any]:
+    """The run for ``--json``."""
     return {
         "program": run.program,
         "status": status,
@@ -61,9 +63,10 @@ def data(run: Run, status: int) -> dict:
 
 
 def text(run: Run, status: int, hints: bool, color: bool) -> str:
+    """The run for a terminal. hints: whether they are shown, too."""
     page = Page(color)
     if run.shim:
-        page.line(honest(run.shim), YELLOW)
+        page.line(shim_notice(run.shim), YELLOW)
     for finding in run.findings:
         page.finding(finding, RED)
     for finding in run.unable:
@@ -75,20 +78,20 @@ def text(run: Run, status: int, hints: bool, color: bool) -> str:
     return "\n".join(page.lines)
 
 
-def honest(shim: str) -> str:
-    """What a program on a simulated GPU cannot show."""
-    return f"No CUDA here: {shim} was simulated. Times mean nothing; arithmetic outside of Triton ran on the CPU."
+def shim_notice(shim: str) -> str:
+    """A sentence that says what a program on a simulated GPU cannot show."""
+    return f"No CUDA here: {shim} was simulated. Times mean nothing; arithmetic outside Triton ran on the CPU."
 
 
-def plain(finding: dict) -> str:
-    """A finding on three lines, the place first, as editors look for it."""
+def three_lines(finding: dict[str, Any]) -> str:
+    """A finding on three lines, the location first, where editors look for it."""
     label = "not judged: " if finding["level"] == "unable" else ""
-    lines = [f"{where(finding)}: {label}{finding['kind']} in `{finding['kernel']}`", f"    {finding['source']}"]
+    lines = [f"{location(finding)}: {label}{finding['kind']} in `{finding['kernel']}`", f"    {finding['source']}"]
     return visible("\n".join([*lines, finding["message"]]))
 
 
 def summary(run: Run) -> str:
-    """One sentence or two: what was found, of how much, and how the program ended."""
+    """One sentence or two that say what was found, in how many launches, and how the program ended."""
     if run.unusable:
         return f"graded-kernels sanitize: {run.unusable}"
     what = count(len(run.findings), "finding") if run.findings else "nothing found"
@@ -109,11 +112,11 @@ def summary(run: Run) -> str:
         text = (
             f"graded-kernels sanitize: {text} Pass the arguments that reach one, or name the script or test that does."
         )
-    return text + spawned(run.spawned)
+    return text + not_watched(run.spawned)
 
 
-def spawned(commands: list[str]) -> str:
-    """A sentence about processes that nothing watched, "" where there are none."""
+def not_watched(commands: list[str]) -> str:
+    """A sentence about Python processes that were not watched, "" where there are none."""
     if not commands:
         return ""
     what = "a Python process that was" if len(commands) == 1 else f"{len(commands):,} Python processes that were"
@@ -124,32 +127,37 @@ def spawned(commands: list[str]) -> str:
 
 
 def count(number: int, noun: str) -> str:
+    """``1 launch``, ``2 launches``."""
     plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
 
 
-def where(finding: dict) -> str:
+def location(finding: dict[str, Any]) -> str:
+    """``file:line``, relative to the current folder where the file lies in it."""
     return f"{_short(finding['file'])}:{finding['line']}" if finding["line"] else "at an unknown line"
 
 
 def _short(file: str) -> str:
-    """Relative to the current folder, where it lies in it."""
     inside = os.path.relpath(file) if os.path.isabs(file) else file
     return file if inside.startswith("..") else inside
 
 
 class Page:
+    """Collects the lines of a report, wrapped to the terminal's width."""
+
     def __init__(self, color: bool):
         self.color, self.width = color, min(max(shutil.get_terminal_size().columns, 40), 110)
         self.lines: list[str] = []
 
     def line(self, text: str, *codes: str) -> None:
+        """Adds a paragraph in the colors of these codes."""
         self.lines += [
             self._colored(line, codes) for line in textwrap.wrap(visible(text), self.width, break_on_hyphens=False)
         ]
 
-    def finding(self, finding: dict, code: str, label: str = "") -> None:
-        head = visible(f"{where(finding)}: {label}{finding['kind']}")
+    def finding(self, finding: dict[str, Any], code: str, label: str = "") -> None:
+        """Adds a finding with its source line and message. label: what stands before its kind."""
+        head = visible(f"{location(finding)}: {label}{finding['kind']}")
         times = f" ({count(finding['times'], 'launch')})" if finding["times"] > 1 else ""
         self.lines.append(self._colored(head, (BOLD, code)) + self._colored(times, (DIM,)))
         if finding["source"]:

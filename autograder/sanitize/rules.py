@@ -6,8 +6,8 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Rule:
-    """level: ``fault`` decides the exit status, ``unable`` means that the emulator could not judge, ``hint`` is a
-    suspicion.
+    """What a kind of finding means. level: ``fault`` decides the exit status, ``unable`` means that the emulator could
+    not judge, ``hint`` is a suspicion.
     """
 
     level: Literal["fault", "unable", "hint"]
@@ -18,8 +18,8 @@ class Rule:
 RULES = {
     "out-of-bounds": Rule(
         "fault",
-        "An access outside of its tensor",
-        "Mask the lanes that are outside, compare the mask with the tensor's size, and pass the tensor's own strides.",
+        "An access outside its tensor",
+        "Mask the lanes that are outside, compute the mask from the tensor's size, and pass the tensor's own strides.",
     ),
     "store-conflict": Rule(
         "fault",
@@ -53,7 +53,7 @@ RULES = {
     ),
     "grid": Rule("fault", "A grid that a GPU refuses", "Pass a tuple of one to three integers within a GPU's limits."),
     "unsupported": Rule("fault", "What Triton's compiler or launcher refuses", "Change the line as the message says."),
-    "assertion": Rule("fault", "An assertion of the kernel's own is false", "Mend the kernel, or the call."),
+    "assertion": Rule("fault", "An assertion in the kernel fails", "Fix the kernel, or the call."),
     "kernel-error": Rule(
         "unable",
         "The kernel cannot be interpreted",
@@ -67,14 +67,14 @@ RULES = {
     "false-hint": Rule(
         "hint",
         "A hint to the compiler that is false",
-        "Take out `tl.multiple_of` and its like, or claim what is true.",
+        "Remove `tl.multiple_of` and the like, or claim what is true.",
     ),
     "own-store": Rule(
         "hint",
-        "A program loads what other lanes of it have stored",
+        "A program loads what its other lanes have stored",
         "Put `tl.debug_barrier()` between the store and the load.",
     ),
     "wrapped-integer": Rule("hint", "A 32-bit integer wrapped around", "Make one factor 64-bit: `x.to(tl.int64)`."),
-    "gathered-outside": Rule("hint", "`tl.gather` outside of its block", "Keep the indices within the block."),
-    "tf32": Rule("hint", "A product of float32 in TF32", 'Pass `input_precision="ieee"` to `tl.dot`.'),
+    "gathered-outside": Rule("hint", "`tl.gather` outside its block", "Keep the indices within the block."),
+    "tf32": Rule("hint", "A float32 product in TF32", 'Pass `input_precision="ieee"` to `tl.dot`.'),
 }

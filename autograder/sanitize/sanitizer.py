@@ -2,57 +2,61 @@
 
 import re
 from collections.abc import Callable, Container
+from typing import Any, NoReturn
 
 import torch
 from triton.runtime.jit import TensorWrapper
 
 from ..emulator import Emulator, EmulatorError, Finding, Launch
-from ..emulator.findings import here
-from .dependence import Dependence
+from ..emulator.access import Access
+from ..emulator.findings import Place, here
+from .masked_loads import MaskedLoads
 from .rules import RULES
 
-_MOST_LAUNCHES = 10_000  # that are kept, of a program that may have millions
+_MOST_LAUNCHES = 10_000  # that are kept; a program may have millions
+_Key = tuple[str | int, ...]  # what makes two findings the same one: kind, kernel, file, line and tensor
 
 
 class Sanitizer(Emulator):
-    """Runs a program's launches as today's NVIDIA GPUs would, in every configuration, and tells what it finds.
+    """Runs a program's launches as today's NVIDIA GPUs would, in every configuration, and reports what it finds.
 
     emit: called with ``{"finding": {...}}`` when one is seen for the first time, ``{"again": key}`` for each further
     launch that has it, and ``{"launch": {...}}`` when a launch begins. A finding has ``key, kind, level, kernel, file,
     line, source, program, tensor, offset, message, cure``; values are JSON's.
 
     Masked-off lanes without ``other`` hold 0, as they do there. Whether a result depends on them is found by running
-    the launch again with other values (`Dependence`).
+    the launch again with other values (`masked_loads`).
     """
 
     every_configuration = True
-    reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU could be given the tensor; None: it could
+    reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU can access the tensor; None: it can
 
-    def __init__(self, emit: Callable[[dict], None] = lambda event: None):
+    def __init__(self, emit: Callable[[dict[str, Any]], None] = lambda event: None):
         self.emit = emit
         super().__init__(fill=0.0)
 
     def _clear(self) -> None:
         super()._clear()
-        self.kinds: dict[tuple, str] = {}  # kind by key of what was reported
+        self._reported: set[_Key] = set()
         self.moved = 0  # bytes loaded and stored
         self._number = 0  # of launches
         self.users: dict[int, tuple[str, str]] = {}  # kernel and parameter that a storage was last given to
-        self._noted: dict[tuple, Finding] = {}
-        self._seen: set[tuple] = set()  # keys of the launch under way
-        self.function = None  # the kernel launched last
-        self._dependence = Dependence(self)
+        self._noted: dict[tuple[str, str, Place], Finding] = {}
+        self._seen: set[_Key] = set()  # in the launch under way
+        self.function: Any = None  # the kernel launched last
+        self._masked_loads = MaskedLoads(self, self.say)
 
     def next(self) -> None:
-        """Begin the next part, a test say: what is found from here on is reported as if it were new."""
-        for notes in (self.kinds, self._noted, self._seen, self._findings, self._launches, self._traffic):
+        """Begins the next part, such as a test: what is found from now on is reported as if it were new."""
+        for notes in (self._reported, self._noted, self._seen, self._findings, self._launches, self._traffic):
             notes.clear()
         self._hints.clear()
         self._noticed.clear()
-        self._dependence.tried.clear()
+        self._masked_loads.tried.clear()
         self._shadows.clear()
 
-    def launch(self, executor, args: tuple, options: dict) -> None:
+    def launch(self, executor: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        """Runs one launch. Raises EmulatorError; ValueError, as Triton does, for a tensor that a GPU cannot access."""
         self._seen.clear()
         self.function = executor.fn
         if options.get("launch_cooperative_grid"):
@@ -66,10 +70,10 @@ class Sanitizer(Emulator):
                     raise ValueError(
                         f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)"
                     )  # as Triton says it
-            self._dependence.launch(executor, args, options)
+            self._masked_loads.launch(executor, args, options)
 
-    def refuse(self, text: str) -> None:
-        """Ends what cannot be run here with a sentence. Raises EmulatorError."""
+    def refuse(self, text: str) -> NoReturn:
+        """Records that ``text`` says why something cannot be emulated, and raises EmulatorError with it."""
         place = here()
         error = EmulatorError(
             Finding("not-emulated", f"{text} ({place})", "", line=place.line, source=place.source, file=place.file)
@@ -77,7 +81,8 @@ class Sanitizer(Emulator):
         self.record(error)
         raise error
 
-    def begin(self, launch: Launch):
+    def begin(self, launch: Launch) -> Access:
+        """Emits that a launch begins."""
         self._number += 1
         self.emit({"launch": {"kernel": launch.name, "grid": list(launch.grid), "number": self._number}})
         if len(self._launches) >= _MOST_LAUNCHES:
@@ -85,31 +90,33 @@ class Sanitizer(Emulator):
         return super().begin(launch)
 
     def forget(self, address: int) -> None:
+        """Drops what is known of a storage that is gone."""
         super().forget(address)
         self.users.pop(address, None)
 
-    def end(self, access) -> None:
+    def end(self, access: Access) -> None:
+        """Adds up the bytes that a launch moved, and notes which storages it was given."""
         super().end(access)
         for region in access.space.regions:
             self.moved += region.loaded + region.stored
             self.users[region.tensor.untyped_storage().data_ptr()] = access.kernel, region.name
 
-    def fresh(self, tensor: torch.Tensor) -> None:
-        """Poison uninitialised memory; it has been given to no kernel yet."""
+    def allocated(self, tensor: torch.Tensor) -> None:
+        """Poisons the uninitialised memory of a new tensor."""
         self.poison_(tensor)
         self.users.pop(tensor.untyped_storage().data_ptr(), None)
 
     @property
     def poisoned(self) -> Container[int]:
-        """Addresses of the storages of which some may still be as `torch.empty` left it."""
+        """Addresses of the storages that may still hold elements as `torch.empty` left them."""
         return self._poisoned.keys()
 
-    def settled(self, address: int) -> None:
-        """Nothing of the storage at this address is uninitialised any more, or that is unknown, or it is gone."""
+    def mark_initialised(self, address: int) -> None:
+        """Stops looking for uninitialised elements in the storage at this address."""
         self._poisoned.pop(address, None)
 
-    def inherits(self, tensor: torch.Tensor, source: torch.Tensor) -> None:
-        """``tensor`` is a copy of ``source``, with what is uninitialised in it."""
+    def copied(self, tensor: torch.Tensor, source: torch.Tensor) -> None:
+        """Notes that ``tensor`` is a copy of ``source``, uninitialised elements included."""
         storage = tensor.untyped_storage()
         self._poisoned[storage.data_ptr()] = storage.nbytes(), tensor.dtype
         self._shadows.pop(storage.data_ptr(), None)
@@ -118,14 +125,23 @@ class Sanitizer(Emulator):
             self.users[storage.data_ptr()] = user
 
     def record(self, error: EmulatorError) -> None:
+        """Records and reports the finding that stopped a launch."""
         super().record(error)
         self.say(error.finding)
 
-    def notice(self, kind, make, tensor="", place=None) -> None:
-        if kind != "masked-load":  # told where it is seen to matter
+    def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "", place: Place | None = None) -> None:
+        """Notes a hint, but not a masked load: `masked_loads` reports those that matter."""
+        if kind != "masked-load":
             super().notice(kind, make, tensor, place)
 
-    def _note(self, notes, kind, tensor, make, place=None) -> None:
+    def _note(
+        self,
+        notes: list[Finding],
+        kind: str,
+        tensor: str,
+        make: Callable[[Place], Finding],
+        place: Place | None = None,
+    ) -> None:
         key = kind, tensor, place or here()
         if key not in self._noted:
             self._noted[key] = make(key[-1])
@@ -133,18 +149,19 @@ class Sanitizer(Emulator):
         self.say(self._noted[key])
 
     def say(self, finding: Finding) -> None:
+        """Emits a finding; only its key where it was emitted before, and nothing twice in a launch."""
         kind = _kind(finding)
         key = (kind, finding.kernel, finding.file, finding.line, finding.tensor)
         if key in self._seen:
             return
         self._seen.add(key)
-        if key in self.kinds:
+        if key in self._reported:
             self.emit({"again": list(key)})
             return
-        self.kinds[key] = kind
+        self._reported.add(key)
         self.emit({"finding": self._data(finding, kind, key)})
 
-    def _data(self, finding: Finding, kind: str, key: tuple) -> dict:
+    def _data(self, finding: Finding, kind: str, key: _Key) -> dict[str, Any]:
         file, line, source = finding.file, finding.line, finding.source
         if not line:  # of the launch itself, such as its grid
             place = here()

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from .report import Run
@@ -10,7 +11,8 @@ from .rules import RULES
 _LEVELS = {"fault": "error", "unable": "warning", "hint": "note"}
 
 
-def log(run: Run, hints: bool = False) -> dict:
+def log(run: Run, hints: bool = False) -> dict[str, Any]:
+    """The run as a SARIF log, which is to be written as JSON. hints: whether they are among its results."""
     found = [*run.findings, *run.unable, *(run.hints if hints else ())]
     kinds = sorted({finding["kind"] for finding in found})
     rules = [_rule(kind) for kind in kinds]
@@ -24,7 +26,7 @@ def log(run: Run, hints: bool = False) -> dict:
     }
 
 
-def _rule(kind: str) -> dict:
+def _rule(kind: str) -> dict[str, Any]:
     rule = RULES[kind]
     return {
         "id": kind,
@@ -34,7 +36,7 @@ def _rule(kind: str) -> dict:
     }
 
 
-def _result(finding: dict, rule: int) -> dict:
+def _result(finding: dict[str, Any], rule: int) -> dict[str, Any]:
     result = {
         "ruleId": finding["kind"],
         "ruleIndex": rule,
@@ -52,6 +54,6 @@ def _result(finding: dict, rule: int) -> dict:
 def _uri(file: str) -> str:
     """Relative to the current folder, as a code host looks for it in the repository."""
     inside = os.path.relpath(file)
-    return (
-        Path(file).absolute().as_uri() if inside.startswith("..") else quote(os.fsencode(inside))
-    )  # a name need not be UTF-8
+    if inside.startswith(".."):
+        return Path(file).absolute().as_uri()
+    return quote(os.fsencode(inside))  # a name need not be UTF-8

@@ -1,7 +1,9 @@
-"""The part of the pytest plugin that is there when ``--sanitize-kernels`` asks for it."""
+"""The part of the pytest plugin that ``--sanitize-kernels`` loads."""
 
 import contextlib
 from collections import Counter
+from collections.abc import Generator
+from typing import Any
 
 import pytest
 
@@ -12,18 +14,18 @@ SUMMARY = "kernels in the emulator"
 
 
 class Plugin:
-    """Runs the whole session under one `Sanitizer`, and asks after every test what was found in it. It begins before
+    """Runs the whole session under one `Sanitizer`, and looks after every test what was found in it. It begins before
     a suite's `conftest.py` is imported, which may well ask whether there is a GPU.
 
     Under pytest-xdist the workers run the tests, and this process adds up what they report.
     """
 
-    def __init__(self, config, shim: bool):
+    def __init__(self, config: pytest.Config, shim: bool):
         from .watch import watched
 
         self.config = config
-        self.found: list[dict] = []  # in the test that is running
-        self.outside: list[dict] = []  # in a module, say
+        self.found: list[dict[str, Any]] = []  # in the test that is running
+        self.outside: list[dict[str, Any]] = []  # of any test: while a module was imported, say
         self.kernels: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
         self.moved = 0
@@ -36,16 +38,18 @@ class Plugin:
     # the session
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self, session):
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Ends watching in a process that only gathers; elsewhere begins to note Python processes, too."""
         if self._gathers():
             self._stack.close()
             return
-        from .spawned import reported
+        from .subprocesses import reported
 
         self._stack.enter_context(reported(self.spawned.append))
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session, exitstatus):
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Fails the session for findings outside any test, and hands a worker's summary on."""
         self.moved += self.sanitizer.moved
         self._stack.close()
         self.outside += self.found
@@ -61,7 +65,8 @@ class Plugin:
         return bool(distributed) and not hasattr(self.config, "workerinput")
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node, error):
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Adds a worker's summary."""
         kernels, kinds, moved, shim, spawned = getattr(node, "workeroutput", {}).get(SUMMARY, [{}, {}, 0, "", []])
         self.spawned += spawned
         self.kernels.update(kernels)
@@ -69,13 +74,14 @@ class Plugin:
         self.moved += moved
         self.shim = shim or self.shim
 
-    def pytest_terminal_summary(self, terminalreporter):
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Prints what was launched and found."""
         terminalreporter.section(SUMMARY)
         if self.shim:
-            terminalreporter.line(report.honest(self.shim))
+            terminalreporter.line(report.shim_notice(self.shim))
         if not self.kernels:
             terminalreporter.line(
-                "No test launched a Triton kernel: nothing was checked." + report.spawned(self.spawned)
+                "No test launched a Triton kernel: nothing was checked." + report.not_watched(self.spawned)
             )
             return
         launches, kinds = report.count(self.kernels.total(), "launch"), self.kinds
@@ -83,14 +89,15 @@ class Plugin:
         kernels = report.count(len(self.kernels), "kernel")
         terminalreporter.line(f"{kernels}, {launches}, {self.moved:,} bytes moved: {found}")
         if self.spawned:
-            terminalreporter.line(report.spawned(self.spawned).strip())
+            terminalreporter.line(report.not_watched(self.spawned).strip())
         for finding in self.outside:
-            terminalreporter.line(f"outside of any test, {report.plain(finding)}")
+            terminalreporter.line(f"outside any test, {report.three_lines(finding)}")
 
     # a test
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_setup(self, item):
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Begins a new part of the sanitizer. Fails the test where a marker names an unknown finding."""
         self.outside += self.found
         self.found.clear()
         self.sanitizer.next()
@@ -100,7 +107,8 @@ class Plugin:
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item):
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Judges what the test's kernels did; where the test failed by itself, adds what was found to its report."""
         from ..emulator import EmulatorError
 
         result = stopped = None
@@ -110,26 +118,27 @@ class Plugin:
             stopped = error
         except BaseException:
             if unexpected := self._unexpected(item):
-                item.add_report_section("call", SUMMARY, "\n".join(map(report.plain, unexpected)))
+                item.add_report_section("call", SUMMARY, "\n".join(map(report.three_lines, unexpected)))
             self.found.clear()
             raise
         self._judge(item, stopped)
         return result
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_teardown(self, item):
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Judges what fixtures launched when they ended."""
         result = yield
         self._judge(item, expects=False)
         return result
 
-    def _judge(self, item, error: BaseException | None = None, expects: bool = True) -> None:
+    def _judge(self, item: pytest.Item, error: BaseException | None = None, expects: bool = True) -> None:
         """Fails the test for unexpected findings, for expected ones that are missing, and for a kernel that
         could not be judged; skips it where that is allowed.
         """
         found, unexpected = list(self.found), self._unexpected(item)
         self.found.clear()
         if unexpected:
-            pytest.fail("\n\n".join(map(report.plain, unexpected)), pytrace=False)
+            pytest.fail("\n\n".join(map(report.three_lines, unexpected)), pytrace=False)
         wanted = [mark.args for mark in item.iter_markers("expect_kernel_finding")] if expects else []
         for kinds in wanted:
             if not any(not kinds or one["kind"] in kinds for one in found):
@@ -137,14 +146,14 @@ class Plugin:
         if error and any(one["level"] == "unable" for one in found):
             pytest.skip(f"not judged: {error}")
 
-    def _unexpected(self, item) -> list[dict]:
+    def _unexpected(self, item: pytest.Item) -> list[dict[str, Any]]:
         marks = self._marks(item)
         return [one for one in self.found if not any(not mark.args or one["kind"] in mark.args for mark in marks)]
 
-    def _marks(self, item) -> list[pytest.Mark]:
+    def _marks(self, item: pytest.Item) -> list[pytest.Mark]:
         return [*item.iter_markers("expect_kernel_finding"), *item.iter_markers("allow_kernel_finding")]
 
-    def _record(self, event: dict) -> None:
+    def _record(self, event: dict[str, Any]) -> None:
         if "launch" in event:
             self.kernels[event["launch"]["kernel"]] += 1
         elif "finding" in event and event["finding"]["level"] != "hint":

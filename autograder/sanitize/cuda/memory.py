@@ -4,12 +4,12 @@ from pathlib import Path
 
 
 def total(root: Path = Path("/")) -> int:
-    """Bytes that this process may hold at most: the machine's, or its control group's (version 2)."""
+    """The bytes that this process may hold at most: the machine's, or its control group's (version 2)."""
     return min(_of_machine(root)["MemTotal"], *(limit for limit, _ in _of_groups(root)))
 
 
 def free(root: Path = Path("/")) -> int:
-    """Bytes that it could still be given now."""
+    """The bytes that it could still be given now."""
     return max(0, min(_of_machine(root)["MemAvailable"], *(limit - used for limit, used in _of_groups(root))))
 
 
@@ -20,7 +20,7 @@ def _of_machine(root: Path) -> dict[str, int]:
 
 
 def _of_groups(root: Path) -> list[tuple[int, int]]:
-    """Limit and use of the process's control group and of those around it, in bytes. Cached files give way."""
+    """Limit and use, in bytes, of the process's control group and those around it, cached files not counted."""
     found: list[tuple[int, int]] = [(1 << 62, 0)]
     try:
         (own,) = (line[3:] for line in (root / "proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))

@@ -1,14 +1,15 @@
-"""`torch.cuda` for one GPU that is not there: properties, streams, events, memory, random numbers."""
+"""The functions of `torch.cuda` for one simulated GPU: properties, streams, events, memory, random numbers."""
 
 import contextlib
 import struct
+from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import torch
 
 from . import memory
-from .places import GPU, is_cuda
+from .placement import GPU, is_cuda
 
 MEMORY = min(80 << 30, memory.total())  # never more than can be had: suites ask, and leave out what does not fit
 NAME = f"an NVIDIA A100-SXM4-80GB with this machine's {MEMORY >> 30} GiB of memory"
@@ -32,15 +33,15 @@ PROPERTIES = SimpleNamespace(
 
 
 class Stream:
-    """Everything has happened when a call returns: there is nothing to wait for."""
+    """A stream with nothing to wait for: everything has happened when a call returns."""
 
-    def __init__(self, device=None, priority: int = 0, **_):
+    def __init__(self, device: object = None, priority: int = 0, **_: object):
         self.device, self.priority, self.cuda_stream, self.stream_id, self.device_index = GPU, priority, 0, 0, 0
 
     def __enter__(self) -> "Stream":
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         pass
 
     def query(self) -> bool:
@@ -52,26 +53,32 @@ class Stream:
     def synchronize(self) -> None:
         pass
 
-    def wait_event(self, event) -> None:
+    def wait_event(self, event: "Event") -> None:
         pass
 
-    def wait_stream(self, stream) -> None:
+    def wait_stream(self, stream: "Stream") -> None:
         pass
 
-    def record_event(self, event=None) -> "Event":
+    def record_event(self, event: "Event | None" = None) -> "Event":
         return event or Event()
 
 
 class Event:
-    """An event that has come to pass. Times mean nothing here: any two are a millisecond apart."""
+    """An event that has happened. Times mean nothing here: any two events are a millisecond apart."""
 
-    def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
+    def __init__(
+        self,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
+    ):
         self.device = GPU
 
-    def record(self, stream=None) -> None:
+    def record(self, stream: Stream | None = None) -> None:
         pass
 
-    def wait(self, stream=None) -> None:
+    def wait(self, stream: Stream | None = None) -> None:
         pass
 
     def query(self) -> bool:
@@ -84,14 +91,14 @@ class Event:
         return 1.0
 
 
-class Device(contextlib.AbstractContextManager):
-    """`torch.cuda.device` and `device_of`. Raises RuntimeError for a second GPU."""
+class Device(contextlib.AbstractContextManager["Device", None]):
+    """Stands for `torch.cuda.device` and `device_of`. Raises RuntimeError for a second GPU."""
 
-    def __init__(self, device=None):
+    def __init__(self, device: Any = None):
         is_cuda(f"cuda:{device}" if isinstance(device, int) and device >= 0 else device)
         self.idx, self.prev_idx = 0, 0
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         pass
 
 
@@ -100,8 +107,8 @@ class Generator(torch.Generator):
 
     gpu: bool
 
-    def __new__(cls, device="cpu"):
-        self = super().__new__(cls, "cpu" if is_cuda(device) else device)
+    def __new__(cls, device: Any = "cpu") -> Self:
+        self = super().__new__(cls, "cpu" if is_cuda(device) else device)  # type: ignore[call-arg]
         self.gpu = is_cuda(device)
         return self
 
@@ -111,14 +118,14 @@ class Generator(torch.Generator):
 
 
 class Default(Generator):
-    """`torch.cuda.default_generators[0]`, of which kernels ask seed and offset: its state is 8 bytes of each.
+    """Stands for `torch.cuda.default_generators[0]`, whose seed and offset kernels read: its state is 8 bytes of each.
 
-    PyTorch's own random numbers are the CPU's; only who sets the offset moves it.
+    PyTorch's own random numbers are the CPU's; the offset moves only when a program sets it.
     """
 
     offset: int
 
-    def __new__(cls):
+    def __new__(cls) -> Self:
         self = super().__new__(cls, GPU)
         self.offset = 0
         return self
@@ -143,26 +150,28 @@ class Default(Generator):
         return self
 
 
-def set_device(device) -> None:
+def set_device(device: Any) -> None:
+    """Raises RuntimeError for a second GPU."""
     Device(device)
 
 
-def empty_strided(size, stride, dtype: torch.dtype) -> torch.Tensor:
+def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    """An uninitialised tensor on the GPU."""
     return torch.empty_strided(size, stride, dtype=dtype, device=GPU)
 
 
-def nothing(*args, **kwargs) -> None:
-    pass
+def nothing(*args: object, **kwargs: object) -> None:
+    """Stands for a function that has nothing to do here."""
 
 
-def answers() -> dict:
+def replacements() -> dict[str, Any]:
     """What each name of `torch.cuda` is replaced with."""
     stream = Stream()
-    zero = lambda *args, **kwargs: 0  # noqa: E731
     same = {
         **{name: True for name in ("is_available", "is_initialized", "is_bf16_supported", "is_tf32_supported")},
         **{name: 0 for name in ("current_device", "memory_allocated", "max_memory_allocated", "memory_reserved")},
-        **{name: 0 for name in ("max_memory_reserved", "_exchange_device", "_maybe_exchange_device")},
+        **{name: 0 for name in ("max_memory_reserved", "max_memory_cached", "memory_cached")},
+        **{name: 0 for name in ("_exchange_device", "_maybe_exchange_device")},
         "device_count": 1,
         **{"get_device_name": PROPERTIES.name, "get_device_capability": (8, 0), "get_device_properties": PROPERTIES},
         **{"current_stream": stream, "default_stream": stream, "get_arch_list": ["sm_80"]},
@@ -181,12 +190,11 @@ def answers() -> dict:
     made |= {"default_generators": (default,)}
     made |= {"get_rng_state": lambda device=None: torch.get_rng_state(), "initial_seed": torch.initial_seed}
     made |= {"set_rng_state": lambda state, device=None: torch.set_rng_state(state), "seed_all": torch.seed}
-    made |= {"mem_get_info": lambda device=None: (min(MEMORY, memory.free()), MEMORY)}
-    return made | {"max_memory_cached": zero, "memory_cached": zero}
+    return made | {"mem_get_info": lambda device=None: (min(MEMORY, memory.free()), MEMORY)}
 
 
-def accelerator() -> dict:
-    """What `torch.accelerator` asks PyTorch's library for, where `torch.cuda` does not answer it: one GPU, index 0."""
+def accelerator() -> dict[str, Any]:
+    """What each function of `torch._C` that `torch.accelerator` calls is replaced with: one GPU, index 0."""
     return {
         "_accelerator_getAccelerator": lambda: torch.device("cuda"),
         "_get_accelerator": lambda check=None: torch.device("cuda"),

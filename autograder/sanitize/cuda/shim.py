@@ -1,8 +1,8 @@
-"""The stand-in put in place for the length of a ``with`` block, and taken away again."""
+"""Replaces what needs CUDA by a stand-in for the length of a ``with`` block."""
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 import triton
@@ -12,29 +12,31 @@ from torch.utils.data._utils import pin_memory
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
-from . import products, runtime
-from .calls import Calls
+from . import matmul, runtime
 from .driver import Compiled, Driver, once
-from .places import Places, is_cuda, on_gpu, place, restore, tag, tensors
+from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors
+from .torch_functions import DeviceCalls
+
+_Replacement = tuple[Any, str, Any]  # what has the attribute, its name, and what it becomes
 
 
 @contextlib.contextmanager
-def shimmed(refuse: Callable[[str], None]) -> Iterator[str]:
-    """Simulates a GPU for a program; yields its name. refuse: raises, for what cannot be simulated."""
-    calls = Calls()
+def shimmed(refuse: Callable[[str], NoReturn]) -> Iterator[str]:
+    """Simulates a GPU in the block; yields its name. refuse: raises an error that says what cannot be simulated."""
+    calls = DeviceCalls()
     with contextlib.ExitStack() as stack:
         for owner, name, value in [*_torch(calls, refuse), *_triton(refuse)]:
             stack.enter_context(_replaced(owner, name, value))
-        stack.enter_context(products.simulated())
-        stack.enter_context(Places(calls))
+        stack.enter_context(matmul.simulated())
+        stack.enter_context(Placement(calls))
         stack.enter_context(calls)
-        torch.get_device_module.cache_clear()  # it keeps who was the accelerator
+        torch.get_device_module.cache_clear()  # it remembers which device was the accelerator
         stack.callback(torch.get_device_module.cache_clear)
         yield runtime.NAME
 
 
 @contextlib.contextmanager
-def _replaced(owner, name: str, value) -> Iterator[None]:
+def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
     had, old = name in vars(owner), getattr(owner, name, None)
     setattr(owner, name, value)
     try:
@@ -46,21 +48,21 @@ def _replaced(owner, name: str, value) -> Iterator[None]:
             delattr(owner, name)
 
 
-def _torch(calls: Calls, refuse: Callable) -> list[tuple]:
-    found: list[tuple[Any, str, Any]] = []
-    for name, value in runtime.answers().items():  # also where it is defined, from where some import it
+def _torch(calls: DeviceCalls, refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
+    found: list[_Replacement] = []
+    for name, value in runtime.replacements().items():  # also in the module that defines it: some import it from there
         owners = [owner for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random) if hasattr(owner, name)]
         found += [(owner, name, value) for owner in owners or [torch.cuda]]
     found += [(torch._C, name, value) for name, value in runtime.accelerator().items()]
 
-    def graphed(*args, **kwargs):
+    def graphed(*args: object, **kwargs: object) -> NoReturn:
         refuse("CUDA graphs need a GPU; call the function itself.")
 
-    for name in ("CUDAGraph", "graph"):  # types still: annotations name them
+    for name in ("CUDAGraph", "graph"):  # classes, because annotations name them
         found.append((torch.cuda, name, type(name, (), {"__init__": graphed})))
     found.append((torch.cuda, "make_graphed_callables", graphed))
 
-    def compiled(*args, **kwargs):
+    def compiled(*args: object, **kwargs: object) -> NoReturn:
         refuse("CUDA C++ is compiled for a GPU: leave it to one.")
 
     found.append((torch.cuda, "_compile_kernel", compiled))
@@ -68,7 +70,7 @@ def _torch(calls: Calls, refuse: Callable) -> list[tuple]:
         found.append((torch.cuda.nvtx, name, runtime.nothing))
     found.append((torch.cuda.nvtx, "range", lambda *args, **kwargs: contextlib.nullcontext()))
     found.append((torch, "Generator", runtime.Generator))
-    found.append((torch._C, "_cuda_getCurrentRawStream", lambda device: 0))  # these two are in TorchInductor's output
+    found.append((torch._C, "_cuda_getCurrentRawStream", lambda device: 0))  # TorchInductor's code calls these two
     found.append((torch._C._dynamo.guards, "_empty_strided_cuda", runtime.empty_strided))
     found.append((torch, "set_default_device", lambda device: setattr(calls, "default", is_cuda(device))))
     # What `torch.serialization.register_package` adds to, before PyTorch's own entry for CUDA.
@@ -80,10 +82,10 @@ def _torch(calls: Calls, refuse: Callable) -> list[tuple]:
     return found + _autocast()
 
 
-def _with_calls(calls: Calls, apply: Callable) -> Callable:
-    """A custom backward asks about devices like any other code; PyTorch calls it where no mode is active."""
+def _with_calls(calls: DeviceCalls, apply: Callable[..., Any]) -> Callable[..., Any]:
+    """``apply`` of a custom backward, under ``calls``: PyTorch runs it where no mode is active."""
 
-    def applied(self, *args):
+    def applied(self: Any, *args: Any) -> Any:
         with torch._C.DisableTorchFunction():
             if any(on_gpu(tensor) for tensor in tensors(args)):
                 for tensor in tensors(args):  # PyTorch's own zeros for a result that was not used, say
@@ -96,25 +98,35 @@ def _with_calls(calls: Calls, apply: Callable) -> Callable:
     return applied
 
 
-def _in_thread(loop: Callable) -> Callable:
-    """`DataLoader` pins in a thread, where no mode is active."""
+def _in_thread(loop: Callable[..., None]) -> Callable[..., None]:
+    """The loop of `DataLoader` that pins memory, under `DeviceCalls`: in its thread no mode is active."""
 
-    def pinning(*args):
-        with Calls():
+    def pinning(*args: Any) -> None:
+        with DeviceCalls():
             loop(*args)
 
     return pinning
 
 
-def _autocast() -> list[tuple]:
-    """Autocast on the GPU becomes the CPU's, with the GPU's dtype: float16 unless another is named."""
-    init, enabled, dtype = torch.autocast.__init__, torch.is_autocast_enabled, torch.get_autocast_dtype
-    cpu = lambda device: "cpu" if device == "cuda" else device  # noqa: E731
+def _autocast() -> list[_Replacement]:
+    """Makes the CPU's autocast of the GPU's, with the GPU's dtype: float16 unless another is named."""
+    init: Callable[..., None] = torch.autocast.__init__
+    enabled: Callable[[str], bool] = torch.is_autocast_enabled
+    dtype_of: Callable[[str], torch.dtype] = torch.get_autocast_dtype
+
+    def cpu(device: str) -> str:
+        return "cpu" if device == "cuda" else device
 
     def chosen(device_type: str) -> torch.dtype:
-        return torch.float16 if device_type == "cuda" and not enabled("cpu") else dtype(cpu(device_type))
+        return torch.float16 if device_type == "cuda" and not enabled("cpu") else dtype_of(cpu(device_type))
 
-    def begin(self, device_type, dtype=None, enabled=True, cache_enabled=None):
+    def begin(
+        self: torch.autocast,
+        device_type: str,
+        dtype: torch.dtype | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
         init(self, cpu(device_type), dtype or chosen(device_type), enabled, cache_enabled)
 
     return [
@@ -125,15 +137,15 @@ def _autocast() -> list[tuple]:
     ]
 
 
-def _triton(refuse: Callable) -> list[tuple]:
+def _triton(refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
     run = InterpretedFunction.run
 
-    def launched(kernel, *args, grid, warmup, **options):
+    def launched(kernel: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> Any:
         if warmup:
             return Compiled(kernel, options)
         return run(kernel, *args, grid=grid, warmup=False, **options)
 
-    def compiled(kernel, *args, **options):
+    def compiled(kernel: Any, *args: object, **options: object) -> NoReturn:
         refuse(f"`{kernel.fn.__name__}` is compiled for a GPU, not interpreted (a Gluon kernel is): leave it to a GPU.")
 
     return [

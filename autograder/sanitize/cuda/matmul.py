@@ -1,23 +1,24 @@
 """Matrix products whose ``out_dtype`` is wider than their factors, which PyTorch has for GPUs alone.
 
-As aten/native/cuda/Blas.cpp has them: factors in half precision are added in float32, and the sum is rounded to
-``out_dtype`` once.
+They compute what aten/native/cuda/Blas.cpp does: factors in half precision are summed in float32, and the sum is
+rounded to ``out_dtype`` once.
 """
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch.library import _scoped_library
 
-from .places import on_gpu
+from .placement import on_gpu
 
 _HALF = (torch.float16, torch.bfloat16)
 
 
 @contextlib.contextmanager
 def simulated() -> Iterator[None]:
-    """`mm`, `bmm`, `addmm` and `baddbmm` with ``out_dtype``, of tensors on the simulated GPU."""
+    """Adds `mm`, `bmm`, `addmm` and `baddbmm` with ``out_dtype`` for tensors on the simulated GPU."""
     with _scoped_library("aten", "IMPL") as library:
         for name in ("mm", "bmm", "addmm", "baddbmm"):
             function = _with_addend(name) if "add" in name else _of_factors(name)
@@ -27,27 +28,37 @@ def simulated() -> Iterator[None]:
 
 
 def _of_factors(name: str) -> Callable[..., torch.Tensor]:
-    def multiplied(a, b, out_dtype):
+    def multiplied(a: torch.Tensor, b: torch.Tensor, out_dtype: torch.dtype) -> torch.Tensor:
         _require(name, a, b, out_dtype)
         with torch.autocast("cpu", enabled=False):
-            return getattr(torch, name)(_wide(a), _wide(b)).to(out_dtype)
+            product: torch.Tensor = getattr(torch, name)(_wide(a), _wide(b))
+        return product.to(out_dtype)
 
     return multiplied
 
 
 def _with_addend(name: str) -> Callable[..., torch.Tensor]:
-    def added(addend, a, b, out_dtype, *, beta=1, alpha=1):
+    def added(
+        addend: torch.Tensor,
+        a: torch.Tensor,
+        b: torch.Tensor,
+        out_dtype: torch.dtype,
+        *,
+        beta: float = 1,
+        alpha: float = 1,
+    ) -> torch.Tensor:
         _require(name, a, b, out_dtype)
         if addend.dtype not in (out_dtype, a.dtype):
             raise RuntimeError("self dtype must match either out_dtype or mat1 dtype")
         with torch.autocast("cpu", enabled=False):
-            return getattr(torch, name)(_wide(addend), _wide(a), _wide(b), beta=beta, alpha=alpha).to(out_dtype)
+            total: torch.Tensor = getattr(torch, name)(_wide(addend), _wide(a), _wide(b), beta=beta, alpha=alpha)
+        return total.to(out_dtype)
 
     return added
 
 
 def _into(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    def stored(*args, out: torch.Tensor, **options):
+    def stored(*args: Any, out: torch.Tensor, **options: Any) -> torch.Tensor:
         result = function(*args, **options)
         if out.dtype != result.dtype:
             raise RuntimeError("out_dtype must be the same as the dtype of the provided out tensor")

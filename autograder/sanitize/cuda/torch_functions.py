@@ -1,26 +1,32 @@
-"""What a program says of devices when it calls PyTorch: ``device="cuda"``, ``.cuda()``, ``x.is_cuda``."""
+"""Calls of PyTorch that name or ask for a device: ``device="cuda"``, ``.cuda()``, ``x.is_cuda``."""
+
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
-from .places import GPU, Move, is_cuda, on_gpu, place, tensors
+from .placement import GPU, Move, is_cuda, on_gpu, place, tensors
 
 CPU = torch.device("cpu")
+_Function = Callable[..., Any]
 
 
-class Calls(TorchFunctionMode):
+class DeviceCalls(TorchFunctionMode):
     """Carries out on the CPU what is asked of a GPU, and remembers which tensors are on the simulated one.
 
     default: whether tensors are made on the GPU where a call names no device.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.default = False
-        self._makers = _device_constructors()
+        self._makers: set[_Function] = _device_constructors()
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        self, func: _Function, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         kwargs, name = dict(kwargs or {}), getattr(func, "__name__", "")
         if name == "__get__":
             return _property(func, args)
@@ -44,7 +50,7 @@ class Calls(TorchFunctionMode):
         return result
 
 
-def _wanted(kwargs: dict) -> bool | None:
+def _wanted(kwargs: dict[str, Any]) -> bool | None:
     """Whether the call names the GPU (True) or another device (False), or none (None)."""
     device = kwargs.get("device")
     if device is None:
@@ -56,7 +62,7 @@ def _wanted(kwargs: dict) -> bool | None:
     return is_cuda(device)
 
 
-def _property(func, args: tuple):
+def _property(func: Any, args: tuple[Any, ...]) -> Any:
     name, tensor = getattr(func.__self__, "__name__", ""), args[0]
     if name in ("device", "is_cuda", "is_cpu") and isinstance(tensor, torch.Tensor) and on_gpu(tensor):
         return {"device": GPU, "is_cuda": True, "is_cpu": False}[name]
@@ -67,10 +73,13 @@ def _property(func, args: tuple):
 
 
 def _move(tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
-    return tensor if on_gpu(tensor) == gpu or tensor.is_meta else Move.apply(tensor, gpu)
+    if on_gpu(tensor) == gpu or tensor.is_meta:
+        return tensor
+    moved: torch.Tensor = Move.apply(tensor, gpu)  # type: ignore[no-untyped-call]
+    return moved
 
 
-def _to(func, tensor: torch.Tensor, *args, **kwargs):
+def _to(func: _Function, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     first = args[0] if args else None
     gpu: bool | None = None
     if isinstance(first, torch.Tensor):
@@ -88,23 +97,25 @@ def _to(func, tensor: torch.Tensor, *args, **kwargs):
     return func(moved, *args, **kwargs)
 
 
-def _cuda(func, tensor: torch.Tensor, device=None, non_blocking=False, memory_format=None):
+def _cuda(
+    func: _Function, tensor: torch.Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+) -> torch.Tensor:
     is_cuda(f"cuda:{device}" if isinstance(device, int) else device)
     return _move(tensor, True)
 
 
-def _cpu(func, tensor: torch.Tensor, memory_format=None):
+def _cpu(func: _Function, tensor: torch.Tensor, memory_format: Any = None) -> torch.Tensor:
     return _move(tensor, False)
 
 
-def _on_host(func, tensor: torch.Tensor, *args, **kwargs):
+def _on_host(func: _Function, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     if on_gpu(tensor):
         message = "can't convert cuda:0 device type tensor to numpy."
         raise TypeError(f"{message} Use Tensor.cpu() to copy the tensor to host memory first.")
     return func(tensor, *args, **kwargs)
 
 
-def _type(func, tensor: torch.Tensor, dtype=None, *args, **kwargs):
+def _type(func: _Function, tensor: torch.Tensor, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
     if dtype is None:
         name = func(tensor)
         return name.replace("torch.", "torch.cuda.", 1) if on_gpu(tensor) else name
@@ -113,19 +124,19 @@ def _type(func, tensor: torch.Tensor, dtype=None, *args, **kwargs):
     return func(tensor, dtype, *args, **kwargs)
 
 
-def _copied(func, tensor: torch.Tensor, memo: dict):
+def _copied(func: _Function, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
     """`copy.deepcopy`, which copies the storage and would lose its mark."""
     known = id(tensor) in memo
-    copy = func(tensor, memo)
+    copy: torch.Tensor = func(tensor, memo)
     return copy if known else place(copy, on_gpu(tensor))
 
 
-def _pinned(func, tensor: torch.Tensor, *args, **kwargs):
+def _pinned(func: _Function, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     tensor.untyped_storage()._pinned = True  # type: ignore[attr-defined]
     return tensor
 
 
-_METHODS = {
+_METHODS: dict[str, _Function] = {
     "to": _to,
     "cuda": _cuda,
     "cpu": _cpu,

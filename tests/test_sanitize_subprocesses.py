@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from graded_kernels.autograder.sanitize import report
-from graded_kernels.autograder.sanitize.spawned import python_of, reported
+from graded_kernels.autograder.sanitize.subprocesses import python_of, reported
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Uninitialised memory in PyTorch's hands: poisoned when it is allocated, noticed when it is computed with."""
 
 import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -9,26 +11,29 @@ from ..emulator import Finding
 from ..emulator.findings import here
 from ..run.dynamo import lazily
 from ..run.operators import ALLOCATE, COMPUTE, base
+from .sanitizer import Sanitizer
 
 _COPY = frozenset("clone _to_copy copy contiguous cat stack constant_pad_nd repeat roll flip".split())
-_ONE_BYTE = 1  # a value of so few bits may well be the poison's
+_ONE_BYTE = 1  # the poison of a dtype so small may well be a value that was written
 
 
 @lazily
-class FreshMemory(TorchDispatchMode):
-    """Has ``sanitizer`` poison what `torch.empty` and its kin return. An operator that computes with elements of a
-    kernel's result that was never written is a finding. To copy them is none; the copy is watched in turn.
+class UninitialisedMemory(TorchDispatchMode):
+    """Has ``sanitizer`` poison what `torch.empty` and its kin return. An operator that computes with elements that a
+    kernel should have written and did not is a finding. Copying them is not; the copy is watched in turn.
     """
 
-    def __init__(self, sanitizer):
-        super().__init__()
+    def __init__(self, sanitizer: Sanitizer):
+        super().__init__()  # type: ignore[no-untyped-call]
         self.sanitizer = sanitizer
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         with torch._C.DisableTorchFunction():
             return self._call(func, args, kwargs or {})
 
-    def _call(self, func, args: tuple, kwargs: dict):
+    def _call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         sanitizer, name = self.sanitizer, base(func._schema.name)
         if sanitizer.launching:
             return func(*args, **kwargs)
@@ -44,20 +49,20 @@ class FreshMemory(TorchDispatchMode):
             self._copied(args[0] if in_place else result, next(_tensors(args[1:] if in_place else args), None))
         if func._schema.is_mutable and args and isinstance(args[0], torch.Tensor) and _plain(args[0]):
             if args[0].element_size() == _ONE_BYTE:
-                sanitizer.settled(_address(args[0]))
+                sanitizer.mark_initialised(_address(args[0]))
         return result
 
     def _allocated(self, result: torch.Tensor) -> torch.Tensor:
         if _plain(result):
-            self.sanitizer.fresh(result)
-            weakref.finalize(result.untyped_storage(), self.sanitizer.settled, _address(result))
+            self.sanitizer.allocated(result)
+            weakref.finalize(result.untyped_storage(), self.sanitizer.mark_initialised, _address(result))
         return result
 
     def _computed(self, operator: str, tensor: torch.Tensor) -> None:
         sanitizer, address = self.sanitizer, _address(tensor)
         kernel, name = sanitizer.users.get(address, ("", ""))
         if not kernel:
-            return  # no kernel was to write it
+            return  # it was never given to a kernel
         missing = sanitizer.unwritten(tensor, f"`{name}`")
         if missing:
             place = here()
@@ -66,17 +71,17 @@ class FreshMemory(TorchDispatchMode):
                 Finding("unwritten", text, kernel, name, missing.offset, None, place.line, place.source, place.file)
             )
         if missing or tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes():
-            sanitizer.settled(address)
+            sanitizer.mark_initialised(address)
 
-    def _copied(self, target, source: torch.Tensor | None) -> None:
+    def _copied(self, target: object, source: torch.Tensor | None) -> None:
         if source is None or not isinstance(target, torch.Tensor) or not _plain(target):
             return
         if target.dtype == source.dtype and target.element_size() > _ONE_BYTE and _address(source) != _address(target):
-            self.sanitizer.inherits(target, source)
+            self.sanitizer.copied(target, source)
 
 
 def _plain(tensor: torch.Tensor) -> bool:
-    """Whether it lies in this machine's memory as numbers one after the other."""
+    """Whether the tensor is a dense one in this machine's memory."""
     ordinary = tensor.layout == torch.strided and not tensor.is_nested and not tensor.is_quantized
     return ordinary and tensor.device.type == "cpu"
 
@@ -85,7 +90,7 @@ def _address(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
-def _tensors(values):
+def _tensors(values: Iterable[object]) -> Iterator[torch.Tensor]:
     for value in values:
         if isinstance(value, torch.Tensor):
             if _plain(value):

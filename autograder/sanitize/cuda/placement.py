@@ -1,7 +1,8 @@
 """Which tensors are on the simulated GPU: a mark on the storage, passed on from inputs to results."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch._library.custom_ops import OPDEFS
@@ -14,39 +15,41 @@ GPU = torch.device("cuda", 0)
 
 
 def on_gpu(tensor: torch.Tensor) -> bool:
-    """Only where no `TorchFunctionMode` is in the way: it would be asked about the storage."""
-    return has_storage(tensor) and getattr(tensor.untyped_storage(), "_on_gpu", False)
+    """Whether the tensor's storage is marked. To be called outside a `TorchFunctionMode`, which would be asked, too."""
+    return has_storage(tensor) and bool(getattr(tensor.untyped_storage(), "_on_gpu", False))
 
 
 def place(tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
+    """Marks the tensor's storage as on the GPU, or as not; returns the tensor."""
     if has_storage(tensor):
         tensor.untyped_storage()._on_gpu = gpu  # type: ignore[attr-defined]
     return tensor
 
 
-def tag(storage) -> str | None:
-    """The device that `torch.save` writes beside a storage on the GPU."""
+def tag(storage: torch.UntypedStorage) -> str | None:
+    """The device that `torch.save` writes beside a storage on the GPU; None elsewhere."""
     return str(GPU) if getattr(storage, "_on_gpu", False) else None
 
 
-def restore(storage, location: str):
-    """The storage, where `torch.load` is to bring it to the GPU."""
+def restore(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
+    """The storage, marked, where `torch.load` is to bring it to the GPU; None elsewhere."""
     if not is_cuda(location):
         return None
-    storage._on_gpu = True
+    storage._on_gpu = True  # type: ignore[attr-defined]
     return storage
 
 
 def has_storage(tensor: torch.Tensor) -> bool:
+    """Whether the tensor is a dense one in this machine's memory."""
     return tensor.layout == torch.strided and not tensor.is_nested and tensor.device.type == "cpu"
 
 
 def reachable(tensor: torch.Tensor) -> bool:
     """Whether a kernel may be given this tensor: it is on the GPU, or pinned, or has no memory."""
-    return not tensor.numel() or on_gpu(tensor) or getattr(tensor.untyped_storage(), "_pinned", False)
+    return not tensor.numel() or on_gpu(tensor) or bool(getattr(tensor.untyped_storage(), "_pinned", False))
 
 
-def is_cuda(device) -> bool:
+def is_cuda(device: object) -> bool:
     """Whether this names a GPU: ``"cuda"``, ``"cuda:0"``, or a `torch.device`. Raises RuntimeError for a second GPU."""
     if not isinstance(device, str | torch.device) or not str(device).startswith("cuda"):
         return False
@@ -55,7 +58,7 @@ def is_cuda(device) -> bool:
     return True
 
 
-def tensors(value):
+def tensors(value: object) -> Iterator[torch.Tensor]:
     """The tensors in nested lists, tuples and dictionaries."""
     if isinstance(value, torch.Tensor):
         yield value
@@ -70,28 +73,32 @@ class Move(torch.autograd.Function):
     """A copy on the other device; its gradient goes back to where the tensor was."""
 
     @staticmethod
-    def forward(ctx, tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
+    def forward(ctx: Any, tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
+        """The copy, marked."""
         ctx.gpu = gpu
         return place(tensor.clone(), gpu)
 
     @staticmethod
-    def backward(ctx, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        """The gradient, copied to the device that the tensor came from."""
         with torch._C.DisableTorchFunction():
             return place(gradient.clone(), not ctx.gpu), None
 
 
 @lazily
-class Places(TorchDispatchMode):
-    """What is computed from a tensor on the GPU is on the GPU, also in the backward pass.
+class Placement(TorchDispatchMode):
+    """Marks what is computed from a tensor on the GPU as on the GPU, also in the backward pass.
 
-    calls: the mode under which an operator that is written in Python, with `torch.library.custom_op`, runs again.
+    calls: the mode under which an operator that is written in Python, with `torch.library.custom_op`, runs.
     """
 
     def __init__(self, calls: TorchFunctionMode):
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.calls = calls
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         written = _in_python(func, [args, kwargs])
         if written:
             with self, contextlib.nullcontext() if torch._C._len_torch_function_stack() else self.calls:
@@ -107,8 +114,8 @@ class Places(TorchDispatchMode):
             return result
 
 
-def _in_python(func, given) -> Callable | None:
-    """What `torch.library.custom_op` made an operator of, where it is called with tensors on the GPU."""
+def _in_python(func: Any, given: object) -> Callable[..., Any] | None:
+    """The function that `torch.library.custom_op` made an operator of, where it is called with tensors on the GPU."""
     made = OPDEFS.get(func._schema.name)
     if made is None:
         return None
@@ -116,4 +123,5 @@ def _in_python(func, given) -> Callable | None:
         real = [one for one in tensors(given) if type(one) in (torch.Tensor, torch.nn.Parameter)]  # not the compiler's
         if not any(map(on_gpu, real)):
             return None
-    return made._backend_fns.get("cuda") or made._backend_fns.get(None)
+    function: Callable[..., Any] | None = made._backend_fns.get("cuda") or made._backend_fns.get(None)
+    return function

@@ -5,15 +5,15 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import util
 from typing import Any
 
 _PYTHON = re.compile(r"python[\d.]*|torchrun|accelerate|pytest")
-_ARGUMENTS = {"subprocess.Popen": 1, "os.exec": 1, "os.posix_spawn": 1, "os.system": 0}  # audit events: where they are
+_COMMAND = {"subprocess.Popen": 1, "os.exec": 1, "os.posix_spawn": 1, "os.system": 0}  # its position, by audit event
 _LONGEST = 80
 _listeners: list[Callable[[str], None]] = []
-_hooked: list[Callable] = []  # an audit hook stays for the life of the process
+_hooked: list[Callable[..., None]] = []  # an audit hook stays for the life of the process
 
 
 @contextlib.contextmanager
@@ -24,7 +24,7 @@ def reported(listen: Callable[[str], None]) -> Iterator[None]:
         _hooked.append(_audit)
     start = util.spawnv_passfds
 
-    def started(path, args, passfds):  # of multiprocessing, which raises no audit event
+    def started(path: bytes, args: Sequence[Any], passfds: Sequence[int]) -> int:  # raises no audit event
         words = [os.fsdecode(word) for word in args]
         if not any("resource_tracker" in word for word in words):
             listen(f"{os.path.basename(words[0])} of multiprocessing")
@@ -39,15 +39,15 @@ def reported(listen: Callable[[str], None]) -> Iterator[None]:
         _listeners.remove(listen)
 
 
-def _audit(event: str, arguments: tuple) -> None:
-    if _listeners and event in _ARGUMENTS:
-        command = python_of(arguments[_ARGUMENTS[event]])
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    if _listeners and event in _COMMAND:
+        command = python_of(arguments[_COMMAND[event]])
         for listen in _listeners if command else ():
             listen(command)
 
 
 def python_of(command: Any) -> str:
-    """The command line, if it starts Python as far as can be seen from it; else ""."""
+    """The command line from Python's name on, shortened; "" where it does not name Python."""
     one = isinstance(command, str | bytes | os.PathLike)
     words: list[str] = [os.fsdecode(word) for word in ([command] if one else command)]
     if len(words) == 1 or words[1:2] == ["-c"] and not _is_python(words[0]):  # what a shell is to run
