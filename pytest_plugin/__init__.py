@@ -5,13 +5,19 @@ Loaded by pytest wherever this package is installed, so nothing here is imported
 
 import os
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from graded_kernels.autograder import Emulator
 
 NAME = "graded-kernels-sanitizer"
 
 
-def pytest_addoption(parser):
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the two flags."""
     group = parser.getgroup("graded-kernels")
     group.addoption(
         "--sanitize-kernels",
@@ -26,13 +32,14 @@ def pytest_addoption(parser):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config):
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Loads the plugin itself, before a `conftest.py` can import Triton. Raises UsageError where that is too late."""
     if not early_config.known_args_namespace.sanitize_kernels:
         return
     if "triton" in sys.modules and os.environ.get("TRITON_INTERPRET") != "1":
         raise pytest.UsageError(
-            "--sanitize-kernels: triton was imported before the tests, by a plugin say; set TRITON_INTERPRET=1 in the "
-            "environment"
+            "--sanitize-kernels: triton was imported before the tests, perhaps by a plugin; set TRITON_INTERPRET=1 in "
+            "the environment"
         )
     os.environ["TRITON_INTERPRET"] = "1"
     os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
@@ -42,11 +49,12 @@ def pytest_load_initial_conftests(early_config):
     early_config.pluginmanager.register(plugin, NAME)
 
 
-def pytest_configure(config):
+def pytest_configure(config: pytest.Config) -> None:
+    """Registers the two markers."""
     config.addinivalue_line(
         "markers",
-        "expect_kernel_finding(*kinds): with --sanitize-kernels the test has a finding of one of these kinds, of any "
-        "where none is named, and fails without",
+        "expect_kernel_finding(*kinds): with --sanitize-kernels the test must have a finding of one of these "
+        "kinds, or of any kind where none is named",
     )
     config.addinivalue_line(
         "markers", "allow_kernel_finding(*kinds): with --sanitize-kernels such findings do not fail the test"
@@ -54,7 +62,7 @@ def pytest_configure(config):
 
 
 @pytest.fixture
-def emulator(request):
+def emulator(request: pytest.FixtureRequest) -> "Iterator[Emulator]":
     """The strict emulator that the test's kernels run in: ``findings``, ``hints``, ``launches``, ``traffic``."""
     plugin = request.config.pluginmanager.get_plugin(NAME)
     if plugin:

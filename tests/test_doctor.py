@@ -95,7 +95,7 @@ def test_the_grader_without_the_course(machine, capsys):
     assert "absent   the course (nbgrader, jupyterlab and others) is not installed" in page
     assert page.endswith("\nKernels can be checked. The course is not installed.\n")
     machine(dict.fromkeys((*course, "triton")))
-    assert "mend the lines marked problem" in printed(capsys, 1)
+    assert "fix what is marked problem" in printed(capsys, 1)
 
 
 def test_an_interpreter_that_does_not_run(machine, capsys):

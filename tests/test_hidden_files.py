@@ -24,13 +24,13 @@ CASE = '[[silu_forward]]\nname = "n"\n'
         (f"{CASE}x = {{ values = [1.0] }}\n{CASE}x = {{ values = [2.0] }}", "two cases are named 'n'"),
         (f"{CASE}hint = 3\nx = {{ values = [1.0] }}", "hint is a string, not 3"),
         (CASE, "case 1: x is missing"),
-        (f"{CASE}y = {{ values = [1.0] }}", "silu_forward has no y; it has x"),
-        (f"{CASE}x = 3.0", "x should be a tensor of floats, and is a number"),
-        (f"{CASE}x = {{ values = [1, 2] }}", "x should be a tensor of floats, and is a tensor of whole numbers"),
+        (f"{CASE}y = {{ values = [1.0] }}", "silu_forward has no parameter y; it has x"),
+        (f"{CASE}x = 3.0", "x should be a tensor of floats, but is a number"),
+        (f"{CASE}x = {{ values = [1, 2] }}", "x should be a tensor of floats, but is a tensor of whole numbers"),
         (f'{CASE}x = {{ values = [1.0], dtype = "float8" }}', "case 1: x: there is no dtype"),
         (
             '[[gelu_forward]]\nname = "n"\nx = { values = [1.0] }\napproximate = "sigmoid"',
-            "the formula of gelu_forward does not take these: ",
+            "the formula of gelu_forward does not accept these: ",
         ),
         (
             '[[layer_norm_backward]]\nname = "n"\ndy = { values = [[1.0]] }\nx = { values = [[1.0]] }\n'
@@ -40,7 +40,7 @@ CASE = '[[silu_forward]]\nname = "n"\n'
         (
             '[[cross_entropy_forward]]\nname = "n"\nlogits = { fill = 0.5, shape = [2, 3] }\n'
             "labels = { values = [1, 7] }",
-            "the formula of cross_entropy_forward does not take these: ",
+            "the formula of cross_entropy_forward does not accept these: ",
         ),
     ],
 )

@@ -1,7 +1,7 @@
-"""``graded-kernels doctor``: what this machine has, what will run on it, and how to mend what will not.
+"""``graded-kernels doctor``: what this machine has, what will run on it, and how to fix what will not.
 
 Imports nothing but the standard library and `packaging`. Where PyTorch or NumPy cannot be imported, neither can the
-package; ``python -P autograder/doctor.py`` answers there too.
+package; ``python -P autograder/doctor/doctor.py`` runs there, too.
 """
 
 import contextlib
@@ -22,8 +22,8 @@ PYTHON = (3, 11)
 PROBE = Path(__file__).with_name("probe.py")
 TORCH = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"
 SANDBOX = "from graded_kernels.autograder.sandbox import probe; print(probe())"
-SECONDS = 120  # a cold import of torch on a busy machine takes many
-AFRESH = "install PyTorch and Triton afresh: remove .venv, then run `make lab`"
+SECONDS = 120  # a first import of torch on a busy machine takes many
+REINSTALL = "reinstall PyTorch and Triton: remove .venv, then run `make lab`"
 STRONGER = "install bubblewrap (apt install bubblewrap), use Linux 5.13 or later, or grade in a virtual machine"
 PRIVATE = (
     *("submitted", "autograded", "feedback", "source", "gradebook.db"),
@@ -34,7 +34,7 @@ ELSEWHERE = "Triton is made for Linux alone: use Linux, WSL2 or a Linux containe
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at. state: ``ok``; ``absent``, which is fine; or ``problem``, with the fix in one line."""
+    """What was found about one thing. state: ``ok``; ``absent``, which is fine; ``problem``, which ``fix`` solves."""
 
     name: str
     state: str
@@ -43,10 +43,11 @@ class Finding:
 
 
 def main() -> int:
+    """Prints the findings and what will run here; returns 1 where answers cannot be checked, else 0."""
     findings = {finding.name: finding for finding in examine()}
     for finding in findings.values():
         if finding.state == "ok" and not any(finding.name in needs for needs in ABILITIES.values()):
-            continue  # all of it fits one screen
+            continue  # the rest fits one screen
         print(f"{finding.state:8} {finding.message}")
         if finding.fix:
             print(f"{'':8} fix: {finding.fix}")
@@ -60,12 +61,12 @@ def main() -> int:
     elif checks and COURSE in findings:
         print("\nKernels can be checked. The course is not installed.")
     else:
-        print("\nThe course cannot be used yet: mend the lines marked problem.")
+        print("\nThe course cannot be used yet: fix what is marked problem.")
         return 1
     return 0
 
 
-# What one can do, and the findings it rests on.
+# What can be done here, and the findings it depends on.
 ABILITIES = {
     "read and run the chapters": ("Python", "torch", "numpy", "matplotlib", "jupyterlab"),
     "check PyTorch answers": ("Python", "torch", "numpy"),
@@ -76,18 +77,18 @@ ABILITIES = {
     + ("jupyterlab", "nbgrader", "jupytext", "bleach"),
 }
 CHAPTERS, *CHECKING = tuple(ABILITIES)[:3]
-COURSE = "course"  # the finding in place of its packages, where it was not installed
-BROUGHT_BY_IT = ("nbgrader", "jupytext")  # and by little else
+COURSE = "course"  # the finding in place of the course's packages where it was not installed
+OF_THE_COURSE = ("nbgrader", "jupytext")  # hardly installed for anything else
 
 
 def what_runs(findings: dict[str, Finding]) -> dict[str, list[str]]:
-    """For each ability the findings that stand in its way."""
+    """The findings that prevent each ability."""
     good = {name for name, finding in findings.items() if finding.state == "ok"}
     return {ability: [name for name in needs if name not in good] for ability, needs in ABILITIES.items()}
 
 
 def examine() -> Iterator[Finding]:
-    """Every finding, as soon as it is made."""
+    """Yields every finding as soon as it is made."""
     yield python()
     found = packages()
     yield from found.values()
@@ -101,6 +102,7 @@ def examine() -> Iterator[Finding]:
 
 
 def python() -> Finding:
+    """Whether Python is recent enough."""
     message = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     if sys.version_info < PYTHON:
         wanted = ".".join(map(str, PYTHON))
@@ -109,7 +111,7 @@ def python() -> Finding:
 
 
 def requirements() -> list[Requirement]:
-    """What grader and course need, as if on Linux; what only tests and the book need is no learner's concern."""
+    """The packages that grader and course need, as if on Linux; without those that only tests and the book need."""
     try:
         lines = metadata.requires("graded-kernels") or []
     except metadata.PackageNotFoundError:
@@ -120,10 +122,10 @@ def requirements() -> list[Requirement]:
 
 
 def packages() -> dict[str, Finding]:
-    """By name. Where the grader was installed without the course, which is no mistake, its packages are one finding."""
+    """The findings on packages, by name. Where the course was not installed, which is fine, its packages are one."""
     wanted = requirements()
     found = {requirement.name: package(requirement) for requirement in wanted}
-    if not wanted or any(found[name].state == "ok" for name in BROUGHT_BY_IT):
+    if not wanted or any(found[name].state == "ok" for name in OF_THE_COURSE):
         return found
     rest = {one.name: found[one.name] for one in wanted if "extra" not in str(one.marker)}
     line = "the course (nbgrader, jupyterlab and others) is not installed: checking kernels needs none of it"
@@ -131,6 +133,7 @@ def packages() -> dict[str, Finding]:
 
 
 def package(requirement: Requirement) -> Finding:
+    """Whether one package is installed, in a version that will do."""
     name = requirement.name
     wanted = f"{name}{requirement.specifier}"
     if name == "triton" and platform.system() != "Linux":
@@ -146,25 +149,25 @@ def package(requirement: Requirement) -> Finding:
 
 
 def tried(name: str, how: str, message: str, environment: dict[str, str]) -> Finding:
-    """Runs the probe's kernel, as ``how`` says."""
+    """Whether the probe's kernel runs, as ``how`` says: ``interpret``, ``compile`` or ``device``."""
     with tempfile.TemporaryDirectory() as cache:
         error = run([sys.executable, "-P", str(PROBE), how], environment | {"TRITON_CACHE_DIR": cache})[1]
     if error:
-        return Finding(name, "problem", f"{message}: no ({error})", AFRESH)
+        return Finding(name, "problem", f"{message}: no ({error})", REINSTALL)
     return Finding(name, "ok", message)
 
 
 def open_to_others(course: Path, groupshared: bool = False) -> list[str]:
-    """What of a class's own, by its name in the course root, other accounts of this machine may read or change."""
+    """The class's private files and folders in the course root that other accounts of this machine can access."""
     mask = 0o007 if groupshared else 0o077
     found = [course / name for name in PRIVATE]
     return [path.name for path in found if path.exists() and path.stat().st_mode & mask]
 
 
 def close_to_others(course: Path, groupshared: bool = False) -> list[str]:
-    """Takes these rights away, as far as they may be changed by whoever runs this; returns what was open.
+    """Removes that access where the current account may; returns what was open.
 
-    Makes the folders that nbgrader fills later, so that they are closed before anything is in them.
+    Creates the folders that nbgrader fills later, so that they are private before anything is in them.
     """
     mask = 0o007 if groupshared else 0o077
     for name in ("autograded", "feedback"):
@@ -177,7 +180,7 @@ def close_to_others(course: Path, groupshared: bool = False) -> list[str]:
 
 
 def course_root() -> Iterator[Finding]:
-    """The class in this folder, if there is one: whether other accounts can read it."""
+    """Yields whether other accounts can read the class in this folder, if there is one."""
     here = [folder for folder in (Path.cwd(), Path.cwd() / "course") if (folder / "gradebook.db").exists()]
     for folder in here[:1]:
         if found := open_to_others(folder):
@@ -188,33 +191,33 @@ def course_root() -> Iterator[Finding]:
 
 
 def gpu() -> Finding:
-    """The GPU as PyTorch sees it, with the driver; a card that PyTorch does not see is a problem, no card is none."""
+    """The GPU and its driver. A GPU that PyTorch does not see is a problem; to have none is fine."""
     device, error = run([sys.executable, "-c", TORCH], {})
     smi = shutil.which("nvidia-smi")
     card = run([smi, "--query-gpu=name,driver_version", "--format=csv,noheader"], {})[0] if smi else ""
     if error:
-        return Finding("GPU", "problem", f"PyTorch does not start ({error})", AFRESH)
+        return Finding("GPU", "problem", f"PyTorch does not start ({error})", REINSTALL)
     if not device and card:
         fix = "install a PyTorch build for CUDA; until then everything runs in the emulator"
         return Finding("GPU", "problem", f"GPU {card}, which PyTorch does not see", fix)
     if not device:
-        return Finding("GPU", "absent", "no GPU: kernels run in the emulator, which the course is made for")
+        return Finding("GPU", "absent", "no GPU: kernels run in the emulator, for which the course is made")
     driver = f", driver {card.split(',')[-1].strip()}" if card else ""
     return tried("GPU", "device", f"GPU {device}{driver}", {})
 
 
 def extension() -> Finding:
-    """nbgrader's panels in JupyterLab: validation for the learner, formgrader for the instructor."""
+    """Whether JupyterLab has nbgrader's panels: validation for the learner, formgrader for the instructor."""
     if Path(sys.prefix, "share", "jupyter", "labextensions", "@jupyter", "nbgrader").is_dir():
         return Finding("extension", "ok", "nbgrader's JupyterLab extension")
     return Finding("extension", "absent", "nbgrader's JupyterLab extension: only instructors use it")
 
 
 def isolation() -> Finding:
-    """How answers are kept from the rest of the machine: each means is tried, as grading itself tries it."""
+    """How well answers can be isolated: each layer is tried as grading itself tries it."""
     found, error = run([sys.executable, "-c", SANDBOX], {})
     if error:
-        return Finding("isolation", "problem", f"isolation of answers: could not be tried ({error})", AFRESH)
+        return Finding("isolation", "problem", f"isolation of answers: could not be tried ({error})", REINSTALL)
     head, *layers = (line.strip() for line in found.splitlines())
     missing = "".join(f"; {layer}" for layer in layers if not layer.endswith(": works"))
     if head.startswith(("isolation: strong", "isolation: good")):
@@ -223,7 +226,7 @@ def isolation() -> Finding:
 
 
 def run(command: list[str], environment: dict[str, str]) -> tuple[str, str]:
-    """(stdout, error) of a command; the error is its last line on stderr, "" where it succeeded."""
+    """Runs a command; returns its stdout and, where it failed, the last line of stderr, else ""."""
     inherited = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     try:
         done = subprocess.run(command, env=inherited | environment, capture_output=True, text=True, timeout=SECONDS)

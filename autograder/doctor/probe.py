@@ -1,7 +1,7 @@
 """One small kernel, run as ``python -P probe.py interpret | compile | device`` says. Fails with a traceback.
 
-`doctor` starts it by its path, in a process of its own: a broken Triton cannot take the doctor down, and whether Triton
-interprets is settled by the environment in which it is first imported.
+`doctor` starts it by its path, in a process of its own: a broken Triton cannot crash the doctor, and whether Triton
+interprets is decided by the environment in which it is first imported.
 """
 
 import sys
@@ -20,6 +20,7 @@ def double_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
 
 def run(device: str) -> None:
+    """Launches the kernel. Raises SystemExit where its result is wrong."""
     x = torch.arange(100, dtype=torch.float32, device=device)
     y = torch.zeros_like(x)
     double_kernel[(2,)](x, y, 100, BLOCK=64)
@@ -28,6 +29,7 @@ def run(device: str) -> None:
 
 
 def compile_ahead() -> None:
+    """Compiles the kernel for an sm_80 without a GPU. Raises what Triton raises."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 

@@ -1,4 +1,4 @@
-"""An instructor's own cases: inputs that a file adds to the exercises, and whose values learners never see.
+"""An instructor's own cases: inputs that a file adds to the exercises, whose values learners never see.
 
     [[silu_backward]]                                     # an exercise; as many of these as wanted
     name = "two exact zeros"
@@ -18,6 +18,7 @@ computed where it is left out. `bonus = true` makes a distinction. `aim` is what
 import inspect
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -26,14 +27,15 @@ from ..exercises.record import Case, Exercise
 from ..judge.compare import expect
 from ..judge.veil import is_float, kind_of
 from ..results.aim import Aim
+from ..run.contract import Args
 from .tables import HiddenCasesError, read_tables
 from .tensor_spec import SpecError, tensor
 
-NAME = "hidden: "  # before the name of the case, so that a learner knows why the notebook's check does not have it
+NAME = "hidden: "  # begins the name of the case, so that a learner knows why the notebook's check does not have it
 
 
 def read_cases(path: Path) -> dict[str, tuple[Case, ...]]:
-    """The cases in the file at ``path``, by exercise, each tried with the exercise's own formula.
+    """The cases in the file at ``path``, by exercise, each tried on the exercise's own formula.
 
     Raises HiddenCasesError.
     """
@@ -46,8 +48,8 @@ def read_cases(path: Path) -> dict[str, tuple[Case, ...]]:
     return found
 
 
-def cases_of(name: str, tables) -> tuple[Case, ...]:
-    """All cases of one exercise. Raises ValueError."""
+def cases_of(name: str, tables: object) -> tuple[Case, ...]:
+    """The cases that the ``tables`` of one exercise describe. Raises ValueError where one cannot be used."""
     record = find(name)
     if not isinstance(record, Exercise):
         raise ValueError(f"{name} asks for an input, and has no cases")
@@ -66,8 +68,8 @@ def cases_of(name: str, tables) -> tuple[Case, ...]:
     return tuple(cases)
 
 
-def _case(record: Exercise, table: dict) -> Case:
-    defaults: dict = {"name": "", "hint": "", "bonus": False, "aim": None}
+def _case(record: Exercise, table: dict[str, Any]) -> Case:
+    defaults: dict[str, Any] = {"name": "", "hint": "", "bonus": False, "aim": None}
     about = {key: table.pop(key, default) for key, default in defaults.items()}
     if about["aim"] not in (None, *Aim):
         raise ValueError(f"aim is {', '.join(Aim)}, not {about['aim']!r}")
@@ -83,21 +85,21 @@ def _case(record: Exercise, table: dict) -> Case:
     return case
 
 
-def _inputs(record: Exercise, table: dict) -> Callable[[torch.Generator], tuple]:
-    """The arguments of a call as the table says, the ones that forward saves computed where they are missing."""
+def _inputs(record: Exercise, table: dict[str, Any]) -> Callable[[torch.Generator], Args]:
+    """Makes the arguments that the table describes; those that the forward pass saves are computed where missing."""
     forward = record.forward
     saved = {o.name: number for number, o in enumerate(forward.outputs)} if forward else {}
     known = dict.fromkeys([*record.parameters, *(forward.parameters if forward else ())])
     unknown = [key for key in table if key not in known]
     if unknown:
-        raise ValueError(f"{record.name} has no {unknown[0]}; it has {', '.join(record.parameters)}")
+        raise ValueError(f"{record.name} has no parameter {unknown[0]}; it has {', '.join(record.parameters)}")
     defaults = inspect.signature(record.oracle).parameters
     missing = [p for p in record.parameters if p not in table and defaults[p].default is inspect.Parameter.empty]
     lacking = [p for p in missing if p not in saved]
     if lacking:
         raise ValueError(f"{lacking[0]} is missing")
 
-    def inputs(generator: torch.Generator) -> tuple:
+    def inputs(generator: torch.Generator) -> Args:
         given = {}
         for key, value in table.items():
             try:
@@ -114,7 +116,7 @@ def _inputs(record: Exercise, table: dict) -> Callable[[torch.Generator], tuple]
     return inputs
 
 
-def _saved(forward: Exercise, number: int, given: dict, name: str) -> torch.Tensor:
+def _saved(forward: Exercise, number: int, given: dict[str, Any], name: str) -> torch.Tensor:
     """The output ``number`` of the forward pass, as it would have been saved."""
     wanted = inspect.signature(forward.oracle).parameters
     lacking = [p for p, one in wanted.items() if p not in given and one.default is one.empty]
@@ -122,17 +124,19 @@ def _saved(forward: Exercise, number: int, given: dict, name: str) -> torch.Tens
         raise ValueError(f"{name} is computed by {forward.name}, which needs {lacking[0]}, too")
     wide = {p: v.double() if is_float(v) else v for p, v in given.items() if p in wanted}
     dtype = forward.outputs[number].like
-    return forward.oracle(**wide)[number].to(dtype if isinstance(dtype, torch.dtype) else given[dtype].dtype)
+    saved: torch.Tensor = forward.oracle(**wide)[number]
+    return saved.to(dtype if isinstance(dtype, torch.dtype) else given[dtype].dtype)
 
 
 def _try(record: Exercise, case: Case) -> None:
-    """Raises ValueError unless the arguments are of the kinds that the exercise takes, and its formula takes them."""
+    """Raises ValueError unless the arguments are of the kinds that the exercise takes and its formula accepts them."""
     args = case.inputs(torch.Generator().manual_seed(0))
     usual = record.cases[0].inputs(torch.Generator().manual_seed(0))
     for name, given, wanted in zip(record.parameters, args, usual, strict=False):
         if kind_of(given) != kind_of(wanted):
-            raise ValueError(f"{name} should be {kind_of(wanted)}, and is {kind_of(given)}")
+            raise ValueError(f"{name} should be {kind_of(wanted)}, but is {kind_of(given)}")
     try:
         expect(record, case, args)
     except Exception as error:
-        raise ValueError(f"the formula of {record.name} does not take these: {type(error).__name__}: {error}") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"the formula of {record.name} does not accept these: {reason}") from None

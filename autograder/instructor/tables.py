@@ -1,17 +1,16 @@
-"""A teacher's file of cases as it is written. To see whether it changed takes no PyTorch; to try it, see `hidden`."""
+"""An instructor's file of cases as it is written, read without PyTorch; `hidden` makes cases of it."""
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 
 class HiddenCasesError(ValueError):
     """A file of cases that cannot be used; the message says where and why."""
 
 
-def read_tables(path: Path) -> dict:
-    """The file as it is written: for each exercise a list of tables, of which nothing is checked. Raises
-    HiddenCasesError.
-    """
+def read_tables(path: Path) -> dict[str, Any]:
+    """The file's content by exercise, unchecked. Raises HiddenCasesError where it cannot be read."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -9,20 +10,21 @@ from ..run.dtypes import dtype_name
 
 DTYPES = {dtype_name(d): d for d in (torch.float32, torch.float16, torch.bfloat16, torch.int64)}
 OTHERS = ("dtype", "shape", "layout", "put")
+Shape = tuple[int, ...]
 
 
 class SpecError(ValueError):
-    """A table that describes no tensor; the message says why."""
+    """A table that does not describe a tensor; the message says why."""
 
 
-def tensor(table: dict, generator: torch.Generator) -> torch.Tensor:
-    """The tensor, its random numbers from ``generator``. Raises SpecError. What a table may hold: see `hidden`."""
+def tensor(table: dict[str, Any], generator: torch.Generator) -> torch.Tensor:
+    """The tensor that a table describes (`hidden` says how), random numbers from ``generator``. Raises SpecError."""
     unknown = [key for key in table if key not in (*SOURCES, *OTHERS)]
     if unknown:
         raise SpecError(f"there is no {unknown[0]!r}; there are {', '.join((*SOURCES, *OTHERS))}")
     sources = [key for key in SOURCES if key in table]
     if len(sources) != 1:
-        raise SpecError(f"it needs one of {', '.join(SOURCES)}, and has {' and '.join(sources) or 'none'}")
+        raise SpecError(f"it needs one of {', '.join(SOURCES)}, but has {' and '.join(sources) or 'none'}")
     try:
         made = SOURCES[sources[0]](table[sources[0]], _shape(table, sources[0]), generator)
         return _laid_out(_changed(made.to(_dtype(table, made)), table.get("put", [])), table.get("layout", ""))
@@ -32,7 +34,7 @@ def tensor(table: dict, generator: torch.Generator) -> torch.Tensor:
         raise SpecError(f"{sources[0]}: {error}") from None
 
 
-def _shape(table: dict, source: str) -> tuple[int, ...]:
+def _shape(table: dict[str, Any], source: str) -> Shape:
     if source == "values":
         if "shape" in table:
             raise SpecError("values have a shape of their own: leave `shape` out")
@@ -43,49 +45,49 @@ def _shape(table: dict, source: str) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _dtype(table: dict, made: torch.Tensor) -> torch.dtype:
+def _dtype(table: dict[str, Any], made: torch.Tensor) -> torch.dtype:
     name = table.get("dtype", "float32" if made.is_floating_point() else "int64")
     if name not in DTYPES:
         raise SpecError(f"there is no dtype {name!r}; there are {', '.join(DTYPES)}")
     return DTYPES[name]
 
 
-def _values(values, shape, generator) -> torch.Tensor:
+def _values(values: Any, shape: Shape, generator: torch.Generator) -> torch.Tensor:
     numbers = _flat(values)
     whole = numbers and all(type(number) is int for number in numbers)
     return torch.tensor(values, dtype=torch.int64 if whole else torch.float64)
 
 
-def _flat(values) -> list:
+def _flat(values: Any) -> list[Any]:
     return [number for value in values for number in _flat(value)] if isinstance(values, list) else [values]
 
 
-def _fill(value, shape, generator) -> torch.Tensor:
+def _fill(value: Any, shape: Shape, generator: torch.Generator) -> torch.Tensor:
     return torch.full(shape, value, dtype=torch.int64 if type(value) is int else torch.float64)
 
 
-def _normal(values, shape, generator) -> torch.Tensor:
+def _normal(values: Any, shape: Shape, generator: torch.Generator) -> torch.Tensor:
     mean, deviation = values
-    return mean + deviation * torch.randn(shape, generator=generator, dtype=torch.float64)
+    return torch.randn(shape, generator=generator, dtype=torch.float64).mul(deviation).add(mean)
 
 
-def _uniform(values, shape, generator) -> torch.Tensor:
+def _uniform(values: Any, shape: Shape, generator: torch.Generator) -> torch.Tensor:
     low, high = values
-    return low + (high - low) * torch.rand(shape, generator=generator, dtype=torch.float64)
+    return torch.rand(shape, generator=generator, dtype=torch.float64).mul(high - low).add(low)
 
 
-def _integers(values, shape, generator) -> torch.Tensor:
+def _integers(values: Any, shape: Shape, generator: torch.Generator) -> torch.Tensor:
     low, high = values
     return torch.randint(low, high, shape, generator=generator)
 
 
-def _linspace(values, shape, generator) -> torch.Tensor:
+def _linspace(values: Any, shape: Shape, generator: torch.Generator) -> torch.Tensor:
     first, last = values
     return torch.linspace(first, last, math.prod(shape), dtype=torch.float64).reshape(shape)
 
 
-# (what the table says, shape, generator) -> numbers in float64 or int64
-SOURCES: dict[str, Callable[..., torch.Tensor]] = {
+# What the table says, shape and generator -> numbers in float64 or int64
+SOURCES: dict[str, Callable[[Any, Shape, torch.Generator], torch.Tensor]] = {
     "values": _values,
     "fill": _fill,
     "normal": _normal,
@@ -95,7 +97,7 @@ SOURCES: dict[str, Callable[..., torch.Tensor]] = {
 }
 
 
-def _changed(made: torch.Tensor, changes) -> torch.Tensor:
+def _changed(made: torch.Tensor, changes: list[dict[str, Any]]) -> torch.Tensor:
     for change in changes:
         if set(change) != {"at", "value"} or len(change["at"]) != made.dim():
             raise SpecError(f"put takes {{ at = [one index for each of {made.dim()} dimensions], value = ... }}")

@@ -1,5 +1,5 @@
-"""An instructor's file of cases, tried on our own answers before it meets a class: a case that they fail is too hard,
-or bad input.
+"""An instructor's file of cases, tried on the course's own answers before a class gets it: a case that they fail is
+too hard, or its input is wrong.
 """
 
 import importlib
@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ..exercises import find
 from ..exercises.record import Exercise
@@ -19,7 +20,7 @@ ANSWERS = {"torch": "graded_kernels.solutions", "triton": "graded_kernels.kernel
 
 @dataclass(frozen=True)
 class Tried:
-    """One case and one of our answers. ``detail``: the error in ulp if it passed, or what is wrong."""
+    """The result of one case and one of our answers. detail: the error in ulp if it passed, or what is wrong."""
 
     exercise: str
     case: str
@@ -30,7 +31,7 @@ class Tried:
 
 
 def try_cases(path: Path, progress: Callable[[str], None] = lambda line: None) -> Iterator[Tried]:
-    """Every case in the file at ``path`` on our answer in every backend. Raises HiddenCasesError.
+    """Tries every case in the file at ``path`` on our answer in every backend. Raises HiddenCasesError.
 
     progress: called with a line about what is tried next, since a case may take long in the emulator.
     """
@@ -47,11 +48,11 @@ def try_cases(path: Path, progress: Callable[[str], None] = lambda line: None) -
                 yield Tried(name, result.name, backend, result.status == "pass", result.message, result.inputs)
 
 
-def our_answer(exercise: str, backend: str) -> Callable:
+def our_answer(exercise: str, backend: str) -> Callable[..., Any]:
     """The function of this name in ``solutions`` or ``kernels``. Raises LookupError where there is none."""
     package = importlib.import_module(ANSWERS[backend])
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        function = getattr(importlib.import_module(module.name), exercise, None)
+        function: Callable[..., Any] | None = getattr(importlib.import_module(module.name), exercise, None)
         if callable(function) and getattr(function, "__module__", "") == module.name:
             return function
     raise LookupError(f"{package.__name__} has no {exercise}")
