@@ -5,7 +5,6 @@ An entry says ``why``, and which mutants it means: ``answers`` ("silu_forward tr
 anything.
 """
 
-import collections
 import datetime
 import functools
 import platform
@@ -19,16 +18,14 @@ GOAL = 0.995
 Row = dict[str, str | int]
 ABOUT = """# Mutants of our answers
 
-`python benchmarks/mutants.py --seed {seeds} --count {count} --page`, {date},
-Python {python}, PyTorch {torch}, Triton {triton}.
+`python benchmarks/mutants.py --seed {seeds} --count {count} --page`, {date}, Python {python}, PyTorch {torch},
+Triton {triton}.
 
-Each answer of ours, in PyTorch and in Triton, with one small mistake (benchmarks/mutation.py has the operators): a
-sample of all of them for each seed, which is also the seed of the inputs. *Killed*: the check refuses it. *Equivalent*:
-right as well, for every input that an exercise promises, for a reason that benchmarks/mutants.toml gives and this page
-counts. *Noted*: right in every case that can be run, and the report warns (of an offset in 32 bits, say).
-*Distinction*: right where the exercise asks for it, and seen by a case that is extra credit. *Survived*: wrong, and no
-case sees it. *Share*: killed of those that are killed or survived; the goal is {goal:.1%} at seeds that nobody looked
-at before.
+Each answer of ours with one small mistake (benchmarks/mutation.py has the operators): a sample for each seed, which is
+also the seed of the inputs. *Killed*: the check refuses it. *Equivalent*: right for every input that an exercise
+promises; benchmarks/mutants.toml says why. *Noted*: right in every case that can be run, and the report warns.
+*Distinction*: only a case of extra credit sees it. *Survived*: wrong, and no case sees it. *Share*: killed of killed
+and survived. Goal: {goal:.1%} at seeds that nobody looked at before.
 """
 
 
@@ -60,13 +57,13 @@ def outcome(row: Row) -> str:
     return "equivalent" if read("equivalent", row) else "survived"
 
 
-def table(rows: list[Row], name: str) -> list[str]:
-    """A line for each value of this field of the rows, and one for all."""
+def table(rows: list[Row]) -> list[str]:
+    """A line for each exercise, and one for all."""
     groups: dict[str, list[str]] = {}
     for row in rows:
-        groups.setdefault(str(row[name]), []).append(outcome(row))
+        groups.setdefault(str(row["exercise"]), []).append(outcome(row))
     lines = [
-        f"| {name} | mutants | killed | equivalent | noted | distinction | survived | share |",
+        "| exercise | mutants | killed | equivalent | noted | distinction | survived | share |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for group, came in [*sorted(groups.items()), ("**all**", [outcome(row) for row in rows])]:
@@ -100,14 +97,9 @@ def page(rows: dict[int, list[Row]]) -> str:
         lines.append(
             f"- seed {seed}: {len(some)} mutants, {killed} killed, {survived} survived: {share(killed, survived)}"
         )
-    for name in ("exercise", "operator"):
-        lines += ["", f"## By {name}", "", *table(everything, name)]
-    lines += ["", "## Survivors", ""]
+    lines += ["", *table(everything), "", "## Survivors", ""]
     left = [row for row in everything if outcome(row) == "survived"]
     lines += [f"- {shown(row)}: {read('survivor', row) or 'not read yet'}" for row in left] or ["None."]
-    lines += ["", "## Equivalent", "", "| mutants | why each of them is right, too |", "|---|---|"]
-    why = collections.Counter(read("equivalent", row) for row in everything if outcome(row) == "equivalent")
-    lines += [f"| {count} | {reason} |" for reason, count in why.most_common()]
     return "\n".join(lines) + "\n"
 
 

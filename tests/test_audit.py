@@ -65,8 +65,8 @@ def test_the_audit_keeps_conventions_apart_from_wrong_numbers(module):
     right = {"exercise": "silu_forward", "cases": 9, "wrong": [], "conventions": ["a bad label (bad label)"]}
     wrong = right | {"wrong": ["no rows", "x"], "message": "y is\nwrong", "fingerprint": "this is what z computed"}
     page = audit.page({"p 1.0": [right], "q 2.0": [wrong | {"conventions": []}, {"unable": "ImportError: no\nx"}]})
-    assert "| p 1.0 | `silu_forward` | passes, 9 cases | a bad label (bad label) |" in page
-    assert "not passed: 2 of 9 cases; first *no rows*: y is wrong this is what z computed. |  |" in page
+    assert "| p 1.0 | `silu_forward` | passes, 9 cases | bad label |" in page
+    assert "| not passed: 2 of 9, *no rows*: this is what z computed |  |" in page
     assert "| q 2.0 | | does not run here, because: ImportError: no x | |" in page
 
 
@@ -132,7 +132,6 @@ def test_a_suite_counts_findings_apart_and_says_what_nobody_has_read(module, tmp
     page = suites.page({"lib": {"source": "lib==1.0 --hash=sha256:0", "files": files}}, {"lib/t/test_x.py": row})
     assert "| lib 1.0 | test_x.py | 2 | 3 | 1 | 1 | 4 | 2 kernels, 9 launches | 8 |" in page
     assert "| lib 1.0 | n.py | not run |" in page
-    assert "- lib 1.0, test_x.py: Too large." in page
     assert "1 of test_c: The reference." in page
     assert "1 of test_c: not read: k.py:3: out-of-bounds" in page
     assert "1 of test_d: not read: k.py:9" in page
@@ -173,12 +172,13 @@ def test_the_table_counts_what_was_labelled_apart_from_the_others(module):
         row("matmul_triton2", ["store-conflict"], **more),
         row("add_value", ["race-read"], **more),
         row("add_example", ending="clean", at="", why=""),
-        row("bmm_optimized", ending="program failed", at="", why="RuntimeError: a | b"),
+        row("bmm_optimized", ending="program failed", at="", why="RuntimeError: a"),
     ]
     page = module("checkers/tritonbench_table.py").page(rows)
     assert "| graded-kernels | 1 | 5 of 184 | 1 of 2 | 1 of 3 | 0, 1 not read | 1 | 2.0 |" in page
     assert "| add_value | graded-kernels | not read |  |" in page
-    assert "RuntimeError: a / b" in page
+    assert "| apply_penalty | graded-kernels |  |" in page
+    assert "| matmul_triton2 |  | graded-kernels (store-conflict) |" in page
     assert "| add_example |" not in page
 
 

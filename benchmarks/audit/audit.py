@@ -23,20 +23,18 @@ SECONDS = 1200
 NOT_RUN = "not run"
 ABOUT = f"""# Released packages, audited
 
-{{date}}, PyTorch {torch.__version__}, Triton {triton.__version__}, no GPU: Triton kernels ran in the strict emulator.
-Made by `make audit`; pins.txt has versions and hashes, adapters.py says how each package is called.
+`make audit`, {{date}}, PyTorch {torch.__version__}, Triton {triton.__version__}, no GPU: kernels ran in the emulator.
 
-*Not passed*: cases whose values, shapes or memory accesses are not what the exercise asks for, within its tolerance;
-also an error where the exercise has a result, and an input that is changed. *Conventions*: cases that rest on a choice
-(infinity, a bad label, no token, an empty row) in which the package does neither what the course asks for nor what
-PyTorch does; they are not faults. *Not portable*: right only with 0 in masked-off lanes, or in one order of programs. A
-case that is not passed accuses nobody: some packages round in between on purpose, as the models do that they serve, and
-a loss that comes in half precision is judged as the float32 that the exercise asks for. What is said about a package is
-below, against float64.
+*Not passed*: the needed cases whose values, shapes or memory accesses are not what the exercise asks for, an error, or
+an input that is changed; in italics the first of them. *Conventions*: the choices (a bad label, no token) in which the
+package does neither what the course asks for nor what PyTorch does; they are not faults. *Not portable*: right only
+with 0 in masked-off lanes, or in one order of programs. A case that is not passed accuses nobody: some packages round
+in between on purpose, and a loss in half precision is judged as the float32 that the exercise asks for. pins.txt has
+versions and hashes, adapters.py says how each package is called, audit.json has every message.
 """
 
 REPRODUCED = """
-Each refusal has ten lines against float64 that show it, without our exercises: [reproductions.md](reproductions.md).
+Each refusal has ten lines against float64 that show it without our exercises: [reproductions.md](reproductions.md).
 Two were run on an H100 as well: liger-kernel 0.8.5 gives NaN there for a row of cross-entropy that begins with a whole
 block of -inf, and 0.5.4 for layer norm in float16 of 4,096 columns with a mean of 20, which it sums in float16.
 """
@@ -67,7 +65,7 @@ def run(name: str, version: str, path: str) -> list[dict]:
 
 
 def page(results: dict[str, list[dict]]) -> str:
-    lines = [ABOUT.format(date=f"{date.today():%d %B %Y}"), "| package | exercise | outcome | conventions |"]
+    lines = [ABOUT.format(date=date.today()), "| package | exercise | outcome | conventions |"]
     lines.append("|---|---|---|---|")
     for package, rows in results.items():
         for row in rows:
@@ -76,7 +74,7 @@ def page(results: dict[str, list[dict]]) -> str:
                 why = why if why.startswith(NOT_RUN) else f"does not run here, because: {why}"
                 lines.append(f"| {package} | | {why} | |")
             else:
-                lines.append(f"| {package} | `{row['exercise']}` | {outcome(row)} | {', '.join(row['conventions'])} |")
+                lines.append(f"| {package} | `{row['exercise']}` | {outcome(row)} | {conventions(row)} |")
     return "\n".join(lines) + "\n" + REPRODUCED
 
 
@@ -85,9 +83,13 @@ def outcome(row: dict) -> str:
     more = f"; {lanes} more are not portable" if lanes else ""
     if not row["wrong"]:
         return f"passes, {row['cases']} cases{more}"
-    message = " ".join(row["message"].split())[:160].replace("|", "/")
-    bug = f" {row['fingerprint'][:120]}." if row["fingerprint"] else ""
-    return f"not passed: {len(row['wrong'])} of {row['cases']} cases; first *{row['wrong'][0]}*: {message}{bug}{more}"
+    bug = f": {row['fingerprint'][:120]}" if row["fingerprint"] else ""
+    return f"not passed: {len(row['wrong'])} of {row['cases']}, *{row['wrong'][0]}*{bug}{more}"
+
+
+def conventions(row: dict) -> str:
+    """The choices that its cases rest on, each once: what stands behind a case's name in parentheses."""
+    return ", ".join(dict.fromkeys(name.rpartition("(")[2].rstrip(")") for name in row["conventions"]))
 
 
 def main(names: list[str]) -> int:

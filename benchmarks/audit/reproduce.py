@@ -25,11 +25,13 @@ from reproduction import REPRODUCTIONS, SIMULATED
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "reproductions.json"
 WHERE = "no GPU: kernels ran in the strict emulator" if SIMULATED else "on a GPU"
+SHOWN = 100  # letters of what one printed
 ABOUT = f"""# Reproduced against float64
 
-{{date}}, PyTorch {torch.__version__}, {WHERE}. Made by reproduce.py; the ten lines of each are in reproductions.py and
-reproductions_of_others.py.
-*Refused in*: the exercises of audit.md that it is about.
+`python benchmarks/audit/reproduce.py`, {{date}}, PyTorch {torch.__version__}, {WHERE}.
+
+The ten lines of each are in reproductions.py and reproductions_of_others.py. *Refused in*: the exercises of audit.md
+that it is about.
 
 | package | reproduction | what it printed | refused in | upstream |
 |---|---|---|---|---|"""
@@ -73,10 +75,10 @@ def page(results: dict[str, str]) -> str:
     rows = []
     for name, one in REPRODUCTIONS.items():
         package = f"{one.package} {one.version[:12] or torch.__version__}"
-        printed = re.sub(r"\s+", " ", results.get(name, "not run")).replace("|", "/")
+        printed = re.sub(r"\s+", " ", results.get(name, "not run")).replace("|", "/")[:SHOWN]
         refused = ", ".join(f"`{exercise}`" for exercise in one.exercises)
         rows.append(f"| {package} | `{one.function.__name__}` | {printed} | {refused} | {one.upstream} |")
-    return "\n".join([ABOUT.format(date=f"{date.today():%d %B %Y}"), *rows, ""])
+    return "\n".join([ABOUT.format(date=date.today()), *rows, ""])
 
 
 def main(names: list[str]) -> None:

@@ -28,12 +28,12 @@ SECONDS = 3600
 FINDING = re.compile(r"\S+\.py:\d+: (?!not judged)\S+ in `")
 ABOUT = f"""# Libraries' own tests under `pytest --sanitize-kernels`
 
-{{date}}, PyTorch {torch.__version__}, Triton {triton.__version__}, no GPU: one was simulated, and Triton kernels ran in
-the strict emulator. Made by suites.py; suites.toml has versions and hashes, and says which tests are left out. The
-tests are the libraries' own, from their source distributions, unchanged.
+`python benchmarks/audit/suites.py`, {{date}}, PyTorch {torch.__version__}, Triton {triton.__version__}, no GPU: one was
+simulated, and Triton kernels ran in the strict emulator. The tests are the libraries' own, from their source
+distributions, unchanged; suites.toml has versions and hashes, and says which tests are left out and why.
 
-*Skipped*: by the suite itself. *Findings*: tests that failed because of what the emulator saw in a kernel, whatever
-their own assertions say. *Seconds*: of processor time, one process, with PyTorch's start.
+*Skipped*: by the suite itself. *Findings*: tests that failed because of what the emulator saw in a kernel. *Seconds*:
+of processor time, one process, with PyTorch's start. Goal: no finding in a kernel that is right.
 
 | library | test file | passed | failed | findings | skipped | left out | kernels and launches | seconds |
 |---|---|---|---|---|---|---|---|---|"""
@@ -90,7 +90,7 @@ def read(told: Path) -> dict:
 
 
 def page(known: dict[str, dict], results: dict[str, dict]) -> str:
-    lines, failures, left = [ABOUT.format(date=f"{date.today():%d %B %Y}")], [], []
+    lines, failures = [ABOUT.format(date=date.today())], []
     for name, suite in known.items():
         library = suite["source"].split()[0].replace("==", " ")
         for file in suite["files"]:
@@ -103,9 +103,7 @@ def page(known: dict[str, dict], results: dict[str, dict]) -> str:
             cells = " | ".join(map(str, [*counts, row["launches"], row["seconds"]]))
             lines.append(f"| {library} | {short} | {cells} |")
             failures += [f"- {library}, {short}: {text}" for text in reasons(row["failed"], file.get("why", {}))]
-            if "left_out" in file:
-                left.append(f"- {library}, {short}: {file['left_out']}")
-    return "\n".join([*lines, "", "## Failed, and why", "", *failures, "", "## Left out, and why", "", *left, ""])
+    return "\n".join([*lines, "", "## Failed, and why", "", *failures, ""])
 
 
 def reasons(failed: dict[str, str], why: dict[str, str]) -> list[str]:
