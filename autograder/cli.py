@@ -61,7 +61,9 @@ def parser() -> argparse.ArgumentParser:
         entry.load()(commands)
 
     cases = commands.add_parser("cases", help="try an instructor's own cases on the course's answers")
-    cases.add_argument("file", metavar="FILE.toml", type=Path, help="as graded_kernels.autograder.hidden describes it")
+    cases.add_argument(
+        "file", metavar="FILE.toml", type=Path, help="as graded_kernels.autograder.instructor.hidden describes it"
+    )
     cases.set_defaults(run=run_cases)
 
     classroom.add_to(commands)

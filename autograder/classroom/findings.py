@@ -36,7 +36,7 @@ class Learner:
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a learner's. answer: ``silu_backward-torch``; report: `Report.to_dict`."""
+    """One check of a learner's. answer: ``silu_backward-torch``; report: `ReportData.to_dict`."""
 
     student: str
     answer: str

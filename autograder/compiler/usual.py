@@ -39,8 +39,8 @@ class Usual:
 
 
 def share() -> None:
-    """For every kernel that this process and its children compile from now on, after `optimising.share`. Where the
-    libraries cannot be read, and of another Triton, nothing is changed.
+    """Links every kernel that this process and its children compile from now on with these libraries. Where they cannot
+    be read, or Triton is another version, nothing changes.
     """
     import triton
     from triton._C.libtriton import ir

@@ -6,7 +6,7 @@ What is changed, for the length of an `Emulator` block:
   sizes that CUDA asks for;
 - `GridExecutor.__call__` runs `launch.execute`;
 - `tl.reduce` and `tl.associative_scan` use `StrictReduce` and `StrictScan`;
-- kernels are rewritten by `StrictTransformer` and `rewrite.function`, and a tensor's truth value is `dialect.truth`;
+- kernels are rewritten by `StrictTransformer` and `rewrite.rewritten`, and a tensor's truth value is `dialect.truth`;
 - a kernel called without a grid says so;
 - what the language works out anew for each operation is remembered (`shortcuts`);
 - the language is patched once for the block, not once for each call of a device function;

@@ -130,7 +130,7 @@ class Large:
     oracle says what is right for the rows of the small call, in the time that a small call takes.
 
     inputs: makes the arguments of the small call. `Exercise.most_bytes` of the large one should be at least twice
-        `sandbox.confine.SLACK`, and what an answer must not hold twice as much again.
+        `worker.confine.SLACK`, and what an answer must not hold twice as much again.
     rows: which arguments have rows, in their dimension ``dimension``, as the outputs have.
     shares: for each output what its rows are of those of the small call; None for a sum over all rows, of which the
         few say nothing: it is not judged here.

@@ -60,7 +60,7 @@ class CaseResult:
     hidden: an instructor's own, of which ``inputs`` are kinds without values.
     kind: the quality that a failure shows the answer to lack; None where the answer was not judged at all.
     cause: why it fails, in a sentence that other cases that fail for this reason share; "" where the message says it.
-    convention: what it rests on that is a library's choice (`exercise.Case`).
+    convention: what it rests on that is a library's choice (`record.Case`).
     aim: what it is about; None where no points depend on it. flaw: how it fails, None where it does not, or where that
         makes no difference. near: the share of the outputs that are right within 1 %, in whatever dtype.
     worst_ulp: the largest error of any element. margin: the largest share of its tolerance that an element takes, above

@@ -19,7 +19,7 @@ class Damaged(ValueError):
 class Verdict:
     """On one job.
 
-    name: ``silu_backward-torch``. report: `Report.to_dict`, without how long the compiler took; text and
+    name: ``silu_backward-torch``. report: `ReportData.to_dict`, without how long the compiler took; text and
     html: the same for a terminal and for a page. seconds: of processor time, of the processes that call the answer or
     compile its kernels; grader_seconds: of the grader's, and of those that fork the others. clock: seconds of
     wall-clock time. made: when, ISO 8601 in UTC, and where: ``host:process``.

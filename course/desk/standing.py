@@ -61,7 +61,7 @@ def standing(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict] = (
     """Every chapter, in order.
 
     folder: the learner's notebooks. sources: the chapters as built, which tell of those that the folder lacks.
-    now: reports (`Report.to_dict`) that are newer than the files, of a kernel that runs.
+    now: reports (`ReportData.to_dict`) that are newer than the files, of a kernel that runs.
     """
     built = {path.stem: path for path in sources}
     newer = {(report["exercise"], report["backend"]): report for report in now}

@@ -8,8 +8,8 @@ The gateway's image holds this package in the same version as the notebook serve
 "good" or "strong" in it. The gateway encrypts, and asks who you are.
 
 A user cannot set the environment of workers here. Its administrator adds the settings of memory and wake-ups that the
-command's own workers have, without which a check costs a fifth more, to `c.ClusterConfig.environment` in the gateway's
-configuration, or to the image:
+command's own workers have, without which a check costs a fifth more, to ``c.ClusterConfig.environment`` in the
+gateway's configuration, or to the image:
 
     python -c "from graded_kernels.autograder.classroom.cluster import variables; print(variables())"
 """

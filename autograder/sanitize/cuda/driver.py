@@ -77,7 +77,7 @@ def once(
 
 
 class Compiled:
-    """Stands for what `kernel.warmup(...)` returns: scripts ask it for registers and shared memory, and launch it."""
+    """Stands for what ``kernel.warmup(...)`` returns: scripts ask it for registers and shared memory, and launch it."""
 
     n_regs, n_spills = 32, 0
 
