@@ -32,10 +32,10 @@ NOTE = """# Accuracy
 `python benchmarks/accuracy.py`, {date}, PyTorch {torch} ({cpu}), Triton {triton} in the emulator, whose `exp`, `sqrt`
 and `/` are tighter than a GPU's.
 
-The worst error in ulp of the output's dtype over all cases of a kind; in parentheses the largest share of the tolerance
-that one element takes, perhaps another one: where terms cancel or a result vanishes, many ulp may be as little as
-float32 arithmetic allows. `inf`: a NaN or an infinity where there should be none, or the reverse. A case belongs to the
-narrowest dtype of its inputs. Goal: ours within 70%, at this seed and at every other (margins.md).
+The worst error in ulp of the output's dtype over all needed cases of a kind; in parentheses the largest share of the
+tolerance that one element takes, perhaps another one: where terms cancel or a result vanishes, many ulp may be as
+little as float32 arithmetic allows. `inf`: a NaN or an infinity where there should be none, or the reverse. A case
+belongs to the narrowest dtype of its inputs. Goal: ours within 70%, at this seed and at every other (margins.md).
 """
 
 
@@ -95,18 +95,18 @@ def kind(args: tuple) -> str:
 
 
 def distances(record: Exercise) -> Iterator[tuple[str, str, Distance]]:
-    """(kind of case or name of distinction, author, distance), with the inputs that the check's seed 0 gives."""
+    """(kind of case, author, distance), with the inputs that the check's seed 0 gives."""
     judges = runners(record)
     for number, case in enumerate(record.cases):
-        if case.raises:
+        if case.raises or case.bonus:
             continue
         args = case.inputs(torch.Generator().manual_seed(number))
         for author, runner in judges.items():
-            yield case.name if case.bonus else kind(args), author, distance(record, case, args, runner)
+            yield kind(args), author, distance(record, case, args, runner)
 
 
 def measure(records: list[Exercise]) -> dict[tuple[str, str, str], Distance]:
-    """The worst over all cases of a kind, by (exercise, kind or distinction, author)."""
+    """The worst over all cases of a kind, by (exercise, kind, author)."""
     table: dict[tuple[str, str, str], Distance] = {}
     for number, record in enumerate(records, 1):
         print(f"{number}/{len(records)} {record.name}", file=sys.stderr, flush=True)
@@ -129,12 +129,6 @@ def page(records: list[Exercise], table: dict) -> str:
             cells = [table.get((record.name, k, author), "-") for k in kinds]
             if set(cells) != {"-"}:
                 lines.append(row(record.name, author, *cells))
-    lines += ["", "## Distinctions", "", row("exercise", "case", *AUTHORS), "|---|---|---|---|---|"]
-    for record in records:
-        for case in record.cases:
-            if case.bonus:
-                cells = [table.get((record.name, case.name, author), "-") for author in AUTHORS]
-                lines.append(row(record.name, case.name.replace("distinction: ", ""), *cells))
     return "\n".join(lines) + "\n"
 
 

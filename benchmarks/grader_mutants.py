@@ -25,7 +25,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -201,22 +201,25 @@ def traced(stage: Stage) -> list[dict]:
     return [row for row in rows if row["seconds"] < SLOW]
 
 
-def modules_for(candidate: Candidate, tests: list[dict], budget: float) -> Iterator[tuple[str, set[str]]]:
-    """(module, its tests that enter the mutated function, or else its file), until the budget of seconds is spent."""
+def modules_for(candidate: Candidate, tests: list[dict], budget: float) -> list[tuple[str, set[str]]]:
+    """(module, its tests that enter the mutated function, or else its file), until the budget of seconds is spent: one
+    case of each test before a second one of any, and quick ones first.
+    """
     of_file = [test for test in tests if any(path == candidate.path for path, _ in test["entered"])]
     entering = [test for test in of_file if candidate.place in map(tuple, test["entered"])]
-    groups = collections.defaultdict(list)
-    for test in entering or of_file:
-        groups[test["test"].split("::")[0]].append((test["seconds"], test["test"]))
-    left = budget
-    for module, found in sorted(groups.items(), key=lambda item: -len(item[1]) / (1 + sum(s for s, _ in item[1]))):
-        chosen = set()
-        for seconds, name in sorted(found):
-            if seconds <= left:
-                left -= seconds
-                chosen.add(name)
-        if chosen:
-            yield module, chosen
+    case: collections.Counter[str] = collections.Counter()
+    ordered = []
+    for test in sorted(entering or of_file, key=lambda test: test["seconds"]):
+        name = test["test"].partition("[")[0]
+        ordered.append((case[name], test["seconds"], test["test"]))
+        case[name] += 1
+    chosen, spent = collections.defaultdict(set), collections.Counter()
+    for _, seconds, name in sorted(ordered):
+        if spent.total() + seconds <= budget:
+            module = name.partition("::")[0]
+            chosen[module].add(name)
+            spent[module] += seconds
+    return sorted(chosen.items(), key=lambda item: -len(item[1]) / (1 + spent[item[0]]))
 
 
 def run(candidate: Candidate, stage: Stage, tests: list[dict], budget: float) -> dict:

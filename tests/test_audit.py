@@ -65,9 +65,9 @@ def test_the_audit_keeps_conventions_apart_from_wrong_numbers(module):
     right = {"exercise": "silu_forward", "cases": 9, "wrong": [], "conventions": ["a bad label (bad label)"]}
     wrong = right | {"wrong": ["no rows", "x"], "message": "y is\nwrong", "fingerprint": "this is what z computed"}
     page = audit.page({"p 1.0": [right], "q 2.0": [wrong | {"conventions": []}, {"unable": "ImportError: no\nx"}]})
-    assert "| p 1.0 | `silu_forward` | passes, 9 cases | bad label |" in page
-    assert "| not passed: 2 of 9, *no rows*: this is what z computed |  |" in page
-    assert "| q 2.0 | | does not run here, because: ImportError: no x | |" in page
+    assert "| p 1.0 | silu_forward (9) |  | bad label |" in page
+    assert "| q 2.0 |  | silu_forward (2 of 9, *no rows*: this is what z computed) |  |" in page
+    assert "| q 2.0 | | does not run here: ImportError: no x | |" in page
 
 
 def test_a_package_that_cannot_be_fetched_keeps_what_was_found(module, monkeypatch, tmp_path, capsys):

@@ -64,15 +64,13 @@ def test_a_smaller_sample_is_part_of_a_larger_one(runner, project):
 
 def test_the_tests_that_enter_the_function_are_chosen_within_the_budget(runner):
     place = ("autograder/judge/small.py", 4)
-    tests = [
-        {"test": "tests/test_a.py::slow", "seconds": 3, "entered": [place]},
-        {"test": "tests/test_a.py::quick", "seconds": 1, "entered": [place]},
-        {"test": "tests/test_b.py::other", "seconds": 0.1, "entered": [("autograder/judge/small.py", 6)]},
-    ]
+    seconds = {"test_a.py::t[1]": 0.5, "test_a.py::t[2]": 0.6, "test_a.py::u": 1, "test_b.py::slow": 3}
+    tests = [{"test": name, "seconds": took, "entered": [place]} for name, took in seconds.items()]
+    tests.append({"test": "test_b.py::other", "seconds": 0.1, "entered": [(place[0], 6)]})
     candidate = runner.Candidate(place[0], runner.mutants(SOURCE)[0], place)
-    assert dict(runner.modules_for(candidate, tests, 2)) == {"tests/test_a.py": {"tests/test_a.py::quick"}}
+    assert runner.modules_for(candidate, tests, 1.9) == [("test_a.py", {"test_a.py::t[1]", "test_a.py::u"})]
     anywhere = candidate._replace(place=(place[0], 0))
-    assert sum(len(names) for _, names in runner.modules_for(anywhere, tests, 9)) == 3
+    assert sum(len(names) for _, names in runner.modules_for(anywhere, tests, 9)) == 5
 
 
 @pytest.mark.exhaustive

@@ -25,12 +25,13 @@ ABOUT = f"""# Released packages, audited
 
 `make audit`, {{date}}, PyTorch {torch.__version__}, Triton {triton.__version__}, no GPU: kernels ran in the emulator.
 
-*Not passed*: the needed cases whose values, shapes or memory accesses are not what the exercise asks for, an error, or
-an input that is changed; in italics the first of them. *Conventions*: the choices (a bad label, no token) in which the
-package does neither what the course asks for nor what PyTorch does; they are not faults. *Not portable*: right only
-with 0 in masked-off lanes, or in one order of programs. A case that is not passed accuses nobody: some packages round
-in between on purpose, and a loss in half precision is judged as the float32 that the exercise asks for. pins.txt has
-versions and hashes, adapters.py says how each package is called, audit.json has every message.
+*Passes*: with so many cases. *Not passed*: the needed cases whose values, shapes or memory accesses are not what the
+exercise asks for, an error, or an input that is changed; in italics the first of them. *Conventions*: the choices (a
+bad label, no token) in which the package does neither what the course asks for nor what PyTorch does; they are not
+faults. *Not portable*: right only with 0 in masked-off lanes, or in one order of programs. A case that is not passed
+accuses nobody: some packages round in between on purpose, and a loss in half precision is judged as the float32 that
+the exercise asks for. pins.txt has versions and hashes, adapters.py says how each package is called, audit.json
+has every message.
 """
 
 REPRODUCED = """
@@ -65,31 +66,30 @@ def run(name: str, version: str, path: str) -> list[dict]:
 
 
 def page(results: dict[str, list[dict]]) -> str:
-    lines = [ABOUT.format(date=date.today()), "| package | exercise | outcome | conventions |"]
-    lines.append("|---|---|---|---|")
+    lines = [ABOUT.format(date=date.today()), "| package | passes | not passed | conventions |", "|---|---|---|---|"]
     for package, rows in results.items():
-        for row in rows:
-            if "unable" in row:
-                why = " ".join(row["unable"].split())[:200].replace("|", "/")
-                why = why if why.startswith(NOT_RUN) else f"does not run here, because: {why}"
-                lines.append(f"| {package} | | {why} | |")
-            else:
-                lines.append(f"| {package} | `{row['exercise']}` | {outcome(row)} | {conventions(row)} |")
+        for why in [row["unable"] for row in rows if "unable" in row]:
+            why = " ".join(why.split())[:200].replace("|", "/")
+            lines.append(f"| {package} | | {why if why.startswith(NOT_RUN) else f'does not run here: {why}'} | |")
+        judged = [row for row in rows if "unable" not in row]
+        if judged:
+            passed = ", ".join(f"{row['exercise']} ({row['cases']})" for row in judged if not row["wrong"])
+            wrong = ", ".join(map(refusal, (row for row in judged if row["wrong"])))
+            lines.append(f"| {package} | {passed} | {wrong} | {conventions(judged)} |")
     return "\n".join(lines) + "\n" + REPRODUCED
 
 
-def outcome(row: dict) -> str:
+def refusal(row: dict) -> str:
     lanes = row.get("unportable", 0)
-    more = f"; {lanes} more are not portable" if lanes else ""
-    if not row["wrong"]:
-        return f"passes, {row['cases']} cases{more}"
     bug = f": {row['fingerprint'][:120]}" if row["fingerprint"] else ""
-    return f"not passed: {len(row['wrong'])} of {row['cases']}, *{row['wrong'][0]}*{bug}{more}"
+    more = f"; {lanes} more are not portable" if lanes else ""
+    return f"{row['exercise']} ({len(row['wrong'])} of {row['cases']}, *{row['wrong'][0]}*{bug}{more})"
 
 
-def conventions(row: dict) -> str:
-    """The choices that its cases rest on, each once: what stands behind a case's name in parentheses."""
-    return ", ".join(dict.fromkeys(name.rpartition("(")[2].rstrip(")") for name in row["conventions"]))
+def conventions(rows: list[dict]) -> str:
+    """The choices that the cases rest on, each once: what stands behind a case's name in parentheses."""
+    names = [name for row in rows for name in row["conventions"]]
+    return ", ".join(dict.fromkeys(name.rpartition("(")[2].rstrip(")") for name in names))
 
 
 def main(names: list[str]) -> int:

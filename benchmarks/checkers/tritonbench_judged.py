@@ -1,18 +1,12 @@
 """The flagged programs of TritonBench_G that carry no label, each read by hand: whose fault it is, and why."""
 
-UNDEFINED = (
-    "the lanes of a masked load without `other` enter a sum: Triton leaves their value undefined; today's NVIDIA "
-    "backends give 0, so that the numbers are right there"
-)
-SMALL_HEADS = f"128 lanes for a head of 96, masked in q and in k, and `tl.dot` adds all 128: {UNDEFINED}"
+UNDEFINED = "masked-off lanes without `other` enter a sum"
+SMALL_HEADS = f"128 lanes for a head of 96, masked in q and k: {UNDEFINED}"
 BOUNDARY = (
     "a block pointer's `boundary_check` without `padding_option` leaves what is outside undefined, and it is summed"
 )
-AND = (
-    "right: Triton compiles `and` of two masks element by element; its interpreter, which triton-viz uses, too, leaves "
-    "it to Python, which gives the second mask alone"
-)
-SAME_PLACE = "programs store different values to one address, and no order is promised: "
+AND = "right: `and` of two masks, of which Triton's interpreter takes the second alone"
+SAME_PLACE = "several programs store to one address: "
 
 JUDGED = {
     "attention_forward_triton": ("undefined", SMALL_HEADS),

@@ -69,7 +69,8 @@ def _judged(rows: list[dict]) -> list[str]:
     lines = ["", "## Flagged, and not labelled", ""]
     lines.append(
         f"{kinds['wrong']} are wrong, in the kernel or in what its test gives it; {kinds['undefined']} compute with "
-        f"what Triton leaves undefined; {kinds['false alarm']} are right (false alarms). Found by reading."
+        f"what Triton leaves undefined; {kinds['false alarm']} are right (false alarms). Found by reading. "
+        "Masked-off lanes without `other` are undefined in Triton; today's NVIDIA backends give 0."
     )
     lines += ["", "| program | flagged by | verdict | why |", "|---|---|---|---|"]
     for name, checkers in sorted(flagged.items()):
