@@ -1,12 +1,18 @@
 """Verdicts as values: what decides one is its key, and what was found is kept whole or not at all."""
 
+import ast
+import contextlib
 import dataclasses
 import gc
 import importlib
+import io
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tokenize
+from pathlib import Path
 
 import pytest
 from graded_kernels.autograder import cli
@@ -14,7 +20,7 @@ from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.run.package import Module
 from graded_kernels.autograder.sandbox import Limits
 from graded_kernels.autograder.verdicts import job as jobs
-from graded_kernels.autograder.verdicts import make
+from graded_kernels.autograder.verdicts import make, source
 from graded_kernels.autograder.verdicts.job import Job, OtherVersions
 from graded_kernels.autograder.verdicts.store import LOG, Store
 from graded_kernels.autograder.verdicts.verdict import LATE, LOST, Damaged, Verdict
@@ -62,30 +68,67 @@ def test_a_change_of_anything_that_decides_changes_the_key():
 
 @pytest.mark.parametrize("name", ["grader", "python", "torch", "triton", "numpy"])
 def test_so_does_another_version(name, monkeypatch):
-    versions = jobs.versions()
+    key, versions = JOB.key, jobs.versions()
     monkeypatch.setattr(jobs, "versions", lambda: versions | {name: "another"})
-    assert dataclasses.replace(JOB).key != JOB.key
+    assert dataclasses.replace(JOB).key != key
 
 
-def test_the_graders_version_is_its_source(monkeypatch, tmp_path):
-    def digest() -> str:
-        jobs.versions.cache_clear()
-        return jobs.versions()["grader"]
+@pytest.fixture
+def house(tmp_path):
+    """A copy of the grader's source."""
+    for folder in ("autograder", "kernels"):
+        shutil.copytree(source.HOUSE.parent / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path / "autograder"
 
-    monkeypatch.setattr(jobs, "HOUSE", tmp_path)
-    monkeypatch.setattr(jobs, "ROOMS", ("check.py", "run"))
-    (tmp_path / "check.py").write_text("a = 1")
-    (tmp_path / "run" / "deep").mkdir(parents=True)
-    deep, beside = tmp_path / "run" / "deep" / "module.py", tmp_path / "nbgrader.py"
-    deep.write_text("b = 2")
-    try:
-        first = digest()
-        beside.write_text("of no say")
-        assert digest() == first
-        deep.write_text("b = 3")
-        assert digest() != first
-    finally:
-        jobs.versions.cache_clear()
+
+def changed(house: Path, place: str, old: str, new: str) -> bool:
+    """Whether the grader's version changes with this file."""
+    before, text = source.digest(house), (house / place).read_text()
+    assert text.count(old) > 0
+    (house / place).write_text(text.replace(old, new, 1))
+    return source.digest(house) != before
+
+
+def test_the_graders_version_is_the_source_that_decides(house):
+    assert jobs.versions()["grader"] == source.digest(house)
+    for place in ("judge/judge.py", "exercises/silu.py", "results/causes.py", "check.py", "sandbox/isolated.py"):
+        assert changed(house, place, "\nfrom ", '\nTEXT = {"a": """one # two"""}\nLEAST = 1 + 2\nfrom ')
+        assert changed(house, place, "1 + 2", "1 - 2")
+        assert changed(house, place, "one # two", "one # three")
+    (house / "judge" / "another.py").write_text("a = 1\n")
+    assert source.digest(house) != jobs.versions()["grader"]
+
+
+def test_comments_docstrings_pages_and_points_leave_it(house):
+    place = "judge/judge.py"
+    assert not changed(house, place, (house / place).read_text().partition("\n")[0], '"""Another docstring."""')
+    assert not changed(house, place, "\nfrom ", "\n\n# a comment\nfrom ")
+    assert not changed(house, place, "    return ", "    # that's one more: \"\n\n    return ")
+    for place in ("report/terminal.py", "results/points.py", "nbgrader/grade.py"):
+        assert not changed(house, place, "\nfrom ", "\nLEAST = 1 + 2\nfrom ")
+
+
+def test_all_that_is_left_out_are_comments_docstrings_and_blank_lines():
+    """By Python's own parser and tokenizer, over all files that decide."""
+    for path in source.files():
+        text = path.read_text()
+        assert tokens(source.code(text)) == tokens(without_docstrings(text)), path
+
+
+def without_docstrings(text: str) -> str:
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            first, last = node.body[0].lineno, node.body[0].end_lineno
+            lines[first - 1 : last] = [""] * (last - first + 1)
+    return "\n".join(lines)
+
+
+def tokens(text: str) -> list[str]:
+    found, blocks = [], {tokenize.INDENT, tokenize.DEDENT}  # a block of a docstring alone has none
+    with contextlib.suppress(tokenize.TokenError):
+        found = [one for one in tokenize.generate_tokens(io.StringIO(text).readline) if one.type not in blocks]
+    return [one.string for one in found if one.type != tokenize.COMMENT and one.string.strip()]
 
 
 @pytest.mark.parametrize("job", [JOB, *CHANGES.values()], ids=["job", *CHANGES])

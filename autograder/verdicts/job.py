@@ -6,19 +6,12 @@ import json
 import platform
 from dataclasses import asdict, dataclass
 from importlib import metadata
-from pathlib import Path
 
 from ..run.answer import Answer, Cell
 from ..run.package import Module
 from ..sandbox import Limits
+from . import source
 
-HOUSE = Path(__file__).parents[1]
-# The source that decides: of the grader the rooms from the check downward, and the published bugs it compares with.
-ROOMS = (
-    *("check.py", "ulp.py", "exercises", "judge", "report", "run", "emulator", "compiler"),
-    *("sandbox", "instructor", "verdicts", "../kernels"),
-    *(f"results/{name}.py" for name in ("aim", "case_result", "causes", "data", "flaw", "quality")),  # not the points
-)
 LIBRARIES = ("torch", "triton", "numpy")
 
 
@@ -74,14 +67,10 @@ class OtherVersions(Exception):
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """What a verdict depends on besides its job. The grader's version is the digest of its source."""
-    digest = hashlib.sha256()
-    for room in ROOMS:
-        place = HOUSE / room
-        for path in [place] if place.suffix else sorted(place.rglob("*.py")):
-            content = path.read_bytes()
-            digest.update(f"{room} {path.name} {len(content)}\n".encode() + content)
-    return {"grader": digest.hexdigest(), "python": platform.python_version()} | {
+    """What a verdict depends on besides its job, by name: a library's version, "none" where it is missing; of the
+    grader the digest of the source that decides.
+    """
+    return {"grader": source.digest(), "python": platform.python_version()} | {
         library: _version(library) for library in LIBRARIES
     }
 

@@ -1,0 +1,48 @@
+"""A digest of the source that decides a verdict: a comment, a docstring or a page's layout leaves it as it is."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+HOUSE = Path(__file__).parents[1]
+# What decides, of the grader and of the published bugs that answers are compared with. Scores are computed from the
+# stored report, and pages show it: `results/points.py` and `report/` are not among it.
+DECIDES = (
+    *("check.py", "ulp.py", "exercises", "judge", "run", "emulator", "compiler", "sandbox", "results"),
+    *("instructor/hidden.py", "instructor/tables.py", "instructor/tensor_spec.py", "../kernels/wild"),
+)
+SCORES = "results/points.py"
+# A string is matched whole, so that neither a quote nor a # in one begins anything. Parsing a megabyte with `ast` takes
+# half a second in each process that asks for the digest; this takes a twentieth. A test compares the two.
+_LONG = r"(?:\"\"\"(?:[^\\\"]++|\\.|\"(?!\"\"))*\"\"\")"
+_STRING = rf"""{_LONG}|'''(?:[^\\']++|\\.|'(?!''))*'''|"(?:[^"\\\n]++|\\.)*"|'(?:[^'\\\n]++|\\.)*'"""
+_BLANK = r"(?:[ \t]*(?:\#[^\n]*)?\n)"  # a line without code, or the end of one
+_DOCSTRING = rf"(?:(?P<before>:){_BLANK}+|\A{_BLANK}*)[ \t]*r?{_LONG}(?={_BLANK}|\Z)"
+_PARTS = re.compile(rf"{_DOCSTRING}|(?P<string>{_STRING})|(?P<lines>\n{_BLANK}*)|[ \t]*\#[^\n]*", re.DOTALL)
+
+
+def digest(house: Path = HOUSE) -> str:
+    """SHA-256 of what decides in the grader at ``house``, as hexadecimal digits."""
+    found = hashlib.sha256()
+    for path in files(house):
+        content = code(path.read_text(encoding="utf-8")).encode()
+        found.update(f"{path.relative_to(house.parent)} {len(content)}\n".encode() + content)
+    return found.hexdigest()
+
+
+def files(house: Path = HOUSE) -> Iterator[Path]:
+    """The files that decide, in order."""
+    for place in DECIDES:
+        path = (house / place).resolve()
+        found = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+        yield from (one for one in found if one != (house / SCORES).resolve())
+
+
+def code(source: str) -> str:
+    """``source`` without comments, docstrings and blank lines; every other character stays."""
+    return _PARTS.sub(_kept, source).strip()
+
+
+def _kept(part: re.Match[str]) -> str:
+    return part["string"] or part["before"] or ("\n" if part["lines"] else "")
