@@ -46,12 +46,14 @@ def check(
     success.
     """
     from .exercises import find
+    from .judge.device_and_emulator import combined, emulated
     from .judge.judge import judge
-    from .judge.side_by_side import combined, emulated
     from .report.progress import Progress
+    from .report.report import Report
+    from .run.examination import Runner, Unloadable
     from .run.outcome import Trouble
     from .run.printing import few_lines
-    from .run.runner import InProcess, Runner, Unloadable
+    from .run.runner import InProcess
     from .run.where import Interrupted, interrupted
 
     record = find(exercise)
@@ -65,13 +67,13 @@ def check(
     )
     try:
         with Progress(record.name) as progress, few_lines():
-            report = judged(runner, at=progress.at)
-            if report.environment["mode"] == "device" and backend == "triton" and not reason:
-                again = emulated(function, record, partial(judged, at=progress.at))
-                report = combined(report, again)
+            found = judged(runner, at=progress.at)
+            if found.environment["mode"] == "device" and backend == "triton" and not reason:
+                found = combined(found, emulated(function, record, partial(judged, at=progress.at)))
     except KeyboardInterrupt as error:  # hundreds of frames, of which the learner can use one
         stopped = error if isinstance(error, Interrupted) else interrupted(record.name, error)
         raise stopped.with_traceback(None) from None
+    report = Report.of(found)
     if not report.passed and "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(report))
     return report
@@ -101,9 +103,11 @@ def check_answer(
     from .exercises import find
     from .exercises.record import Exercise
     from .judge.judge import judge
+    from .report.report import Report
     from .run.answer import AnswerError, AnswerRefused, load
+    from .run.examination import Runner, Unloadable
     from .run.outcome import Kind, Trouble
-    from .run.runner import InProcess, Runner, Unloadable
+    from .run.runner import InProcess
     from .sandbox import Isolated, Limits
 
     record = find(record or answer.exercise)
@@ -114,16 +118,14 @@ def check_answer(
     )
     if worker:
         limits = limits or Limits()
-        with Isolated(
-            answer, record.contract, backend, results=record.results, worker=worker, limits=limits, notebook=notebook
-        ) as isolated:
-            return judged(isolated)
+        with Isolated(answer, record.contract, backend, worker=worker, limits=limits, notebook=notebook) as isolated:
+            return Report.of(judged(isolated))
     try:
         runner: Runner = InProcess(load(answer), record.contract, backend)
     except AnswerError as error:
         kind: Kind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
         runner = Unloadable(Trouble(kind, str(error), error.details))
-    return judged(runner)
+    return Report.of(judged(runner))
 
 
 def choose_backend(record: "Exercise | Witness", backend: str | None, function: Callable[..., Any] | None) -> str:

@@ -21,6 +21,7 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.exercises.record import Case, Exercise
 from graded_kernels.autograder.judge.compare import compare, expect
 from graded_kernels.autograder.judge.judge import environment
+from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.course.regions import BACKENDS, find_regions
 
@@ -73,7 +74,7 @@ def runners(record: Exercise) -> dict[str, InProcess]:
 
 def distance(record: Exercise, case: Case, args: tuple, runner: InProcess) -> Distance:
     """One call, over all outputs."""
-    outcome = runner.call(args)
+    outcome = runner.examine(Call(args)).first
     if outcome.trouble:
         return Distance(math.inf, math.inf, outcome.trouble.error or outcome.trouble.kind)
     expected, total = expect(record, case, args), Distance()

@@ -32,10 +32,12 @@ os.environ["TRITON_INTERPRET"] = "1"
 from answers import FOLDERS, PAIRS, answer, regions  # noqa: E402
 from graded_kernels.autograder import EXERCISES  # noqa: E402
 from graded_kernels.autograder.check import check_answer  # noqa: E402
-from graded_kernels.autograder.exercises.record import Exercise  # noqa: E402
+from graded_kernels.autograder.exercises.record import Case, Exercise  # noqa: E402
 from graded_kernels.autograder.judge.case import judge_case  # noqa: E402
-from graded_kernels.autograder.judge.known import arguments, expected_of  # noqa: E402
+from graded_kernels.autograder.judge.compare import Expected, expect  # noqa: E402
+from graded_kernels.autograder.judge.trial import Options, Trial, arguments  # noqa: E402
 from graded_kernels.autograder.run.answer import Answer, AnswerError, load  # noqa: E402
+from graded_kernels.autograder.run.contract import Args  # noqa: E402
 from graded_kernels.autograder.run.runner import InProcess  # noqa: E402
 from graded_kernels.autograder.sandbox import Worker  # noqa: E402
 from mutants_page import Row, page, read  # noqa: E402
@@ -145,26 +147,27 @@ def first_failure(candidate: Candidate, seed: int) -> str:
             runner = InProcess(load(candidate.answer(judge)), record.contract, candidate.backend)
         except AnswerError:
             return "the code does not run"
-        for number, case in enumerate(record.cases):
-            if not case.bonus:
-                judged = judge_case(record, case, candidate.backend, runner, arguments(case, number, seed), curve=False)
-                if judged.result.status != "pass":
-                    return f"{judge}: {case.name}"
+        for case, args, expected in questions(judge, seed):
+            trial = Trial(record, case, args, expected, candidate.backend, runner, Options(curve=False))
+            if judge_case(trial).result.status != "pass":
+                return f"{judge}: {case.name}"
     return ""
 
 
 @functools.lru_cache(maxsize=1)
-def prepare(exercise: str, seed: int) -> None:
-    """Works out what is right, for the processes that are started from now on."""
-    record = EXERCISES[exercise]
+def questions(exercise: str, seed: int) -> list[tuple[Case, Args, Expected | None]]:
+    """Each case but the distinctions, its arguments, and what is right for them: None where the call should raise."""
+    record, found = EXERCISES[exercise], []
     for number, case in enumerate(record.cases):
-        if not case.raises and not case.bonus:
-            expected_of(record, case, arguments(case, number, seed), "course")
+        if not case.bonus:
+            args = arguments(case, number, seed)
+            found.append((case, args, None if case.raises else expect(record, case, args)))
+    return found
 
 
 def start(candidate: Candidate, seed: int) -> tuple[int, int]:
     """A process that writes the first failure, or "": its id, and where to read."""
-    prepare(candidate.judges[0], seed)
+    questions(candidate.judges[0], seed)  # worked out before, for all processes that are started from here
     read, write = os.pipe()
     child = os.fork()
     if child:

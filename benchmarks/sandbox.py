@@ -17,6 +17,7 @@ from collections.abc import Callable
 import torch
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.run.answer import Answer, Cell, load
+from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.interpret import choose
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, Worker, probe
@@ -58,33 +59,28 @@ def fresh() -> None:
 
 def start(rung: str) -> None:
     with Worker(rung) as worker, isolated(EMPTY, "torch", worker) as runner:
-        runner.call((torch.ones(1),))
+        runner.examine(Call((torch.ones(1),)))
 
 
 def isolated(source: str, backend: str, worker: Worker) -> Isolated:
-    return Isolated(
-        Answer("silu_forward", (Cell("cell", source),)),
-        SILU.contract,
-        backend,
-        results=SILU.results,
-        worker=worker,
-    )
+    return Isolated(Answer("silu_forward", (Cell("cell", source),)), SILU.contract, backend, worker=worker)
 
 
 def in_process(source: str, backend: str, args: tuple) -> None:
     runner = InProcess(load(Answer("silu_forward", (Cell("cell", source),))), SILU.contract, backend)
     for _ in range(3 if backend == "torch" else 1):
-        outcome = runner.call(args)
+        outcome = runner.examine(Call(args)).first
         assert outcome.trouble is None, outcome.trouble
 
 
 def call(runner: Isolated, args: tuple) -> None:
-    outcome = runner.call(tuple(args))
+    layouts = tuple((a.dtype, a.shape) for a in args)
+    outcome = runner.examine(Call(tuple(args), layouts)).first
     assert outcome.trouble is None, outcome.trouble
 
 
 def replay(runner: Isolated, args: tuple) -> None:
-    outcome = runner.replay(args)
+    outcome = runner.examine(Call(args)).alone()
     assert outcome.trouble is None, outcome.trouble
 
 

@@ -15,7 +15,7 @@ from graded_kernels.autograder.exercises.derived import SEEDS, WIDE, derived
 from graded_kernels.autograder.exercises.record import Exercise
 from graded_kernels.autograder.judge.compare import expect
 from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.judge.known import arguments
+from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.sanitize.function import Function
 from graded_kernels.course.regions import BACKENDS, find_regions
 

@@ -16,6 +16,7 @@ from typing import Any
 from ..autograder import check
 from ..autograder.report import phrases
 from ..autograder.results.data import ReportData
+from ..autograder.results.distance import ulp
 from .learner import ANSWERS, ROOT, sources
 from .regions import Region, find_regions
 
@@ -34,7 +35,7 @@ class Beside:
     def rows(self) -> list[tuple[str, str, str]]:
         """What differs: a label, yours, ours."""
         rows = [("verdict", phrases.verdict(self.yours), phrases.verdict(self.ours))]
-        rows += [(f"error, {name}", phrases.ulp(a), phrases.ulp(b)) for name, a, b in self.errors()]
+        rows += [(f"error, {name}", ulp(a), ulp(b)) for name, a, b in self.errors()]
         pairs = (("bytes moved", _traffic), ("registers", _registers))
         rows += [(label, read(self.yours), read(self.ours)) for label, read in pairs if read(self.ours)]
         return rows

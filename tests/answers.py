@@ -11,6 +11,7 @@ from graded_kernels.autograder import check
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.run.contract import as_tuple
+from graded_kernels.autograder.run.examination import Call, Examined, Facts
 from graded_kernels.autograder.run.outcome import Outcome, Trouble
 from graded_kernels.autograder.run.runner import duplicate
 from graded_kernels.course.regions import BACKENDS, Region, find_regions
@@ -41,17 +42,18 @@ def answer(exercise: str, backend: str, old: str = "", new: str = "") -> Answer:
 class Unwatched:
     """A runner of a function that may call what an answer may not: PyTorch's own, say."""
 
+    facts = Facts()
+
     def __init__(self, function):
         self.function = function
 
-    def call(self, args: tuple, **options) -> Outcome:
-        copies = (duplicate(a) if isinstance(a, torch.Tensor) else a for a in args)
+    def examine(self, call: Call) -> Examined:
+        copies = (duplicate(a) if isinstance(a, torch.Tensor) else a for a in call.args)
         try:
-            return Outcome(outputs=tuple(one.detach() for one in as_tuple(self.function(*copies))))
+            outcome = Outcome(outputs=tuple(one.detach() for one in as_tuple(self.function(*copies))))
         except IndexError as error:
-            return Outcome(trouble=Trouble("raised", str(error), error=type(error).__name__))
-
-    confirm = call
+            outcome = Outcome(trouble=Trouble("raised", str(error), error=type(error).__name__))
+        return Examined(call, outcome)
 
 
 def _needed(region: Region) -> list[Region]:

@@ -66,7 +66,7 @@ def draws() -> Named:
 
 
 def _drawn(number: int, case) -> dict:
-    from graded_kernels.autograder.judge.known import arguments
+    from graded_kernels.autograder.judge.trial import arguments
 
     fields = {name: repr(getattr(case, name)) for name in ("hint", "bonus", "within", "swept", "says")}
     fields |= {"raises": repr(case.raises), "convention": case.convention}

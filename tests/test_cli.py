@@ -173,7 +173,7 @@ def test_what_cannot_be_isolated_is_not_run(moment, answer, called, monkeypatch,
     def fails(*args, **kwargs):
         raise sandbox.SandboxError("the worker did not start: no reason given")
 
-    monkeypatch.setattr(sandbox.Isolated, "__init__" if moment == "start" else "call", fails)
+    monkeypatch.setattr(sandbox.Isolated, "__init__" if moment == "start" else "examine", fails)
     trace = tmp_path / "trace"
     path = answer(f"import pathlib\npathlib.Path({str(trace)!r}).write_text('ran')\n{CANDLE}")
     done = called("check", "silu_backward", path, "--json")

@@ -12,7 +12,9 @@ from graded_kernels.autograder.emulator import Emulator
 from graded_kernels.autograder.exercises.cases.bad_labels import OUT_OF_RANGE
 from graded_kernels.autograder.judge.case import judge_case
 from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.trial import Trial, arguments
 from graded_kernels.autograder.run.answer import load
+from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.gradient import UPSTREAM, Unattached, with_gradient
 from graded_kernels.autograder.run.memory import Peak
 from graded_kernels.autograder.run.runner import InProcess
@@ -204,8 +206,8 @@ def test_fused_layer_takes_a_smaller_share_of_memory_the_more_classes_there_are(
     for classes in (64, 256, 1024):
         args = random(256, 8), random(classes, 8, seed=5, scale=1.0), labels_of(256, classes)
         plain = dataclasses.replace(record, refused=frozenset())
-        took = InProcess(function, record.contract, backend).call(args).peak
-        shares.append(took / InProcess(all_logits_at_once, plain.contract, "torch").call(args).peak)
+        took = InProcess(function, record.contract, backend).examine(Call(args)).first.peak
+        shares.append(took / InProcess(all_logits_at_once, plain.contract, "torch").examine(Call(args)).first.peak)
     assert shares[0] > shares[1] > shares[2], shares
     assert shares[2] < 0.3, shares
 
@@ -297,7 +299,7 @@ def test_judged_call_that_should_raise_and_returns_is_evidence():
     record = EXERCISES["label_logits"]
     case = next(c for c in record.cases if c.name == "a label of V")
     runner = InProcess(wild.label_logits_next_row, record.contract, "torch")
-    judged = judge_case(record, case, "torch", runner, case.inputs(torch.Generator().manual_seed(0)))
+    judged = judge_case(Trial.of(record, case, arguments(case, 0, 0), "torch", runner))
     [(returned, mask, *_)] = judged.evidence
     assert judged.result.status == "fail"
     assert returned.shape == mask.shape

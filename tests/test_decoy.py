@@ -6,13 +6,15 @@ from answers import answer
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.exercises.record import Case, Witness
 from graded_kernels.autograder.judge.case import judge_case
-from graded_kernels.autograder.judge.decoy import decoys, unforeseeable
-from graded_kernels.autograder.judge.known import arguments
+from graded_kernels.autograder.judge.decoy import decoys
+from graded_kernels.autograder.judge.trial import Trial, arguments
 from graded_kernels.autograder.run.answer import load
+from graded_kernels.autograder.run.examination import Examined, Facts
 from graded_kernels.autograder.run.outcome import Outcome
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox.wire import buffers
 
+SEED = 12345
 RECORDS = [record for record in EXERCISES.values() if not isinstance(record, Witness)]
 # Where the number, or the kind of number, is all there is: a zero stays a zero.
 SAME = {
@@ -43,7 +45,7 @@ def alike(one: tuple, other: tuple) -> bool:
 def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(record):
     for number, case in enumerate(record.cases):
         args = arguments(case, number, 0)
-        draw = decoys(case, args, unforeseeable())
+        draw = decoys(case, args, SEED)
         first, second = draw(), draw()
         assert first.valid is (case.raises is None), case.name
         layouts = [[(t.dtype, t.shape, t.stride()) for t in tensors(a)] for a in (args, first.args, second.args)]
@@ -60,8 +62,9 @@ def test_a_right_answer_is_right_on_a_decoy(record):
     """By the case's own tolerance: what an isolated answer is held to is four times that."""
     function = load(answer(record.name, "torch"))
     for number, case in enumerate(record.cases):
-        decoy = decoys(case, arguments(case, number, 0), unforeseeable())()
-        judged = judge_case(record, case, "torch", InProcess(function, record.contract, "torch"), decoy.args)
+        decoy = decoys(case, arguments(case, number, 0), SEED)()
+        runner = InProcess(function, record.contract, "torch")
+        judged = judge_case(Trial.of(record, case, decoy.args, "torch", runner))
         assert judged.result.status == "pass", f"{case.name}: {judged.result.message}"
 
 
@@ -71,7 +74,7 @@ def test_a_case_of_another_layout_every_time_has_decoys_that_are_not_judged():
 
     case = Case("any length", inputs, "")
     args = (torch.zeros(3),)
-    decoy = decoys(case, args, unforeseeable())()
+    decoy = decoys(case, args, SEED)()
     assert not decoy.valid
     assert decoy.args[0].shape == (3,)
     assert not decoy.args[0].equal(args[0])
@@ -81,7 +84,7 @@ def test_numbers_that_belong_together_are_drawn_together():
     """mean and rstd are those of x: an answer may use either."""
     record = EXERCISES["layer_norm_backward"]
     for number, case in enumerate(record.cases):
-        _, x, _, mean, _ = decoys(case, arguments(case, number, 0), unforeseeable())().args
+        _, x, _, mean, _ = decoys(case, arguments(case, number, 0), SEED)().args
         if x.numel() and x.isfinite().all() and x.dtype == torch.float32:
             torch.testing.assert_close(x.double().mean(1).float(), mean, rtol=1e-5, atol=1e-6 * float(x.abs().max()))
 
@@ -93,18 +96,17 @@ def test_the_same_case_with_filled_lanes_meets_the_same_decoys():
     class Undefined:
         """An answer that is wrong on every decoy, and has masked-off lanes."""
 
-        def call(self, args, *, fill=None, decoy):
-            return self.confirm(args, fill=fill, decoy=decoy)
+        facts = Facts()
 
-        def confirm(self, args, *, shuffle=None, fill=None, decoy):
-            other = decoy()
-            drawn.append(other.args[0])
-            wrong = Outcome(outputs=(torch.zeros_like(other.args[0]),))
-            right = args[0] * args[0].sigmoid()
-            return Outcome(outputs=(right,), undefined=True, decoy=(other, wrong))
+        def examine(self, call):
+            others = [call.decoy(), call.decoy()]
+            drawn.extend(other.args[0] for other in others)
+            wrong = Outcome(outputs=(torch.zeros_like(drawn[-1]),))
+            right = call.args[0] * call.args[0].sigmoid()
+            return Examined(call, Outcome(outputs=(right,), undefined=True, decoy=(others[1], wrong)))
 
     case = record.cases[0]
-    judged = judge_case(record, case, "torch", Undefined(), arguments(case, 0, 0))
+    judged = judge_case(Trial.of(record, case, arguments(case, 0, 0), "torch", Undefined()))
     assert "on other random numbers of the same shape" in judged.result.message
     first, again = drawn[:2], drawn[2:]
     assert len(first) == len(again) == 2

@@ -14,8 +14,8 @@ import triton
 import triton.language as tl
 from answers import PAIRS, answer
 from graded_kernels.autograder import EXERCISES, Emulator, Report, check
+from graded_kernels.autograder.judge.device_and_emulator import answer_of, combined, emulated, needed
 from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.judge.side_by_side import answer_of, combined, emulated, needed
 from graded_kernels.autograder.run import runner
 from graded_kernels.autograder.run.answer import load
 from graded_kernels.autograder.run.device import Device

@@ -8,6 +8,7 @@ from both_ways import WAYS, bits
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.emulator import Emulator
 from graded_kernels.autograder.run.answer import load
+from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.runner import InProcess
 
 NAMES = [name for name, backend in PAIRS if backend == "triton"]
@@ -33,7 +34,7 @@ def is_small(args: tuple) -> bool:
 def outcome(function, name: str, args: tuple, way: str, monkeypatch) -> list:
     monkeypatch.setattr(Emulator, "together", WAYS[way][0])
     monkeypatch.setattr(Emulator, "memory", WAYS[way][1])
-    seen = dict(vars(InProcess(function, EXERCISES[name].contract, "triton").call(args)))
+    seen = dict(vars(InProcess(function, EXERCISES[name].contract, "triton").examine(Call(args)).first))
     outputs = seen.pop("outputs")
     return [None if outputs is None else [bits(o) for o in outputs], seen]
 

@@ -12,9 +12,9 @@ from both_ways import assert_same
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.emulator import Emulator, EmulatorError
 from graded_kernels.autograder.exercises.record import Exercise
-from graded_kernels.autograder.judge.known import arguments
+from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.run.answer import load
-from graded_kernels.autograder.run.apart import far_apart
+from graded_kernels.autograder.run.huge_strides import far_apart
 from graded_kernels.autograder.run.runner import InProcess
 
 WIDE = ".to(tl.int64)"

@@ -10,7 +10,7 @@ from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run import runner
 from graded_kernels.autograder.run.answer import Answer, Cell
-from graded_kernels.autograder.run.apart import far_apart
+from graded_kernels.autograder.run.huge_strides import far_apart
 from graded_kernels.autograder.run.runner import InProcess, duplicate, unchanged
 from torch.nn import functional as F
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.exercises.record import Exercise
-from graded_kernels.autograder.judge.known import arguments
+from graded_kernels.autograder.judge.trial import arguments
 
 
 def last_offset(x: torch.Tensor) -> int:

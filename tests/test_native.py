@@ -4,6 +4,7 @@ import pytest
 import torch
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.sandbox import Isolated, probe
 
 pytestmark = pytest.mark.skipif(
@@ -16,8 +17,8 @@ def said(body, worker):
     """What an answer prints that does this before it computes."""
     cell = f"import torch\n{body}\n\n\ndef silu_forward(x):\n    return x * x.sigmoid()\n"
     code = Answer("silu_forward", (Cell("cell", cell),))
-    with Isolated(code, SILU.contract, "torch", results=SILU.results, worker=worker) as runner:
-        outcome = runner.call((torch.ones(3),))
+    with Isolated(code, SILU.contract, "torch", worker=worker) as runner:
+        outcome = runner.examine(Call((torch.ones(3),))).first
         assert outcome.trouble is None, outcome.trouble
         return runner.printed
 

@@ -5,6 +5,7 @@ import torch
 from attacks.submissions import attacks, honest
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.run.answer import Answer, AnswerError, Cell, OperatorRefused, load
+from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.operators import GRADIENTS, PERMITTED, is_permitted
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, probe
@@ -28,7 +29,7 @@ def called(submission):
     generator = torch.Generator().manual_seed(3)
     x, g = torch.randn(4, 6, generator=generator), torch.randn(4, 6, generator=generator)
     runner = InProcess(function, EXERCISES[submission.exercise].contract, "torch")
-    return runner.call(_ARGUMENTS[submission.exercise](x, g))
+    return runner.examine(Call(_ARGUMENTS[submission.exercise](x, g))).first
 
 
 def test_every_name_on_the_list_is_an_operator():
@@ -87,7 +88,7 @@ def test_torch_func_differentiates_nothing():
         _, back = torch.func.vjp(lambda v: v * torch.sigmoid(v), x)
         return back(dy)[0]
 
-    outcome = InProcess(silu_backward, record.contract, "torch").call((torch.ones(3), torch.ones(3)))
+    outcome = InProcess(silu_backward, record.contract, "torch").examine(Call((torch.ones(3), torch.ones(3)))).first
     assert outcome.trouble.kind == "refused"
     assert "the derivative is the exercise" in outcome.trouble.message.lower()
 
@@ -137,7 +138,9 @@ def of_text(source, exercise):
 @pytest.mark.parametrize("cast", ["part.sum(0).to(weight.dtype)", "part.sum(0).view(1, N).half().squeeze(0)"])
 def test_an_allowed_sum_may_be_converted(cast):
     function = load(of_text(PARTIAL_SUMS.replace("RESULT", cast), "rms_norm_backward"))
-    outcome = InProcess(function, EXERCISES["rms_norm_backward"].contract, "triton").call(rms_arguments())
+    outcome = (
+        InProcess(function, EXERCISES["rms_norm_backward"].contract, "triton").examine(Call(rms_arguments())).first
+    )
     assert outcome.trouble is None
     assert not outcome.findings
     dy, x, _, rstd = (a.double() for a in rms_arguments())
@@ -151,11 +154,11 @@ def test_an_allowed_sum_may_be_converted_in_a_replay():
         answer,
         EXERCISES["rms_norm_backward"].contract,
         "triton",
-        results=EXERCISES["rms_norm_backward"].results,
         rung=BEST,
     ) as runner:
         args = rms_arguments()
-        first, again = runner.call(args), runner.confirm(args, shuffle=1)
+        examined = runner.examine(Call(args, order=1))
+        first, again = examined.first, examined.again
     assert first.trouble is None
     assert again.trouble is None
     assert all(one.equal(other) for one, other in zip(first.outputs, again.outputs, strict=True))
@@ -163,7 +166,11 @@ def test_an_allowed_sum_may_be_converted_in_a_replay():
 
 def test_what_was_not_summed_is_not_converted():
     function = load(of_text(PARTIAL_SUMS.replace("RESULT", "part.to(x.dtype)[0]"), "rms_norm_backward"))
-    trouble = InProcess(function, EXERCISES["rms_norm_backward"].contract, "triton").call(rms_arguments()).trouble
+    trouble = (
+        InProcess(function, EXERCISES["rms_norm_backward"].contract, "triton")
+        .examine(Call(rms_arguments()))
+        .first.trouble
+    )
     assert trouble.kind == "refused"
     assert "or `copy_` the tensor" in trouble.message
 
@@ -193,7 +200,7 @@ def cross_entropy_backward(dloss, logits, labels, lse, ignore_index=-100):
     function = load(of_text(source, "cross_entropy_backward"))
     runner = InProcess(function, EXERCISES["cross_entropy_backward"].contract, "triton")
     args = (torch.ones(2), torch.ones(2, 3), torch.tensor([0, 5]), torch.ones(2))
-    trouble = runner.call(args).trouble
+    trouble = runner.examine(Call(args)).first.trouble
     assert trouble.kind == "raised"
     assert trouble.message == "IndexError: labels[1] is out of range"
 
@@ -204,7 +211,7 @@ POISON = torch.tensor([0x7EA5, 0x3C00, 0x7EA5, 0x7EA5, 0x4000, 0x7EA5], dtype=to
 def filled(fill):
     source = f"import torch\ndef silu_forward(x):\n    out = torch.empty_like(x)\n    {fill}\n    return out"
     runner = InProcess(load(of_text(source, "silu_forward")), EXERCISES["silu_forward"].contract, "torch")
-    return runner.call((POISON,))
+    return runner.examine(Call((POISON,))).first
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.exercises.record import MEMORY
 from graded_kernels.autograder.judge.cost import _among_others, judge_process
 from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.judge.known import arguments
+from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.results.quality import Quality
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.run.contract import as_tuple
+from graded_kernels.autograder.run.examination import Call, Examined
 from graded_kernels.autograder.run.outcome import Outcome
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, probe
@@ -84,8 +85,8 @@ class OneByOne:
     def __init__(self, judged):
         self.judged = judged
 
-    def within(self, args, memory, results):
-        hidden, weight, labels = args
+    def examine(self, call):
+        hidden, weight, labels = call.args
         rows = torch.arange(len(hidden))
         p = (hidden @ weight.t()).log_softmax(1).exp_()
         loss = -p[rows, labels].log().mean()
@@ -95,7 +96,7 @@ class OneByOne:
         for row in self.judged:
             (place,) = (hidden == row).all(1).nonzero().flatten().tolist()
             dhidden[place] = _cumulated(p[place : place + 1], weight)[0]
-        return Outcome(outputs=(loss, dhidden, p.t() @ hidden))
+        return Examined(call, Outcome(outputs=(loss, dhidden, p.t() @ hidden)))
 
 
 @pytest.mark.parametrize("seed", (2, 13))
@@ -126,7 +127,7 @@ def linear_cross_entropy_forward_backward(hidden, weight, labels):
     return torch.zeros(()), torch.zeros_like(hidden), torch.zeros_like(weight)
 """
     code = Answer(record.name, (Cell("cell", source),))
-    with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
+    with Isolated(code, record.contract, "torch", worker=worker) as runner:
         held = judge_process(record, runner)
     assert held.result.status == "fail"
     assert held.result.kind is Quality.CORRECT
@@ -143,9 +144,10 @@ def test_memory_that_was_given_back_is_not_counted(worker):
     """
     record = EXERCISES["linear_cross_entropy_forward_backward"]
     (args, _), code = large_call(record, 102), answer(record.name, "torch")
-    results = [(output.dtype, output.shape) for output in (torch.zeros(()), *args[:2])]
-    with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
-        assert runner.within(args, record.most_bytes(*args) // 2, results).trouble is None
+    layouts = tuple((output.dtype, output.shape) for output in (torch.zeros(()), *args[:2]))
+    with Isolated(code, record.contract, "torch", worker=worker) as runner:
+        call = Call(args, layouts, memory=record.most_bytes(*args) // 2)
+        assert runner.examine(call).first.trouble is None
 
 
 ALL_SCORES = {
@@ -201,7 +203,7 @@ def test_attention_holds_no_score_matrix(name, worker):
     formula = Answer(name, (Cell("cell", ALL_SCORES[name]),))
     found = []
     for code in (answer(name, "torch"), formula):
-        with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
+        with Isolated(code, record.contract, "torch", worker=worker) as runner:
             found.append(judge_process(record, runner))
     ours, held = found
     assert ours is None

@@ -9,6 +9,7 @@ from graded_kernels.autograder.report import notebook as notebook
 from graded_kernels.autograder.report import phrases
 from graded_kernels.autograder.report import terminal as text
 from graded_kernels.autograder.results.case_result import CaseResult
+from graded_kernels.autograder.results.distance import distance
 from graded_kernels.autograder.results.quality import Quality
 from reports import NASTY, candle, case, curve, failure, in_order, report, stub
 
@@ -89,7 +90,7 @@ def test_numbers_read_back_as_what_they_were():
     ],
 )
 def test_a_distance_is_a_number_that_a_reader_can_use(error, allowed, step, shown):
-    assert phrases.distance(error, allowed, step) == shown
+    assert distance(error, allowed, step) == shown
 
 
 # In a terminal

@@ -19,8 +19,8 @@ FLOORS = (
     ("verdicts", "sanitize"),
     ("commands", "instructor"),
     ("check",),
-    ("judge",),
-    ("report", "exercises"),
+    ("judge", "report"),  # who decides, and who shows: neither imports the other
+    ("exercises",),
     ("results",),
     ("sandbox",),
     ("run", "doctor"),

@@ -8,7 +8,9 @@ import pytest
 import torch
 from graded_kernels.autograder import EXERCISES, sandbox
 from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.report.report import Report
 from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.sandbox import Isolated, SandboxError, Worker, paths, probe
 from graded_kernels.kernels.wild import silu as wild
 from isolation import RIGHT, X, isolated
@@ -65,7 +67,7 @@ def test_of_the_project_the_rooms_alone_can_be_read(rung):
     named = [str(path) for path in paths.PACKAGE.rglob("*.py") if ".venv" not in path.parts]
     source = "def silu_forward(x):" + LISTS.replace("ROOT", repr(str(paths.PACKAGE))).replace("NAMED", repr(named))
     with sandbox.Worker(rung) as own, isolated(source, own) as runner:
-        assert runner.call((X,)).trouble is None
+        assert runner.examine(Call((X,))).first.trouble is None
         read = set(runner.printed.split())
     seen = {path for room in paths.ROOMS for path in (paths.GRADER / room).rglob("*.py")}
     assert read == {str(path) for path in seen}
@@ -76,7 +78,7 @@ def test_of_the_project_the_rooms_alone_can_be_read(rung):
 
 def test_a_call_gives_what_the_function_gives(worker):
     with isolated(RIGHT, worker) as runner:
-        outcome = runner.call((X,))
+        outcome = runner.examine(Call((X,))).first
     assert outcome.trouble is None
     assert outcome.mutated == outcome.aliased == ()
     assert outcome.outputs[0].equal(X * torch.sigmoid(X))
@@ -103,7 +105,7 @@ def axpy(a, x, y):
 
 def test_a_kernel_takes_tensors_in_a_tuple(worker):
     with isolated(TUPLE, worker, "axpy", "triton") as runner:
-        report = judge(EXERCISES["axpy"], "triton", runner, require=("correct",))
+        report = Report.of(judge(EXERCISES["axpy"], "triton", runner, require=("correct",)))
     assert report.correct, str(report)
     assert report.efficient, str(report)
     shown = str(report)
@@ -113,7 +115,7 @@ def test_a_kernel_takes_tensors_in_a_tuple(worker):
 def test_what_the_emulator_cannot_run_is_not_called_wrong(worker):
     assembly = 'tl.inline_asm_elementwise("add.f32 $0, $1, $2;", "=f,f,f", [a * x, y], tl.float32, True, 1)'
     with isolated(TUPLE.replace("a * x + y", assembly), worker, "axpy", "triton") as runner:
-        report = judge(EXERCISES["axpy"], "triton", runner)
+        report = Report.of(judge(EXERCISES["axpy"], "triton", runner))
     assert not report.passed, str(report)
     assert report.score == 0, str(report)
     assert report.correct is None, str(report)
@@ -143,10 +145,8 @@ def test_what_draws_is_imported_and_does_nothing(line, worker):
     """A chapter's own imports name it, and a cell may draw before or after it answers."""
     cells = Cell("picture", "plt.plot([1, 2])\n"), Cell("cell", f"{line}\n{RIGHT}")
     code = Answer("silu_forward", cells, setup=f"{line}\nimport torch\n")
-    with Isolated(
-        code, EXERCISES["silu_forward"].contract, "torch", results=EXERCISES["silu_forward"].results, worker=worker
-    ) as runner:
-        assert runner.call((X,)).trouble is None
+    with Isolated(code, EXERCISES["silu_forward"].contract, "torch", worker=worker) as runner:
+        assert runner.examine(Call((X,))).first.trouble is None
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_what_draws_is_imported_and_does_nothing(line, worker):
 )
 def test_troubles_are_told_apart(source, kind, words, worker):
     with isolated(source, worker, seconds=1.0) as runner:
-        trouble = runner.call((X,)).trouble
+        trouble = runner.examine(Call((X,))).first.trouble
     assert trouble.kind == kind
     assert words in trouble.message
 
@@ -181,13 +181,13 @@ def test_troubles_are_told_apart(source, kind, words, worker):
 def test_a_crash_names_the_line(worker):
     source = "import ctypes\n\n\ndef silu_forward(x):\n    ctypes.c_char.from_address(8).value\n"
     with isolated(source, worker) as runner:
-        assert 'File "<cell>", line 5 in silu_forward' in runner.call((X,)).trouble.details
+        assert 'File "<cell>", line 5 in silu_forward' in runner.examine(Call((X,))).first.trouble.details
 
 
 def test_a_changed_input_is_seen_from_outside(worker):
     source = "def silu_forward(x):\n    y = x * x.sigmoid()\n    x[1] = -0.0\n    return y\n"
     with isolated(source, worker) as runner:
-        assert runner.call((torch.zeros(3),)).mutated == ("x",)
+        assert runner.examine(Call((torch.zeros(3),))).first.mutated == ("x",)
 
 
 def test_a_second_call_is_made_after_another(worker):
@@ -196,14 +196,15 @@ def test_a_second_call_is_made_after_another(worker):
     )
     with isolated(source, worker) as runner:
         args = (X,)
-        first, second = runner.call(args), runner.confirm(args)
+        examined = runner.examine(Call(args))
+        first, second = examined.first, examined.again
     assert second.outputs[0].equal(first.outputs[0] + 1)  # another one came first
 
 
 def test_the_next_answer_finds_nothing_of_the_last_one(worker):
     marker = "ask me " + os.urandom(8).hex()
     with isolated(f'SECRET = "{marker}"\n{RIGHT}', worker) as runner:
-        assert runner.call((X,)).trouble is None
+        assert runner.examine(Call((X,))).first.trouble is None
     search = (
         "import gc, linecache\n\n\ndef silu_forward(x):\n"
         "    seen = [s for o in gc.get_objects() for s in (o.values() if type(o) is dict else ()) if type(s) is str]\n"
@@ -211,7 +212,7 @@ def test_the_next_answer_finds_nothing_of_the_last_one(worker):
         f"    print(sum({marker[:8]!r} + {marker[8:]!r} in s for s in seen))\n    return x * x.sigmoid()\n"
     )
     with isolated(search, worker) as runner:
-        assert runner.call((X,)).trouble is None
+        assert runner.examine(Call((X,))).first.trouble is None
         assert runner.printed.strip() == "0"
 
 
@@ -221,7 +222,10 @@ def test_pytorchs_compiler_is_imported_for_answers_that_may_reach_it_and_never_i
     source = "import sys\nimport torch\nTHERE = 'torch._dyn' + 'amo' in sys.modules\n\n\n"
     source += f"def silu_forward(x):\n    {use}\n    raise RuntimeError(f'{{THERE}}, loaded')\n"
     with Worker() as own, isolated(source, own) as runner:
-        reason = [runner.call((X,)).trouble.message, runner.call((X + 1,)).trouble.message]
+        reason = [
+            runner.examine(Call((X,))).first.trouble.message,
+            runner.examine(Call((X + 1,))).first.trouble.message,
+        ]
     assert reason == [f"RuntimeError: {'compile' in use}, loaded"] * 2
 
 
@@ -246,7 +250,7 @@ def test_an_operator_that_a_late_import_registers_is_closed(name, worker):
     """In the worker, for an answer that names the import, and in the answer's own process."""
     hidden = f"{GUARDLESS}{LATE.replace('NAME', name)}"
     with isolated(hidden, worker) as runner:
-        reason = runner.call((X,)).trouble.message
+        reason = runner.examine(Call((X,))).first.trouble.message
     assert "called:" not in reason
     assert "is not among the operators" in reason or "_dispatch_library" in reason
 

@@ -11,6 +11,7 @@ import torch
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.sandbox import Budget, Isolated, Limits, Worker, probe
 from graded_kernels.autograder.sandbox.worker import linux
 
@@ -32,7 +33,6 @@ def isolated(body: str, worker: Worker, notebook: Budget | None = None, **limits
         code,
         record.contract,
         "torch",
-        results=record.results,
         limits=Limits(**PATIENT | limits),
         notebook=notebook,
         worker=worker,
@@ -46,7 +46,7 @@ def compute(seconds: str) -> str:
 
 def test_a_call_that_computes_too_long_is_ended(worker):
     with isolated("    while True:\n        pass\n", worker, seconds=0.5) as runner:
-        trouble = runner.call((X,)).trouble
+        trouble = runner.examine(Call((X,))).first.trouble
     expected = "The call took more than 0.5 s of processor time, which is the most allowed."
     assert (trouble.kind, trouble.message, trouble.cell) == ("timeout", expected, "")
 
@@ -54,12 +54,12 @@ def test_a_call_that_computes_too_long_is_ended(worker):
 def test_a_call_that_waits_for_its_turn_is_not_ended(worker):
     """As one does on a busy machine: time goes by, and none of it is a processor's."""
     with isolated("    time.sleep(1.5)\n", worker, seconds=0.7) as runner:
-        assert runner.call((X,)).trouble is None
+        assert runner.examine(Call((X,))).first.trouble is None
 
 
 def test_a_call_that_waits_for_ever_is_ended_by_the_clock(worker):
     with isolated("    time.sleep(3600)\n", worker, seconds=2.0, wall_factor=2.0) as runner:
-        trouble = runner.call((X,)).trouble
+        trouble = runner.examine(Call((X,))).first.trouble
     expected = "The call did not end within 4 s by the clock. Most of that time nothing was computed: "
     assert (trouble.kind, trouble.message) == ("timeout", expected + "does something sleep, or wait?")
 
@@ -67,26 +67,26 @@ def test_a_call_that_waits_for_ever_is_ended_by_the_clock(worker):
 def test_every_call_has_its_own_time(worker):
     """Three calls in one process, each within the limit, all of them beyond it."""
     with isolated(compute("0.5"), worker, seconds=1.2) as runner:
-        runner.call((X,))
-        later = (X.clone(),)
-        assert runner.call(later).trouble is None
-        assert runner.confirm(later).trouble is None
+        runner.examine(Call((X,)))
+        later = runner.examine(Call((X.clone(),)))
+        assert later.first.trouble is None
+        assert later.again.trouble is None
 
 
 def test_a_later_call_that_takes_too_long_is_the_second_ones_trouble(worker):
     body = "    calls.append(1)\n    while len(calls) > 3:\n        pass\n"  # the first call, a decoy, and both others
     with isolated(body, worker, seconds=1.0) as runner:
-        runner.call((X,))
-        later = (X.clone(),)
-        assert runner.call(later).outputs[0].equal(X * X.sigmoid())
-        assert runner.confirm(later).trouble.kind == "timeout"
+        runner.examine(Call((X,)))
+        later = runner.examine(Call((X.clone(),)))
+        assert later.first.outputs[0].equal(X * X.sigmoid())
+        assert later.again.trouble.kind == "timeout"
 
 
 def test_all_calls_together_are_limited(worker):
     with isolated(compute("1.5"), worker, seconds=60.0, total_seconds=2.5) as runner:
-        assert runner.call((X,)).trouble is None
+        assert runner.examine(Call((X,))).first.trouble is None
         for _ in range(2):
-            trouble = runner.call((X.clone(),)).trouble
+            trouble = runner.examine(Call((X.clone(),))).first.trouble
             assert trouble.kind == "timeout"
             most = "All calls of this answer together took more than 2.5 s of processor time"
             assert trouble.message.startswith(most)
@@ -95,8 +95,8 @@ def test_all_calls_together_are_limited(worker):
 def test_what_short_calls_took_is_counted_too(worker):
     """Each ends before anybody looks; together they are too many."""
     with isolated(compute("0.05"), worker, total_seconds=1.5) as runner:
-        assert runner.call((X,)).trouble is None
-        kinds = {runner.call((X.clone(),)).trouble for _ in range(15)}  # of two calls each
+        assert runner.examine(Call((X,))).first.trouble is None
+        kinds = {runner.examine(Call((X.clone(),))).first.trouble for _ in range(15)}  # of two calls each
     assert "timeout" in {trouble and trouble.kind for trouble in kinds}
 
 
@@ -104,7 +104,7 @@ def test_all_answers_of_a_notebook_are_limited_together(worker):
     notebook = Budget("notebook", 2.0)
     for number in range(3):
         with isolated(compute("1.2"), worker, notebook, seconds=60.0) as runner:
-            trouble = runner.call((X,)).trouble
+            trouble = runner.examine(Call((X,))).first.trouble
         assert (trouble and trouble.kind) == (None if number == 0 else "timeout")
     assert trouble.message.startswith("All answers of this notebook together took more than 2 s of processor time")
 
@@ -144,17 +144,16 @@ def test_a_cell_that_ends_the_process_is_named(line, kind, expected, worker):
         code,
         SILU.contract,
         "torch",
-        results=SILU.results,
         limits=Limits(seconds=0.5, **PATIENT),
         worker=worker,
     ) as runner:
-        trouble = runner.call((X,)).trouble
+        trouble = runner.examine(Call((X,))).first.trouble
         assert (trouble.kind, trouble.cell) == (kind, "second")
         assert trouble.message.startswith(expected)
     without = code.without({"second", "own"})
     assert [cell.name for cell in without.cells] == ["first", "own"]
-    with Isolated(without, SILU.contract, "torch", results=SILU.results, worker=worker) as runner:
-        assert runner.call((X,)).trouble is None
+    with Isolated(without, SILU.contract, "torch", worker=worker) as runner:
+        assert runner.examine(Call((X,))).first.trouble is None
 
 
 def of_three_cells(line: str) -> Answer:
@@ -186,8 +185,8 @@ def test_cells_after_the_answer_may_hold_what_it_calls(worker):
     code = Answer("silu_forward", cells, after=1)
     assert code.own == "own"
     assert code.without({"later"}).cells == cells[:1]
-    with Isolated(code, SILU.contract, "torch", results=SILU.results, worker=worker) as runner:
-        assert runner.call((X,)).trouble is None
+    with Isolated(code, SILU.contract, "torch", worker=worker) as runner:
+        assert runner.examine(Call((X,))).first.trouble is None
 
 
 def test_the_start_of_the_worker_is_no_call(monkeypatch):
@@ -196,7 +195,7 @@ def test_the_start_of_the_worker_is_no_call(monkeypatch):
     with Worker() as own, isolated("", own, notebook) as runner:
         start = own.ready
         monkeypatch.setattr(own, "ready", lambda: ready.append((start(), time.monotonic())))
-        assert runner.call((X,)).trouble is None
+        assert runner.examine(Call((X,))).first.trouble is None
         assert 0 < notebook.waited <= time.monotonic() - ready[0][1]
 
 
@@ -211,21 +210,21 @@ def test_the_start_of_the_worker_is_no_call(monkeypatch):
 def test_a_call_that_takes_too_much_memory_is_ended(take, worker):
     body = f"    {take}\n"
     with isolated(body, worker, memory=128 * MIB) as runner:
-        trouble = runner.call((X,)).trouble
+        trouble = runner.examine(Call((X,))).first.trouble
     assert (trouble.kind, trouble.message) == ("memory", "The call took more than 128 MiB of memory.")
 
 
 @pytest.mark.parametrize("write", ["print('x' * n, end='')", "sys.stderr.write('x' * n)"])
 def test_what_a_call_prints_costs_nothing_and_its_beginning_is_kept(write, worker):
     with isolated(f"    n = {8 * MIB}\n    {write}\n", worker) as runner:
-        assert runner.call((X,)).trouble is None
+        assert runner.examine(Call((X,))).first.trouble is None
         assert 60_000 < len(runner.printed) < 70_000
-        assert runner.call((X.clone(),)).trouble is None
+        assert runner.examine(Call((X.clone(),))).first.trouble is None
 
 
 def test_a_call_that_prints_without_end_is_ended_by_its_time(worker):
     with isolated("    while True:\n        print('x' * 1000)\n", worker, seconds=1.0) as runner:
-        trouble = runner.call((X,)).trouble
+        trouble = runner.examine(Call((X,))).first.trouble
     assert trouble.kind == "timeout"
     assert trouble.details.startswith("xxx")
 

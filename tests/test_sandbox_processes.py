@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.outcome import Decoy
 from graded_kernels.autograder.sandbox import Worker, probe
 from graded_kernels.autograder.sandbox.worker.blocked import holders
@@ -21,7 +22,7 @@ BELOW = -torch.rand(3) - 1
 
 
 def processes(runner, args: tuple) -> set[str]:
-    assert runner.call(args, decoy=lambda: Decoy((BELOW.clone(),), valid=False)).trouble is None
+    assert runner.examine(Call(args, decoy=lambda: Decoy((BELOW.clone(),), valid=False))).first.trouble is None
     return set(runner.printed.split())
 
 
@@ -40,39 +41,39 @@ def test_the_same_arguments_again_are_given_to_a_new_process(worker):
 def test_a_process_that_ended_is_replaced(worker):
     with isolated(PROCESS, worker) as runner:
         first = processes(runner, (BELOW.clone(),))
-        assert runner.call((-BELOW,)).trouble.kind == "crashed"
+        assert runner.examine(Call((-BELOW,))).first.trouble.kind == "crashed"
         assert processes(runner, (BELOW.clone(),)).isdisjoint(first)
 
 
 def test_what_a_worker_takes_for_its_children_is_counted():
     with Worker() as worker, isolated(PROCESS, worker) as runner:
-        runner.call((BELOW.clone(),))
+        runner.examine(Call((BELOW.clone(),)))
         first = worker.spent
-        runner.call((BELOW.clone() - 1,))
-        assert runner.call((-BELOW,)).trouble.kind == "crashed"
-        runner.call((BELOW.clone(),))
+        runner.examine(Call((BELOW.clone() - 1,)))
+        assert runner.examine(Call((-BELOW,))).first.trouble.kind == "crashed"
+        runner.examine(Call((BELOW.clone(),)))
     assert 0 < first < worker.spent < 2, "forks, and not the imports"
 
 
 def test_a_worker_that_is_killed_costs_one_call():
     with Worker() as worker, isolated(RIGHT, worker) as runner:
-        assert runner.call((X,)).trouble is None
+        assert runner.examine(Call((X,))).first.trouble is None
         worker._process.send_signal(signal.SIGKILL)
         worker._process.wait()
-        assert runner.call((X.clone(),)).trouble is None  # started again
+        assert runner.examine(Call((X.clone(),))).first.trouble is None  # started again
         assert worker._process.poll() is None
 
 
 def test_nothing_is_left_open_or_running(worker):
     with isolated(RIGHT, worker) as runner:
-        runner.call((X,))
+        runner.examine(Call((X,)))
         before = sorted(os.listdir("/proc/self/fd"))
         for _ in range(5):
-            runner.call((X.clone(),))
+            runner.examine(Call((X.clone(),)))
         assert sorted(os.listdir("/proc/self/fd")) == before
     with Worker() as own:
         with isolated(RIGHT, own) as runner:
-            runner.call((X,))
+            runner.examine(Call((X,)))
         pid = own._process.pid
     assert not os.path.exists(f"/proc/{pid}")
 
@@ -90,7 +91,7 @@ def test_no_process_is_left_on_any_rung(rung):
     source += "            time.sleep(60)\n    except OSError:\n        pass\n    return x * x.sigmoid()\n"
     with Worker(rung) as worker:
         with isolated(source, worker) as runner:
-            assert runner.call((X,)).trouble is None
+            assert runner.examine(Call((X,))).first.trouble is None
         group = Path("/proc").glob("[0-9]*/stat")
         sleeping = [p for p in group if _parent(p) == worker._process.pid and rung == "weak"]
     assert sleeping == []

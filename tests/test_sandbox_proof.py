@@ -9,8 +9,9 @@ import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.judge.known import arguments
+from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.run.answer import Answer, Cell, load
+from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, Worker, probe
 from graded_kernels.autograder.sandbox.lasting import Lasting
@@ -47,7 +48,7 @@ def silu_forward(x):
 
 def isolated(source: str, worker: Worker, backend: str = "torch") -> Isolated:
     code = Answer("silu_forward", (Cell("cell", source),))
-    return Isolated(code, SILU.contract, backend, results=SILU.results, worker=worker)
+    return Isolated(code, SILU.contract, backend, worker=worker)
 
 
 def poison(shape: torch.Size) -> torch.Tensor:
@@ -63,11 +64,12 @@ def test_what_an_answer_did_not_write_is_no_number_of_any_call(worker):
     """
     right = "\n\ndef silu_forward(x):\n    return x * x.sigmoid()\n"
     with isolated(GRADER + right, worker) as runner:
-        assert runner.call((X,)).outputs[0].equal(X * X.sigmoid())
+        assert runner.examine(Call((X,))).first.outputs[0].equal(X * X.sigmoid())
     with isolated(f"{GRADER}child._copy = lambda *rest: None\n{right}", worker) as runner:
         args = (torch.zeros(1000),)
         for _ in range(2):  # first alone in its process, then after others
-            assert runner.call(args).outputs[0].equal(poison(X.shape))
+            call = Call(args, layouts=((X.dtype, X.shape),))
+            assert runner.examine(call).first.outputs[0].equal(poison(X.shape))
 
 
 def test_what_an_answer_wrote_in_part_is_poison_in_the_rest(worker):
@@ -75,7 +77,8 @@ def test_what_an_answer_wrote_in_part_is_poison_in_the_rest(worker):
     half += "offset=layout.offset).copy_(tensor[:500])\n\n\nchild._copy = half\n"
     with isolated(f"{GRADER}\n\n{half}\n\ndef silu_forward(x):\n    return x * x.sigmoid()\n", worker) as runner:
         for args in ((X,), (X.clone(),)):
-            for outcome in (runner.call(args), runner.confirm(args)):
+            examined = runner.examine(Call(args, layouts=((X.dtype, X.shape),)))
+            for outcome in (examined.first, examined.again):
                 assert outcome.outputs[0][:500].equal((X * X.sigmoid())[:500])
                 assert outcome.outputs[0][500:].equal(poison(X[500:].shape))
 
@@ -92,8 +95,8 @@ def test_the_parent_compares_the_inputs_with_its_own(when, backend, worker):
     body = "def silu_forward(x):\n    y = x * x.sigmoid()\n    {then}\n    return y\n"
     source = hide + (KERNEL if backend == "triton" else f"import ctypes\n\n\n{body}").replace("{then}", change)
     with isolated(source, worker, backend) as runner:
-        runner.call((X,))
-        assert runner.call((X.clone(),)).mutated == ("x",)
+        runner.examine(Call((X,)))
+        assert runner.examine(Call((X.clone(),))).first.mutated == ("x",)
 
 
 # The kernels alone
@@ -106,8 +109,7 @@ def test_the_kernels_have_one_process_for_all_cases(worker, monkeypatch):
     with isolated(KERNEL.replace("{then}", "pass"), worker, "triton") as runner:
         for n in (1000, 300, 7):
             args = (torch.linspace(-3.0, 3.0, n),)
-            runner.call(args)
-            assert runner.confirm(args, shuffle=1).trouble is None
+            assert runner.examine(Call(args, order=1)).again.trouble is None
     assert len(begun) == 2
 
 
@@ -118,7 +120,8 @@ def test_one_bit_that_no_kernel_computed_is_seen(worker):
     for then in ("", flip):
         with isolated(KERNEL.replace("{then}", then), worker, "triton") as runner:
             args = (X,)
-            first, second = runner.call(args), runner.confirm(args, shuffle=1)
+            examined = runner.examine(Call(args, order=1))
+            first, second = examined.first, examined.again
             reports.append(second.trouble)
             assert int((buffers.bits(first.outputs[0]) - buffers.bits(X * X.sigmoid())).abs().max()) < 10
     assert reports[0] is None
@@ -130,10 +133,11 @@ def test_the_record_is_made_before_the_numbers_are_there(worker):
     """An answer that keeps looking at its first argument's memory sees the real numbers when the plan is fixed."""
     then = "print(float(x.abs().min()))"
     with isolated(KERNEL.replace("{then}", then), worker, "triton") as runner:
-        assert runner.call((torch.full((1000,), 7.0),)).trouble.kind == "refused"  # abs: PyTorch's arithmetic
+        trouble = runner.examine(Call((torch.full((1000,), 7.0),))).first.trouble
+        assert trouble.kind == "refused"  # abs: PyTorch's arithmetic
     source = KERNEL.replace("{then}", "print(ctypes.c_float.from_address(x.data_ptr()).value)")
     with isolated(source, worker, "triton") as runner:
-        assert runner.call((torch.full((1000,), 7.0),)).trouble is None
+        assert runner.examine(Call((torch.full((1000,), 7.0),))).first.trouble is None
         first, second, again = map(float, runner.printed.split())  # again: whether the record is still the same
         assert first != 7.0
         assert second == again == 7.0
@@ -149,7 +153,7 @@ def test_the_record_is_made_before_the_numbers_are_there(worker):
 def test_isolated_and_in_process_reports_are_equal(exercise, backend, worker):
     ours, record = answer(exercise, backend), EXERCISES[exercise]
     here = judge(record, backend, InProcess(load(ours), record.contract, backend), compiler=False)
-    with Isolated(ours, record.contract, backend, results=record.results, worker=worker) as runner:
+    with Isolated(ours, record.contract, backend, worker=worker) as runner:
         there = judge(record, backend, runner, compiler=False)
     assert here.passed
     for field in dataclasses.fields(here):
@@ -171,7 +175,7 @@ def test_what_is_right_for_a_case_is_worked_out_once(worker):
 
     record = dataclasses.replace(SILU, cases=SILU.cases[:1], oracle=oracle)
     code = answer("silu_forward", "torch")
-    with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
+    with Isolated(code, record.contract, "torch", worker=worker) as runner:
         assert judge(record, "torch", runner).passed
     mine = arguments(record.cases[0], 0, 0)[0].double()
     assert sum(x.equal(mine) for x in given) == 1
@@ -193,7 +197,7 @@ def test_the_seed_does_not_enter_the_process_of_an_answer(name, backend, worker,
     monkeypatch.setattr(Lasting, "run", noted)
     record = EXERCISES[name]
     record = dataclasses.replace(record, cases=record.cases[:2])
-    with Isolated(answer(name, backend), record.contract, backend, results=record.results, worker=worker) as runner:
+    with Isolated(answer(name, backend), record.contract, backend, worker=worker) as runner:
         assert judge(record, backend, runner, seed=seed, compiler=False).passed
     assert jobs
     assert not any(str(seed) in job for job in jobs)
@@ -207,7 +211,7 @@ def test_an_answer_is_judged_on_numbers_that_nobody_could_foresee(worker):
     known = [float(arguments(case, i, 0)[0][0]) for i, case in enumerate(record.cases)]
     text = f"def silu_forward(x):\n    y = x * x.sigmoid()\n    return y if float(x[0]) in {known} else 1.01 * y\n"
     code = Answer("silu_forward", (Cell("cell", text),))
-    with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
+    with Isolated(code, record.contract, "torch", worker=worker) as runner:
         report = judge(record, "torch", runner)
     assert [case.status for case in report.cases] == ["fail", "fail", "fail"]
     assert all("on other random numbers of the same shape" in case.message for case in report.cases)
@@ -219,7 +223,8 @@ def test_the_memory_of_a_triton_answer_is_what_its_kernels_need_alone(worker):
     for before in ("", forged):
         with isolated(before + KERNEL.replace("{then}", "pass"), worker, "triton") as runner:
             args = (X,)
-            first, second = runner.call(args), runner.confirm(args, shuffle=1)
+            examined = runner.examine(Call(args, order=1))
+            first, second = examined.first, examined.again
             assert second.trouble is None
             assert first.peak == X.numel() * 4
 
@@ -235,7 +240,8 @@ def test_memory_that_is_no_longer_used_is_given_back_in_a_replay(worker):
     source = KERNEL.replace("    y = torch.empty_like(x)", chunks).replace("{then}", "pass")
     with isolated(source, worker, "triton") as runner:
         args = (X,)
-        first, second = runner.call(args), runner.confirm(args, shuffle=1)
+        examined = runner.examine(Call(args, order=1))
+        first, second = examined.first, examined.again
         assert second.trouble is None
         assert first.peak == 2 * X.numel() * 4
 
@@ -270,7 +276,7 @@ def test_where_memory_is_judged_there_is_none_beside_tensors(convert, worker):
     record = dataclasses.replace(record, cases=tuple(case for case in record.cases if case.name in names))
     to_numpy = f"h, w, y = (({convert}).astype(int if t is labels else float) for t in (hidden, weight, labels))"
     code = Answer(record.name, (Cell("cell", NUMPY.format(to_numpy=to_numpy, back=BACK)),))
-    with Isolated(code, record.contract, "torch", results=record.results, worker=worker) as runner:
+    with Isolated(code, record.contract, "torch", worker=worker) as runner:
         report = judge(record, "torch", runner)
     assert not report.passed
     assert "memory that is not a tensor's" in report.summary

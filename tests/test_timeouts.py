@@ -10,6 +10,7 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.exercises.record import MEMORY, TRAFFIC
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import load
+from graded_kernels.autograder.run.examination import Examined, Facts
 from graded_kernels.autograder.run.outcome import Outcome, Trouble
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox.watch import Budget, Child
@@ -20,23 +21,29 @@ LATE = Trouble("timeout", "The call took more than 20 s of processor time, which
 class OutOfTime:
     """An answer whose calls with the arguments of a case, from the given call with them on, take too long."""
 
+    facts = Facts()
+
     def __init__(self, function, record, backend, case: int, call: int = 1, trouble: Trouble = LATE):
         self.runner = InProcess(function, record.contract, backend)
-        self.case, self.call_number, self.trouble = case, call, trouble
-        self.seen, self.args, self.count = 0, None, 0
+        self.case, self.call_number, self.trouble, self.seen = case, call, trouble, 0
 
-    def call(self, args, **more):
-        if args is not self.args:
-            self.seen, self.args, self.count = self.seen + 1, args, 0
-        return self._within_time() or self.runner.call(args, **more)
+    def examine(self, call):
+        self.seen += 1
+        late = Outcome(trouble=self.trouble) if self.seen == self.case else None
+        if late and self.call_number == 1:
+            return Examined(call, late)
+        return LateAgain(call, self.runner.examine(call), late)
 
-    def confirm(self, args, **more):
-        return self._within_time() or self.runner.confirm(args, **more)
 
-    def _within_time(self) -> Outcome | None:
-        self.count += 1
-        late = self.seen == self.case and self.count >= self.call_number
-        return Outcome(trouble=self.trouble) if late else None
+class LateAgain(Examined):
+    """What was examined, but for the outcome of the second call."""
+
+    def __init__(self, call, examined, late: Outcome | None):
+        super().__init__(call, examined.first)
+        self.examined, self.late = examined, late
+
+    def _second(self, fill):
+        return self.late or self.examined.again
 
 
 def report_of(exercise: str, backend: str, case: int, **how):

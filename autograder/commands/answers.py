@@ -114,35 +114,35 @@ def report_on(
     Raises UsageError where it cannot be isolated: an answer that makes isolation fail must not run unprotected.
     """
     from ..judge.judge import judge
+    from ..report.report import Report
     from ..sandbox import Isolated, Limits, SandboxError
 
     if in_process:
         return report_on_here(wanted, how | {"seed": seed or 0})
     record, backend = wanted.record, wanted.backend
     try:
-        with Isolated(
-            wanted.answer, record.contract, backend, results=record.results, worker=worker, limits=Limits(**limits)
-        ) as runner:
-            report = judge(record, backend, runner, seed=secrets.randbits(31) if seed is None else seed, **how)
+        with Isolated(wanted.answer, record.contract, backend, worker=worker, limits=Limits(**limits)) as runner:
+            found = judge(record, backend, runner, seed=secrets.randbits(31) if seed is None else seed, **how)
     except SandboxError as reason:
         raise not_isolated(reason) from None
     if runner.printed:
         print(runner.printed, file=sys.stderr)
-    return report
+    return Report.of(found)
 
 
 def report_on_here(wanted: Wanted, how: dict[str, Any]) -> "Report":
     """The report on an answer that is called in this process, where its code may end the process."""
     from ..check import check_answer
     from ..judge.judge import judge
+    from ..report.report import Report
+    from ..run.examination import Unloadable
     from ..run.outcome import Trouble
-    from ..run.runner import Unloadable
 
     try:
         return check_answer(wanted.answer, wanted.backend, record=wanted.record, **how)
     except SystemExit as end:
         said = f"The code ended the process with exit({end.code}). Remove that: the check has to go on."
-        return judge(wanted.record, wanted.backend, Unloadable(Trouble("unloadable", said)), **how)
+        return Report.of(judge(wanted.record, wanted.backend, Unloadable(Trouble("unloadable", said)), **how))
 
 
 def keep_stdout() -> TextIO:

@@ -5,9 +5,9 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import linear_cross_entropy as wild
-from ..run.apart import far_apart
 from ..run.contract import Args
 from ..run.dtypes import dtype_name
+from ..run.huge_strides import far_apart
 from .cases.bad_labels import OUT_OF_RANGE, BadLabel, bad_label
 from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING, View, every_second, transposed, walk
 from .cases.elementwise import BEYOND, BEYOND_HINT, normal

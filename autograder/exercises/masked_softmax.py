@@ -7,8 +7,8 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import attention as wild
-from ..run.apart import far_apart
 from ..run.contract import Args
+from ..run.huge_strides import far_apart
 from .cases.common import (
     AGAIN,
     EPS,

@@ -3,8 +3,8 @@
 import torch
 from torch import Generator, Tensor
 
-from ..run.apart import far_apart
 from ..run.contract import Args
+from ..run.huge_strides import far_apart
 from .cases.common import AGAIN, EPS, KEEP_NOTHING, View
 from .cases.elementwise import BEYOND, BEYOND_HINT, normal
 from .cases.rows import floors

@@ -16,7 +16,6 @@ from ..run.contract import Args, Contract, as_tuple
 
 Inputs = Callable[[torch.Generator], Args]  # the arguments that a case draws
 Floors = tuple[torch.Tensor | float, ...]  # an absolute tolerance for each output
-_latest: tuple[Callable[..., Any], Args, Args] | None = None  # an oracle, arguments, and what it gives for them
 
 
 @dataclass(frozen=True)
@@ -238,20 +237,8 @@ class Exercise:
         return tuple(o.like if isinstance(o.like, torch.dtype) else named[o.like].dtype for o in self.outputs)
 
     def exact(self, args: Args) -> Args:
-        """What the oracle gives for ``args``, once for all who ask one after the other with the same tuple."""
-        global _latest
-        latest = _latest
-        if latest is None or latest[0] is not self.oracle or latest[1] is not args:
-            latest = _latest = self.oracle, args, as_tuple(self.oracle(*self.widened(args)))
-        return latest[2]
-
-    def results(self, args: Args) -> list[tuple[torch.dtype, torch.Size]]:
-        """The dtype and shape of each right result for ``args``; none where they are bad input."""
-        try:
-            values = self.exact(args)
-        except (IndexError, ValueError):
-            return []
-        return [(dtype, value.shape) for dtype, value in zip(self.dtypes(args), values, strict=True)]
+        """The right results for ``args``, in float64."""
+        return as_tuple(self.oracle(*self.widened(args)))
 
     def aim(self, case: Case, args: Args) -> Aim:
         """What a case is about: what the record says, or else what its arguments are."""
@@ -304,10 +291,6 @@ class Witness:
         parameters = inspect.signature(self.exercise.oracle).parameters.values()
         fewest = sum(p.default is p.empty for p in parameters)
         return Contract(self.name, (), self.parameters, fewest, witness=True)
-
-    def results(self, args: Args) -> list[tuple[torch.dtype, torch.Size]]:
-        """None: which tensors a learner will find is not known."""
-        return []
 
     @property
     def signature(self) -> str:

@@ -25,7 +25,7 @@ import torch
 from ..exercises import find
 from ..exercises.record import Case, Exercise
 from ..judge.compare import expect
-from ..judge.veil import is_float, kind_of
+from ..judge.redaction import is_float, kind_of
 from ..results.aim import Aim
 from ..run.contract import Args
 from .tables import HiddenCasesError, read_tables

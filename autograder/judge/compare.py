@@ -13,6 +13,7 @@ from ..exercises.record import Case, Exercise, Floors
 from ..results.case_result import Failure
 from ..run.contract import Args, as_tuple
 from ..run.dtypes import dtype_name
+from ..run.examination import Layouts
 from ..ulp import ulp_error, ulp_size
 
 NEAR = 0.01
@@ -30,6 +31,11 @@ class Expected:
     allowed: tuple[torch.Tensor, ...]  # tolerance in ulp, per element; inf where an element is not judged
     peers: tuple[torch.Tensor, ...] | None  # PyTorch's own values
     as_peer: torch.Tensor  # where they are as right as the oracle's: at infinity, or where a convention decides
+
+    @property
+    def layouts(self) -> Layouts:
+        """The dtype and shape of each right result."""
+        return tuple((dtype, value.shape) for dtype, value in zip(self.dtypes, self.values, strict=True))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ too much.
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import torch
 
@@ -22,15 +22,13 @@ from ..results.case_result import CaseResult, Status
 from ..results.flaw import Flaw
 from ..results.quality import Quality
 from ..run.contract import Args
-from ..run.outcome import Outcome
-from ..run.runner import Runner
-from ..sandbox.compiler import Compiler, shared_compiler
+from ..run.examination import Call, Compiles, Layouts, Runner
 from ..ulp import ulp_size
-from .case import Judged, describe
+from .case import Judged
 from .compare import Expected, expect, unlike
-from .steady import fault_in
+from .determinism import fault_in
+from .trial import describe
 
-Layouts = list[tuple[torch.dtype, torch.Size]]  # of the outputs
 Figures = dict[str, Any]  # traffic or compile of a report, as JSON has it: see `ReportData`
 
 KERNELS = 32
@@ -58,14 +56,7 @@ def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
     return [_found(record, MEMORY, "fail", message, largest.result.inputs, _IN_PARTS)]
 
 
-@runtime_checkable
-class Confined(Protocol):
-    """A runner that can call the answer in a process with so much memory and no more: see `Isolated.within`."""
-
-    def within(self, args: Args, memory: int, results: Layouts) -> Outcome: ...
-
-
-def judge_process(record: Exercise, runner: Confined) -> Judged | None:
+def judge_process(record: Exercise, runner: Runner) -> Judged | None:
     """A large call of an isolated PyTorch answer, in a process with memory for what is right, and what came of it
     where that is not right; None where it is, or where the exercise has no such call.
 
@@ -80,7 +71,7 @@ def judge_process(record: Exercise, runner: Confined) -> Judged | None:
     shown, most = describe(record, args), most_bytes(*args)
     expected = _expected(record, large, small)
     results = _layouts(large, expected)
-    outcome = runner.within(args, most, results)
+    outcome = runner.examine(Call(args, results, memory=most)).first
     if trouble := outcome.trouble:
         late = trouble.kind == "timeout"
         status: Status = "error" if late else "fail"
@@ -138,7 +129,7 @@ def _layouts(large: Large, expected: Expected) -> Layouts:
     for shape, share in zip(shapes, large.shares, strict=True):
         if share is not None:
             shape[large.dimension] *= large.times
-    return [(dtype, torch.Size(shape)) for dtype, shape in zip(expected.dtypes, shapes, strict=True)]
+    return tuple((dtype, torch.Size(shape)) for dtype, shape in zip(expected.dtypes, shapes, strict=True))
 
 
 def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | None, list[CaseResult]]:
@@ -174,13 +165,8 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
     return traffic, [_found(record, TRAFFIC, "fail", message, inputs, hint)]
 
 
-def compiler_of(runner: Runner) -> Compiler:
-    """Of an isolated answer that of its runner, which is as isolated."""
-    return getattr(runner, "compiler", None) or shared_compiler()
-
-
 def judge_compile(
-    launches: list[KernelLaunch | str], compiler: Compiler, targets: Sequence[Target]
+    launches: list[KernelLaunch | str], compiler: Compiles, targets: Sequence[Target]
 ) -> tuple[Figures, list[CaseResult]]:
     """What was launched, compiled ahead of time for these targets (`compiler.compile_report`)."""
     unknown = [launch for launch in launches if isinstance(launch, str)]

@@ -1,7 +1,6 @@
 """Unpredictable arguments of the same kind as a case's own, for which no table of results can be prepared."""
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeGuard
 
 import torch
@@ -9,28 +8,24 @@ import torch
 from ..exercises.record import Case
 from ..run.contract import Args
 from ..run.outcome import Decoy
-from ..sandbox.isolated import any_numbers
+from ..sandbox.decoy import any_numbers
 from ..sandbox.wire import buffers
 
 SHRUNK = 1 / 16  # by up to this share a number is made smaller where the case always gives the same
 
 
-def unforeseeable() -> Iterator[int]:
-    """Seeds."""
-    while True:
-        yield int.from_bytes(os.urandom(7))
-
-
-def decoys(case: Case, args: Args, seeds: Iterator[int]) -> Callable[[], Decoy]:
-    """Makes another decoy for a case at every call: the case's own inputs, drawn with the next of the ``seeds``.
+def decoys(case: Case, args: Args, seed: int) -> Callable[[], Decoy]:
+    """A function that makes another decoy for a case at every call: the case's own inputs, drawn with numbers that
+    ``seed`` begins.
 
     Numbers that the case gives every time are made a little smaller, each by a share of its own, which leaves zeros,
     infinities and NaN as they are and overflows nowhere; not where one argument is computed from another. Where a case
     draws another layout every time, the decoy is not valid: any numbers in the layout of ``args``.
     """
 
+    chance = torch.Generator().manual_seed(seed)
+
     def draw() -> Decoy:
-        chance = torch.Generator().manual_seed(next(seeds))
         drawn = case.inputs(chance)
         if [_kind(a) for a in drawn] != [_kind(a) for a in args]:
             return any_numbers(args)

@@ -3,31 +3,28 @@
 import platform
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from importlib import metadata
 
 import torch
 
-from ..compiler import DEFAULT, CannotCompile, KernelLaunch, is_new, targets_of
+from ..compiler import DEFAULT, CannotCompile, KernelLaunch, Target, is_new, targets_of
 from ..emulator import CANNOT_SHOW
 from ..exercises.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
-from ..report.report import Report
 from ..results.case_result import CaseResult
+from ..results.data import ReportData
 from ..results.points import points_of
 from ..results.quality import Quality, qualities
-from ..run.contract import Args
+from ..run.examination import Compiles, Runner
 from ..run.interpret import mode
 from ..run.outcome import Trouble
-from ..run.runner import Runner
 from ..run.threads import one_thread
-from ..sandbox import Isolated
-from ..sandbox.compiler import Compiler
+from ..sandbox.compiler import shared_compiler
 from .case import UNJUDGED, Judged, judge_case
-from .cost import Confined, Figures, compiler_of, judge_compile, judge_memory, judge_process, judge_traffic
+from .cost import Figures, judge_compile, judge_memory, judge_process, judge_traffic
 from .fingerprint import fingerprint
-from .known import arguments
-from .veil import veiled
+from .redaction import redacted
+from .trial import Trial, arguments
 from .witness import judge_witness
 
 CONVENTIONS = ("course", "pytorch")
@@ -45,7 +42,7 @@ def judge(
     require: Iterable[str] = tuple(Quality),
     conventions: str = "course",
     at: Callable[[str], None] = lambda where: None,
-) -> Report:
+) -> ReportData:
     """The report on whatever ``runner`` calls. Nothing that the runner returns is trusted before it is compared.
 
     targets: names of GPUs to compile for, or ``"all"`` (`compiler.TARGETS`). at: called with a description of what is
@@ -54,19 +51,15 @@ def judge(
     required, gpus = qualities(require), targets_of(targets)
     if conventions not in CONVENTIONS:
         raise ValueError(f"conventions are {' or '.join(map(repr, CONVENTIONS))}, not {conventions!r}")
+    check = _Check(record, backend, runner, seed, conventions, required, at)
     if backend == "triton" and compiler:
-        own = compiler_of(runner)
-        found = _examined(record, backend, runner, seed, conventions, required, at, _watch(own, runner))
-        if not found.stopped and _all_right(found.cases, required):
-            at("compiling for GPUs")
-            found.compiled, more = judge_compile(_launches(found.judged), own, gpus)
-            found.cases += more
+        found = check.compiled(runner.facts.compiler or shared_compiler(), gpus)
     else:
-        found = _examined(record, backend, runner, seed, conventions, required, at)
+        found = check.examined()
     where = environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed})
     bug = _bug(record, found) if isinstance(record, Exercise) and not found.stopped else None
     answers = _answers(found.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator")
-    report = Report(
+    report = ReportData(
         exercise=record.name,
         backend=backend,
         passed=not found.stopped and bool(found.needed) and _all_right(found.cases, required),
@@ -93,44 +86,6 @@ def judge(
     return replace(report, score=points.score, split=tuple(points.parts), limit=points.limit)
 
 
-def _examined(
-    record: Exercise | Witness,
-    backend: str,
-    runner: Runner,
-    seed: int,
-    conventions: str,
-    required: tuple[Quality, ...],
-    at: Callable[[str], None],
-    see: Callable[[Judged], None] = lambda judged: None,
-) -> "_Found":
-    """All but what compilers say. see: called with what came of each case."""
-    if isinstance(record, Witness):
-        return _Found(judge_witness(record, runner))
-    found = _Found(_judge_cases(record, backend, runner, seed, conventions, at, see))
-    if not found.stopped:
-        _judge_cost(found, record, backend, runner, required)
-    return found
-
-
-def _watch(compiler: Compiler, runner: Runner) -> Callable[[Judged], None]:
-    """Has the compiler's process start with the first launch of what was not compiled before: its imports take longer
-    than most checks. Not where the answer has a compiler of its own, as those of a class have: they keep the machine
-    busy, and it is started in vain for a wrong answer.
-    """
-    started = isinstance(runner, Isolated)
-
-    def see(judged: Judged) -> None:
-        nonlocal started
-        for launch in judged.outcome.launches if judged.outcome and not started else ():
-            if isinstance(launch, KernelLaunch) and is_new(launch):
-                with suppress(CannotCompile):  # which the report will say
-                    compiler.start()
-            started = True
-            break
-
-    return see
-
-
 class _Found:
     """What the judgements so far have found. cases: of ``judged``, and what the values do not show."""
 
@@ -151,17 +106,101 @@ class _Found:
         return [c for c in self.cases if not c.bonus and c.status != "not-run"]
 
 
-def _judge_cost(found: _Found, record: Exercise, backend: str, runner: Runner, required: tuple[Quality, ...]) -> None:
-    """Adds what memory and traffic show."""
-    found.cases += judge_memory(record, found.judged)
-    if backend == "torch" and isinstance(runner, Confined) and _all_right(found.cases, required):
-        held = judge_process(record, runner)
-        if held:
-            found.cases = [held.result if c.name == MEMORY else c for c in found.cases]
-            found.troubles += [held.trouble] if held.trouble else []
-    if backend == "triton":
-        found.traffic, more = judge_traffic(record, found.judged)
-        found.cases += more
+@dataclass(frozen=True)
+class _Check:
+    """What `judge` was asked for."""
+
+    record: Exercise | Witness
+    backend: str
+    runner: Runner
+    seed: int
+    conventions: str
+    required: tuple[Quality, ...]
+    at: Callable[[str], None]
+
+    def compiled(self, compiler: Compiles, targets: tuple[Target, ...]) -> _Found:
+        """What a check of an answer finds, and where it is right so far, what compilers say of its launches."""
+        found = self.examined(self._starting(compiler))
+        if not found.stopped and _all_right(found.cases, self.required):
+            self.at("compiling for GPUs")
+            found.compiled, more = judge_compile(_launches(found.judged), compiler, targets)
+            found.cases += more
+        return found
+
+    def _starting(self, compiler: Compiles) -> Callable[[Judged], None]:
+        """Has the compiler's process start with the first launch of what was not compiled before: its imports take
+        longer than most checks. Not where the answer has a compiler of its own, as those of a class have: they keep the
+        machine busy, and it is started in vain for a wrong answer.
+        """
+        started = self.runner.facts.compiler is not None
+
+        def see(judged: Judged) -> None:
+            nonlocal started
+            for launch in judged.outcome.launches if judged.outcome and not started else ():
+                if isinstance(launch, KernelLaunch) and is_new(launch):
+                    with suppress(CannotCompile):  # which the report will say
+                        compiler.start()
+                started = True
+                break
+
+        return see
+
+    def examined(self, see: Callable[[Judged], None] = lambda judged: None) -> _Found:
+        """What a check finds, but for what compilers say. see: called with what came of each case."""
+        record = self.record
+        if isinstance(record, Witness):
+            return _Found(judge_witness(record, self.runner))
+        found = _Found(self._judge_cases(record, see))
+        if not found.stopped:
+            self._judge_cost(record, found)
+        return found
+
+    def _judge_cases(self, record: Exercise, see: Callable[[Judged], None]) -> list[Judged]:
+        """Every case in order; after a trouble that no other case can mend, or that takes its time, the rest is not
+        run.
+        """
+        judged: list[Judged] = []
+        for number, case in enumerate(record.cases):
+            name = "one of your teacher" if case.hidden else case.name
+            self.at(f"case {number + 1} of {len(record.cases)}, {name}")
+            first = not any(
+                j.result.curve and len(j.result.curve.x) for j in judged
+            )  # of what passes, no other is drawn
+            args, how = arguments(case, number, self.seed), {"conventions": self.conventions, "curve": first}
+            one = judge_case(Trial.of(record, case, args, self.backend, self.runner, **how))
+            judged.append(redacted(record, one) if case.hidden else one)
+            see(judged[-1])
+            if one.trouble and _is_last(case, one.trouble):
+                return judged + [self._unreached(record, later) for later in range(number + 1, len(record.cases))]
+        return judged
+
+    def _unreached(self, record: Exercise, number: int) -> Judged:
+        """A case that is not run, with its arguments, by which `cost` knows whether it was the one to measure."""
+        case = record.cases[number]
+        args = arguments(case, number, self.seed)
+        result = CaseResult(
+            case.name,
+            "not-run",
+            case.bonus,
+            "The answer was not called again.",
+            "",
+            convention=case.convention,
+            aim=record.aim(case, args),
+        )
+        return Judged(result, args=() if case.hidden else args)
+
+    def _judge_cost(self, record: Exercise, found: _Found) -> None:
+        """Adds what memory and traffic show."""
+        found.cases += judge_memory(record, found.judged)
+        limited = self.backend == "torch" and self.runner.facts.limits_memory
+        if limited and _all_right(found.cases, self.required):
+            held = judge_process(record, self.runner)
+            if held:
+                found.cases = [held.result if c.name == MEMORY else c for c in found.cases]
+                found.troubles += [held.trouble] if held.trouble else []
+        if self.backend == "triton":
+            found.traffic, more = judge_traffic(record, found.judged)
+            found.cases += more
 
 
 def _bug(record: Exercise, found: _Found) -> Bug | None:
@@ -186,45 +225,6 @@ def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[Quality, bool 
         Quality.EFFICIENT: Quality.EFFICIENT in shown,
     }
     return {quality: False if quality in failed else judged[quality] or None for quality in Quality}
-
-
-def _judge_cases(
-    record: Exercise,
-    backend: str,
-    runner: Runner,
-    seed: int,
-    conventions: str,
-    at: Callable[[str], None],
-    see: Callable[[Judged], None],
-) -> list[Judged]:
-    """Every case in order; after a trouble that no other case can mend, or that takes its time, the rest is not run."""
-    judged: list[Judged] = []
-    given = partial(arguments, seed=seed, keep=isinstance(runner, Isolated))
-    for number, case in enumerate(record.cases):
-        at(f"case {number + 1} of {len(record.cases)}, {'one of your teacher' if case.hidden else case.name}")
-        first = not any(j.result.curve and len(j.result.curve.x) for j in judged)  # of what passes, no other is drawn
-        one = judge_case(record, case, backend, runner, given(case, number), conventions, first)
-        judged.append(veiled(record, one) if case.hidden else one)
-        see(judged[-1])
-        if one.trouble and _is_last(case, one.trouble):
-            return judged + [_unreached(record, later, given) for later in range(number + 1, len(record.cases))]
-    return judged
-
-
-def _unreached(record: Exercise, number: int, given: Callable[[Case, int], Args]) -> Judged:
-    """A case that is not run, with its arguments, by which `cost` knows whether it was the one to measure."""
-    case = record.cases[number]
-    args = given(case, number)
-    result = CaseResult(
-        case.name,
-        "not-run",
-        case.bonus,
-        "The answer was not called again.",
-        "",
-        convention=case.convention,
-        aim=record.aim(case, args),
-    )
-    return Judged(result, args=() if case.hidden else args)
 
 
 def _is_last(case: Case, trouble: Trouble) -> bool:
@@ -265,7 +265,7 @@ def _summary(found: _Found, required: tuple[Quality, ...]) -> str:
     return f"{len(wrong)} of {len(found.needed)} cases fail, the first is “{wrong[0].name}”"
 
 
-def environment(runner: Runner | None = None) -> dict[str, str]:
+def environment(runner: Runner) -> dict[str, str]:
     """What the check ran on: versions, device, and how Triton kernels were run. In the sandbox there is no GPU."""
 
     def version(package: str) -> str:
@@ -280,5 +280,5 @@ def environment(runner: Runner | None = None) -> dict[str, str]:
         "torch": torch.__version__,
         "triton": version("triton"),
         "device": device,
-        "mode": "emulator" if isinstance(runner, Isolated) else mode(),
+        "mode": "emulator" if runner.facts.isolated else mode(),
     }

@@ -14,7 +14,7 @@ from ..exercises.record import Case, Witness
 from ..results.case_result import CaseResult, Status
 from ..run.contract import Args, as_tuple
 from ..run.dtypes import dtype_name
-from ..run.runner import Runner
+from ..run.examination import Call, Runner
 from .case import UNJUDGED, Judged
 from .compare import Comparison, compare_all, expect
 
@@ -25,7 +25,7 @@ DIMENSIONS, ELEMENTS = 8, 1 << 20  # of a tensor: an input that shows a bug is s
 def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
     """Three cases: the input is one the contract allows, right code is right on it, and the bug is wrong on it."""
     names = ("a valid input", "right code is right on it", f"{record.bug.who} is wrong on it")
-    outcome = runner.call(())
+    outcome = runner.examine(Call(())).first
     if outcome.trouble:
         message = outcome.trouble.place + outcome.trouble.message
         first = _case(names[0], "error", message, record, details=outcome.trouble.details)

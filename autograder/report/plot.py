@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..results.case_result import Curve
+from ..results.distance import ulp
 from . import phrases
 
 BINS = 400
@@ -85,7 +86,7 @@ def reach(curve: Curve) -> float:
 
 
 def bound(allowed: np.ndarray) -> str:
-    return f"allowed: {phrases.ulp(allowed[0])}" if allowed.min() == allowed.max() else "allowed"
+    return f"allowed: {ulp(allowed[0])}" if allowed.min() == allowed.max() else "allowed"
 
 
 def mark_lost(axes: Axes, x: np.ndarray, top: float, **style) -> None:

@@ -9,6 +9,11 @@ from . import notebook, terminal
 class Report(ReportData):
     """What ``check`` returns, as data (`ReportData`) that can show itself; ``to_dict`` gives it to a program."""
 
+    @classmethod
+    def of(cls, data: ReportData) -> "Report":
+        """The report that shows this data."""
+        return cls(**vars(data))
+
     def __str__(self) -> str:
         return terminal.render(self, color=False)
 

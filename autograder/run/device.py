@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from ..emulator import Finding
-from .apart import is_apart
+from .huge_strides import is_apart
 
 PAD = 4096  # bytes before and after each tensor; a load that strays there reads NaN, a store is found afterwards
 CANARY = 0xFF  # NaN in every floating dtype, -1 in every integer

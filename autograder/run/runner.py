@@ -1,81 +1,33 @@
-"""Calling an answer: the seam between the check, which knows what is right, and the code it does not trust.
-
-A runner knows how to call one answer. It gets arguments and hands back an ``Outcome``; expected values, tolerance and
-verdict stay with the caller. `InProcess` calls a function that lives in this very process (a notebook cell, a
-debugger).
-"""
+"""The runner for a function that lives in this very process: that of a notebook cell, or of a debugger."""
 
 import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 
 from ..emulator import Emulator, EmulatorError, Finding, Replay
 from .answer import is_stub, trace
-from .apart import far_apart, is_apart
 from .contract import Args, Contract, as_tuple
 from .device import Device
+from .examination import Call, Examined, Facts
 from .gradient import with_gradient
 from .guards import NoLaunches, Refused, Watch, WatchFunctions
+from .huge_strides import far_apart, is_apart
 from .interpret import ensure_runnable, interpreted
 from .launches import plain_launches
 from .machine import Machine
 from .memory import Peak
 from .operators import is_permitted
-from .outcome import Decoy, Outcome, Own, Trouble
+from .outcome import Outcome, Own, Trouble
 from .where import interrupted, line_of
 from .written import Written
 
-Decoys = Callable[[], Decoy]  # makes another one at every call
-
 STUB = "not implemented yet"
-
-
-class Runner(Protocol):
-    """fill: what masked-off lanes without ``other`` hold, poison where it is None. decoy: makes decoys for ``args``, on
-    which an isolated runner calls the answer, too.
-    """
-
-    def call(self, args: Args, *, fill: float | None = None, decoy: Decoys | None = None) -> Outcome:
-        """The answer, called on ``args``."""
-
-    def confirm(
-        self,
-        args: Args,
-        *,
-        shuffle: int | None = None,
-        fill: float | None = None,
-        decoy: Decoys | None = None,
-    ) -> Outcome:
-        """The same again, after `call` on these very ``args``: whether the answer keeps nothing from call to call.
-        shuffle: seeds another order of the programs of every launch. fill: of this call.
-        """
-
-    def refill(self, args: Args, fill: float) -> Outcome:
-        """The launches of the last `call`, which was on these very ``args``, with ``fill`` in masked-off lanes."""
-
-
-class Unloadable:
-    """Stands for an answer whose code does not run: every call has the same trouble."""
-
-    def __init__(self, trouble: Trouble):
-        self.trouble = trouble
-
-    def call(self, args: Args, *, fill: float | None = None, decoy: Decoys | None = None) -> Outcome:
-        return Outcome(trouble=self.trouble)
-
-    def confirm(
-        self, args: Args, *, shuffle: int | None = None, fill: float | None = None, decoy: Decoys | None = None
-    ) -> Outcome:
-        return Outcome(trouble=self.trouble)
-
-    def refill(self, args: Args, fill: float) -> Outcome:
-        return Outcome(trouble=self.trouble)
 
 
 def duplicate(tensor: torch.Tensor) -> torch.Tensor:
@@ -87,7 +39,12 @@ def duplicate(tensor: torch.Tensor) -> torch.Tensor:
 
 
 class InProcess:
-    """Calls a function of this process, on copies of the arguments: ``copy`` makes them."""
+    """Calls a function of this process, on copies of the arguments.
+
+    copy: makes them. judges_method: whether a backend's answer has to launch Triton kernels, or none.
+    """
+
+    facts = Facts()
 
     def __init__(
         self,
@@ -95,34 +52,35 @@ class InProcess:
         contract: Contract,
         backend: str,
         copy: Callable[[torch.Tensor], torch.Tensor] = duplicate,
+        judges_method: bool = True,
     ):
         ensure_runnable(backend)
-        self.copy = copy
+        self.copy, self.judges_method = copy, judges_method
         self.contract, self.backend = contract, backend
         self.answer = inspect.unwrap(function)
         self.function = with_gradient(contract, function)
-        self.replay: Replay | None = None  # of the launches of `call`, for `confirm`
 
-    def call(self, args: Args, *, fill: float | None = None, decoy: Decoys | None = None) -> Outcome:
-        self.replay = Replay()
-        return self.once(args, fill=fill)
-
-    def confirm(
-        self, args: Args, *, shuffle: int | None = None, fill: float | None = None, decoy: Decoys | None = None
-    ) -> Outcome:
-        outcome = self.once(args, shuffle=shuffle, fill=fill, launches=False)
-        self.replay = None
-        return outcome
-
-    def refill(self, args: Args, fill: float) -> Outcome:
-        return self.once(args, fill=fill, launches=False)
+    def examine(self, call: Call) -> Examined:
+        """Calls the function, and returns what came of it; see `Runner`."""
+        replay = Replay()
+        return _Called(call, self.once(call.args, fill=call.fill, replay=replay), self, replay)
 
     def once(
-        self, args: Args, *, shuffle: int | None = None, fill: float | None = None, launches: bool = True
+        self,
+        args: Args,
+        *,
+        shuffle: int | None = None,
+        fill: float | None = None,
+        launches: bool = True,
+        replay: Replay | None = None,
     ) -> Outcome:
-        """One call, in a grid that is ordered by the seed ``shuffle``. launches: whether the outcome has them."""
+        """The outcome of one call.
+
+        shuffle: seeds the order of the programs in a grid. fill: what masked-off lanes hold. launches: whether the
+        outcome has them. replay: of the launches of the calls that it is given to.
+        """
         device = None if interpreted() else Device()
-        machine: Machine = device or Emulator(shuffle=shuffle, fill=fill, replay=self.replay)
+        machine: Machine = device or Emulator(shuffle=shuffle, fill=fill, replay=replay)
         put = device.put if device and self.backend == "triton" else lambda name, tensor: self.copy(tensor)
         given = list(zip(self.contract.parameters, args, strict=False))
         tensors = {name: a for name, a in given if isinstance(a, torch.Tensor)}
@@ -199,12 +157,12 @@ class InProcess:
         if result is None and is_stub(self.answer):
             return Trouble("stub", STUB)
         if result is None:
-            return Trouble("raised", f"`{name}` returns nothing (None). Does every way through it end with `return`?")
-        if machine.launches and self.backend == "torch":
+            return Trouble("raised", f"`{name}` returns nothing (None). Does every path through it end with `return`?")
+        if self.judges_method and machine.launches and self.backend == "torch":
             return Trouble("refused", f"This `{name}` launches a Triton kernel; run the PyTorch answer's cell again.")
         # Where one input is empty there may be nothing to launch: no rows, and weights that wait for them.
         work = all(a.numel() for a in args if isinstance(a, torch.Tensor))
-        if work and not machine.launches and self.backend == "triton":
+        if self.judges_method and work and not machine.launches and self.backend == "triton":
             return Trouble(
                 "refused", f"This `{name}` launches no Triton kernel; run the Triton answer's cell again, or write one."
             )
@@ -220,6 +178,24 @@ class InProcess:
                 kind = str(output.layout if output.layout != torch.strided else output.dtype).removeprefix("torch.")
                 return Trouble("raised", f"{label} should be an ordinary dense tensor, but is {kind}.")
         return None
+
+
+class _Called(Examined):
+    """A call in this process, and further ones on the same arguments."""
+
+    def __init__(self, call: Call, first: Outcome, runner: InProcess, replay: Replay):
+        super().__init__(call, first)
+        self._runner, self._replay = runner, replay
+
+    def refilled(self, fill: float) -> Outcome:
+        return self._runner.once(self.call.args, fill=fill, launches=False)
+
+    def _second(self, fill: float | None) -> Outcome:
+        order = self.call.order
+        return self._runner.once(self.call.args, shuffle=order, fill=fill, launches=False, replay=self._replay)
+
+    def _repeated(self) -> Outcome:
+        return self._runner.once(self.call.args, fill=self.call.fill, launches=False)
 
 
 def of_emulator(error: EmulatorError) -> Trouble:

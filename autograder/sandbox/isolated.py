@@ -1,6 +1,6 @@
 """A runner for answers that are not trusted: in a process that knows nothing but the arguments of its calls.
 
-    with Isolated(answer, record.contract, "triton", results=record.results, limits=Limits(seconds=5)) as runner:
+    with Isolated(answer, record.contract, "triton", limits=Limits(seconds=5)) as runner:
         report = judge(record, "triton", runner)
 
 Expected values stay in this process. An answer gets its arguments as raw memory and returns raw memory, of which a copy
@@ -10,21 +10,21 @@ is judged. Its process is kept from case to case; a call that repeats arguments 
 import json
 import os
 import re
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
 import torch
 
 from ..run.answer import Answer
-from ..run.contract import Contract
-from ..run.outcome import Decoy, Outcome, Trouble
+from ..run.contract import Args, Contract
+from ..run.examination import Call, Examined, Facts, Layouts
+from ..run.outcome import Outcome, Trouble
 from . import outcomes
 from .answers import Worker
-from .compiler import Compiler
+from .decoy import decoy_of
 from .host import WorkerLost
 from .lasting import Lasting
-from .proof import Call, Called, Proof
+from .proof import Answering, Came, ChildCall, Proof
 from .sources import Sources
 from .status import Status
 from .watch import SHOWN, Budget, Ended, Limits, Task
@@ -44,8 +44,6 @@ _LOST = "The process that runs the answers ended during the call."
 class Isolated:
     """Calls an answer in a worker, which gets its ``contract`` and nothing else.
 
-    results: the dtypes and shapes of correct results for given arguments. Memory is reserved for outputs of this size,
-    and for small outputs of any other.
     notebook: a budget that this answer shares with others.
     worker: one that answers share; without it, one is started, and ends with the ``with`` block.
     rung: the level of isolation of a worker that is started, by default the best available. Raises SandboxError if it
@@ -58,24 +56,21 @@ class Isolated:
         contract: Contract,
         backend: str,
         *,
-        results: Callable[[tuple], list[tuple[torch.dtype, torch.Size]]] = lambda args: [],
         limits: Limits = Limits(),  # noqa: B008  frozen
         notebook: Budget | None = None,
         worker: Worker | None = None,
         rung: str | None = None,
     ):
         self.answer, self.contract, self.backend, self.limits = answer, contract, backend, limits
-        self._results = results
         self._worker = worker or Worker(rung)
         self._own = worker is None
         self._lasting = Lasting(self._worker)
         self._sources = Sources(answer)
         self._job: dict[str, Any] = {"mode": "answer", "answer": self._code()}
         self._modules = (_COMPILER,) if _REACHES_IT.search(answer.setup + answer.text) else ()
-        self._proof = Proof(self._ask, self._job, self._sources, contract.allowed, limits.memory)
+        self._answering = Answering(self._ask, self._job, self._sources, contract.allowed, limits.memory)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
-        self._shapes: dict[str, list[Layout]] = {}
-        self._last: Called | None = None
+        self._seen: Args = ()  # by the answer's process, in its last call
         self._new = True
         self.printed = ""  # by the last call
 
@@ -88,93 +83,52 @@ class Isolated:
             self._worker.close()
 
     @property
-    def compiler(self) -> Compiler:
-        """Compiles what the answer launches, on the rung that the answer runs on."""
-        return self._worker.compiler
+    def facts(self) -> Facts:
+        """Its compiler compiles what the answer launches on the rung that the answer runs on."""
+        return Facts(isolated=True, limits_memory=True, compiler=self._worker.compiler)
 
-    def call(self, args: tuple, *, fill: float | None = None, decoy: Callable[[], Decoy] | None = None) -> Outcome:
-        """See `Runner.call`. Troubles in addition to an answer's own: ``timeout``, ``memory``, ``output``, ``crashed``.
+    def examine(self, call: Call) -> Examined:
+        """See `Runner.examine`. Troubles in addition to an answer's own: ``timeout``, ``memory`` and ``crashed``.
 
-        Every call but the first is made in a process that has already called the answer on a decoy: on ``decoy()``, or
-        without it on random numbers of the same layout. The decoy's result is in the outcome of the call or of its
-        confirmation.
+        Every call but the first is made in a process that has already called the answer on a decoy. The decoy's result
+        is in the outcome of the first or the second call.
+
+        With ``call.memory`` the process may hold so many bytes, and the slack of `confine.limit`, beyond what it holds
+        before it loads the answer. The operating system enforces the limit, however memory is allocated.
         """
-        self._last = self._called(args, None, decoy or (lambda: any_numbers(args)), fill)
-        return self._last.first
-
-    def confirm(
-        self,
-        args: tuple,
-        *,
-        shuffle: int | None = None,
-        fill: float | None = None,
-        decoy: Callable[[], Decoy] | None = None,
-    ) -> Outcome:
-        """See `Runner.confirm`. For a Triton answer with ``shuffle``: the proof that its kernels alone, launched
-        without the rest of it (see `replay`), give the same result; otherwise another call.
-
-        Raises ValueError if the last call was not on these arguments.
-        """
-        decoy, called = decoy or (lambda: any_numbers(args)), self._last
-        if called is None or called.args is not args:
-            raise ValueError("confirm repeats the last call: it takes the same arguments")
-        if self.backend == "triton" and shuffle is not None and called.first.outputs:
-            return self._proof.of(called, shuffle, fill, decoy)
-        if called.second is None:
-            return self._called(args, shuffle, decoy, fill).first
-        again, called.second = called.second, None
-        return again
-
-    def refill(self, args: tuple, fill: float) -> Outcome:
-        """See `Runner.refill`: of a Triton answer."""
-        if self._last is None or self._last.args is not args:
-            raise ValueError("refill repeats the last call: it takes the same arguments")
-        return self._proof.alone(self._last, [Call(args, 0, fill=fill)])
-
-    def replay(self, args: tuple, *, shuffle: int | None = None) -> Outcome:
-        """What the kernels of a Triton answer alone compute for ``args``.
-
-        The answer is called on other numbers of the same layout, and what it does with its tensors is recorded. The
-        record is replayed on ``args`` in a process that contains the kernels and nothing else of the answer, so that
-        whatever was computed outside them is missing.
-        """
-        return self._proof.alone(self._called(args, None, lambda: any_numbers(args)), [Call(args, 0, shuffle)])
-
-    def within(self, args: tuple, memory: int, results: list[tuple[torch.dtype, torch.Size]]) -> Outcome:
-        """One call in a process that may hold ``memory`` bytes, and the slack of `confine.limit`, beyond what a process
-        holds before it loads the answer. The operating system enforces the limit, however memory is allocated. results:
-        dtypes and shapes of the outputs, because the oracle would need far more memory to compute them.
-        """
-        self._shapes[_layout_key(args)] = outcomes.laid_out(results)
-        limits = replace(self.limits, memory=min(memory, self.limits.memory), grace=SLACK)
-        return self._ask(dict(self._job), [Call(args, 0)], limits, alone=True)[0][0]
-
-    def _called(
-        self, args: tuple, shuffle: int | None, decoy: Callable[[], Decoy], fill: float | None = None
-    ) -> Called:
-        """Calls the answer on a decoy, in Triton for the record, then on ``args``. What is recorded on the decoy owes
-        nothing to ``args`` only where its process has not seen them before.
-        """
-        if self._last is not None and _share(self._last.args, args):
+        if call.memory is not None:
+            limits = replace(self.limits, memory=min(call.memory, self.limits.memory), grace=SLACK)
+            only = self._ask(dict(self._job), [ChildCall(call.args, 0)], call.layouts, limits=limits, alone=True)
+            return Examined(call, only[0][0])
+        if any(a is b for a in _tensors(self._seen) for b in _tensors(call.args)):
+            # What is recorded on a decoy owes nothing to the arguments only where its process has not seen them before.
             self._lasting.end(self._job["mode"])
-        job, triton = dict(self._job), self.backend == "triton"
-        alone, self._new = self._new and not triton, False
-        if alone or self.contract.witness:
-            return Called(args, self._ask(job, [Call(args, room=0)])[0][0])
-        other = decoy()
-        if triton:
-            calls = [Call(other.args, plan=True, needed=False), Call(args, 0, shuffle, fill), Call(args, plan=True)]
-        else:
-            calls = [Call(other.args, 2, needed=False), Call(args, 0), Call(args, 1)]
-        before, *rest = self._ask(job, calls)
-        if triton:
-            after = (*rest, None, None)[1]
-            return Called(args, (rest or [before])[0][0], before=before, after=after, fill=fill)
-        first, *second = [outcome for outcome, _ in rest or [before]]
-        called = Called(args, first, second[0] if second else None, before=before, fill=fill)
+        self._seen, new = call.args, self._new
+        self._new = False
+        if self.backend == "triton" and not self.contract.witness:
+            return self._triton(call)
+        if new or self.contract.witness:
+            return _Called(call, self._ask(dict(self._job), [ChildCall(call.args, 0)], call.layouts)[0][0], None, self)
+        return self._torch(call)
+
+    def _triton(self, call: Call) -> Proof:
+        """Calls the answer on a decoy, for the record, then on the arguments."""
+        decoy = ChildCall(decoy_of(call).args, plan=True, needed=False)
+        calls = [decoy, ChildCall(call.args, 0, fill=call.fill), ChildCall(call.args, plan=True)]
+        before, *rest = self._ask(dict(self._job), calls, call.layouts)
+        first, after = rest[0] if rest else before, rest[1] if len(rest) > 1 else None
+        repeated = replace(call, decoy=None)
+        return Proof(self._answering, call, first[0], before, after, lambda: self.examine(repeated).first)
+
+    def _torch(self, call: Call) -> "_Called":
+        """Calls the answer on a decoy, then twice on the arguments."""
+        decoy = decoy_of(call)
+        calls = [ChildCall(decoy.args, 2, needed=False), ChildCall(call.args, 0), ChildCall(call.args, 1)]
+        before, *rest = [outcome for outcome, _ in self._ask(dict(self._job), calls, call.layouts)]
+        first, second = rest[0] if rest else before, rest[1] if len(rest) > 1 else None
         if rest:
-            called.first.decoy = other, before[0]
-        return called
+            first.decoy = decoy, before
+        return _Called(call, first, second, self)
 
     def _code(self) -> dict:
         cells = [[cell.name, cell.source] for cell in self.answer.cells]
@@ -184,9 +138,16 @@ class Isolated:
         return {"exercise": own.exercise, "cells": cells} | more
 
     def _ask(
-        self, job: dict, calls: list[Call], limits: Limits | None = None, alone: bool = False
-    ) -> list[tuple[Outcome, Status]]:
-        """For each call that was started the outcome and the child's report. alone: in a process of their own.
+        self,
+        job: dict[str, Any],
+        calls: list[ChildCall],
+        results: Layouts,
+        *,
+        limits: Limits | None = None,
+        alone: bool = False,
+    ) -> list[Came]:
+        """For each call that was started the outcome and the child's report. results: the layouts of right ones.
+        alone: in a process of their own.
 
         A call's arguments are written to memory just before it starts: what was recorded earlier cannot depend on them.
         """
@@ -196,7 +157,7 @@ class Isolated:
                 return [(Outcome(trouble=Trouble("timeout", outcomes.too_long(broken))), Status())]
         held = calls[0].args
         layouts = buffers.lay_out(_tensors(held))
-        expected = buffers.size_of(self._expected(calls[-1].args))
+        expected = buffers.size_of(outcomes.laid_out(results))
         room = expected + _ROOM
         rooms = [None if call.room is None else (call.room * room, call.room * room + room) for call in calls]
         steps = 1 + len(self.answer.cells) if job["mode"] == "answer" else 0
@@ -234,17 +195,10 @@ class Isolated:
                 outcome.launches = tuple(map(self._sources.completed, outcome.launches))
         return found
 
-    def _mutated(self, inputs: Shared, layouts: list[Layout], args: tuple) -> tuple[str, ...]:
+    def _mutated(self, inputs: Shared, layouts: list[Layout], args: Args) -> tuple[str, ...]:
         tensors = [(p, a) for p, a in zip(self.contract.parameters, args, strict=False) if isinstance(a, torch.Tensor)]
         pairs = zip(tensors, layouts, strict=False)
         return tuple(name for (name, a), layout in pairs if not buffers.same(inputs, layout, a))
-
-    def _expected(self, args: tuple) -> list[Layout]:
-        """The layouts of the outputs; none if they are not known."""
-        key = _layout_key(args)
-        if key not in self._shapes:
-            self._shapes[key] = outcomes.laid_out(self._results(args))
-        return self._shapes[key]
 
     def _loading(self, ended: Ended, job: dict) -> str:
         """The cell that was being loaded when the child ended, if one was."""
@@ -265,30 +219,28 @@ class Isolated:
         return ended
 
 
-def _share(args: tuple, others: tuple) -> bool:
-    """Whether a tensor is among the arguments of both calls."""
-    return any(a is b for a in _tensors(args) for b in _tensors(others))
+class _Called(Examined):
+    """Two calls of a PyTorch answer in one process. second: the outcome of the other one; None where it was not made,
+    as in the first process, which calls the answer once to load it.
+    """
+
+    def __init__(self, call: Call, first: Outcome, second: Outcome | None, runner: Isolated):
+        super().__init__(call, first)
+        self._other, self._runner = second, runner
+
+    def _second(self, fill: float | None) -> Outcome:
+        return self._other or self._runner.examine(self.call).first
 
 
-def _layout_key(args: tuple) -> str:
-    return repr([(str(a.dtype), a.shape) if isinstance(a, torch.Tensor) else a for a in args])
-
-
-def any_numbers(args: tuple) -> Decoy:
-    """Unpredictable arguments of the same layout, which the exercise's contract may not cover."""
-    chance = torch.Generator().manual_seed(int.from_bytes(os.urandom(7)))
-    return Decoy(tuple(buffers.decoy(a, chance) if isinstance(a, torch.Tensor) else a for a in args), valid=False)
-
-
-def _tensors(args: tuple) -> list[torch.Tensor]:
+def _tensors(args: Args) -> list[torch.Tensor]:
     return [a for a in args if isinstance(a, torch.Tensor)]
 
 
-def _put(shared: Shared, layouts: list[Layout], args: tuple) -> None:
+def _put(shared: Shared, layouts: list[Layout], args: Args) -> None:
     for layout, tensor in zip(layouts, _tensors(args), strict=True):
         buffers.put(shared, layout, tensor)
 
 
-def _specs(args: tuple, layouts: list[Layout]) -> list[dict]:
+def _specs(args: Args, layouts: list[Layout]) -> list[dict]:
     rest = iter(layouts)
     return [{"tensor": next(rest).data()} if isinstance(a, torch.Tensor) else {"value": a} for a in args]

@@ -3,15 +3,20 @@ launched them, in a process that contains nothing else of the answer.
 """
 
 import contextlib
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import torch
 
 from ..compiler import KernelLaunch
+from ..run.contract import Args
+from ..run.examination import Call, Examined, Layouts
 from ..run.operators import ALLOCATE, FILL, MOVE, VIEW
-from ..run.outcome import Decoy, Outcome, Trouble
+from ..run.outcome import Outcome, Trouble
 from . import kernels
+from .decoy import decoy_of
 from .sources import Sources
 from .status import Status
 from .wire import buffers, plan
@@ -27,12 +32,12 @@ _UNKNOWN = "It is not shown that your kernels compute the result"
 
 
 @dataclass(frozen=True)
-class Call:
+class ChildCall:
     """One of the calls that a child makes. room: the slot of the output memory, if the outputs are needed. plan: record
     what is done with the tensors instead of computing a result.
     """
 
-    args: tuple
+    args: Args
     room: int | None = None
     shuffle: int | None = None
     fill: float | None = None
@@ -41,49 +46,83 @@ class Call:
     launches: bool = True  # report what was launched
 
 
-@dataclass
-class Called:
-    """The outcomes of calls of an answer on some arguments, and on a decoy."""
-
-    args: tuple
-    first: Outcome
-    second: Outcome | None = None  # of another call in the same process, until `confirm` takes it
-    before: tuple[Outcome, Status] | None = None  # of the call on a decoy
-    after: tuple[Outcome, Status] | None = None  # in Triton, of a record made after the call
-    fill: float | None = None
+Recorded = tuple[dict[str, Any], dict[str, Any]]  # a checked plan, and the kernels that it launches
+Came = tuple[Outcome, Status]  # of a child's call, and the report that it was read from
 
 
-class Proof:
-    """Proofs about one answer.
+class Asks(Protocol):
+    """Has the calls of a job made, in a process for jobs of its mode or, ``alone``, in one of their own."""
 
-    ask: makes the calls of a job, its first argument, in a process for jobs of this mode (see `Isolated`). answer: the
-    job that calls the answer itself. sources: its texts, from which kernels are taken. allowed: operators it may call
-    besides allocation and views. memory: bytes a replay may hold.
+    def __call__(
+        self, job: dict[str, Any], calls: list[ChildCall], results: Layouts, *, alone: bool = False
+    ) -> list[Came]: ...
+
+
+@dataclass(frozen=True)
+class Answering:
+    """What all proofs about one answer share.
+
+    ask: makes calls. job: calls the answer itself. sources: its texts, from which kernels are taken. allowed: operators
+    it may call besides allocation and views. memory: bytes a replay may hold.
     """
 
-    def __init__(self, ask: Callable, answer: dict, sources: Sources, allowed: frozenset[str], memory: int):
-        self._ask, self.answer, self.sources, self.allowed, self.memory = ask, answer, sources, allowed, memory
+    ask: Asks
+    job: dict[str, Any]
+    sources: Sources
+    allowed: frozenset[str]
+    memory: int
 
-    def of(self, called: Called, shuffle: int, fill: float | None, decoy: Callable[[], Decoy]) -> Outcome:
-        """The outcome in the order that ``shuffle`` seeds, with ``fill`` in masked-off lanes; a trouble where there is
-        no proof.
+
+class Proof(Examined):
+    """A call of a Triton answer, and what its kernels compute without the rest of it.
+
+    before: what came of the call on a decoy, with the record that was made of it. after: of another record, made after
+    the call. repeated: makes the call once more, in a new process.
+    """
+
+    def __init__(
+        self,
+        answer: Answering,
+        call: Call,
+        first: Outcome,
+        before: Came,
+        after: Came | None,
+        repeated: Callable[[], Outcome],
+    ):
+        super().__init__(call, first)
+        self._answer, self._before, self._after, self._again_in_order = answer, before, after, repeated
+
+    def alone(self, shuffle: int | None = None, fill: float | None = None) -> Outcome:
+        """What the kernels alone compute for the arguments of the call: the record of the call on the decoy is replayed
+        on them, in a process that contains nothing else of the answer.
         """
-        recorded, first = self.recorded(called), called.first
+        recorded = self._recorded
         if isinstance(recorded, Outcome):
             return recorded
-        if complaint := self._kept(called, recorded[0]):
+        return self._replayed(recorded, [ChildCall(self.call.args, 0, shuffle, fill)])[-1]
+
+    def refilled(self, fill: float) -> Outcome:
+        return self.alone(fill=fill)
+
+    def _repeated(self) -> Outcome:
+        return self._again_in_order()
+
+    def _second(self, fill: float | None) -> Outcome:
+        """The outcome of the kernels alone; a trouble where it is not proven that they compute the result."""
+        first, call = self.first, self.call
+        recorded = self._recorded
+        if isinstance(recorded, Outcome):
+            return recorded
+        if complaint := self._kept(recorded[0]):
             return Outcome(trouble=Trouble("refused", complaint))
-        other = decoy()
-        before = Call(other.args, 1, fill=called.fill, needed=False, launches=False)
-        calls = [before, Call(called.args, 0, shuffle, fill)]
-        came, *rest = self.replayed(recorded, calls)
+        other = decoy_of(call)
+        before = ChildCall(other.args, 1, fill=call.fill, needed=False, launches=False)
+        came, *rest = self._replayed(recorded, [before, ChildCall(call.args, 0, call.order, fill)])
         shuffled = rest[0] if rest else came
         if shuffled.trouble:
             return shuffled
         # If order or lanes matter, only a run with those of the first call tells that from a result computed elsewhere.
-        alike = _same_bits(first, shuffled)
-        alike = alike or _same_bits(first, self.replayed(recorded, [Call(called.args, 0, fill=called.fill)])[0])
-        if not alike:
+        if not (_same_bits(first, shuffled) or _same_bits(first, self.alone(fill=call.fill))):
             return Outcome(trouble=Trouble("refused", f"{_ALONE} give another result: {_ELSEWHERE}"))
         if first.traffic != shuffled.traffic or _signatures(first) != _signatures(shuffled):
             return Outcome(trouble=Trouble("refused", f"{_ALONE} are launched otherwise, or move other bytes."))
@@ -92,53 +131,53 @@ class Proof:
         shuffled.decoy = other, came
         return shuffled
 
-    def _kept(self, called: Called, steps: dict) -> str:
+    def _kept(self, steps: dict[str, Any]) -> str:
         """A message if state that an answer keeps between calls changes a result. If its record after a call is the
         same as before, it keeps nothing; otherwise two calls in one process must agree.
         """
-        outcome, report = called.after or (Outcome(), Status())
-        same = called.before is not None and report.plan is not None and report.plan == called.before[1].plan
+        outcome, report = self._after or (Outcome(), Status())
+        same = report.plan is not None and report.plan == self._before[1].plan
         with contextlib.suppress(plan.BadPlan):
-            if outcome.trouble is None and (same or self._checked(report.plan, called.args) == steps):
+            if outcome.trouble is None and (same or self._checked(report.plan) == steps):
                 return ""
-        calls = [Call(called.args, 0), Call(called.args, 1)]
-        found = [one for one, _ in self._ask(dict(self.answer), calls, alone=True)]
+        calls = [ChildCall(self.call.args, 0), ChildCall(self.call.args, 1)]
+        ask, job = self._answer.ask, dict(self._answer.job)
+        found = [one for one, _ in ask(job, calls, self.call.layouts, alone=True)]
         if trouble := next((one.trouble for one in found if one.trouble), None):
             return f"Called twice in one process, it fails: {trouble.message}"
         return "" if _same_bits(*found) else _KEPT
 
-    def recorded(self, called: Called) -> tuple[dict, dict] | Outcome:
+    @functools.cached_property
+    def _recorded(self) -> Recorded | Outcome:
         """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
-        assert called.before is not None  # what calls the answer for a proof has called it on a decoy
-        outcome, report = called.before
+        outcome, report = self._before
         if outcome.trouble:
             return outcome
         try:
-            steps = self._checked(report.plan, called.args)
-            return steps, kernels.cut_out(self.sources, steps)
+            steps = self._checked(report.plan)
+            return steps, kernels.cut_out(self._answer.sources, steps)
         except plan.BadPlan as error:
             return Outcome(trouble=Trouble("refused", f"{_UNKNOWN}: {error}."))
 
-    def alone(self, called: Called, calls: list[Call]) -> Outcome:
-        """What the kernels alone compute, of the last of the calls."""
-        recorded = self.recorded(called)
-        return recorded if isinstance(recorded, Outcome) else self.replayed(recorded, calls)[-1]
-
-    def replayed(self, recorded: tuple[dict, dict], calls: list[Call]) -> list[Outcome]:
+    def _replayed(self, recorded: Recorded, calls: list[ChildCall]) -> list[Outcome]:
+        """The outcome of each call of the recorded kernels that was started."""
         steps, cut_out = recorded
-        found = [outcome for outcome, _ in self._ask({"mode": "replay", "plan": steps, "kernels": cut_out}, calls)]
+        job = {"mode": "replay", "plan": steps, "kernels": cut_out}
+        found = [outcome for outcome, _ in self._answer.ask(job, calls, self.call.layouts)]
         for outcome in found:
             if outcome.trouble and outcome.trouble.kind in ("raised", "refused", "stub"):
                 message = f"{_ALONE} give no result: {outcome.trouble.message}"
                 outcome.trouble = replace(outcome.trouble, kind="refused", message=message)
         return found
 
-    def _checked(self, given, args: tuple) -> dict:
+    def _checked(self, given: object) -> dict[str, Any]:
+        """The plan that a child reported. Raises BadPlan."""
         if not isinstance(given, dict) or "reason" in given:
             reason = given.get("reason") if isinstance(given, dict) else ""
             raise plan.BadPlan(clean(reason) if reason and isinstance(reason, str) else "the launches are not known")
-        ops = ALLOCATE | FILL | MOVE | VIEW | self.allowed
-        return plan.check(given, sum(isinstance(a, torch.Tensor) for a in args), ops, self.memory)
+        ops = ALLOCATE | FILL | MOVE | VIEW | self._answer.allowed
+        tensors = sum(isinstance(a, torch.Tensor) for a in self.call.args)
+        return plan.check(given, tensors, ops, self._answer.memory)
 
 
 def _same_bits(one: Outcome, other: Outcome) -> bool:
@@ -149,7 +188,7 @@ def _same_bits(one: Outcome, other: Outcome) -> bool:
     return alike and all(buffers.bits(a).equal(buffers.bits(b)) for a, b in pairs)
 
 
-def _signatures(outcome: Outcome) -> list:
+def _signatures(outcome: Outcome) -> list[str]:
     """What is launched, as the compiler report would compile it."""
     launches = [launch for launch in outcome.launches if isinstance(launch, KernelLaunch)]
     return sorted(repr((launch.kernel, launch.signature, launch.constants)) for launch in launches)

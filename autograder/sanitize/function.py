@@ -21,8 +21,9 @@ import torch
 from ..commands.usage import UsageError
 from ..emulator import EmulatorError
 from ..judge.judge import judge
+from ..report.report import Report
 from ..run.answer import trace
-from ..run.contract import Args, Contract
+from ..run.contract import Contract
 from ..run.machine import Machine
 from ..run.memory import Peak
 from ..run.outcome import Trouble
@@ -33,7 +34,6 @@ from .cuda.placement import place
 
 if TYPE_CHECKING:
     from ..exercises.record import Exercise, Witness
-    from ..report.report import Report
 
 _TARGET = re.compile(r"(?P<module>[^:]+):(?P<name>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)")
 
@@ -89,7 +89,7 @@ class Function(InProcess):
     """
 
     def __init__(self, function: Callable[..., Any], contract: Contract, backend: str, simulated: bool):
-        super().__init__(function, contract, backend)
+        super().__init__(function, contract, backend, judges_method=False)
         self.simulated = simulated
 
     def _watched(
@@ -109,13 +109,6 @@ class Function(InProcess):
             kind = type(error).__name__
             return None, Trouble("raised", f"{kind}: {error}", trace(error), kind)
 
-    def _complaint(self, result: object, args: Args, machine: Machine) -> Trouble | None:
-        asked, self.backend = self.backend, "triton" if machine.launches else "torch"
-        try:
-            return super()._complaint(result, args, machine)
-        finally:
-            self.backend = asked  # of which the next call's tensors are on the GPU or not
-
 
 def report_on(
     record: "Exercise | Witness",
@@ -124,7 +117,7 @@ def report_on(
     conventions: str,
     require: list[str] | None,
     root: Path | None = None,
-) -> "Report":
+) -> Report:
     """The report on the function that ``text`` names. require: as `check.check` has it, and "correct" where it is left
     out. root: as `found` has it. Raises UsageError.
     """
@@ -140,4 +133,4 @@ def report_on(
         report = judge(record, backend, runner, seed=seed, compiler=False, require=decides, conventions=conventions)
     if simulated:
         report.environment["device"] = "cpu"
-    return report
+    return Report.of(report)

@@ -18,6 +18,7 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.exercises.record import Witness
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.examination import Examined
 from graded_kernels.autograder.sandbox import Isolated, Limits, Worker, probe
 from graded_kernels.autograder.sandbox.probe import RUNGS
 
@@ -55,9 +56,7 @@ def grade(submission: Submission, worker: Worker, scene: Scene, cases: tuple[str
     answer = Answer(submission.exercise, (Cell(submission.name, source),))
     limits = eval(f"Limits({submission.limits or 'seconds=20'})", {"Limits": Limits})
     begin = time.monotonic()
-    with Isolated(
-        answer, record.contract, submission.backend, results=record.results, limits=limits, worker=worker
-    ) as runner:
+    with Isolated(answer, record.contract, submission.backend, limits=limits, worker=worker) as runner:
         heard = _Listener(runner)
         report = judge(record, submission.backend, heard)
     seconds = time.monotonic() - begin
@@ -80,22 +79,10 @@ class _Listener:
     """A runner that passes on, and remembers what was printed and what went wrong."""
 
     def __init__(self, runner: Isolated):
-        self.runner, self.compiler, self.printed, self.troubles = runner, runner.compiler, "", []
+        self.runner, self.facts, self.printed, self.troubles = runner, runner.facts, "", []
 
-    def call(self, args, **more):
-        return self._heard(self.runner.call(args, **more))
-
-    def confirm(self, args, **more):
-        return self._heard(self.runner.confirm(args, **more))
-
-    def refill(self, args, fill):
-        return self._heard(self.runner.refill(args, fill))
-
-    def within(self, *large):
-        return self._heard(self.runner.within(*large))
-
-    def replay(self, args):
-        return self._heard(self.runner.replay(args))
+    def examine(self, call):
+        return _Heard(self._heard, call, self.runner.examine(call))
 
     def _heard(self, outcome):
         self.printed += self.runner.printed
@@ -196,3 +183,20 @@ def main(arguments: list[str]) -> int:
     ran = sum(row.outcome != "not run" for row in rows)
     print(f"{ran} graded, {len(rows) - ran} not run, {len(wrong)} not as designed")
     return 1 if wrong else 0
+
+
+class _Heard(Examined):
+    """What was examined, each outcome of it heard."""
+
+    def __init__(self, heard, call, examined):
+        super().__init__(call, heard(examined.first))
+        self._hears, self._examined = heard, examined
+
+    def refilled(self, fill):
+        return self._hears(self._examined.refilled(fill))
+
+    def _second(self, fill):
+        return self._hears(self._examined.again)
+
+    def _repeated(self):
+        return self._hears(self._examined.in_order)

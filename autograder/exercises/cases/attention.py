@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
-from ...run.apart import far_apart
 from ...run.contract import Args
+from ...run.huge_strides import far_apart
 from ..record import Case, Large
 from .common import AGAIN, KEEP_NOTHING, View, as_it_is, every_second
 from .elementwise import BEYOND, normal

@@ -10,9 +10,9 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from ...run.apart import far_apart
 from ...run.contract import Args
 from ...run.dtypes import dtype_name
+from ...run.huge_strides import far_apart
 from ..record import Case
 from .common import AGAIN, HALVES, KEEP_NOTHING, View, every_second, one_number, transposed, with_gaps
 

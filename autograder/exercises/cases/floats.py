@@ -5,8 +5,8 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from ...run.apart import far_apart
 from ...run.contract import Args
+from ...run.huge_strides import far_apart
 from ..record import Case, Inputs
 from .common import AGAIN, KEEP_NOTHING, View, transposed, with_gaps
 from .elementwise import BEYOND, BEYOND_HINT, elementwise, every_value, normal

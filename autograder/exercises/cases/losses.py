@@ -10,9 +10,9 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor
 
-from ...run.apart import far_apart
 from ...run.contract import Args
 from ...run.dtypes import dtype_name
+from ...run.huge_strides import far_apart
 from ..record import Case
 from .bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
 from .common import AGAIN, HALVES, KEEP_NOTHING, View, every_second, transposed, with_gaps

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor
 
-from ...run.apart import far_apart
 from ...run.contract import Args
+from ...run.huge_strides import far_apart
 from ..record import Case, Floors
 from .common import AGAIN, KEEP_NOTHING, View, every_second, one_number, transposed, with_gaps
 from .elementwise import BEYOND, BEYOND_HINT, normal

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ...run import apart
+from ...run import huge_strides
 from ...run.dtypes import dtype_name
 
 ALIGNMENT = max(4096, mmap.PAGESIZE)
@@ -41,17 +41,17 @@ class Layout:
     def nbytes(self) -> int:
         """Bytes of memory; of rows that lie far apart, what they take without what is between them."""
         if self.is_apart:
-            return apart.nbytes(DTYPES[self.dtype], self.shape)
+            return huge_strides.nbytes(DTYPES[self.dtype], self.shape)
         return span(self.shape, self.stride) * DTYPES[self.dtype].itemsize
 
     @functools.cached_property
     def is_apart(self) -> bool:
-        return apart.is_apart(self.shape, self.stride)
+        return huge_strides.is_apart(self.shape, self.stride)
 
     @property
     def addresses(self) -> int:
         """Bytes of address space that the tensor needs in addition to its memory."""
-        return apart.reach(DTYPES[self.dtype], self.shape) if self.is_apart else 0
+        return huge_strides.reach(DTYPES[self.dtype], self.shape) if self.is_apart else 0
 
     def data(self) -> dict:
         return {"dtype": self.dtype, "shape": self.shape, "stride": self.stride, "offset": self.offset}
@@ -117,7 +117,7 @@ def tensor_in(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
     if not elements:
         return torch.empty(layout.shape, dtype=dtype)
     if layout.is_apart:
-        return apart.tensor(memory, layout.offset, dtype, layout.shape)
+        return huge_strides.tensor(memory, layout.offset, dtype, layout.shape)
     flat = torch.frombuffer(memory, dtype=dtype, count=elements, offset=layout.offset)
     return flat.as_strided(layout.shape, layout.stride)
 
@@ -162,8 +162,8 @@ def decoy(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 def changed(tensor: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
     """A tensor of the same layout, with what ``change`` makes of each element of its memory."""
-    if apart.is_apart(tensor.shape, tensor.stride()):
-        other = apart.far_apart(torch.zeros(tensor.shape, dtype=tensor.dtype))
+    if huge_strides.is_apart(tensor.shape, tensor.stride()):
+        other = huge_strides.far_apart(torch.zeros(tensor.shape, dtype=tensor.dtype))
     else:
         memory = torch.zeros(span(tensor.shape, tensor.stride()), dtype=tensor.dtype)
         other = memory.as_strided(tensor.shape, tensor.stride(), 0)

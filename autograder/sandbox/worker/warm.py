@@ -41,6 +41,6 @@ def up() -> None:
     function = load(Answer("double", (Cell("warm", _KERNEL),)))
     outcome = InProcess(function, contract, "triton").once((torch.ones(100),), shuffle=1)
     recorder = Recorder(function)
-    Recorded(recorder, contract, "triton").call((torch.ones(100),))
+    Recorded(recorder, contract, "triton").once((torch.ones(100),))
     if outcome.trouble or outcome.findings or recorder.plan is None:
         raise RuntimeError(f"a first kernel does not run: {outcome.trouble or outcome.findings or recorder.reason}")

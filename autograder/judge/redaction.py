@@ -9,21 +9,21 @@ from ..run.contract import Args
 from ..run.dtypes import dtype_name
 from .case import Judged
 
-VEILED = {
+REDACTED = {
     "fail": "The result is wrong on this input, which is your instructor's and not shown.",
     "error": "The answer gives no result on this input, which is your instructor's and not shown.",
 }
 OURS = ("timeout", "memory")  # troubles whose sentences the answer has no part in
 
 
-def veiled(exercise: Exercise, judged: Judged) -> Judged:
+def redacted(exercise: Exercise, judged: Judged) -> Judged:
     """What may be shown of a hidden case: its name, the kind of its input and its hint; whether it passed, not how.
 
     Texts that the answer had a part in, values, errors and traffic go no further: an answer may put into them what it
     was given.
     """
     result, trouble = judged.result, judged.trouble
-    message = VEILED.get(result.status, "")
+    message = REDACTED.get(result.status, "")
     if trouble and trouble.kind in OURS:
         message = trouble.message
     elif trouble:

@@ -3,26 +3,24 @@
 import numpy as np
 import torch
 
-from ..exercises.record import Case, Exercise
 from ..results.case_result import Curve
-from ..run.contract import Args
 from ..run.dtypes import dtype_name
 from ..ulp import ulp_error
 from .compare import Comparison, Expected
 from .fingerprint import wild_outputs
+from .trial import Trial
 
 DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
 
 
-def curve_of(
-    exercise: Exercise, case: Case, args: Args, expected: Expected, comparisons: list[Comparison]
-) -> Curve | None:
+def curve_of(trial: Trial, expected: Expected, comparisons: list[Comparison]) -> Curve | None:
     """The first output's error over the swept input, and that of the first wild bug; None where nothing is swept, or
     too little to draw.
     """
-    if not case.swept or comparisons[0].error is None or comparisons[0].error.numel() < DRAWABLE:
+    exercise, swept = trial.exercise, trial.case.swept
+    if not swept or comparisons[0].error is None or comparisons[0].error.numel() < DRAWABLE:
         return None
-    x = args[exercise.parameters.index(case.swept)]
+    x = trial.named[swept]
     keep = x.isfinite().flatten()
     order = x.double().flatten()[keep].argsort()
 
@@ -31,12 +29,12 @@ def curve_of(
 
     wild = None
     if exercise.wild:
-        theirs = wild_outputs(exercise, exercise.wild[0], args)[0][0]
+        theirs = wild_outputs(exercise, exercise.wild[0], trial.args)[0][0]
         wild = over_x(
             ulp_error(theirs, expected.values[0], expected.dtypes[0]).masked_fill(expected.allowed[0].isinf(), 0.0)
         )
     return Curve(
-        parameter=case.swept,
+        parameter=swept,
         dtype=dtype_name(expected.dtypes[0]),
         x=over_x(x),
         ulp=over_x(comparisons[0].error),

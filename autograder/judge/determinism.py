@@ -2,79 +2,62 @@
 unforeseeable numbers.
 """
 
-import zlib
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..exercises.record import Case, Exercise
 from ..results.quality import Quality
 from ..run.contract import Args
+from ..run.examination import Examined
 from ..run.outcome import Outcome, Trouble
-from ..run.runner import Decoys, Runner
 from ..sandbox.wire.buffers import bits
-from . import lanes
+from . import masked_lanes
 from .compare import Comparison, Expected, compare, compare_all, expect, near
 from .fault import Fault
+from .trial import Trial
 
 _LENIENT = 4  # times the tolerance, on numbers that no later run can bring back
 _OTHER = "on other random numbers of the same shape. What it computes must follow from its inputs alone."
 
 
-class Options(NamedTuple):
-    """Of every call: see `Runner`."""
-
-    decoy: Decoys
-    fill: float | None
-
-
-def unsteady(
-    exercise: Exercise,
-    case: Case,
-    args: Args,
-    backend: str,
-    runner: Runner,
-    first: Outcome,
-    expected: Expected,
-    how: Options,
-) -> Fault | None:
+def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | None:
     """Whether the same input gives other bits, the programs of a launch in another order or masked-off lanes that hold
-    something else another result, or numbers that nobody could foresee a wrong one. how: the options of the first call.
+    something else another result, or numbers that nobody could foresee a wrong one.
 
     In another order bits may differ within the tolerance, as those of a sum by atomics do. Where a load has such lanes,
     without ``other``, the second call has 0 in them, and a third a large number.
     """
-    # The order comes from the name: it goes where the answer runs, and the seed of the inputs must not.
-    shuffle = zlib.crc32(case.name.encode()) if backend == "triton" else None
-    undefined = first.undefined and how.fill is None
-    again = runner.confirm(args, shuffle=shuffle, fill=0.0 if undefined else how.fill, decoy=how.decoy)
+    first, again = examined.first, examined.again
+    if examined.method:
+        return Fault(examined.method.message, near=0.0)
     if again.trouble:
         return _second_trouble(again.trouble)
     if again.findings:
         return Fault(again.findings[0].message, cause=again.findings[0].cause)
-    unforeseen = _foreseen_only(exercise, case, first) or _foreseen_only(exercise, case, again)
+    unforeseen = _foreseen_only(trial, first) or _foreseen_only(trial, again)
     if unforeseen:
         return unforeseen
 
     def wrong(outcome: Outcome) -> str:
-        return _wrong(compare_all(expected, outcome.outputs, exercise.named(args)))
+        return _wrong(compare_all(expected, outcome.outputs, trial.named))
+
+    def refilled(fill: float) -> str:
+        outcome = examined.refilled(fill) if examined.poisoned else None
+        return "" if outcome is None else "the launch fails" if outcome.trouble else wrong(outcome)
 
     if not _same(first, again):
-        in_order = again if backend == "torch" else runner.call(args, fill=how.fill)
+        in_order = examined.in_order
         if in_order.trouble:
             return _second_trouble(in_order.trouble)
         if not _same(first, in_order):
             return Fault("The same input, given twice, gives different bits.")
         if wrong(again):
-            with_zeros = _refilled(runner, args, 0.0, wrong) if undefined else ""
-            if with_zeros:
-                return lanes.fault(first.hints, f"{lanes.FILLED}, {with_zeros}.", Quality.CORRECT)
+            if with_zeros := refilled(0.0):
+                return masked_lanes.fault(first.hints, f"{masked_lanes.FILLED}, {with_zeros}.", Quality.CORRECT)
             order = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
             return Fault(order, Quality.PORTABLE)
-    large = _refilled(runner, args, lanes.LARGE, wrong) if undefined else ""
-    if large:
-        ending = f"{lanes.FILLED}, the result is right; with {lanes.LARGE:,.0f} in them {large}."
-        return lanes.fault(first.hints, ending, Quality.PORTABLE)
+    if large := refilled(masked_lanes.LARGE):
+        ending = f"{masked_lanes.FILLED}, the result is right; with {masked_lanes.LARGE:,.0f} in them {large}."
+        return masked_lanes.fault(first.hints, ending, Quality.PORTABLE)
     return None
 
 
@@ -86,21 +69,13 @@ def _wrong(comparisons: list[Comparison]) -> str:
     return ""
 
 
-def _refilled(runner: Runner, args: Args, fill: float, wrong: Callable[[Outcome], str]) -> str:
-    """What is wrong with the result where masked-off lanes hold ``fill``."""
-    outcome = runner.refill(args, fill)
-    return "the launch fails" if outcome.trouble else wrong(outcome)
-
-
 def _second_trouble(trouble: Trouble) -> Fault:
-    if trouble.kind == "refused":  # an isolated runner proves the method in the second call
-        return Fault(trouble.message, near=0.0)
     message = f"The second call with the same input failed: {trouble.message}"
     late = trouble if trouble.kind == "timeout" or trouble.cell else None
     return Fault(message, None if late else Quality.CORRECT, trouble.cause, late, near=0.0)
 
 
-def _foreseen_only(exercise: Exercise, case: Case, outcome: Outcome) -> Fault | None:
+def _foreseen_only(trial: Trial, outcome: Outcome) -> Fault | None:
     """What is wrong with the result for numbers that were drawn for this call alone.
 
     A table is wrong by far. What is near the edge of the tolerance is settled by the case's own numbers.
@@ -110,8 +85,8 @@ def _foreseen_only(exercise: Exercise, case: Case, outcome: Outcome) -> Fault | 
     decoy, came = outcome.decoy
     if came.trouble:
         return Fault(f"On other random numbers of the same shape it fails: {came.trouble.message}", near=0.0)
-    expected = expect(exercise, case, decoy.args)
-    message = fault_in(expected, came.outputs, exercise.named(decoy.args), _OTHER)
+    expected = expect(trial.exercise, trial.case, decoy.args)
+    message = fault_in(expected, came.outputs, trial.exercise.named(decoy.args), _OTHER)
     return Fault(message, near=near(expected, came.outputs)) if message else None
 
 

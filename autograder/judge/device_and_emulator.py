@@ -12,14 +12,12 @@ from types import FunctionType
 from typing import Any
 
 from ..exercises.record import Exercise, Witness
-from ..report.report import Report
 from ..results.case_result import CaseResult
+from ..results.data import ReportData
 from ..results.quality import both
 from ..run.answer import OURS, Answer, AnswerError, Cell, refuse, without_imports_of
-from ..run.contract import Args
+from ..run.examination import Call, Examined, Runner
 from ..run.launches import own_texts
-from ..run.outcome import Outcome
-from ..run.runner import Decoys, Runner
 from ..sandbox import Isolated, SandboxError
 
 EMULATED = "in the emulator"
@@ -27,22 +25,23 @@ SETUP = "import math\n\nimport torch\nimport triton\nimport triton.language as t
 
 
 class Extracted(Isolated):
-    """An answer that runs in its own process: where its text alone does not load, that is no fault of its values."""
+    """An answer that runs in its own process: where its text alone does not load, that is not a fault of its values."""
 
-    def call(self, args: Args, *, fill: float | None = None, decoy: Decoys | None = None) -> Outcome:
-        """As `Isolated.call`. Raises AnswerError where the text does not load."""
-        outcome = super().call(args, fill=fill, decoy=decoy)
-        if outcome.trouble and outcome.trouble.kind == "unloadable":
-            raise AnswerError(f"the code around it does not run on its own: {outcome.trouble.message}")
-        return outcome
+    def examine(self, call: Call) -> Examined:
+        """As `Isolated.examine`. Raises AnswerError where the text does not load."""
+        examined = super().examine(call)
+        trouble = examined.first.trouble
+        if trouble and trouble.kind == "unloadable":
+            raise AnswerError(f"the code around it does not run on its own: {trouble.message}")
+        return examined
 
 
 def emulated(
-    function: Callable[..., Any], record: Exercise | Witness, judge: Callable[[Runner], Report]
-) -> Report | str:
+    function: Callable[..., Any], record: Exercise | Witness, judge: Callable[[Runner], ReportData]
+) -> ReportData | str:
     """The emulator's report on a function of this process, or a sentence on why there is none."""
     try:
-        with Extracted(answer_of(function, record.name), record.contract, "triton", results=record.results) as runner:
+        with Extracted(answer_of(function, record.name), record.contract, "triton") as runner:
             return judge(runner)
     except (SandboxError, AnswerError, OSError, TypeError) as reason:
         return str(reason)
@@ -90,7 +89,7 @@ def _defined(node: ast.stmt) -> set[str]:
     return stored | inner | {alias.asname or alias.name.partition(".")[0] for alias in imports}
 
 
-def combined(device: Report, emulator: Report | str) -> Report:
+def combined(device: ReportData, emulator: ReportData | str) -> ReportData:
     """The device's report with the emulator's cases behind its own; right only where both are."""
     if isinstance(emulator, str):
         missing = CaseResult(EMULATED, "not-run", False, emulator, "")

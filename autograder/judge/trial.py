@@ -1,0 +1,103 @@
+"""A trial: one case of an exercise, put to one answer."""
+
+import os
+import zlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from ..exercises.record import Case, Exercise, ordinary
+from ..results.flaw import Flaw
+from ..run.contract import Args
+from ..run.dtypes import dtype_name
+from ..run.examination import Call, Runner
+from .compare import Expected, expect
+from .decoy import decoys
+
+
+def unforeseeable() -> int:
+    """A seed that nobody can know before."""
+    return int.from_bytes(os.urandom(7))
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a case is judged.
+
+    conventions: ``"course"``, or ``"pytorch"``, which takes PyTorch's own choice for right as well.
+    curve: whether a result that passes has one.
+    fill: what masked-off lanes of a load without ``other`` hold; poison where it is None.
+    decoy_seed: of the decoys.
+    """
+
+    conventions: str = "course"
+    curve: bool = True
+    fill: float | None = None
+    decoy_seed: int = field(default_factory=unforeseeable)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A case with its arguments and what is right for them, the runner of an answer, and how it is judged.
+
+    expected: None where the call should raise.
+    """
+
+    exercise: Exercise
+    case: Case
+    args: Args
+    expected: Expected | None
+    backend: str
+    runner: Runner
+    options: Options
+
+    @classmethod
+    def of(cls, exercise: Exercise, case: Case, args: Args, backend: str, runner: Runner, **options: Any) -> "Trial":
+        """The trial of a case on these arguments. options: fields of `Options`.
+
+        What is right is worked out here, once, and before the answer is called.
+        """
+        how = Options(**options)
+        expected = None if case.raises else expect(exercise, case, args, how.conventions)
+        return cls(exercise, case, args, expected, backend, runner, how)
+
+    @property
+    def call(self) -> Call:
+        """The call to examine. Its decoys are the same each time."""
+        # The order comes from the name: it goes where the answer runs, and the seed of the inputs must not.
+        order = zlib.crc32(self.case.name.encode()) if self.backend == "triton" else None
+        draw = decoys(self.case, self.args, self.options.decoy_seed)
+        layouts = self.expected.layouts if self.expected else ()
+        return Call(self.args, layouts, order, self.options.fill, draw)
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The arguments by the names of the parameters."""
+        return self.exercise.named(self.args)
+
+    @property
+    def flaw(self) -> Flaw:
+        """The flaw that wrong values of this case show."""
+        return Flaw.NUMBERS if ordinary(self.args) and not self.case.raises else Flaw.SPECIAL
+
+    def filled(self, fill: float) -> "Trial":
+        """The same trial with ``fill`` in masked-off lanes of loads without ``other``."""
+        return replace(self, options=replace(self.options, fill=fill))
+
+
+def arguments(case: Case, number: int, seed: int) -> Args:
+    """The arguments of an exercise's case of this number: other random numbers for every seed."""
+    return case.inputs(torch.Generator().manual_seed(seed * 1000 + number))
+
+
+def describe(exercise: Exercise, args: Args) -> str:
+    """The arguments in words: ``dy: float16 (11, 101) strides (202, 2), eps: 1e-05``."""
+    words = []
+    for name, value in zip(exercise.parameters, args, strict=False):
+        if isinstance(value, torch.Tensor):
+            strides = "" if value.is_contiguous() else f" strides {value.stride()}"
+            words.append(f"{name}: {dtype_name(value.dtype)} {tuple(value.shape)}{strides}")
+        else:
+            words.append(f"{name}: {value!r}")
+    return ", ".join(words)
