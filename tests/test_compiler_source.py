@@ -266,11 +266,11 @@ def test_a_record_names_nothing_that_is_not_permitted(name):
         described(HEADER + BODY.format("y = f(x)"), values={"f": {"import": "triton.language.core", "name": name}})
 
 
-def test_of_several_sources_each_is_read_once(monkeypatch):
+def test_a_source_is_read_once_for_all_its_launches(monkeypatch):
     extract_module = importlib.import_module("graded_kernels.autograder.compiler.extract")
     read, bindings = [], extract_module.bindings
     monkeypatch.setattr(extract_module, "bindings", lambda tree: read.append(tree) or bindings(tree))
-    launches = [described(HEADER + BODY.format(f"y = x + {number}.0 / 7")) for number in range(4)]
-    for launch in launches * 3:
-        extract_module.extract(launch)
-    assert len(read) == 4
+    source = HEADER + BODY.format("y = x + 1.0 / 7")
+    for block in (512, 1024):
+        extract_module.extract(described(source, constants={"BLOCK": block}))
+    assert len(read) == 1

@@ -71,25 +71,15 @@ def extract(launch: KernelLaunch) -> Extract:
     return _Extractor(launch.source, launch, launch.values, []).run(launch.kernel, *passed)
 
 
-_SHORT = 1 << 15  # characters of a source of which several are kept: one's tree takes a few MiB
-
-
+@functools.lru_cache(maxsize=2)  # 5 % of a check of attention_backward, which reads one source for 51 launches
 def _bindings(source: str) -> dict[str, list]:
-    """Of one source many kernels, launches and targets are read, and an answer has several."""
-    return (_of_several if len(source) <= _SHORT else _of_two)(source)
-
-
-def _read_bindings(source: str) -> dict[str, list]:
+    """Returns what the top level of ``source`` binds (`bindings`). Raises Refused where it cannot be read."""
     try:
         return bindings(ast.parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise Refused("not-run", f"the source cannot be read: {error}") from error
 
 
-_of_several, _of_two = (functools.lru_cache(maxsize=most)(_read_bindings) for most in (8, 2))
-
-
-@functools.lru_cache(maxsize=64)  # one function is cut out for many launches, and read to the end for each
 def _read(node: ast.FunctionDef) -> tuple[set[str], list[ast.Name], dict[ast.Name, str]]:
     """Names that the function binds, names that it looks up, and the attributes that it takes of these. Refuses what is
     private.

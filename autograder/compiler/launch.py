@@ -1,6 +1,5 @@
 """One launch of a kernel as plain data: what the compiler has to know to compile what the launch would have run."""
 
-import functools
 import json
 import math
 import re
@@ -101,11 +100,6 @@ class KernelLaunch:
 
     def key(self) -> str:
         """Equal for launches that compile to the same code."""
-        return self._key
-
-    @functools.cached_property
-    def _key(self) -> str:
-        """The texts, a hundred times the rest, stay as they are."""
         texts = [self.source, *(text for _, (_, text) in sorted(self.helpers.items()))]
         helpers = {name: function for name, (function, _) in self.helpers.items()}
         rest = {**vars(self), "source": list(map(len, texts)), "helpers": helpers}

@@ -1,7 +1,6 @@
 """Makes the record of a launch in the process that runs the kernel, from its arguments or the emulator's notes."""
 
 import contextlib
-import functools
 import inspect
 import sys
 import types
@@ -80,18 +79,14 @@ def _describe(function, arguments: Mapping[str, object], options: Mapping[str, o
 
 
 def _parameters(function) -> list:
+    from triton.runtime.jit import KernelParam
+
     decorated = function.__globals__.get(function.__name__)
     while decorated is not None and not inspect.isfunction(getattr(decorated, "fn", None)):
         decorated = getattr(decorated, "fn", None)  # out of autotune and heuristics: an autotuner has no such options
     given = getattr(decorated, "kwargs", None) or getattr(decorated, "__dict__", {})  # the interpreter: in ``kwargs``
     fixed = given.get("do_not_specialize") or ()
-    return _made(function, tuple(fixed), tuple(given.get("do_not_specialize_on_alignment") or ()))
-
-
-@functools.lru_cache(maxsize=64)  # asked at every launch
-def _made(function, fixed: tuple, fixed_alignment: tuple) -> list:
-    from triton.runtime.jit import KernelParam
-
+    fixed_alignment = given.get("do_not_specialize_on_alignment") or ()
     return [
         KernelParam(i, p, i in fixed or p.name in fixed, i in fixed_alignment or p.name in fixed_alignment)
         for i, p in enumerate(inspect.signature(function).parameters.values())

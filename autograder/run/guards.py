@@ -5,7 +5,6 @@ A PyTorch answer calls basic operators (see `operators`), and not the one that i
 is for. This is how honest people are told early; it is no wall against the others.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -122,7 +121,6 @@ class Watch(TorchDispatchMode):
         raise Refused(why)
 
 
-@functools.lru_cache(maxsize=1024)  # asked of each operator that runs
 def _names(func: Any) -> tuple[str, str, str]:
     """``aten::add_``, ``add_`` and ``add``."""
     full = func._schema.name

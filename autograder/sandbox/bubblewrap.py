@@ -1,6 +1,5 @@
 """The command line of bubblewrap: a file system with only what a worker needs, no network, no other processes."""
 
-import functools
 import os
 import shutil
 import subprocess
@@ -38,6 +37,5 @@ def command(view: View, executable: str, environment: dict[str, str], folder: st
     return arguments
 
 
-@functools.cache
 def _help(program: str) -> str:
     return subprocess.run([program, "--help"], capture_output=True, text=True).stdout

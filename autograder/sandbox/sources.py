@@ -1,7 +1,6 @@
 """Where the kernels of an answer are defined: in its own text, or in a module of its package that it imports."""
 
 import ast
-import functools
 import re
 from dataclasses import replace
 
@@ -20,6 +19,8 @@ class Sources:
         self.text = text_of(answer)
         self.modules = {module.name: module for module in answer.modules}
         self.name = answer.name
+        self._bound = {name: _bindings(self._text(name)) for name in (self.name, *self.modules)} if self.modules else {}
+        self.helpers = self._imported()
 
     def text_with(self, kernel: str) -> str:
         """The text that defines this kernel, as far as it can be seen; otherwise the answer's own."""
@@ -27,20 +28,17 @@ class Sources:
         texts = (self.text, *(module.source for module in self.modules.values()))
         return next((text for text in texts if defined.search(text)), self.text)
 
-    @functools.cached_property
-    def helpers(self) -> dict[str, tuple[str, str]]:
+    def _imported(self) -> dict[str, tuple[str, str]]:
         """What modules import of one another: name -> (the function's own name, the text that defines it)."""
-        if not self.modules:
-            return {}
         found = {}
-        for module in (self.name, *self.modules):
-            for name, bound in self._bound(module).items():
+        for module, names in self._bound.items():
+            for name, bound in names.items():
                 if isinstance(bound[0], Import) and (place := self._definition(module, name, _DEEP)):
                     found[name] = place
         return found
 
     def _definition(self, module: str, name: str, depth: int) -> tuple[str, str] | None:
-        bound = self._bound(module).get(name, [None])[0]
+        bound = self._bound[module].get(name, [None])[0]
         if isinstance(bound, ast.FunctionDef):
             return (name, self._text(module)) if bound.decorator_list else None
         if not isinstance(bound, Import) or bound.name is None or not depth:
@@ -54,19 +52,20 @@ class Sources:
     def _text(self, module: str) -> str:
         return self.text if module == self.name else self.modules[module].source
 
-    @functools.cache  # noqa: B019  as long as the answer
-    def _bound(self, module: str) -> dict[str, list]:
-        try:
-            return bindings(ast.parse(self._text(module)))
-        except (SyntaxError, ValueError, RecursionError):
-            return {}
-
     def completed(self, launch: KernelLaunch | str) -> KernelLaunch | str:
         """A launch that a child described, with the texts that this process has."""
         if not self.modules or isinstance(launch, str):
             return launch
         modules = {"triton": "triton"} | dict(launch.modules)  # which only the decorator names
         return replace(launch, source=self.text_with(launch.kernel), helpers=self.helpers, modules=modules)
+
+
+def _bindings(text: str) -> dict[str, list]:
+    """What the top level of ``text`` binds; nothing where it is not Python."""
+    try:
+        return bindings(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
 
 
 def text_of(answer: Answer) -> str:

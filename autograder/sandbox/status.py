@@ -3,8 +3,6 @@
 Text loses its control characters and is shortened; one field of a wrong type makes the whole report invalid.
 """
 
-import functools
-import json
 import math
 from dataclasses import dataclass, field
 from typing import get_args
@@ -142,12 +140,9 @@ def _launches(given, source: str) -> tuple[KernelLaunch | str, ...]:
 
 
 def _launch(given, source: str) -> KernelLaunch | str:
-    return checked.clean(given) if isinstance(given, str) else _described(json.dumps(given), source)
-
-
-@functools.lru_cache(maxsize=256)  # an answer launches the same in many calls
-def _described(given: str, source: str) -> KernelLaunch:
+    if isinstance(given, str):
+        return checked.clean(given)
     try:
-        return KernelLaunch(**(json.loads(given) | {"source": source}))
+        return KernelLaunch(**(given | {"source": source}))
     except ValueError as error:
         raise TypeError(str(error)) from None

@@ -6,7 +6,6 @@ reader.
 """
 
 import fcntl
-import functools
 import math
 import mmap
 import os
@@ -37,14 +36,14 @@ class Layout:
     stride: tuple[int, ...]
     offset: int
 
-    @functools.cached_property
+    @property
     def nbytes(self) -> int:
         """Bytes of memory; of rows that lie far apart, what they take without what is between them."""
         if self.is_apart:
             return huge_strides.nbytes(DTYPES[self.dtype], self.shape)
         return span(self.shape, self.stride) * DTYPES[self.dtype].itemsize
 
-    @functools.cached_property
+    @property
     def is_apart(self) -> bool:
         return huge_strides.is_apart(self.shape, self.stride)
 

@@ -9,7 +9,6 @@ ENOSYS, as it does on a kernel without it: programs that know it fall back on an
 
 import ctypes
 import errno
-import functools
 import mmap
 import os
 import platform
@@ -43,7 +42,6 @@ def apply(programs: bool = False) -> None:
     linux.prctl(linux.SET_SECCOMP, 2, ctypes.addressof(header))
 
 
-@functools.cache
 def filter_program(programs: bool = False) -> bytes:
     """Classic BPF, eight bytes a step, for this machine's architecture."""
     refuse = _ERRNO | errno.EPERM
