@@ -182,7 +182,7 @@ def _is_python(source: str) -> bool:
 
 
 def _called(node: ast.AST) -> str:
-    """The last word of what is called: ``where`` of ``tl.where(...)``; "" of what is no call by a name."""
+    """The last word of what is called: ``where`` of ``tl.where(...)``; "" for anything but a call by name."""
     function = node.func if isinstance(node, ast.Call) else None
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 

@@ -81,7 +81,7 @@ def doors(name: str) -> str:
 
 
 def section(app, page: str, source: list[str]) -> None:
-    """Puts the README's section into the page of the same name. What it links to in the project is no page here."""
+    """Puts the README's section into the page of the same name. What it links to in the project is not a page here."""
     if page == "ci":
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
         text = readme.split("## In your project's CI\n")[1].split("\n## ")[0]

@@ -67,7 +67,7 @@ def silu_derivative_times(dy, x):
     h = exp_half(x)
     tail = tl.where(x < 0, h, 1.0)
     other = tl.where(x < 0, 1.0, h * h) / (1.0 + h * h)
-    slope = tail * (1.0 + x * other) / (1.0 + h * h)  # without one tail, so that it is no subnormal before dy scales it
+    slope = tail * (1.0 + x * other) / (1.0 + h * h)  # without one tail, so as not to be subnormal before dy scales it
     return dy * slope * tail
 
 
@@ -98,7 +98,7 @@ def silu_backward(dy, x):
 
 # %% silu
 class SiLUFunction(torch.autograd.Function):
-    """Saves x alone: y is no help to the gradient (see silu_backward)."""
+    """Saves x alone: y does not help the gradient (see silu_backward)."""
 
     @staticmethod
     def forward(ctx, x):

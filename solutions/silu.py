@@ -35,7 +35,7 @@ def silu_backward(dy, x):
     h = torch.exp(-v.abs() / 2)
     tail = torch.where(v < 0, h, 1)  # s(x) = tail² / (1 + h²)
     other = torch.where(v < 0, 1, h * h) / (1 + h * h)  # s(-x), never as 1 - s(x), which cancels
-    slope = tail * (1 + v * other) / (1 + h * h)  # without one tail, so that it is no subnormal before dy scales it
+    slope = tail * (1 + v * other) / (1 + h * h)  # without one tail, so as not to be subnormal before dy scales it
     return (dy * slope * tail).to(x.dtype)
 
 

@@ -122,7 +122,7 @@ def test_where_there_is_nothing_to_grade_it_says_so(course, tmp_path, capsys):
     assert cli.main(["grade", "tiny", "--course", str(course)]) == 2
     assert "No notebooks were matched" in capsys.readouterr().err
     assert cli.main(["grade", "tiny", "--course", str(tmp_path)]) == 2
-    assert "is no course root" in capsys.readouterr().err
+    assert "is not a course root" in capsys.readouterr().err
     hand_in(course, "a")
     (course / "hidden_cases.toml").write_text("[[")
     assert cli.main(["grade", "tiny", "--course", str(course)]) == 2

@@ -90,7 +90,7 @@ def test_a_case_is_about_what_its_record_or_its_arguments_say():
     )
     assert (aims["transposed"], aims["every second column"], aims["no elements"]) == ("layouts", "layouts", "edges")
     assert aims["infinity and NaN"] == "edges"
-    with pytest.raises(RecordError, match="it is about 'exact zero', which is no case's name"):
+    with pytest.raises(RecordError, match="it is about 'exact zero', which is not the name of a case"):
         prove(cubed(about=("exact zero",)))
 
 
@@ -161,19 +161,19 @@ BUG = WildBug("somebody", "a thread", lambda x: x, "a case that is not there", "
 @pytest.mark.parametrize(
     "changes, says",
     [
-        ({"name": "my op"}, "'my op' is no name of a Python function"),
+        ({"name": "my op"}, "'my op' is not a valid name for a Python function"),
         ({"backends": ("cuda",)}, "backends are some of ('torch', 'triton'), not ('cuda',)"),
         ({"oracle": lambda *args: args[0]}, "name each of them, without * and **"),
         ({"oracle": 3}, "its oracle is 3, of type int: give a function"),
         ({"tolerance": 8}, "its tolerance is 8, of type int: write Tolerance(1, 8,"),
-        ({"outputs": Output("y")}, "outputs is no tuple of Output: write outputs=(Output(...),), with a comma"),
-        ({"cases": one()[0]}, "cases is no tuple of Case: write cases=(Case(...),), with a comma"),
+        ({"outputs": Output("y")}, "outputs is not a tuple of Output: write outputs=(Output(...),), with a comma"),
+        ({"cases": one()[0]}, "cases is not a tuple of Case: write cases=(Case(...),), with a comma"),
         ({"oracle": torch.sinh}, "cannot be seen: wrap it, as in lambda x: torch.sinh(x)"),
         ({"cases": ()}, "it has no cases: give a Case, or a family"),
         ({"cases": one() * 2}, "two cases are named 'some numbers'"),
         ({"outputs": ()}, 'it names no output: write outputs=(Output("y"),)'),
-        ({"outputs": (Output("y", like="gate"),)}, 'which is no parameter (x): write Output("y", like="x")'),
-        ({"wild": (BUG,)}, "'a case that is not there', which is no case's name"),
+        ({"outputs": (Output("y", like="gate"),)}, 'which is not a parameter (x): write Output("y", like="x")'),
+        ({"wild": (BUG,)}, "'a case that is not there', which is not the name of a case"),
         ({"cases": one(inputs=lambda generator: torch.ones(3))}, "its inputs are a Tensor; inputs takes"),
         ({"cases": one(inputs=lambda: (torch.ones(3),))}, "its inputs raised TypeError"),
         ({"cases": one(inputs=lambda generator: (1.0, 2.0))}, "its 2 arguments do not fit the oracle's parameters"),

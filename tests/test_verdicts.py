@@ -301,7 +301,7 @@ def test_the_command_shows_and_removes(tmp_path, capsys):
     assert "Removed 1." in ran("--exercise", "silu_forward-torch", "--clear")
     assert not list(store)
     assert cli.main(["verdicts", "--course", str(tmp_path / "elsewhere")]) == 2
-    assert "is no course root" in capsys.readouterr().err
+    assert "is not a course root" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         cli.main(["verdicts", "--older", "soon"])
 

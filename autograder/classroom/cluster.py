@@ -118,7 +118,7 @@ def prepare() -> None:
 
 
 def _started(workers: int | None) -> LocalCluster:
-    """Dask gives a cluster up if one of its workers ends while it starts, which on a full machine is no rare thing."""
+    """Dask gives a cluster up if one of its workers ends while it starts, which is common on a full machine."""
     for left in reversed(range(STARTS)):
         try:
             return LocalCluster(

@@ -30,7 +30,7 @@ def names(text: str) -> list[str]:
 
 
 def number(text: str) -> int:
-    """Raises argparse.ArgumentTypeError for what is no number of processes."""
+    """Reads a number of processes. Raises ArgumentTypeError for anything else."""
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
     return int(text)

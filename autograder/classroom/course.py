@@ -58,7 +58,7 @@ class Course:
 def configured(root: Path) -> AutogradeApp:
     """nbgrader with the configuration that its commands have in this course. Raises NoCourse."""
     if not (root / "nbgrader_config.py").is_file():
-        raise NoCourse(f"{root.absolute()} is no course root. Go there, or name it: --course FOLDER")
+        raise NoCourse(f"{root.absolute()} is not a course root. Go there, or name it: --course FOLDER")
     with contextlib.chdir(root):
         app = AutogradeApp()
         app.initialize([])

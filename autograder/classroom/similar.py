@@ -46,7 +46,7 @@ def pairs(
     """The closest first, those with the published answers after all others: a run's summary names these already.
 
     answers: for each answer's name the source that each student handed in; released, published: what was handed out,
-    and the course's own. Students who are both near the published answer are no pair of their own.
+    and the course's own. Students who are both near the published answer are not a pair of their own.
     """
     found: list[Pair] = []
     for name, sources in answers.items():
@@ -82,7 +82,7 @@ Line = tuple[str, ...]  # the tokens of one
 
 
 def tokens(source: str, released: frozenset[Line] = frozenset()) -> tuple[str, ...]:
-    """The program's tokens, without the lines that were ``released``; () where it is no Python."""
+    """The program's tokens, without the lines that were ``released``; () where it is not Python."""
     return tuple(token for line in lines(source) if line not in released for token in line)
 
 

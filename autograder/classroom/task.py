@@ -7,7 +7,7 @@ from ..verdicts.job import Job, OtherVersions
 from ..verdicts.make import load, make, shared_worker
 
 __all__ = ["check", "load"]
-UNFIT, FAILED = "unfit", "failed"  # keys of an answer that is no verdict: the worker is of no use; the check crashed
+UNFIT, FAILED = "unfit", "failed"  # keys of an answer that is not a verdict: the worker is unusable; the check crashed
 
 
 def check(job: str, rung: str) -> str:

@@ -58,8 +58,8 @@ def backward_bytes(do: Tensor, q: Tensor, k: Tensor, v: Tensor, *saved: object) 
 
 
 def half_the_scores(q: Tensor, k: Tensor, copies: int) -> int:
-    """As much as half of the scores of all heads in float32, and ``copies`` of what comes in. The scores of 64 keys, or
-    128, fit some times over, those of all keys not once.
+    """The bytes of half the scores of all heads in float32 and of ``copies`` of what comes in. The scores of 64 or 128
+    keys fit several times, those of all keys not once.
     """
     B, H, M, D = q.shape
     return 2 * B * H * M * k.shape[2] + 4 * copies * (q.numel() + 2 * B * H * k.shape[2] * D) + (1 << 14)
@@ -179,7 +179,7 @@ attention_backward = Exercise(
         Case(
             "NaN in do",
             _upstream(_one_nan, Batch(lengths=(20, 13))),
-            "NaN in gives NaN out, for every key of this head that is no padding: the gradients of padding are 0, and "
+            "NaN in gives NaN out, for every key of this head that is not padding: the gradients of padding are 0, and "
             "0 · NaN is NaN.",
         ),
     ),

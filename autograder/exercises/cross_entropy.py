@@ -58,7 +58,7 @@ def forward_floor(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> F
 
 
 def forward_distinction(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Floors:
-    """Of loss = log(1 + e^z), z = others - own, what the rounding of others and own costs: (1 - p) times theirs."""
+    """What the rounding of others and own costs loss = log(1 + e^z), z = others - own: (1 - p) times their errors."""
     loss, lse = losses_and_lse(logits, labels, ignore_index)
     own = label_logit(logits, labels, ignore_index)
     lost = EPS * (_largest(logits) + 8)
@@ -124,7 +124,7 @@ def torch_forward(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> t
 
 
 def torch_backward(dloss: Tensor, logits: Tensor, labels: Tensor, lse: Tensor, ignore_index: int = -100) -> Tensor:
-    """In float32, rounded at the end: for half precision PyTorch rounds log p to half, which costs up to 74 ulp."""
+    """PyTorch's gradient in float32, rounded at the end: in half precision it rounds log p, which costs 74 ulp."""
     x = logits.float().requires_grad_()
     loss = F.cross_entropy(x, labels, ignore_index=ignore_index, reduction="none")
     return torch.autograd.grad(loss, x, dloss)[0].to(logits.dtype)
@@ -258,7 +258,7 @@ ALL_ROWS = CommonMistake(
     who="a kernel that forgets the ignored rows",
     function=wild.cross_entropy_backward_all_rows,
     seen_by="some rows ignored",
-    story="-100 is no column, so nothing is subtracted in an ignored row, and p is what remains.",
+    story="-100 is not a column, so nothing is subtracted in an ignored row, and p is what remains.",
 )
 
 cross_entropy_backward = Exercise(

@@ -27,12 +27,12 @@ def _floor(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Floors:
 
 
 def _no_witness(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> str:
-    """Why these are no arguments of cross-entropy; "" if they are."""
+    """Why cross-entropy does not accept these arguments; "" if it does."""
     if logits.dim() != 2 or labels.shape != logits.shape[:1]:
         return "logits are a matrix (M, V), labels are (M,)."
     bad = (labels != ignore_index) & ((labels < 0) | (labels >= logits.shape[1]))
     return (
-        f"Label {labels[bad][0]} is no class, and not ignore_index. That is bad input, not a witness."
+        f"Label {labels[bad][0]} is neither a class nor ignore_index. That is bad input, not a witness."
         if bad.any()
         else ""
     )

@@ -110,11 +110,11 @@ class _RandomRounding(TorchDispatchMode):
         return isinstance(value, Tensor) and value.untyped_storage().data_ptr() in self.means
 
     def _uniform(self, like: Tensor) -> Tensor:
-        """From -1 to 1."""
+        """Random numbers from -1 to 1 in the shape of ``like``, float64."""
         return 2 * torch.rand(like.shape, generator=self.generator, dtype=torch.float64) - 1
 
     def _moved(self, x: Tensor) -> Tensor:
-        """By up to an ulp."""
+        """The numbers, each moved by up to an ulp."""
         return x * (1 + ULP * self._uniform(x))
 
     def _of_function(self, name: str, result: Tensor, args: Args) -> Tensor:
@@ -124,8 +124,8 @@ class _RandomRounding(TorchDispatchMode):
         return self._moved(result).masked_fill(lost, 0)
 
     def _error_of_sum(self, result: Tensor, args: Args, kwargs: dict[str, Any], name: str) -> Tensor:
-        """Of terms an ulp off, added in random order, within blocks and then block by block, each partial sum rounded;
-        and of what a first mean leaves of each term.
+        """The error of a sum of terms an ulp off that are added in random order, within blocks and then block by block,
+        each partial sum rounded; and of what subtracting a first mean leaves of each term.
         """
         x: Tensor = args[0]
         dims = args[1] if len(args) > 1 else kwargs.get("dim")
@@ -148,14 +148,14 @@ class _RandomRounding(TorchDispatchMode):
         return (error / (count if name == "mean" else 1)).reshape(result.shape)
 
     def _error_of_product(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
-        """As of a sum of random signs and one of equal signs together; its partial sums would take too much memory."""
+        """The error of a sum of random signs plus one of equal signs; partial sums would take too much memory."""
         count = a.shape[-1]
         variance = count / 3 * result.square() + count / 2 * torch.matmul(a.square(), b.square())
         noise = torch.randn(result.shape, generator=self.generator, dtype=torch.float64)
         return (noise * (variance / 3).sqrt() * ULP / 2).nan_to_num(0, 0, 0)
 
     def _error(self, x: Tensor) -> Tensor:
-        """Of rounding to a float32; 0 where there is none to have."""
+        """The error of rounding to a float32; 0 where that is not finite."""
         return (self._rounded(x) - x).nan_to_num(0, 0, 0)
 
     def _rounded(self, x: Tensor) -> Tensor:

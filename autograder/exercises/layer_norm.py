@@ -92,7 +92,7 @@ def torch_forward(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) ->
 
 
 def torch_backward(dy: Tensor, x: Tensor, weight: Tensor, mean: Tensor, rstd: Tensor) -> Args:
-    """In float32, rounded at the end: for half precision on the CPU, PyTorch adds up dweight in half precision."""
+    """PyTorch's gradients in float32, rounded at the end: on the CPU it sums dweight in half precision otherwise."""
     dy, v, w = (t.float().contiguous() for t in (dy, x, weight))
     results = torch.ops.aten.native_layer_norm_backward(dy, v, w.shape, mean[:, None], rstd[:, None], w, w, [True] * 3)
     return tuple(r.to(like.dtype) for r, like in zip(results, (x, weight, weight), strict=True))
@@ -188,7 +188,7 @@ layer_norm_backward = Exercise(
 
 
 def _no_witness(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> str:
-    """Why these are no arguments of layer norm; "" if they are."""
+    """Why layer norm does not accept these arguments; "" if it does."""
     if x.dim() != 2 or weight.shape != x.shape[1:] or bias.shape != x.shape[1:]:
         return "x is a matrix (M, N), weight and bias are (N,)."
     if len({x.dtype, weight.dtype, bias.dtype}) > 1:

@@ -29,7 +29,7 @@ def mean_and_gradients(
 def torch_mean_and_gradients(
     hidden: Tensor, weight: Tensor, labels: Tensor, ignore_index: int = -100
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """In float32, rounded at the end."""
+    """PyTorch's loss and gradients in float32, rounded at the end."""
     checked(weight.t(), labels, ignore_index)
     x, w = hidden.float().requires_grad_(), weight.float().requires_grad_()
     loss = F.cross_entropy(x @ w.t(), labels, ignore_index=ignore_index)
@@ -194,7 +194,7 @@ CASES = (
     Case(
         "ignore_index above V",
         _batch(14, 8, 33, keep=lambda labels: ignored(labels, 3, 13, index=50_000), index=50_000),
-        "ignore_index is 50,000 here, and there are 33 classes: rows 3 and 13 do not count and are no error.",
+        "ignore_index is 50,000 here, and there are 33 classes: rows 3 and 13 do not count and are not errors.",
     ),
     Case("large logits", _batch(9, 16, 40, scale=100.0), "Logits of hundreds: e^x overflows from 88.7 on."),
     Case("a nearly certain label", _certain(torch.float32), "p of the label is up to 1 - 1e-6: what is left of p - 1?"),

@@ -78,7 +78,7 @@ def _far_from_each_other(generator: Generator) -> tuple[Tensor, Tensor, Tensor, 
 
 
 def _some_empty(generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """In some rows the one piece is empty, in some the other, in some both."""
+    """Pieces of which one is empty in some rows, the other in some, both in some."""
     o_a, lse_a, o_b, lse_b = _pieces(m=8)(generator)
     for o, lse, rows in ((o_a, lse_a, (0, 2, 7)), (o_b, lse_b, (1, 2))):
         lse[:, :, rows], o[:, :, rows] = -torch.inf, 0.0
@@ -220,7 +220,7 @@ merge_witness = Witness(
 def _no_attention(
     q: Tensor, k: Tensor, v: Tensor, key_lengths: Tensor | None = None, causal: bool = False, scale: float | None = None
 ) -> str:
-    """Why these are no arguments of attention; "" if they are."""
+    """Why attention does not accept these arguments; "" if it does."""
     shapes = q.dim() == k.dim() == 4 and k.shape == v.shape and q.shape[:2] == k.shape[:2] and q.shape[3] == k.shape[3]
     if not shapes or len({q.dtype, k.dtype, v.dtype}) > 1:
         return "q is (B, H, M, D), k and v are (B, H, N, D), all of one dtype."

@@ -17,11 +17,11 @@ _proven: weakref.WeakSet[Exercise | Witness] = weakref.WeakSet()
 
 
 class RecordError(ValueError):
-    """A record that nothing can be judged by; the message is one sentence that names the cure."""
+    """A record that cannot judge anything; the message is one sentence that names the remedy."""
 
 
 def prove(record: Exercise | Witness) -> None:
-    """Raises RecordError for a record with a mistake. Each case is drawn twice, and its right result worked out."""
+    """Raises RecordError for a record with a mistake. Each case is drawn twice, and its right result computed."""
     if record not in _proven:
         exercise = record.exercise if isinstance(record, Witness) else record
         mistake = next(_of_names(record.name, record.backends), "")
@@ -33,14 +33,14 @@ def prove(record: Exercise | Witness) -> None:
 
 def _of_names(name: str, backends: tuple[str, ...]) -> Iterator[str]:
     if not name.isidentifier():
-        yield f"{name!r} is no name of a Python function, which the answer's is to be"
+        yield f"{name!r} is not a valid name for a Python function, and an answer is a function of that name"
     unknown = [one for one in backends if one not in BACKENDS]
     if unknown or not backends:
         yield f"backends are some of {BACKENDS}, not {tuple(backends)!r}"
 
 
 def _of(record: Exercise, called: bool) -> Iterator[str]:
-    """What is wrong, what can be seen without a call first. called: whether there have to be cases to call it on."""
+    """Yields what is wrong, beginning with what is seen without a call. called: whether the record needs cases."""
     yield from _of_types(record)
     try:
         kinds = {p.kind for p in inspect.signature(record.oracle).parameters.values()}
@@ -58,10 +58,10 @@ def _of(record: Exercise, called: bool) -> Iterator[str]:
         yield f"two cases are named {twice[0]!r}; a report tells cases by their names"
     for bug in record.wild:
         if bug.seen_by not in names:
-            yield f"the bug of {bug.who} is seen by {bug.seen_by!r}, which is no case's name"
+            yield f"the bug of {bug.who} is seen by {bug.seen_by!r}, which is not the name of a case"
     for name in record.about:
         if name not in (*names, *MEASURED):
-            yield f"it is about {name!r}, which is no case's name"
+            yield f"it is about {name!r}, which is not the name of a case"
     for case in record.cases:
         if message := next(_of_case(record, case), ""):
             yield f"case {case.name!r}: {message}"
@@ -75,7 +75,7 @@ def _of_types(record: Exercise) -> Iterator[str]:
     for name, parts, kind in (("outputs", record.outputs, Output), ("cases", record.cases, Case)):
         if not isinstance(parts, tuple) or not all(isinstance(part, kind) for part in parts):
             shown = f"({kind.__name__}(...),)"
-            yield f"{name} is no tuple of {kind.__name__}: write {name}={shown}, with a comma"
+            yield f"{name} is not a tuple of {kind.__name__}: write {name}={shown}, with a comma"
 
 
 def _kind(value: object) -> str:
@@ -89,7 +89,7 @@ def _of_outputs(record: Exercise) -> Iterator[str]:
         if not isinstance(output.like, torch.dtype) and output.like not in record.parameters:
             names = ", ".join(record.parameters)
             yield (
-                f"output {output.name} is to have the dtype of {output.like!r}, which is no parameter ({names}): "
+                f"output {output.name} is to have the dtype of {output.like!r}, which is not a parameter ({names}): "
                 f'write Output("{output.name}", like="{record.parameters[0]}")'
             )
 

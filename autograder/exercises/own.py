@@ -21,7 +21,7 @@ Record = Exercise | Witness
 
 
 class Offer(NamedTuple):
-    """What an entry point stands for. package: with its version. problem: why there are no records, or ""."""
+    """What an entry point offers. package: its name and version. problem: why it has no records, or ""."""
 
     package: str
     records: tuple[Record, ...]

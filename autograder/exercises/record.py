@@ -153,7 +153,7 @@ def ordinary(args: Args) -> bool:
 
 @functools.cache
 def _parameters(oracle: Callable[..., Any]) -> tuple[str, ...]:
-    """By name; a check asks for them hundreds of times."""
+    """The names of the oracle's parameters, kept because a check asks for them hundreds of times."""
     return tuple(inspect.signature(oracle).parameters)
 
 
@@ -232,7 +232,7 @@ class Exercise:
         return tuple(a.double() if up else a for a, up in zip(args, floats, strict=True))
 
     def dtypes(self, args: Args) -> tuple[torch.dtype, ...]:
-        """Of right results for ``args``."""
+        """The dtypes of the right results for ``args``."""
         named = self.named(args)
         return tuple(o.like if isinstance(o.like, torch.dtype) else named[o.like].dtype for o in self.outputs)
 

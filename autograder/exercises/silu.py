@@ -46,7 +46,7 @@ def silu_tail() -> Tensor:
 
 
 def torch_swiglu(gate: Tensor, up: Tensor) -> Tensor:
-    """In float32, rounded at the end."""
+    """PyTorch's SwiGLU in float32, rounded at the end."""
     return (torch.nn.functional.silu(gate.float()) * up.float()).to(gate.dtype)
 
 

@@ -83,7 +83,7 @@ def _bug_case(name: str, record: Witness, args: Args, failures: Callable[[object
 
 
 def _complaint(record: Witness, args: Args) -> str:
-    """Why these are no arguments of the exercise; "" if they are."""
+    """Why the exercise does not accept these arguments; "" if it does."""
     parameters = inspect.signature(record.exercise.oracle).parameters.values()
     for parameter, value in zip(parameters, args, strict=False):
         if parameter.default is None:  # what may be left out: the exercise's own complaint knows

@@ -27,10 +27,10 @@ def add_to(commands) -> None:
 
 
 def seconds(text: str) -> int:
-    """An age such as ``30d``. Raises argparse.ArgumentTypeError."""
+    """Reads an age such as ``30d`` as seconds. Raises ArgumentTypeError."""
     found = _AGE.fullmatch(text)
     if not found:
-        raise argparse.ArgumentTypeError(f"{text!r} is no age; write 12h, 30d or 8w")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an age; write 12h, 30d or 8w")
     return int(found[1]) * _SECONDS[found[2]]
 
 
@@ -38,7 +38,7 @@ def main(options: argparse.Namespace) -> int:
     store = Store(options.course)
     if not (options.course / "nbgrader_config.py").is_file() and not store.folder.is_dir():
         print(
-            f"graded-kernels: {options.course.absolute()} is no course root. Go there, or name it: --course FOLDER",
+            f"graded-kernels: {options.course.absolute()} is not a course root. Go there, or name it: --course FOLDER",
             file=sys.stderr,
         )
         return USAGE

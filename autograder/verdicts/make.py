@@ -65,7 +65,7 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
 
 @functools.cache
 def load() -> None:
-    """Imports what every check takes: seconds that are no answer's. Drawing is not among it: `report.notebook`."""
+    """Imports what every check needs, so that no answer is charged those seconds; not drawing (`report.notebook`)."""
     with no_garbage():
         for module in ("exercises.table", "instructor.hidden", "judge.judge", "report.notebook", "sandbox.compiler"):
             importlib.import_module(f"..{module}", __package__)

@@ -12,7 +12,7 @@ SETTLED = 2  # checks of an answer whose result may be the machine's fault, afte
 
 
 class Damaged(ValueError):
-    """Text that is no verdict."""
+    """Text that is not a verdict."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ class DeskError(Exception):
 
 
 def read(path: Path) -> NotebookNode:
-    """Raises DeskError for a file that is missing or is no notebook."""
+    """Raises DeskError for a file that is missing or is not a notebook."""
     try:
         return nbformat.read(path, as_version=4)
     except FileNotFoundError:

@@ -71,9 +71,9 @@ def standing(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict] = (
         notebook = _read(own[name]) if name in own else {}
         begun = _metadata(notebook).get("graded_kernels", {}).get("chapter") == name
         if not begun and name not in built:
-            continue  # a notebook of the learner's that is no chapter
+            continue  # a notebook of the learner's own, not a chapter
         chapters.append(_chapter(name, notebook if begun else _read(built[name]), begun, newer))
-    return [chapter for chapter in chapters if chapter.steps]  # the start page is no chapter
+    return [chapter for chapter in chapters if chapter.steps]  # the start page is not a chapter
 
 
 def _read(path: Path) -> dict:

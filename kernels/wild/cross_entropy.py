@@ -57,7 +57,7 @@ def cross_entropy_epsilon(logits, labels, ignore_index=-100):
 
 
 def cross_entropy_padded(logits, labels, ignore_index=-100):
-    """verl: a vocabulary that is no multiple of 256 is padded with logits of 0, each of which adds e^0 to the sum.
+    """verl: a vocabulary that is not a multiple of 256 is padded with logits of 0, each of which adds e^0 to the sum.
 
     github.com/volcengine/verl/issues/2899 (2025-08-04), fixed by pull request 5349 (2026-02-18): tl.where(mask, x,
     -inf).
@@ -122,7 +122,7 @@ def cross_entropy_backward_read_back(dloss, logits, labels, lse, ignore_index=-1
 
 
 def cross_entropy_backward_all_rows(dloss, logits, labels, lse, ignore_index=-100):
-    """A kernel that compares columns with the label and forgets the ignored rows: -100 is no column, so p remains."""
+    """Compares columns with the label and forgets the ignored rows: -100 is not a column, so p remains."""
     one = torch.arange(logits.shape[1]) == labels.unsqueeze(1)
     slope = (logits.float() - lse.unsqueeze(1)).exp() - one.float()
     return (slope * dloss.unsqueeze(1)).to(logits.dtype)

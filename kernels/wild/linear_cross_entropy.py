@@ -48,7 +48,7 @@ def linear_cross_entropy_mean_of_chunks(hidden, weight, labels, ignore_index=-10
 
 
 def _chunk_size(hidden, weight):
-    """As many rows as make a chunk's logits no larger than hidden, up to a power of two."""
+    """The number of rows that make a chunk's logits no larger than hidden, up to a power of two."""
     M, (V, D) = hidden.shape[0], weight.shape
     rows = -(-M // -(-V // D))
     power = 1 << (rows - 1).bit_length() if rows else 0

@@ -79,7 +79,7 @@ def many_queries(arguments: Arguments, queries: tuple[int, ...], outputs: tuple[
 
 
 def side_by_side(x: Tensor) -> Tensor:
-    """As a model holds it, (B, M, H, ...), with heads and rows swapped by a view."""
+    """The tensor as a model holds it, (B, M, H, ...), with heads and rows swapped by a view."""
     return x.transpose(1, 2).contiguous().transpose(1, 2)
 
 

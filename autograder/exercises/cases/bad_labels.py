@@ -1,4 +1,4 @@
-"""Labels that are no class: the function has to refuse them and to say which row holds the first."""
+"""Labels that are not classes: the function has to refuse them and to say which row holds the first."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -48,7 +48,7 @@ OUT_OF_RANGE = (
         "a label far out of range", 0, 32_000, "A token of a larger vocabulary. Unchecked, the address is anybody's."
     ),
     BadLabel(
-        "a negative label", 2, -1, "-1 is no class and is not ignore_index. In Python it would count from the end."
+        "a negative label", 2, -1, "-1 is neither a class nor ignore_index. In Python it would count from the end."
     ),
     BadLabel(
         "a bad label among 3000 rows",
@@ -58,7 +58,7 @@ OUT_OF_RANGE = (
         "one kept?",
         rows=3000,
     ),
-    BadLabel("a label of -100", 2, -100, "ignore_index is -1 here: -100 is no class and is not ignored.", -1),
+    BadLabel("a label of -100", 2, -100, "ignore_index is -1 here: -100 is not a class and is not ignored.", -1),
 )
 
 
@@ -69,7 +69,7 @@ def bad_label(case: Case, bad: BadLabel, classes: int) -> Case:
 
 
 def without_bad_labels(classes: int, ignore_index: int) -> Callable[[Args], Args]:
-    """For the arguments of a call, the same with each label that is no class ignored."""
+    """Makes a function that returns the arguments of a call with each label that is not a class ignored."""
 
     def repaired(args: Args) -> Args:
         return tuple(

@@ -172,7 +172,7 @@ ROWS = (
     Row(
         "1000 columns",
         long(1000),
-        "Rows of 1000 elements, which is no power of two: a block of 1024 has 24 lanes to mask off.",
+        "Rows of 1000 elements, which is not a power of two: a block of 1024 has 24 lanes to mask off.",
     ),
     Row("1025 columns", long(1025), "One element more than 1024. Is it read, is it counted, is it written?"),
     Row(

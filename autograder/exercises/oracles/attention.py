@@ -130,7 +130,7 @@ def backward_floor(
     causal: bool = False,
     scale: float | None = None,
 ) -> Floors:
-    """As forward; p and ds may be rounded to half before their products, and Σ p dp may be taken instead of do · o."""
+    """Floors for gradients whose p and ds are rounded to half before their products, or that take Σ p dp for do · o."""
     p, ds, g, size = _backward_parts(do, q, k, v, o, lse, key_lengths, causal, scale)
     factor = abs(q.shape[-1] ** -0.5 if scale is None else scale)
     keys, values = real(k, key_lengths).abs(), real(v, key_lengths).abs()
