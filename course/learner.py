@@ -24,12 +24,11 @@ def release(source: Path) -> str:
     from nbgrader.converters import GenerateAssignment
     from nbgrader.preprocessors import SaveCells
     from traitlets.config import PyFileConfigLoader
-    from traitlets.utils.importstring import import_item
 
     config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT / "course")).load_config()
     notebook = nbformat.read(source, as_version=4)
     resources: dict[str, object] = {}
-    for preprocessor in map(import_item, GenerateAssignment(config=config).preprocessors):  # which names them
+    for preprocessor in GenerateAssignment(config=config).preprocessors:
         if preprocessor is not SaveCells:
             notebook, resources = preprocessor(config=config)(notebook, resources)
     return nbformat.writes(notebook, version=4) + "\n"
