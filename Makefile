@@ -34,7 +34,8 @@ teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrade
 STYLE := ruff check . && ruff format --check .
 
 # Types are checked beside the tests, and their result is printed last.
-# Three processes for two cores, four for the exhaustive tests (conftest.py); a module stays in one, which makes its fixtures once, the longest first.
+# Three processes for two cores, four for the exhaustive tests (conftest.py). A module stays in one, which makes its
+# fixtures once; the module that took longest in the last run comes first.
 PYTEST := $(ONE_THREAD) python -m pytest -n auto --dist loadfile --no-loadscope-reorder --durations=10
 
 test: .venv/.ready   ## tests of everything, in minutes: each bug once, one of each kind of attack

@@ -2,11 +2,13 @@
 a process of its own.
 """
 
+import collections
 import contextlib
 import fcntl
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 os.environ["TRITON_INTERPRET"] = "1"  # before any test module can import triton
 
@@ -17,15 +19,7 @@ from graded_kernels.autograder.commands import check as commands_check
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, whose children would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The modules that take longest, longest first: a test process that gets one of them last keeps everybody waiting.
-LONGEST_FIRST = [
-    *("test_attack_notebooks", "test_attacks", "test_emulator_random", "test_notebooks", "test_chaos"),
-    *("test_exercises", "test_teaching_limits", "test_nbgrader", "test_compiler_wall"),
-    *("test_cli", "test_fair"),
-    *("test_emulator_grid", "test_sandbox", "test_sandbox_limits", "test_in_notebook", "test_nbgrader_class"),
-    *("test_nbgrader_again", "test_process_memory", "test_teaching", "test_quality", "test_floats"),
-    *("test_emulator_grid_answers", "test_layer_norm_kernels", "test_nbgrader_runs", "test_compiler", "test_hidden"),
-]
+_seconds: collections.Counter[str] = collections.Counter()  # what each module took in this run
 
 
 @pytest.fixture(scope="session")
@@ -69,11 +63,25 @@ def pytest_report_header(config) -> str:
 def pytest_collection_modifyitems(config, items):
     import torch
 
-    place = {name: number for number, name in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: place.get(item.path.stem, len(place)))  # stable: the rest stays in order
+    last = config.cache.get(_kept_as(config), {}) if hasattr(config, "cache") else {}
+    items.sort(key=lambda item: -last.get(item.path.stem, 0))  # a process that gets a long one last keeps all waiting
     for item in items:
         if "gpu" in item.keywords and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason="not run: needs a CUDA device"))
+
+
+def pytest_runtest_logreport(report):
+    _seconds[Path(report.fspath).stem] += report.duration
+
+
+def pytest_sessionfinish(session):
+    """Keeps what each module took, where several processes share them: the next such run begins with the longest."""
+    if getattr(session.config.option, "numprocesses", None) and hasattr(session.config, "cache"):
+        session.config.cache.set(_kept_as(session.config), dict(_seconds))
+
+
+def _kept_as(config) -> str:
+    return f"seconds/{config.option.markexpr or 'all'}"
 
 
 @pytest.fixture
