@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .results.quality import Quality
-from .run.session import left_over, remember
+from .run.answer_cell import answer_of, follow_cells
 
 if TYPE_CHECKING:
     from .exercises.record import Case, Exercise, Witness
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .run.answer import Answer
     from .sandbox import Budget, Limits, Worker
 
-remember()
+follow_cells()
 
 
 def check(
@@ -50,7 +50,8 @@ def check(
     from .judge.judge import judge
     from .report.progress import Progress
     from .report.report import Report
-    from .run.examination import Runner, Unloadable
+    from .run.answer import AnswerError
+    from .run.examination import Unloadable
     from .run.outcome import Trouble
     from .run.printing import few_lines
     from .run.runner import InProcess
@@ -61,15 +62,14 @@ def check(
     judged = partial(
         judge, record, backend, seed=seed, compiler=compiler, targets=targets, require=require, conventions=conventions
     )
-    reason = left_over(function, record.name, backend, record.backends)
-    runner: Runner = (
-        Unloadable(Trouble("unloadable", reason)) if reason else InProcess(function, record.contract, backend)
-    )
     try:
         with Progress(record.name) as progress, few_lines():
-            found = judged(runner, at=progress.at)
-            if found.environment["mode"] == "device" and backend == "triton" and not reason:
+            function = answer_of(function, record.name, backend)
+            found = judged(InProcess(function, record.contract, backend), at=progress.at)
+            if found.environment["mode"] == "device" and backend == "triton":
                 found = combined(found, emulated(function, record, partial(judged, at=progress.at)))
+    except AnswerError as error:
+        found = judged(Unloadable(Trouble("unloadable", str(error))))
     except KeyboardInterrupt as error:  # hundreds of frames, of which the learner can use one
         stopped = error if isinstance(error, Interrupted) else interrupted(record.name, error)
         raise stopped.with_traceback(None) from None

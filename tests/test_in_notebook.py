@@ -29,6 +29,22 @@ def axpy(a, x, y):
         axpy_kernel[(triton.cdiv(x.numel(), 1024),)](float(a), x, y, out, x.numel(), BLOCK=1024)
     return out
 """
+SILU_KERNEL = """
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+    tl.store(y_ptr + offsets, x * tl.sigmoid(x), mask=mask)
+
+
+def silu_forward(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    if x.numel():
+        silu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y
+"""
 CHECK_AXPY = 'check("axpy", axpy, backend="triton", compiler=False)'
 
 
@@ -53,53 +69,82 @@ def test_a_forgotten_return_is_named(notebook):
     assert "not implemented" not in outcome
 
 
-def test_the_function_of_an_earlier_run_is_not_checked_when_its_cell_broke(notebook):
+def checked(notebook, backend="torch") -> str:
+    """What the check cell of a built notebook shows."""
+    name = f"silu_forward-{backend}-check"
+    return " ".join(notebook.outcome(CHECK.replace("torch", backend), cell=name).split())
+
+
+def test_a_check_takes_the_answer_of_its_own_cell_in_any_order(notebook):
+    notebook.run(RIGHT, cell="silu_forward-torch")
+    notebook.run(SILU_KERNEL, cell="silu_forward-triton")
+    assert ": passed" in checked(notebook, "torch")
+    assert ": passed" in checked(notebook, "triton")
+    assert ": passed" in checked(notebook, "torch")
+
+
+def test_a_check_takes_the_helpers_of_its_own_cell(notebook):
+    """Both answers may give them one name, as both answers have one."""
+    helper = "def part(v):\n    return torch.sigmoid(v)\n" + RIGHT.replace("torch.sigmoid(v)", "part(v)")
+    notebook.run(helper, cell="silu_forward-torch")
+    notebook.run("def part(v):\n    return v\n" + SILU_KERNEL, cell="silu_forward-triton")
+    assert ": passed" in checked(notebook, "torch")
+
+
+def test_an_answers_cell_that_stops_is_named_and_no_earlier_function_is_checked(notebook):
+    notebook.run(RIGHT, cell="silu_forward-torch")
+    notebook.run(RIGHT.replace("x.float()", "x.float("), cell="silu_forward-torch")
+    assert "stopped with SyntaxError in line 2" in checked(notebook)
+    notebook.run("not_there = nothing\n" + RIGHT, cell="silu_forward-torch")
+    assert "stopped with NameError in line 1 (name 'nothing' is not defined)" in checked(notebook)
+
+
+def test_a_function_above_the_line_at_which_its_cell_stops_is_checked(notebook):
+    notebook.run(RIGHT + "1 / 0\n", cell="silu_forward-torch")
+    assert ": passed" in checked(notebook)
+
+
+def test_a_function_that_was_renamed_is_not_checked_under_its_old_name(notebook):
+    notebook.run(RIGHT, cell="silu_forward-torch")
+    assert ": passed" in checked(notebook)
+    notebook.run(RIGHT.replace("silu_forward", "my_silu"), cell="silu_forward-torch")
+    assert "The cell of this answer defines no `silu_forward`" in checked(notebook)
+
+
+def test_an_answer_in_a_cell_of_the_learners_own_is_checked(notebook):
+    notebook.run(RIGHT.replace("return (v", "return (2 * v"), cell="silu_forward-torch")
+    notebook.run(RIGHT, cell="added")
+    assert ": passed" in checked(notebook)
+    notebook.run(RIGHT.replace("return (v", "return (2 * v"), cell="silu_forward-torch")
+    assert ": passed" not in checked(notebook)
+
+
+def test_a_check_in_the_answers_own_cell_is_of_the_function_there(notebook):
+    notebook.run("runs = 0")
+    assert ": passed" in notebook.outcome(f"runs += 1\n{RIGHT}\n{CHECK}", cell="silu_forward-torch")
+    notebook.run(SILU_KERNEL, cell="silu_forward-triton")
+    assert ": passed" in checked(notebook)
+    assert notebook.outcome("runs") == "2"
+
+
+def test_a_check_does_not_repeat_what_the_answers_cell_prints(notebook):
+    assert notebook.outcome(RIGHT + "print('once')\n", cell="silu_forward-torch") == "once\n"
+    assert "once" not in checked(notebook)
+
+
+def test_without_ids_of_cells_the_function_that_was_defined_last_is_checked(notebook):
+    notebook.run(RIGHT)
+    notebook.run(SILU_KERNEL)
+    assert "is not the PyTorch answer" in " ".join(notebook.outcome(CHECK).split())
     notebook.run(RIGHT)
     assert ": passed" in notebook.outcome(CHECK)
-    notebook.run(RIGHT.replace("x.float()", "x.float("))
-    outcome = notebook.outcome(CHECK)
-    assert "stopped with SyntaxError in line 2" in outcome
-    assert ": passed" not in outcome
-    notebook.run("not_there = nothing\n" + RIGHT)
-    assert "stopped with NameError in line 1" in notebook.outcome(CHECK)
-    notebook.run(RIGHT + "1 / 0\n")  # below the function, which is the new one
-    assert ": passed" in notebook.outcome(CHECK)
 
 
-def test_the_function_of_an_earlier_run_is_not_checked_when_its_cell_no_longer_defines_it(notebook):
-    """A learner renames the function, and the old one is still there: a passed check would be of code that is gone."""
-    notebook.run(RIGHT, cell="answer")
-    assert ": passed" in notebook.outcome(CHECK, cell="check")
-    notebook.run(RIGHT.replace("silu_forward", "my_silu"), cell="answer")
-    outcome = " ".join(notebook.outcome(CHECK, cell="check").split())
-    assert "has no `def silu_forward` any more" in outcome
-    assert ": passed" not in outcome
-    notebook.run(RIGHT, cell="moved to another cell")
-    assert ": passed" in notebook.outcome(CHECK, cell="check")
-    notebook.run("silu_forward(torch.ones(2))", cell="answer")
-    assert ": passed" in notebook.outcome(CHECK, cell="check")
-
-
-def test_a_broken_triton_answer_leaves_the_pytorch_answer_of_that_name_alone(notebook):
-    notebook.run(RIGHT)
-    notebook.run("@triton.jit\ndef silu_kernel(x_ptr:\n    ...\n\ndef silu_forward(x):\n    return x\n")
-    assert ": passed" in notebook.outcome(CHECK)
-    assert "stopped with SyntaxError" in notebook.outcome(CHECK.replace("torch", "triton"))
-
-
-def test_a_kernel_whose_name_another_cell_took_is_named(notebook):
-    """The answer would launch the other cell's kernel; a grader, which stops at the answer's cell, never sees that."""
-    notebook.run(AXPY)
-    other = AXPY.replace("axpy(a, x, y)", "doubled(a, x, y)").replace("a * x + y", "2 * x")
-    notebook.run(other)
-    outcome = " ".join(notebook.outcome(CHECK_AXPY).split())
-    assert "`axpy_kernel`, which the cell of `axpy` defines, was defined anew by another cell" in outcome
-    notebook.run(AXPY)
-    assert ": passed" in notebook.outcome(CHECK_AXPY)
-    notebook.run(AXPY.replace("axpy(a, x, y)", "again(a, x, y)"))  # the same kernel
-    assert ": passed" in notebook.outcome(CHECK_AXPY)
-    notebook.run("mine = axpy\naxpy = None")  # the answer under another name
-    assert ": passed" in notebook.outcome(CHECK_AXPY.replace(" axpy,", " mine,"))
+def test_a_check_of_a_function_of_another_name_is_of_that_function(notebook):
+    wrong = RIGHT.replace("silu_forward", "mine").replace("return (v", "return (2 * v")
+    notebook.run(RIGHT + wrong, cell="silu_forward-torch")
+    outcome = notebook.outcome(CHECK.replace(", silu_forward,", ", mine,"), cell="silu_forward-torch-check")
+    assert ": not passed" in outcome
 
 
 LOOP = '    print("begun", flush=True)\n    while True: x = x + 1\n'

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TextIO
 
-from ..run.session import shell
+from ..run.answer_cell import shell
 
 AFTER, EVERY, LONG = 2.0, 0.5, 20.0  # seconds
 

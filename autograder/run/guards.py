@@ -182,5 +182,5 @@ class NoLaunches:
         GridExecutor.__call__ = self.original
 
     def _refuse(self, *args: object, **options: object) -> NoReturn:
-        self.verdict = f"This `{self.name}` launches a Triton kernel; run the PyTorch answer's cell again."
+        self.verdict = f"This `{self.name}` launches a Triton kernel, so it is not the PyTorch answer."
         raise Refused(self.verdict)

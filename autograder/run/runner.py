@@ -147,7 +147,7 @@ class InProcess:
         if verdict:  # also where the answer caught the refusal and went on
             place = trouble.place if trouble and trouble.kind == "refused" and not launches.verdict else ""
             if self.backend == "triton" and not machine.launches:
-                verdict += " (If this is the PyTorch answer, run the Triton answer's cell again.)"
+                verdict += " (It launches no kernel: this may be the PyTorch answer.)"
             trouble = Trouble("refused", verdict, place=place)
         return result, trouble
 
@@ -159,13 +159,11 @@ class InProcess:
         if result is None:
             return Trouble("raised", f"`{name}` returns nothing (None). Does every path through it end with `return`?")
         if self.judges_method and machine.launches and self.backend == "torch":
-            return Trouble("refused", f"This `{name}` launches a Triton kernel; run the PyTorch answer's cell again.")
+            return Trouble("refused", f"This `{name}` launches a Triton kernel, so it is not the PyTorch answer.")
         # Where one input is empty there may be nothing to launch: no rows, and weights that wait for them.
         work = all(a.numel() for a in args if isinstance(a, torch.Tensor))
         if self.judges_method and work and not machine.launches and self.backend == "triton":
-            return Trouble(
-                "refused", f"This `{name}` launches no Triton kernel; run the Triton answer's cell again, or write one."
-            )
+            return Trouble("refused", f"This `{name}` launches no Triton kernel, so it is not the Triton answer.")
         outputs = as_tuple(result)
         if not fewest <= len(outputs) <= len(names):
             wanted = f"{len(names)} values ({', '.join(names)})" if len(names) > 1 else f"one tensor ({names[0]})"
