@@ -100,7 +100,7 @@ def machine_without_list(tmp_path, monkeypatch):
     with open(copy / "compiler" / "language.py", "a") as file:
         file.write(WITHOUT_LIST)
     monkeypatch.setattr(paths, "GRADER", copy)
-    monkeypatch.setattr(launcher, "_SCRIPT", str(copy / "sandbox" / "worker" / "inside.py"))
+    monkeypatch.setattr(launcher, "_SCRIPT", str(copy / "sandbox" / "worker" / "main.py"))
 
 
 @WALLED

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from graded_kernels.autograder import sandbox
 from graded_kernels.autograder.sandbox import paths
-from graded_kernels.autograder.sandbox.worker import attempts
+from graded_kernels.autograder.sandbox.worker import escape_attempts
 
 
 def test_an_attempt_that_nothing_stops_is_noticed(tmp_path):
@@ -15,7 +15,7 @@ def test_an_attempt_that_nothing_stops_is_noticed(tmp_path):
     canary.write_text("x")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        through = attempts._got_through(
+        through = escape_attempts._got_through(
             read=canary, write=canary, connect=port, signal=os.getpid(), fork=True, look=canary
         )
     assert through == (

@@ -10,7 +10,7 @@ import torch
 from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.outcome import Decoy
 from graded_kernels.autograder.sandbox import Worker, probe
-from graded_kernels.autograder.sandbox.worker.blocked import holders
+from graded_kernels.autograder.sandbox.worker.blocked_operators import holders
 from isolation import RIGHT, X, isolated
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")

@@ -14,7 +14,7 @@ from graded_kernels.autograder.run.answer import Answer, Cell, load
 from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, Worker, probe
-from graded_kernels.autograder.sandbox.lasting import Lasting
+from graded_kernels.autograder.sandbox.persistent_children import PersistentChildren
 from graded_kernels.autograder.sandbox.wire import buffers
 
 pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
@@ -188,13 +188,13 @@ def test_what_is_right_for_a_case_is_worked_out_once(worker):
 def test_the_seed_does_not_enter_the_process_of_an_answer(name, backend, worker, monkeypatch):
     """Nor anything it can be computed from but the numbers themselves."""
     seed, jobs = 1_234_567, []
-    run = Lasting.run
+    run = PersistentChildren.run
 
     def noted(self, kind, files, *rest):
         jobs.append(os.pread(files["job"], 1 << 24, 0).decode())
         return run(self, kind, files, *rest)
 
-    monkeypatch.setattr(Lasting, "run", noted)
+    monkeypatch.setattr(PersistentChildren, "run", noted)
     record = EXERCISES[name]
     record = dataclasses.replace(record, cases=record.cases[:2])
     with Isolated(answer(name, backend), record.contract, backend, worker=worker) as runner:

@@ -43,7 +43,7 @@ def run_report(options: argparse.Namespace) -> int:
 
 
 def run_grade(options: argparse.Namespace) -> int:
-    from ..sandbox.worker.importing import no_garbage
+    from ..sandbox.worker.garbage_collection import no_garbage
 
     with no_garbage():
         from .grade import main

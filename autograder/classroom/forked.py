@@ -9,7 +9,7 @@ import signal
 
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the imports that take seconds
 
-from ..sandbox.worker.importing import no_garbage  # noqa: E402
+from ..sandbox.worker.garbage_collection import no_garbage  # noqa: E402
 
 with no_garbage():
     import matplotlib.backends.backend_svg  # noqa: F401  # a check imports it for the first answer that fails

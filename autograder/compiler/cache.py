@@ -53,5 +53,5 @@ def write(key: str, result: dict) -> None:
 @functools.cache
 def _own_code() -> str:
     here = Path(__file__).parent
-    files = ("worker.py", "usual.py", "operations.py", "language.py", "names.py", "machine_code.py")
+    files = ("worker.py", "device_libraries.py", "operations.py", "language.py", "names.py", "machine_code.py")
     return hashlib.sha256(b"\0".join((here / name).read_bytes() for name in files)).hexdigest()

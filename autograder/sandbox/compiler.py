@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from ..compiler import CannotCompile, KernelLaunch, Target, compile_report, usual
+from ..compiler import CannotCompile, KernelLaunch, Target, compile_report, device_libraries
 from ..compiler.report import NUMBERS
 from . import roles
 from .host import Host, WorkerLost
@@ -159,7 +159,7 @@ def _run(worker: Host, request: dict, limits: Limits, budget: Budget) -> Ended:
         job.write(text.encode())
         job.seek(0)
         files = {"job": job.fileno(), "inputs": nothing.fileno(), "outputs": nothing.fileno()}
-        modules = (usual.__name__,) if usual.CALLED.search(text) else ()
+        modules = (device_libraries.__name__,) if device_libraries.CALLED.search(text) else ()
         task = Task(0, len(request["jobs"]), lambda made, reports: True, 0, modules=modules)
         return worker.run(files, task, limits, [budget])
 

@@ -147,7 +147,7 @@ class Host:
                 raise SandboxError(f"the worker did not start: {reason or 'no reason given'}")
 
     def _begin(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Child:
-        seconds = max(task.calls * limits.seconds, limits.total_seconds if task.lasting else 0)
+        seconds = max(task.calls * limits.seconds, limits.total_seconds if task.persistent else 0)
         wanted = {"seconds": seconds, "memory": limits.memory, "shared": task.room} | {
             "addresses": task.addresses,
             "modules": task.modules,

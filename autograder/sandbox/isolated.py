@@ -23,7 +23,7 @@ from . import outcomes
 from .answers import Worker
 from .decoy import decoy_of
 from .host import WorkerLost
-from .lasting import Lasting
+from .persistent_children import PersistentChildren
 from .proof import Answering, Came, ChildCall, Proof
 from .sources import Sources
 from .status import Status
@@ -64,7 +64,7 @@ class Isolated:
         self.answer, self.contract, self.backend, self.limits = answer, contract, backend, limits
         self._worker = worker or Worker(rung)
         self._own = worker is None
-        self._lasting = Lasting(self._worker)
+        self._children = PersistentChildren(self._worker)
         self._sources = Sources(answer)
         self._job: dict[str, Any] = {"mode": "answer", "answer": self._code()}
         self._modules = (_COMPILER,) if _REACHES_IT.search(answer.setup + answer.text) else ()
@@ -78,7 +78,7 @@ class Isolated:
         return self
 
     def __exit__(self, *error) -> None:
-        self._lasting.close()
+        self._children.close()
         if self._own:
             self._worker.close()
 
@@ -102,7 +102,7 @@ class Isolated:
             return Examined(call, only[0][0])
         if any(a is b for a in _tensors(self._seen) for b in _tensors(call.args)):
             # What is recorded on a decoy owes nothing to the arguments only where its process has not seen them before.
-            self._lasting.end(self._job["mode"])
+            self._children.end(self._job["mode"])
         self._seen, new = call.args, self._new
         self._new = False
         if self.backend == "triton" and not self.contract.witness:
@@ -214,7 +214,7 @@ class Isolated:
             if alone:
                 ended = self._worker.run(files, task, limits, self._budgets)
             else:
-                ended = self._lasting.run(job["mode"], files, task, limits, self._budgets)
+                ended = self._children.run(job["mode"], files, task, limits, self._budgets)
         self.printed = clean(ended.printed, SHOWN)
         return ended
 

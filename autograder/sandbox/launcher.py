@@ -8,7 +8,7 @@ import subprocess
 
 from . import paths
 
-_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker", "inside.py")
+_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker", "main.py")
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 

@@ -20,7 +20,7 @@ _KILL_WAIT = 60.0  # seconds for a killed process to end, on a busy machine
 _REPORT = 4 << 20  # bytes that are kept of a child's report on one call
 SHOWN = 64 << 10  # bytes that are kept of what it prints in all calls
 _CHUNK = 1 << 16
-LASTING_ROOM = 16 << 20
+_PERSISTENT_ROOM = 16 << 20
 _counting = threading.Lock()  # children that run at the same time may have a budget together
 
 # Called with the number of calls that a child has made and its reports on them; returns whether to make another.
@@ -84,7 +84,7 @@ class Task:
 
     shared: bytes of inputs and outputs. addresses: bytes of address space that inputs reserve without using memory.
     modules: the worker imports these before it forks, so that its children have them.
-    lasting: whether the child waits for another task when it has done this one.
+    persistent: whether the child waits for another task when it has done this one.
     """
 
     steps: int
@@ -93,12 +93,12 @@ class Task:
     shared: int
     addresses: int = 0
     modules: tuple[str, ...] = ()
-    lasting: bool = False
+    persistent: bool = False
 
     @property
     def room(self) -> int:
         """Bytes of memory that the child can share at one time: later tasks may need more than the first."""
-        return max(self.shared, LASTING_ROOM) if self.lasting else self.shared
+        return max(self.shared, _PERSISTENT_ROOM) if self.persistent else self.shared
 
 
 class Ends(NamedTuple):
@@ -203,7 +203,7 @@ class Child:
             if go.fileno() >= 0 and self.reports.count(b"\n") >= self.task.steps + self.begun:
                 self._finish()
                 if not self._next():
-                    if self.task.lasting and not self.killed:
+                    if self.task.persistent and not self.killed:
                         break
                     go.close()
             if end in ready:

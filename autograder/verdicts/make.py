@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..check import check_answer
 from ..sandbox import Budget, SandboxError, Worker, require
-from ..sandbox.worker.importing import no_garbage
+from ..sandbox.worker.garbage_collection import no_garbage
 from .job import Job
 from .verdict import LATE, LOST, Verdict
 

@@ -130,5 +130,5 @@ def _children() -> set[int]:
 
 def _is_worker(pid: int) -> bool:
     with contextlib.suppress(OSError):
-        return b"inside.py" in Path(f"/proc/{pid}/cmdline").read_bytes()  # empty where it has ended already
+        return b"worker/main.py" in Path(f"/proc/{pid}/cmdline").read_bytes()  # empty where it has ended already
     return False

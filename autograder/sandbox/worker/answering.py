@@ -2,17 +2,17 @@
 
 import torch
 
-from . import child, native, warm
-from .blocked import BlockedOperators
+from . import child, first_call, native_code
+from .blocked_operators import BlockedOperators
 
 _prepared: list[BlockedOperators] = []
 
 
 def prepare() -> None:
     torch.set_num_threads(1)  # a child hangs on its first operator if its parent had a thread pool
-    warm.up()
+    first_call.make()
     _prepared.append(BlockedOperators())
-    native.prepare()
+    native_code.prepare()
 
 
 def imported() -> None:

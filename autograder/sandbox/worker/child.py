@@ -21,8 +21,8 @@ from ...run.outcome import Outcome, Trouble
 from ...run.package import Module
 from ...run.runner import InProcess, shares_memory
 from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
-from . import native
-from .blocked import BlockedOperators
+from . import native_code
+from .blocked_operators import BlockedOperators
 from .no_drawing import leave_out_drawing
 from .recorder import Recorder
 from .replay import Kernels, Player, forget
@@ -52,7 +52,7 @@ def run(job: dict, inputs: int, outputs: int, status: int, go: int, blocked: Blo
         memory, room = opened(inputs), opened(outputs)
         for call in job["calls"]:
             _arguments(call["args"], memory)  # to map those that lie far apart a C function is called
-        native.end()
+        native_code.end()
         function = functions.of(job, parent.loaded)
         for call in job["calls"]:
             parent.send(_one(call, function, contract, job["backend"], memory, room))

@@ -17,10 +17,10 @@ def prepare() -> None:
 
 
 def imported() -> None:
-    """Called when `compiler.usual` is imported, before the first kernel that seems to call device functions."""
-    from ...compiler import usual
+    """Called after `compiler.device_libraries` is imported, for a kernel that may call device functions."""
+    from ...compiler import device_libraries
 
-    usual.share()
+    device_libraries.share()
 
 
 def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:

@@ -1,7 +1,7 @@
 """Drawing libraries that draw nothing, for the process of an answer, whose pictures are never shown.
 
-The real matplotlib needs a folder to write to, and its import takes longer than a call. But an answer's cell, or one
-before it, may plot its results, and must not fail because of that.
+The real matplotlib needs a folder to write to, and its import takes longer than a call. An ImportError would not do:
+a chapter's setup cell imports ``matplotlib.pyplot`` above ``torch``, and without its setup no answer loads.
 """
 
 import importlib.abc

@@ -16,7 +16,7 @@ import traceback
 import types
 from dataclasses import dataclass
 
-from . import confine, importing, landlock, linux
+from . import confine, garbage_collection, landlock, linux
 
 FILES = ("job", "inputs", "outputs", "prints", "status", "go")
 _END = 1  # one more, which the child does not get: where its end is reported
@@ -37,7 +37,7 @@ def serve(settings: dict, role: types.ModuleType) -> None:
     rules = landlock.rules(*settings["rules"]) if settings["rules"] else None
     layers = confine.Layers(rules, settings["seccomp"], programs=bool(settings["folder"]))
     linux.give_freed_memory_back()
-    with importing.no_garbage():  # nor does a child's collector touch these objects' pages, so they are not copied
+    with garbage_collection.no_garbage():  # a child's collector touches none of these pages, so they are not copied
         role.prepare()
     control.send(json.dumps({"ready": os.getpid()}).encode())
     linux.use_huge_pages()
@@ -112,7 +112,7 @@ def _begin(
 
 
 def _report(handle: int, running: dict[int, _Running], folder: str) -> None:
-    """Of a child that has ended, how it did (see `inside`), when nothing is left of it."""
+    """Of a child that has ended, how it did (see `main`), when nothing is left of it."""
     child = running.pop(handle)
     _, status, used = os.wait4(child.pid, 0)
     os.close(handle)

@@ -1,4 +1,4 @@
-"""Processes that are kept for all calls of one answer, so that it is loaded once, and its kernels rewritten once."""
+"""Keeps an answer's processes from call to call, so that it is loaded once, and its kernels are rewritten once."""
 
 import contextlib
 from collections.abc import Sequence
@@ -8,29 +8,30 @@ from .host import Host
 from .watch import Budget, Child, Ended, Limits, Task
 
 
-class Lasting:
-    """Children of a worker, by a name of what they do. Each waits for its next task; one that has ended is replaced."""
+class PersistentChildren:
+    """Children of a worker, by a name of what they do. Each waits for its next task; one that ended is replaced."""
 
     def __init__(self, worker: Host):
         self._worker = worker
         self._children: dict[str, tuple[Child, int]] = {}
 
     def close(self) -> None:
+        """Ends all of them."""
         for name in list(self._children):
             self.end(name)
 
     def end(self, name: str) -> None:
-        """Has the next task of this name begin in a new process."""
+        """Ends the child of this name, so that the next task of the name begins in a new process."""
         if name in self._children:
             self._children.pop(name)[0].close()
 
     def run(self, name: str, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Ended:
-        """See `Host.run`."""
+        """Runs a task as `Host.run` does, in the child of this name if it waits for one."""
         child = self._again(name, files, task)
         steps = task.steps if child else 0  # which were done for an earlier task
         if child is None:
             self.end(name)
-            child = self._worker.begin(files, replace(task, lasting=True), limits, budgets)
+            child = self._worker.begin(files, replace(task, persistent=True), limits, budgets)
             self._children[name] = child, self._worker.starts
         try:
             ended = self._worker.watched(child)
@@ -47,6 +48,6 @@ class Lasting:
         if child is None or start != self._worker.starts or not self._worker.runs() or task.shared > child.room:
             return None
         with contextlib.suppress(OSError):
-            child.again(list(files.values()), replace(task, steps=0, lasting=True))
+            child.again(list(files.values()), replace(task, steps=0, persistent=True))
             return child
         return None

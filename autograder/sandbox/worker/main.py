@@ -3,7 +3,7 @@
 The worker never reads a child's job, so it cannot keep anything of an answer: it receives descriptors and forks a
 process that has them.
 
-    python -I -S -B inside.py SETTINGS      SETTINGS: JSON, see `main`
+    python -I -S -B main.py SETTINGS      SETTINGS: JSON, see `main`
 
 Over the socket, one datagram each: to the worker ``{"seconds", "memory", "shared", "addresses", "modules"}`` with the
 descriptors `zygote.FILES` and that of a pipe; back, with a pidfd, ``{"started": pid, "seconds": its own processor time
@@ -39,12 +39,12 @@ def main(settings: dict) -> None:
     sys.path += settings["site"]
     make_packages(settings["machine"])
     if settings.get("probe"):
-        from graded_kernels.autograder.sandbox.worker import attempts
+        from graded_kernels.autograder.sandbox.worker import escape_attempts
 
-        return attempts.run(settings)
-    from graded_kernels.autograder.sandbox.worker import importing, linux, zygote
+        return escape_attempts.run(settings)
+    from graded_kernels.autograder.sandbox.worker import garbage_collection, linux, zygote
 
-    with importing.no_garbage(), linux.heap_on_huge_pages():
+    with garbage_collection.no_garbage(), linux.heap_on_huge_pages():
         role = importlib.import_module(f"graded_kernels.autograder.sandbox.worker.{settings['role']}")
     zygote.serve(settings, role)
 

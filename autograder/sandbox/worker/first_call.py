@@ -33,7 +33,7 @@ def double(x):
 """
 
 
-def up() -> None:
+def make() -> None:
     """Raises RuntimeError if the machine cannot run even a simple kernel: no answer would work either."""
     for name in _WITH_LIBRARIES:
         importlib.import_module(name)

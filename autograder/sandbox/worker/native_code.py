@@ -13,7 +13,7 @@ import gc
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 
-from .blocked import holders
+from .blocked_operators import holders
 
 _CALL = object.__sizeof__(object()) + 14 * ctypes.sizeof(ctypes.c_void_p)  # of `tp_call` in an object that is a type
 _WHY = "An answer calls PyTorch's operators; functions of a library cannot be called here, nor another library loaded."

@@ -17,7 +17,7 @@ NAMES = ("ceil", "erf", "exp2", "expm1", "floor", "log", "log1p", "log2", "rsqrt
 CALLED = re.compile(rf"\b(?:{'|'.join(NAMES)})\b")  # in the text of a kernel for which it is worth the reading
 
 
-class Usual:
+class SmallLibrary:
     """Triton's ``llvm``, but that a module which calls functions of ``text`` alone is linked with these."""
 
     def __init__(self, llvm, library: str, functions: set[str], text: str):
@@ -47,7 +47,7 @@ def share() -> None:
     from triton.backends.amd import compiler as amd
     from triton.backends.nvidia import compiler as nvidia
 
-    if triton.__version__ not in VERSIONS or isinstance(amd.llvm, Usual):
+    if triton.__version__ not in VERSIONS or isinstance(amd.llvm, SmallLibrary):
         return
     context = ir.context()
     ir.load_dialects(context)
@@ -58,7 +58,7 @@ def share() -> None:
         path = str(Path(backend.__file__).parent / "lib" / library)
         functions = {name.format(one) for one in NAMES}
         try:
-            owner.llvm = Usual(owner.llvm, path, functions, _cut(path, functions, context))
+            owner.llvm = SmallLibrary(owner.llvm, path, functions, _cut(path, functions, context))
         except (OSError, RuntimeError, ValueError):  # it is read for each kernel, as by Triton itself
             continue
 

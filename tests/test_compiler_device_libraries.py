@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 from compiler_kernels import BODY, HEADER, cache, compile_report, described, printed_alone  # noqa: F401
-from graded_kernels.autograder.compiler import TARGETS, usual
-from graded_kernels.autograder.compiler.usual import Usual
+from graded_kernels.autograder.compiler import TARGETS, device_libraries
+from graded_kernels.autograder.compiler.device_libraries import SmallLibrary
 from graded_kernels.autograder.sandbox import Compiler, compiler
 
 FUNCTIONS = """y = tl.log(x) + tl.floor(x) + tl.erf(x) + tl.exp2(x) + libdevice.tanh(x)
@@ -16,7 +16,7 @@ import json, os, sys
 os.environ["TRITON_CACHE_DIR"] = sys.argv[1]
 import triton
 from kernels_of_usual_functions import kernel
-from graded_kernels.autograder.compiler import usual
+from graded_kernels.autograder.compiler import device_libraries
 os.environ.pop("TRITON_INTERPRET", None)  # of the package
 from triton._C.libtriton import llvm
 from triton.backends.compiler import GPUTarget
@@ -49,7 +49,7 @@ def texts():
 def unchanged(owner, name, value):
     kept = getattr(owner, name)
     setattr(owner, name, value)
-    usual.share()
+    device_libraries.share()
     setattr(owner, name, kept)
     return owners[-1].llvm is seen
 
@@ -62,7 +62,7 @@ alone = [*texts()]
 found = {"other": unchanged(triton, "__version__", "3.5.0")}
 found["unread"] = unchanged(amd, "__file__", "/nowhere/compiler.py")
 owners[0].llvm = seen
-usual.share()
+device_libraries.share()
 print(json.dumps(found | {"equal": alone == [*texts()], "different": len(set(alone)), "linked": linked}))
 """
 
@@ -94,7 +94,7 @@ def module(*declared):
 )
 def test_a_library_is_linked_whole_where_a_function_is_not_among_the_usual(declared, libraries, linked):
     llvm = Llvm()
-    Usual(llvm, "all.bc", {"exp", "log"}, "the usual").link_extern_libs(module(*declared), libraries)
+    SmallLibrary(llvm, "all.bc", {"exp", "log"}, "the usual").link_extern_libs(module(*declared), libraries)
     assert llvm.linked == [linked]
 
 
@@ -123,7 +123,7 @@ def test_the_libraries_are_read_for_a_kernel_that_may_call_them_and_for_no_other
     with Compiler() as own:
         for text in ("tl.exp(x) * 2.0", "tl.log(x)"):
             own.run_jobs([{"functions": {"kernel": {"text": text}}}], [{"module": 0}])
-    assert asked == [(), (usual.__name__,)]
+    assert asked == [(), (device_libraries.__name__,)]
 
 
 @pytest.mark.parametrize("body", ["y = tl.log(x)", "y = tl.log(x) + tl.sin(x)"])
