@@ -90,20 +90,24 @@ def test_a_tail_that_was_not_written(run):
     result.stdout.fnmatch_lines(["*unwritten in `double`"])
 
 
-def test_markers_expect_and_allow(run):
-    marked = lambda text, mark: text.replace("def test", f"@mark.{mark}\ndef test")  # noqa: E731
-    outside = "def test_outside(): doubled(torch.randn(8, device='cuda'), 20)"
-    tests = marked(CONFLICT, 'expect_kernel_finding("store-conflict")')
-    tests += marked(CONFLICT, 'allow_kernel_finding("store-conflict")').replace("test_", "test_allowed_")
-    tests += marked(outside, 'expect_kernel_finding("out-of-bounds")')
-    run(tests, "--sanitize-kernels", "--strict-markers").assert_outcomes(passed=3)
-    result = run(marked(RIGHT, "expect_kernel_finding()"), "--sanitize-kernels")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*no finding of the kernels, but expected: any"])
-    run(marked(CONFLICT, 'allow_kernel_finding("race-read")'), "--sanitize-kernels").assert_outcomes(failed=1)
-    result = run(marked(RIGHT, 'allow_kernel_finding("race")'), "--sanitize-kernels")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["there is no finding 'race'; there are out-of-bounds, store-conflict, race-read*"])
+OUTSIDE = "def test_outside(): doubled(torch.randn(8, device='cuda'), 20)"
+
+
+@pytest.mark.parametrize(
+    "test, marker, outcome, says",
+    [
+        (CONFLICT, 'expect_kernel_finding("store-conflict")', "passed", "*1 store-conflict*"),
+        (CONFLICT, 'allow_kernel_finding("store-conflict")', "passed", "*1 store-conflict*"),
+        (OUTSIDE, 'expect_kernel_finding("out-of-bounds")', "passed", "*1 out-of-bounds*"),
+        (RIGHT, "expect_kernel_finding()", "failed", "*no finding of the kernels, but expected: any"),
+        (CONFLICT, 'allow_kernel_finding("race-read")', "failed", "*store-conflict in `conflict`"),
+        (RIGHT, 'allow_kernel_finding("race")', "errors", "there is no finding 'race'; there are out-of-bounds, *"),
+    ],
+)
+def test_markers_expect_and_allow(test, marker, outcome, says, run):
+    result = run(test.replace("def test", f"@mark.{marker}\ndef test"), "--sanitize-kernels", "--strict-markers")
+    result.assert_outcomes(**{outcome: 1})
+    result.stdout.fnmatch_lines([says])
 
 
 def test_a_kernel_that_cannot_be_judged_fails_or_is_skipped_where_that_is_allowed(run):
@@ -122,7 +126,7 @@ def test_the_fixture_shows_the_launches_of_the_test(run):
     run(tests.replace('device="cuda"', 'device="cpu"') + "['double']").assert_outcomes(passed=2)
 
 
-def test_a_launch_outside_of_any_test_counts(run):
+def test_a_launch_outside_any_test_counts(run):
     result = run(
         "doubled(torch.randn(8), 8)\nconflict[(4,)](torch.zeros(1))\ndef test(): pass",
         "--sanitize-kernels",

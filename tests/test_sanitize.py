@@ -178,7 +178,7 @@ def test_only_the_load_that_matters_is_named():
     assert [event["finding"]["source"][:3] for event in events if "finding" in event] == ["one", "two"]
 
 
-def test_masked_lanes_that_reach_nothing_are_no_finding():
+def test_masked_lanes_that_reach_nothing_are_not_a_finding():
     found, _ = found_in(lambda: double[(1,)](randn(100), torch.zeros(128), 100, BLOCK=128))
     assert found == {}
 
@@ -198,7 +198,7 @@ def test_a_tail_that_was_not_written_is_found_where_it_is_read():
     assert not any("raised" in event for event in events)
 
 
-def test_what_nobody_reads_and_what_pytorch_wrote_is_no_finding():
+def test_what_nobody_reads_and_what_pytorch_wrote_is_not_a_finding():
     def program():
         y = torch.empty(100)
         double[(1,)](randn(100), y, 64, BLOCK=64)

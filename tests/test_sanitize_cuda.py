@@ -298,7 +298,7 @@ def test_what_cannot_be_simulated_is_not_judged(events, ask):
     assert finding["file"] == __file__
 
 
-def test_a_buffer_that_is_no_tensor_is_not_judged(events):
+def test_a_buffer_that_is_not_a_tensor_is_not_judged(events):
     class Buffer:
         def __init__(self, tensor):
             self.dtype, self.data_ptr = tensor.dtype, tensor.data_ptr

@@ -14,25 +14,46 @@ FINDING = {
 }
 
 
-def test_findings_outrank_what_is_not_judged_and_that_the_programs_end():
-    unable, failed = FINDING | {"level": "unable"}, "it raised ValueError"
-    assert command.status(report.Run("p", [FINDING], [unable], launches=1, failed=failed)) == 1
-    assert command.status(report.Run("p", [], [unable], launches=1, failed=failed)) == 2
-    assert command.status(report.Run("p", launches=1, failed=failed)) == 3
-    assert command.status(report.Run("p", launches=1)) == 0
-    assert command.status(report.Run("p", hints=[FINDING], launches=1)) == 0
-    assert command.status(report.Run("p")) == 2
-    assert "launched no Triton kernel" in report.summary(report.Run("p"))
-    assert command.status(report.Run("p", [FINDING], interrupted=True)) == 1
+UNABLE, FAILED = FINDING | {"level": "unable"}, "it exited with status 5"
 
 
-def test_the_last_sentence_says_what_was_not_checked():
-    failed = report.summary(report.Run("p", failed="it exited with status 5"))
-    assert failed == (
-        "p launched no Triton kernel, so nothing was checked. The program itself failed: it exited with status 5."
-    )
-    unable = report.Run("p", unable=[FINDING | {"level": "unable"}], launches=1, kernels={"k": 1})
-    assert report.summary(unable) == "p: nothing found, 1 not judged, in 1 launch of 1 kernel."
+@pytest.mark.parametrize(
+    "run, status",
+    [
+        (report.Run("p", [FINDING], [UNABLE], launches=1, failed=FAILED), 1),
+        (report.Run("p", [FINDING], interrupted=True), 1),
+        (report.Run("p", [], [UNABLE], launches=1, failed=FAILED), 2),
+        (report.Run("p"), 2),
+        (report.Run("p", launches=1, failed=FAILED), 3),
+        (report.Run("p", hints=[FINDING], launches=1), 0),
+        (report.Run("p", launches=1), 0),
+        (report.Run("p", launches=1, interrupted=True), 130),
+    ],
+)
+def test_findings_outrank_what_is_not_judged_and_that_the_programs_end(run, status):
+    assert command.status(run) == status
+
+
+@pytest.mark.parametrize(
+    "run, sentences",
+    [
+        (
+            report.Run("p", failed=FAILED),
+            "p launched no Triton kernel, so nothing was checked. The program itself failed: it exited with status 5.",
+        ),
+        (
+            report.Run("p", unable=[UNABLE], launches=1, kernels={"k": 1}),
+            "p: nothing found, 1 not judged, in 1 launch of 1 kernel.",
+        ),
+        (
+            report.Run("p"),
+            "graded-kernels sanitize: p launched no Triton kernel, so nothing was checked. Pass the arguments that "
+            "reach one, or name the script or test that does.",
+        ),
+    ],
+)
+def test_the_last_sentence_says_what_was_not_checked(run, sentences):
+    assert report.summary(run) == sentences
 
 
 def test_the_text_names_file_line_and_how_often():
