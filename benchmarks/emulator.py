@@ -9,7 +9,6 @@ addresses with a solver and does not compute values.
 """
 
 import argparse
-import importlib
 import json
 import os
 import subprocess
@@ -24,7 +23,6 @@ import torch  # noqa: E402
 import triton  # noqa: E402
 import triton.language as tl  # noqa: E402
 from graded_kernels.autograder.emulator import Emulator  # noqa: E402
-from triton.runtime.interpreter import InterpretedFunction  # noqa: E402
 
 REPEAT = 7
 
@@ -141,13 +139,10 @@ def time_table() -> None:
 
 def sanitized(name: str) -> str:
     """What triton-viz's sanitizer says about one planted bug. It leaves the process when it finds something."""
-    module = importlib.import_module(f"planted.{name}")
-    trace = sanitizer()
-    for key, value in list(vars(module).items()):
-        if isinstance(value, InterpretedFunction):
-            setattr(module, key, trace(value))
+    trace, jit = sanitizer(), triton.jit
+    triton.jit = lambda function: trace(jit(function))  # for good: this process ends
     try:
-        module.run()
+        planted.named(name).run()
     except SystemExit:
         return "out-of-bounds"
     except Exception as error:
