@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from .exercises.derived import derived
     from .exercises.record import Case, CommonMistake, Exercise, Output, Tolerance, WildBug, Witness
     from .report.report import Report
-    from .run.memory import Peak
+    from .run.peak_memory import Peak
     from .ulp import ulp_error, ulp_size
 
 __all__ = ["EXERCISES", "Emulator", "Peak", "Report", "check", "ulp_error", "ulp_size"]
 __all__ += ["Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"]
 __all__ += ["derived", "elementwise", "gradient", "losses", "normal", "rowwise"]
 
-_HOME = {"EXERCISES": "exercises", "Emulator": "emulator", "Peak": "run.memory", "Report": "report.report"}
+_HOME = {"EXERCISES": "exercises", "Emulator": "emulator", "Peak": "run.peak_memory", "Report": "report.report"}
 _HOME |= {"ulp_error": "ulp", "ulp_size": "ulp"}
 _HOME |= dict.fromkeys(
     ("Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"), "exercises.record"

@@ -51,11 +51,11 @@ def check(
     from .report.progress import Progress
     from .report.report import Report
     from .run.answer import AnswerError
+    from .run.error_line import Interrupted, interrupted
     from .run.examination import Unloadable
     from .run.outcome import Trouble
     from .run.printing import few_lines
     from .run.runner import InProcess
-    from .run.where import Interrupted, interrupted
 
     record = find(exercise)
     backend = choose_backend(record, backend, function)

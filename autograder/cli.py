@@ -107,7 +107,7 @@ def run_check_function(options: argparse.Namespace, named: str) -> int:
 def run_list(options: argparse.Namespace) -> int:
     """Prints the exercises, the course's first, as a table or as JSON; returns the exit status."""
     from .exercises import EXERCISES, offered
-    from .exercises.own import offers
+    from .exercises.external_records import offers
 
     package = {record.name: offer.package for offer in offers() for record in offer.records}
     rows: list[dict[str, Any]] = [

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..autograder.emulator import Emulator
-from ..autograder.run.memory import Peak
+from ..autograder.run.peak_memory import Peak
 
 
 class _Counting(TorchDispatchMode):

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from ..autograder.results.data import ReportData
-from .desk.shown import Course, End
-from .desk.standing import standing
+from .desk.chapter_progress import read_progress
+from .desk.progress_table import Course, End
 from .learner import ROOT, sources
 
 CHECK = 'check("{exercise}", {exercise}, backend="{backend}")'  # a check cell of a chapter, as `cells.check` writes it
@@ -17,7 +17,7 @@ CHECK = 'check("{exercise}", {exercise}, backend="{backend}")'  # a check cell o
 
 def course() -> Course:
     """Every chapter: what is passed, and what to do next."""
-    return Course(tuple(standing(Path.cwd(), sources(ROOT), _of_this_kernel())))
+    return Course(tuple(read_progress(Path.cwd(), sources(ROOT), _of_this_kernel())))
 
 
 def chapter(name: str) -> End:

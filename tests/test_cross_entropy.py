@@ -16,7 +16,7 @@ from graded_kernels.autograder.judge.trial import Trial, arguments
 from graded_kernels.autograder.run.answer import load
 from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.gradient import UPSTREAM, Unattached, with_gradient
-from graded_kernels.autograder.run.memory import Peak
+from graded_kernels.autograder.run.peak_memory import Peak
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.ulp import ulp_error
 from graded_kernels.kernels.wild import cross_entropy as wild

@@ -20,7 +20,7 @@ from graded_kernels.autograder.run import runner
 from graded_kernels.autograder.run.answer import load
 from graded_kernels.autograder.run.device import Device
 from graded_kernels.autograder.run.machine import Machine
-from graded_kernels.autograder.run.memory import Peak
+from graded_kernels.autograder.run.peak_memory import Peak
 from graded_kernels.autograder.run.runner import unchanged
 from graded_kernels.autograder.sanitize.function import Function
 from graded_kernels.solutions.silu import silu_forward

@@ -11,8 +11,8 @@ from graded_kernels.autograder import check, emulator
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.report.progress import Progress, Terminal
 from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.error_line import in_answer
 from graded_kernels.autograder.run.printing import Few
-from graded_kernels.autograder.run.where import in_answer
 
 
 def test_of_much_text_the_beginning_is_shown_and_the_rest_counted():

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 from graded_kernels.autograder import Case, Exercise, Output, Tolerance, WildBug, check, cli, elementwise
-from graded_kernels.autograder.exercises import EXERCISES, find, own
-from graded_kernels.autograder.exercises.mistakes import RecordError, prove
+from graded_kernels.autograder.exercises import EXERCISES, external_records, find
+from graded_kernels.autograder.exercises.validation import RecordError, validate
 from graded_kernels.autograder.sandbox import paths
 
 TEXT = """
@@ -91,7 +91,7 @@ def test_a_case_is_about_what_its_record_or_its_arguments_say():
     assert (aims["transposed"], aims["every second column"], aims["no elements"]) == ("layouts", "layouts", "edges")
     assert aims["infinity and NaN"] == "edges"
     with pytest.raises(RecordError, match="it is about 'exact zero', which is not the name of a case"):
-        prove(cubed(about=("exact zero",)))
+        validate(cubed(about=("exact zero",)))
 
 
 def run(*arguments, **environment):
@@ -112,7 +112,7 @@ def test_the_record_is_the_checkers_side(record, tmp_path, monkeypatch):
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     answer = tmp_path / "answer.py"
     answer.write_text(THIEF.format(folder=str(record.parent)))
-    wanted = command.Wanted(own.read(record, "cubed"), read_file(answer, "cubed"), "torch")
+    wanted = command.Wanted(external_records.read(record, "cubed"), read_file(answer, "cubed"), "torch")
     with Worker() as open_to_all:
         assert not command.report_on(wanted, False, {}, 0, {}, open_to_all).passed  # so that it could be read at all
     with command.started(record) as closed:
@@ -197,7 +197,7 @@ def test_a_mistake_in_a_record_names_its_cure(changes, says):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", EXERCISES)
 def test_the_courses_records_have_no_mistake(name):
-    prove(EXERCISES[name])
+    validate(EXERCISES[name])
 
 
 @pytest.fixture
@@ -212,9 +212,9 @@ def package(record, tmp_path, monkeypatch):
     points = "[graded_kernels.exercises]\nmy_ops = my_ops.records\nbroken = my_ops.nowhere\n"
     (site / "my_ops-1.0.dist-info/entry_points.txt").write_text(points)
     monkeypatch.syspath_prepend(str(site))
-    own.offers.cache_clear()
+    external_records.offers.cache_clear()
     yield site
-    own.offers.cache_clear()
+    external_records.offers.cache_clear()
     for name in ("my_ops", "my_ops.records"):
         sys.modules.pop(name, None)
 
@@ -247,8 +247,8 @@ def test_the_courses_names_come_first(package):
     assert find("silu_forward") is EXERCISES["silu_forward"]
 
 
-def test_what_is_changed_by_replace_is_proven_again():
+def test_what_is_changed_by_replace_is_validated_again():
     record = cubed()
-    prove(record)
+    validate(record)
     with pytest.raises(RecordError):
-        prove(replace(record, cases=()))
+        validate(replace(record, cases=()))

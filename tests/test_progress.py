@@ -10,8 +10,8 @@ import torch
 from graded_kernels.autograder import check, cli
 from graded_kernels.autograder.results.data import MIME
 from graded_kernels.course import build, learner, progress
-from graded_kernels.course.desk.shown import Course, End
-from graded_kernels.course.desk.standing import standing
+from graded_kernels.course.desk.chapter_progress import read_progress
+from graded_kernels.course.desk.progress_table import Course, End
 from IPython.core.interactiveshell import InteractiveShell
 
 SOURCES = learner.sources(build.ROOT)
@@ -60,7 +60,7 @@ def save(folder, outputs: dict[str, object]):
 
 
 def silu(folder, now=()):
-    return next(chapter for chapter in standing(folder, SOURCES, now) if chapter.name == "01_silu")
+    return next(chapter for chapter in read_progress(folder, SOURCES, now) if chapter.name == "01_silu")
 
 
 def step(chapter, name="silu_forward", backend="torch"):
@@ -75,7 +75,7 @@ def test_a_check_saves_its_report_as_data_beside_what_it_shows(reports):
 
 
 def test_before_the_first_check_nothing_is_passed(folder):
-    chapters = standing(folder, SOURCES)
+    chapters = read_progress(folder, SOURCES)
     assert [c.name for c in chapters] == [path.stem for path in SOURCES]
     assert [c.begun for c in chapters] == [c.name == "01_silu" for c in chapters]
     assert {s.state for c in chapters for s in c.steps} == {"open"}
@@ -123,13 +123,13 @@ def test_a_written_answer_counts_when_it_is_written(folder):
 def test_a_file_that_is_no_notebook_costs_its_own_progress_only(tmp_path, text):
     (tmp_path / "01_silu.ipynb").write_text(text)
     (tmp_path / "scratch.ipynb").write_text(text)
-    chapters = standing(tmp_path, SOURCES)
+    chapters = read_progress(tmp_path, SOURCES)
     assert [c.name for c in chapters] == [path.stem for path in SOURCES]
     assert len(silu(tmp_path).steps) == 7
 
 
 def test_without_the_chapters_as_built_ones_own_notebooks_count(folder):
-    (chapter,) = standing(folder)
+    (chapter,) = read_progress(folder)
     assert (chapter.name, len(chapter.steps)) == ("01_silu", 7)
 
 

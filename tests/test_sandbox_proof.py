@@ -219,7 +219,9 @@ def test_an_answer_is_judged_on_numbers_that_nobody_could_foresee(worker):
 
 def test_the_memory_of_a_triton_answer_is_what_its_kernels_need_alone(worker):
     """Its own process may say what it likes."""
-    forged = f"{GRADER}\nsys.modules['graded_kernels.autograder.run.memory'].Peak.note = lambda self, result: None\n"
+    forged = (
+        f"{GRADER}\nsys.modules['graded_kernels.autograder.run.peak_memory'].Peak.note = lambda self, result: None\n"
+    )
     for before in ("", forged):
         with isolated(before + KERNEL.replace("{then}", "pass"), worker, "triton") as runner:
             args = (X,)

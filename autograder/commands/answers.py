@@ -37,10 +37,10 @@ def how_of(options: argparse.Namespace) -> tuple[dict[str, Any], int | None, dic
 
 def record_of(options: argparse.Namespace) -> "Exercise | Witness":
     """The record of the exercise that the command names. Raises UsageError."""
-    from ..exercises import find, own
+    from ..exercises import external_records, find
 
     try:
-        return own.read(options.record, options.exercise) if options.record else find(options.exercise)
+        return external_records.read(options.record, options.exercise) if options.record else find(options.exercise)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

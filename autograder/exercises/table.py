@@ -7,9 +7,9 @@ import importlib
 import pkgutil
 from pathlib import Path
 
-from .mistakes import prove
-from .own import offers
+from .external_records import offers
 from .record import Exercise, Witness
+from .validation import validate
 
 EXERCISES: dict[str, Exercise | Witness] = {}
 
@@ -26,10 +26,10 @@ def find(exercise: str | Exercise | Witness) -> Exercise | Witness:
     """The record of this name, the course's or an installed package's; a record itself, if it has no mistake.
 
     Raises ValueError: for an unknown name one that names the closest, for a record with a mistake
-    `mistakes.RecordError`.
+    `validation.RecordError`.
     """
     if not isinstance(exercise, str):
-        prove(exercise)
+        validate(exercise)
         return exercise
     if exercise in EXERCISES:
         return EXERCISES[exercise]

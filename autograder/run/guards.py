@@ -16,11 +16,11 @@ from triton.runtime.interpreter import GridExecutor
 
 from .callers import composed
 from .contract import Args
-from .dynamo import lazily
+from .lazy_dynamo import lazily
 from .machine import Machine
-from .memory import Peak
 from .operators import ALLOCATE, FILL, MOVE, VIEW, base
-from .written import Written
+from .peak_memory import Peak
+from .written_elements import Written
 
 _COMPUTED = "You computed with PyTorch ({}) outside the kernel. Do it in the kernel, on the block it loaded."
 _CONVERTED = (

@@ -14,6 +14,7 @@ from ..emulator import Emulator, EmulatorError, Finding, Replay
 from .answer import is_stub, trace
 from .contract import Args, Contract, as_tuple
 from .device import Device
+from .error_line import interrupted, line_of
 from .examination import Call, Examined, Facts
 from .gradient import with_gradient
 from .guards import NoLaunches, Refused, Watch, WatchFunctions
@@ -21,11 +22,10 @@ from .huge_strides import far_apart, is_apart
 from .interpret import ensure_runnable, interpreted
 from .launches import plain_launches
 from .machine import Machine
-from .memory import Peak
 from .operators import is_permitted
 from .outcome import Outcome, Own, Trouble
-from .where import interrupted, line_of
-from .written import Written
+from .peak_memory import Peak
+from .written_elements import Written
 
 STUB = "not implemented yet"
 

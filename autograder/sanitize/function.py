@@ -25,10 +25,10 @@ from ..report.report import Report
 from ..run.answer import trace
 from ..run.contract import Contract
 from ..run.machine import Machine
-from ..run.memory import Peak
 from ..run.outcome import Trouble
+from ..run.peak_memory import Peak
 from ..run.runner import InProcess, of_emulator
-from ..run.written import Written
+from ..run.written_elements import Written
 from .cuda import shimmed
 from .cuda.placement import place
 

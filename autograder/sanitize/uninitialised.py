@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..emulator import Finding
 from ..emulator.findings import here
-from ..run.dynamo import lazily
+from ..run.lazy_dynamo import lazily
 from ..run.operators import ALLOCATE, COMPUTE, base
 from .sanitizer import Sanitizer
 

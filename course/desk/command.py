@@ -64,10 +64,10 @@ def run_reset(options: argparse.Namespace, folder: Path) -> int:
 
 
 def run_progress(options: argparse.Namespace, folder: Path) -> int:
-    from .shown import Course
-    from .standing import standing
+    from .chapter_progress import read_progress
+    from .progress_table import Course
 
-    course = Course(tuple(standing(folder, _sources())))
+    course = Course(tuple(read_progress(folder, _sources())))
     shown = json.dumps(course.to_list(), indent=2) if options.json else str(course)
     if "█".encode(sys.stdout.encoding or "ascii", errors="replace") == b"?":  # a terminal without block characters
         shown = shown.translate({ord("█"): "#", ord("░"): "-"})

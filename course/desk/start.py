@@ -3,8 +3,8 @@
 from pathlib import Path
 from urllib.parse import quote
 
-from .shown import Course, bar
-from .standing import standing
+from .chapter_progress import read_progress
+from .progress_table import Course, bar
 
 NAME = "start.ipynb"
 HEADING = "## The chapters, and how far you are"
@@ -19,7 +19,7 @@ def refresh(page: Path, sources: list[Path]) -> bool:
     except DeskError:
         return False
     cell = next((c for c in notebook.cells if c.cell_type == "markdown" and c.source.startswith(HEADING)), None)
-    text = table(Course(tuple(standing(page.parent, sources))))
+    text = table(Course(tuple(read_progress(page.parent, sources))))
     if cell is None or cell.source == text:
         return False
     cell.source = text

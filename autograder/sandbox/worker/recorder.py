@@ -17,8 +17,8 @@ from triton.runtime import interpreter
 
 from ...compiler.recording import surroundings
 from ...run.dtypes import dtype_name
-from ...run.dynamo import lazily
 from ...run.guards import HANDED_OVER
+from ...run.lazy_dynamo import lazily
 from ...run.operators import ALLOCATE
 from ..wire.plan import CONSTANT
 

@@ -9,7 +9,7 @@ from torch._library.custom_ops import OPDEFS
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ...run.dynamo import lazily
+from ...run.lazy_dynamo import lazily
 
 GPU = torch.device("cuda", 0)
 

@@ -13,22 +13,22 @@ BACKENDS = ("torch", "triton")
 _DRAWN = "inputs takes a torch.Generator and returns the tuple of the oracle's arguments"
 _FREE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
-_proven: weakref.WeakSet[Exercise | Witness] = weakref.WeakSet()
+_validated: weakref.WeakSet[Exercise | Witness] = weakref.WeakSet()
 
 
 class RecordError(ValueError):
     """A record that cannot judge anything; the message is one sentence that names the remedy."""
 
 
-def prove(record: Exercise | Witness) -> None:
+def validate(record: Exercise | Witness) -> None:
     """Raises RecordError for a record with a mistake. Each case is drawn twice, and its right result computed."""
-    if record not in _proven:
+    if record not in _validated:
         exercise = record.exercise if isinstance(record, Witness) else record
         mistake = next(_of_names(record.name, record.backends), "")
         mistake = mistake or next(_of(exercise, isinstance(record, Exercise)), "")
         if mistake:
             raise RecordError(f"record {record.name}: {mistake}")
-        _proven.add(record)
+        _validated.add(record)
 
 
 def _of_names(name: str, backends: tuple[str, ...]) -> Iterator[str]:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..run.contract import RECORDS
-from .mistakes import RecordError, prove
 from .record import Exercise, Witness
+from .validation import RecordError, validate
 
 Record = Exercise | Witness
 
@@ -35,7 +35,7 @@ def read(path: Path, name: str) -> Record:
         raise RecordError(f"{path} defines no record: write {name} = Exercise(name={name!r}, ...)")
     if name not in records:
         raise RecordError(f"{path} has no record named {name!r}; it has {', '.join(records)}")
-    prove(records[name])
+    validate(records[name])
     return records[name]
 
 
@@ -77,7 +77,7 @@ def _offer(point: metadata.EntryPoint) -> Offer:
     try:
         records = _records_of(point.load())
         for record in records:
-            prove(record)
+            validate(record)
     except Exception as error:
         message = str(error) if isinstance(error, RecordError) else f"{type(error).__name__}: {error}"
         return Offer(package, (), f"the exercises of {package} ({point.value}) cannot be used: {message}")

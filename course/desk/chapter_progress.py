@@ -57,7 +57,7 @@ class Chapter:
         return earned, earned + sum(len(step.missing) for step in self.steps)
 
 
-def standing(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict] = ()) -> list[Chapter]:
+def read_progress(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict] = ()) -> list[Chapter]:
     """Every chapter, in order.
 
     folder: the learner's notebooks. sources: the chapters as built, which tell of those that the folder lacks.

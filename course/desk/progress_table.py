@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from html import escape
 from urllib.parse import quote
 
-from .standing import Chapter
+from .chapter_progress import Chapter
 
 WIDTH = 20  # of a bar, in characters
 STYLE = """
