@@ -166,6 +166,18 @@ def test_what_a_compiler_prints_is_printed_once(capsys):
     assert capsys.readouterr().out == "compiled for 8\n"
 
 
+@triton.jit
+def float8_of_old_gpus_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(y_ptr + i, tl.load(x_ptr + i).to(tl.float8e4b15).to(tl.float32))
+
+
+def test_a_float8_that_the_emulator_leaves_to_the_interpreter_is_noted():
+    with Emulator() as emulator:
+        float8_of_old_gpus_kernel[(1,)](torch.ones(16), torch.zeros(16), N=16)
+    assert "float8" in emulator.looser
+
+
 @pytest.mark.parametrize("ours, theirs", [(tl.float8e4nv, torch.float8_e4m3fn), (tl.float8e5, torch.float8_e5m2)])
 def test_float8_is_exact_one_way_and_to_nearest_even_the_other(ours, theirs):
     words = torch.arange(256, dtype=torch.uint8)

@@ -155,6 +155,34 @@ def test_fma_does_not_round_to_float64_on_the_way():
 
 
 @triton.jit
+def truncating_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(y_ptr + i, tl.load(x_ptr + i).to(tl.float16, fp_downcast_rounding="rtz"))
+
+
+def test_a_cast_toward_zero_never_grows():
+    x, y = torch.tensor([1.0, 1.0 + 2**-11 * 1.5, 1e5, 3e-8] * 4), torch.zeros(16, dtype=torch.float16)
+    for sign in (1, -1):
+        with Emulator():
+            truncating_kernel[(1,)](sign * x, y, N=16)
+        assert y[:4].tolist() == [sign * 1.0, sign * 1.0, sign * 65504.0, 0.0]
+
+
+@triton.jit
+def inverse_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(y_ptr + i, libdevice.erfinv(tl.load(x_ptr + i)))
+
+
+def test_the_inverse_of_erf_is_right_around_0_and_in_the_tails():
+    x, y = torch.linspace(-0.99, 0.99, 64), torch.zeros(64)
+    with Emulator():
+        inverse_kernel[(1,)](x, y, N=64)
+    exact = torch.tensor([float(mpmath.erfinv(one)) for one in x.tolist()])
+    assert torch.allclose(y, exact, rtol=1e-6, atol=0)
+
+
+@triton.jit
 def overflow_kernel(x_ptr, y_ptr, N: tl.constexpr):
     i = tl.arange(0, N)
     x = tl.load(x_ptr + i)

@@ -18,6 +18,12 @@ def copy_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, tl.load(x_ptr + offsets))
 
 
+@triton.jit
+def last_row_kernel(x_ptr, y_ptr, stride, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    tl.store(y_ptr + columns, tl.load(x_ptr + 4 * stride + columns))
+
+
 def test_poison_fills_the_allocation_and_unwritten_names_what_is_left():
     for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int32, torch.int64, torch.int8):
         with Emulator() as emulator:
@@ -40,6 +46,30 @@ def test_a_kernel_may_write_the_very_bits_of_the_poison():
         assert emulator.unwritten(x) is not None
         assert emulator.unwritten(y) is None
     assert [h.kind for h in emulator.hints] == ["uninitialised-read"]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_poison_that_a_kernel_stored_is_read_without_a_hint(together):
+    @triton.jit
+    def pass_on_kernel(stored_ptr, z_ptr, BLOCK: tl.constexpr):
+        offsets = tl.arange(0, BLOCK)
+        tl.store(z_ptr + offsets, tl.load(stored_ptr + offsets))
+
+    with Emulator() as emulator:
+        emulator.together = together
+        x, y = emulator.poison_(torch.zeros(64)), emulator.poison_(torch.zeros(64))
+        copy_kernel[(1,)](x, y, BLOCK=64)
+        pass_on_kernel[(1,)](y, torch.zeros(64), BLOCK=64)
+    assert [h.tensor for h in emulator.hints] == ["x_ptr"]
+
+
+def test_every_element_of_overlapping_windows_may_be_read():
+    windows = torch.arange(12.0).as_strided((5, 4), (2, 1))
+    y = torch.zeros(4)
+    with Emulator() as emulator:
+        last_row_kernel[(1,)](windows, y, windows.stride(0), BLOCK=4)
+    assert emulator.findings == ()
+    assert y.tolist() == [8, 9, 10, 11]
 
 
 def test_unwritten_looks_at_the_view_it_is_given():

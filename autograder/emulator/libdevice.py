@@ -57,7 +57,7 @@ def _erfcinv(y: float) -> float:
 
 def _erfinv(y: float) -> float:
     if abs(y) >= 0.5:
-        return -math.copysign(_normcdfinv((1 - abs(y)) / 2) / _ROOT_2, y) if abs(y) <= 1 else math.nan
+        return math.copysign(_normcdfinv((1 - abs(y)) / 2) / _ROOT_2, y) if abs(y) <= 1 else math.nan
     x = y * _ROOT_PI / 2
     for _ in range(6 if x else 0):  # Newton: the derivative of erf is 2 / sqrt(pi) exp(-x^2)
         x -= (math.erf(x) - y) * _ROOT_PI / 2 * math.exp(x * x)
