@@ -129,6 +129,9 @@ def check_answer(
 
 
 def choose_backend(record: "Exercise | Witness", backend: str | None, function: Callable[..., Any] | None) -> str:
+    """The backend that was asked for, or the likely one where none was. Raises ValueError where the exercise does not
+    have it.
+    """
     if backend is None:
         if len(record.backends) == 1:
             return record.backends[0]

@@ -38,6 +38,7 @@ class Tolerance:
     estimated: bool = False
 
     def ulp(self, dtype: torch.dtype) -> float:
+        """The ulp that an output of this dtype may be off by."""
         return self.single if dtype == torch.float32 else self.half
 
 

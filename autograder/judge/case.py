@@ -27,7 +27,7 @@ from .trial import Trial, describe
 UNJUDGED = ("stub", "refused", "unloadable")
 Fields = dict[str, Any]  # of a `CaseResult`, by name
 
-GROSS = 64.0  # ulp: what is farther off is no matter of rounding
+GROSS = 64.0  # ulp: rounding does not explain what is farther off
 
 
 @dataclass

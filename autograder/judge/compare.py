@@ -142,7 +142,7 @@ class Wrong(NamedTuple):
 
 
 def evidence_of(expected: Expected, comparisons: list[Comparison], outputs: Args) -> list[Wrong]:
-    """Of each output of an answer. Raises ValueError where one could not be compared."""
+    """What is wrong with each output of an answer. Raises ValueError where one could not be compared."""
     found = []
     for actual, comparison, allowed in zip(outputs, comparisons, expected.allowed, strict=True):
         if comparison.wrong is None or comparison.error is None:

@@ -238,7 +238,7 @@ def _compiled(status: Status, reason: str, hint: str, kind: Quality) -> CaseResu
 
 
 def _bytes(tensors: Args) -> int:
-    """Of contiguous tensors: each element is counted once, however many programs have a use for it."""
+    """The bytes of contiguous tensors: each element counts once, however many programs use it."""
     return sum(t.numel() * t.element_size() for t in tensors if isinstance(t, torch.Tensor))
 
 

@@ -1,5 +1,5 @@
-"""Whether a right result is one by right: the same for the same input, in any order of the programs, and right for
-unforeseeable numbers.
+"""Whether a right result is right again: the same for the same input, in any order of the programs, and right for
+numbers that nobody could foresee.
 """
 
 from dataclasses import replace
@@ -20,8 +20,9 @@ _OTHER = "on other random numbers of the same shape. What it computes must follo
 
 
 def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | None:
-    """Whether the same input gives other bits, the programs of a launch in another order or masked-off lanes that hold
-    something else another result, or numbers that nobody could foresee a wrong one.
+    """The fault of an answer that gives other bits for the same input, another result where the programs of a launch
+    run in another order or masked-off lanes hold something else, or a wrong one for numbers that nobody could foresee;
+    None where there is none.
 
     In another order bits may differ within the tolerance, as those of a sum by atomics do. Where a load has such lanes,
     without ``other``, the second call has 0 in them, and a third a large number.
@@ -62,7 +63,7 @@ def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | No
 
 
 def _wrong(comparisons: list[Comparison]) -> str:
-    """In a few words what is wrong with a result, "" where nothing is."""
+    """What is wrong with a result in a few words; "" where nothing is."""
     for one in comparisons:
         if one.complaint or one.failure:
             return f"{one.failure.output} is wrong" if one.failure else "its shape or dtype is wrong"

@@ -28,7 +28,7 @@ class Extracted(Isolated):
     """An answer that runs in its own process: where its text alone does not load, that is not a fault of its values."""
 
     def examine(self, call: Call) -> Examined:
-        """As `Isolated.examine`. Raises AnswerError where the text does not load."""
+        """What `Isolated.examine` returns. Raises AnswerError where the text does not load."""
         examined = super().examine(call)
         trouble = examined.first.trouble
         if trouble and trouble.kind == "unloadable":
@@ -51,7 +51,8 @@ def answer_of(function: Callable[..., Any], exercise: str) -> Answer:
     """The code of a function and of the kernels it launches: what its file has of that, or their cells of a notebook,
     its own last.
 
-    Raises TypeError where it is no plain function, which has no text, and AnswerError where its text may not be run.
+    Raises TypeError where it is not a plain function, so that it has no text, and AnswerError where its text may not
+    be run.
     """
     if not isinstance(function, FunctionType):
         raise TypeError(f"a {type(function).__name__} has no text that the emulator could run: check a plain function")

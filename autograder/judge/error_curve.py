@@ -25,6 +25,7 @@ def curve_of(trial: Trial, expected: Expected, comparisons: list[Comparison]) ->
     order = x.double().flatten()[keep].argsort()
 
     def over_x(values: torch.Tensor) -> np.ndarray:
+        """The values at finite inputs, in the order of these."""
         return values.double().flatten()[keep][order].numpy()
 
     wild = None

@@ -103,6 +103,7 @@ class _Found:
 
     @property
     def needed(self) -> list[CaseResult]:
+        """The cases that count: neither distinctions nor what was not run."""
         return [c for c in self.cases if not c.bonus and c.status != "not-run"]
 
 

@@ -1,4 +1,4 @@
-"""What those who are graded see of an instructor's case: that it fails, and nothing of its values."""
+"""Takes the values out of what those who are graded see of an instructor's case."""
 
 from dataclasses import replace
 
@@ -17,7 +17,8 @@ OURS = ("timeout", "memory")  # troubles whose sentences the answer has no part 
 
 
 def redacted(exercise: Exercise, judged: Judged) -> Judged:
-    """What may be shown of a hidden case: its name, the kind of its input and its hint; whether it passed, not how.
+    """The judgement with only what may be shown of a hidden case: its name, the kind of its input and its hint;
+    whether it passed, not how.
 
     Texts that the answer had a part in, values, errors and traffic go no further: an answer may put into them what it
     was given.
@@ -45,10 +46,12 @@ def _kinds(exercise: Exercise, args: Args) -> str:
 
 
 def is_float(value: object) -> bool:
+    """Whether it is a tensor of floating-point numbers."""
     return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
 def kind_of(value: object) -> str:
+    """The kind of an argument in words."""
     if isinstance(value, torch.Tensor):
         return f"a tensor of {'floats' if is_float(value) else 'whole numbers'}"
     return "a text" if isinstance(value, str) else "a number"

@@ -39,7 +39,7 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
         complaint = _complaint(record, args)
         if not complaint:
             return [Judged(_case(names[0], "pass", "", record)), *_judged(record, args, names[1:])]
-    except Exception as error:  # raised by the oracle, or by PyTorch's own function: so these are no arguments of it
+    except Exception as error:  # raised by the oracle, or by PyTorch's own function: so it does not take them
         message = " ".join(str(error).split())[:200]
         complaint = f"{record.exercise.name} cannot take this input ({type(error).__name__}: {message})."
     rest = [Judged(_case(n, "not-run", "The input is not valid.", record)) for n in names[1:]]

@@ -31,7 +31,7 @@ class Contract:
     witness: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The contract as JSON has it."""
         return {name: sorted(v) if isinstance(v, frozenset) else v for name, v in vars(self).items()}
 
     @classmethod

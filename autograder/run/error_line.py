@@ -1,4 +1,4 @@
-"""Where in an answer an error came from: the innermost line that is neither the grader's nor a library's."""
+"""The line of an answer that an error came from: the innermost line that is neither the grader's nor a library's."""
 
 import sysconfig
 from pathlib import Path
@@ -24,6 +24,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def interrupted(function: str, error: KeyboardInterrupt) -> Interrupted:
+    """The error that a notebook shows where the check of ``function`` was interrupted."""
     place = line_of(error)
     if not place:
         return Interrupted(f"The check of `{function}` was interrupted.")

@@ -84,9 +84,11 @@ class Examined:
 class Compiles(Protocol):
     """Compiles what an answer launches; see `sandbox.compiler.Compiler`."""
 
-    def start(self) -> None: ...
+    def start(self) -> None:
+        """Starts its process, without waiting for it."""
 
-    def report(self, launches: Sequence[KernelLaunch], targets: Sequence[Target] | None = None) -> dict[str, Any]: ...
+    def report(self, launches: Sequence[KernelLaunch], targets: Sequence[Target] | None = None) -> dict[str, Any]:
+        """What compilers make of the launches, as `compiler.compile_report` says it."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,8 @@ class Runner(Protocol):
     """Calls one answer."""
 
     @property
-    def facts(self) -> Facts: ...
+    def facts(self) -> Facts:
+        """What a judge may know of it."""
 
     def examine(self, call: Call) -> Examined:
         """Calls the answer, and returns what came of it and what can be found out next."""

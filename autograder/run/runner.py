@@ -179,13 +179,14 @@ class InProcess:
 
 
 class _Called(Examined):
-    """A call in this process, and further ones on the same arguments."""
+    """What was examined in this process: each further call is on new copies of the arguments."""
 
     def __init__(self, call: Call, first: Outcome, runner: InProcess, replay: Replay):
         super().__init__(call, first)
         self._runner, self._replay = runner, replay
 
     def refilled(self, fill: float) -> Outcome:
+        """The outcome of another call, with ``fill`` in masked-off lanes."""
         return self._runner.once(self.call.args, fill=fill, launches=False)
 
     def _second(self, fill: float | None) -> Outcome:
@@ -228,6 +229,7 @@ def _bytes(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def shares_memory(one: torch.Tensor, other: object) -> bool:
+    """Whether both are tensors in the same memory."""
     if not isinstance(other, torch.Tensor) or not other.numel():
         return False
     return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()

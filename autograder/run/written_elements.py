@@ -1,4 +1,4 @@
-"""Which elements of its own memory an answer wrote with PyTorch's operators.
+"""The elements of its own memory that an answer wrote with PyTorch's operators.
 
 A NaN that goes through may have the very bits of the poison that `torch.empty` hands out. Where an operator wrote, the
 bits say nothing.
@@ -24,11 +24,12 @@ class Written:
         self._flags: dict[int, torch.Tensor] = {}  # address of a storage -> flags for its elements
 
     def allocated(self, tensor: torch.Tensor) -> None:
+        """Notes that the memory of ``tensor`` is new, and nothing in it written."""
         size = tensor.untyped_storage().nbytes() // tensor.element_size()
         self._flags[tensor.untyped_storage().data_ptr()] = torch.zeros(size, dtype=torch.bool)
 
     def note(self, func: Any, args: Args, kwargs: dict[str, Any]) -> None:
-        """After ``func`` ran: what it changed in place, or filled as ``out``, is written."""
+        """Notes that ``func`` ran: what it changed in place, or filled as ``out``, is written."""
         if not func._schema.is_mutable:
             return
         arguments = func._schema.arguments

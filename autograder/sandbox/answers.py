@@ -28,6 +28,7 @@ class Worker(Host):
         return self._compiler
 
     def close(self) -> None:
+        """Ends its processes and the compiler's."""
         if self._compiler:
             self._compiler.close()
         super().close()

@@ -146,7 +146,7 @@ class Isolated:
         limits: Limits | None = None,
         alone: bool = False,
     ) -> list[Came]:
-        """For each call that was started the outcome and the child's report. results: the layouts of right ones.
+        """The outcome of each call that was started, and the child's report. results: the layouts of right ones.
         alone: in a process of their own.
 
         A call's arguments are written to memory just before it starts: what was recorded earlier cannot depend on them.

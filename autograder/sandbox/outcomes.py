@@ -35,7 +35,7 @@ def of(
     source: str,
     loading: str,
 ) -> list[tuple[Outcome, Status]]:
-    """For each call that was started its outcome, and the report that it was read from.
+    """The outcome of each call that was started, and the report that it was read from.
 
     rooms: for each call its range of ``outputs``. A child that was killed or failed did so in the last call. source:
     the text that the answer's kernels were defined in. loading: the cell that was being executed when the child ended,

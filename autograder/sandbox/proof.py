@@ -102,6 +102,7 @@ class Proof(Examined):
         return self._replayed(recorded, [ChildCall(self.call.args, 0, shuffle, fill)])[-1]
 
     def refilled(self, fill: float) -> Outcome:
+        """What the kernels alone compute with ``fill`` in masked-off lanes."""
         return self.alone(fill=fill)
 
     def _repeated(self) -> Outcome:
