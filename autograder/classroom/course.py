@@ -50,7 +50,7 @@ class Course:
         return self.submissions.standard(self.assignment, notebook)
 
     def graded(self, student: str, notebook: str) -> Path:
-        """Where nbgrader writes the graded notebook."""
+        """The file that nbgrader writes the graded notebook to."""
         folder = self.directory.format_path(self.directory.autograded_directory, student, self.assignment)
         return Path(self.root, folder, f"{notebook}.ipynb")
 
@@ -66,5 +66,5 @@ def configured(root: Path) -> AutogradeApp:
 
 
 def environment() -> dict[str, str]:
-    """This process's, with the programs of its Python on the PATH: nbgrader calls ``alembic`` by its bare name."""
+    """This process's environment, its Python's programs on the PATH: nbgrader calls ``alembic`` by its bare name."""
     return os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}

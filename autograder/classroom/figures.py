@@ -26,7 +26,7 @@ def scores(found: Findings) -> str:
 
 
 def outcomes(answers: tuple[Answer, ...]) -> str:
-    """For each answer how many passed, did not pass, and are as they were released."""
+    """An SVG element: how many of each answer passed, did not pass, and are as they were released."""
 
     def plot(axes: Axes) -> None:
         names = [answer.name for answer in answers]

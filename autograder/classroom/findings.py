@@ -71,7 +71,7 @@ class Answer:
 
     @property
     def mean(self) -> float:
-        """Of the scores, 0 to 1."""
+        """The mean of the scores, 0 to 1."""
         return sum(check.report["score"] for check in self.checks) / len(self.checks)
 
     @property
@@ -89,8 +89,8 @@ class Answer:
 
     @cached_property
     def cases(self) -> list[Case]:
-        """In the exercise's order, of the answers that were begun: an untouched stub says nothing about a case. What a
-        report does not have, as the compiler's case after another failed, was not reached.
+        """The cases in the exercise's order, counted over the answers that were begun: a stub says nothing. A case
+        that a report lacks, such as the compiler's after another failed, was not reached.
         """
         found: dict[str, Case] = {}
         begun = [check.report["cases"] for check in self.checks if not check.report["summary"].startswith(STUB)]
@@ -106,7 +106,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Findings:
-    """Of a class in one assignment. unchecked: (student, answer) of what waits for a person."""
+    """What was found in a class's assignment. unchecked: (student, answer) for each answer that waits for a person."""
 
     assignment: str
     learners: tuple[Learner, ...]

@@ -209,7 +209,7 @@ def _right(content: str) -> str:
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
-    """Of cells that are HTML; "" without rows."""
+    """A table whose cells are HTML; "" without rows."""
     if not rows:
         return ""
 

@@ -109,7 +109,7 @@ def lines(source: str) -> list[Line]:
 
 
 def _plain(tree: ast.Module) -> ast.Module:
-    """Without docstrings and annotations."""
+    """The program without docstrings and annotations."""
     for node in ast.walk(tree):
         if isinstance(node, ast.arg):
             node.annotation = None
@@ -124,7 +124,7 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def in_class(courses: CourseDirectory, assignment: str, students: list[str]) -> list[Pair]:
-    """Of the graded notebooks of an assignment."""
+    """The similar pairs among the graded notebooks of an assignment."""
 
     def cells(step: str, student: str) -> dict[str, str]:
         folder = Path(courses.root, courses.format_path(getattr(courses, f"{step}_directory"), student, assignment))

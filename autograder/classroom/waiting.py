@@ -55,7 +55,7 @@ def _checks(notebook: NotebookNode) -> Iterator[tuple[Answer, str]]:
 
 
 def notebooks(course: Course, force: bool) -> Iterator[Notebook]:
-    """Those that nbgrader's autograde would grade now. What cannot be read is its affair."""
+    """Yields the notebooks that nbgrader's autograde would grade now. It deals with those that cannot be read."""
     for student, folder in course.folders:
         submitted = digest(folder, course.submissions.megabytes)
         for name in course.submissions.names(course.assignment):

@@ -42,7 +42,7 @@ AIMS = {
 
 
 def split(parts: Iterable[Part], limit: str) -> list[tuple[str, str, str]]:
-    """For each aim its name, ``18 of 30`` and what cost the rest; then, without a name, what limits the sum."""
+    """A row for each aim: its name, ``18 of 30`` and what cost the rest; the last says what limits the sum."""
     rows = [
         (AIMS[part.aim], f"{_rounded(part.earned)} of {_rounded(part.of)}", _first_of(part.because)) for part in parts
     ]
@@ -120,7 +120,7 @@ def sentence(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """The shortest decimal that reads back as this float32, or as this float64 where it is no float32. A label is an
+    """The shortest decimal that reads back as this float32, or as this float64 where it is not a float32. A label is an
     integer, and an element of a mask True or False.
     """
     if isinstance(value, int):

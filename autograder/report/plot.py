@@ -79,7 +79,7 @@ def wrong(curve: Curve) -> np.ndarray:
 
 
 def reach(curve: Curve) -> float:
-    """Where the axis ends: at `FAR`, unless everything that is wrong lies beyond."""
+    """The end of the axis: `FAR`, unless everything that is wrong lies beyond."""
     distance = np.abs(curve.x)
     lost = distance[wrong(curve)]
     return distance.max() if lost.size and lost.min() > FAR else min(distance.max(), FAR)

@@ -47,7 +47,7 @@ def _key(case: CaseResult, source: str) -> tuple:
 
 
 def _plain(message: str) -> str:
-    """Without its numbers, and with float16 for bfloat16: one slip is told in both dtypes."""
+    """The message without numbers, and with float16 for bfloat16: one mistake is reported in both dtypes."""
     return _BFLOAT.sub(lambda found: "float#" if found[1] else "fp#", _NUMBER.sub("#", message))
 
 

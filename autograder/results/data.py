@@ -67,7 +67,7 @@ class ReportData:
 
     @property
     def source(self) -> str:
-        """Of the wrong values, where it is known."""
+        """The bug or the mistake that the wrong values come from, where it is known."""
         return self.fingerprint or self.mistake
 
     def to_dict(self) -> dict:

@@ -60,7 +60,7 @@ class Points:
 
 
 def points_of(report: Mapping, weights: Mapping[str, float] = WEIGHTS) -> Points:
-    """Of `ReportData.to_dict`. weights: of the aims, in any unit."""
+    """The points for ``report`` (`ReportData.to_dict`). weights: of the aims, in any unit."""
     cases = [case for case in report["cases"] if not case["bonus"] and case["aim"]]
     if any(case["flaw"] == Flaw.WHOLE for case in report["cases"]):
         return Points(0.0)
@@ -120,7 +120,7 @@ class _Cause:
 
 
 def _without_repetition(causes: list[_Cause]) -> list[_Cause]:
-    """What goes wrong with NaN goes wrong with infinity: of all such causes, which have one remedy, one is made."""
+    """The causes, with all that concern NaN or infinity, which have one remedy, merged into one."""
     special = [cause for cause in causes if cause.special]
     together = [_Cause(special[0].message, [case for cause in special for case in cause.cases])] if special else []
     return [cause for cause in causes if not cause.special] + together

@@ -84,8 +84,8 @@ def _imported(place: str, root: Path | None) -> Any:
 
 
 class Function(InProcess):
-    """Like `InProcess`, without guards. simulated: tensors are handed over on a simulated GPU (`cuda.shimmed`), which
-    a library that launches Triton kernels asks for.
+    """Calls a function like `InProcess`, but without guards. simulated: tensors are handed over on a simulated GPU
+    (`cuda.shimmed`), which a library that launches Triton kernels asks for.
     """
 
     def __init__(self, function: Callable[..., Any], contract: Contract, backend: str, simulated: bool):

@@ -40,7 +40,7 @@ class Job:
         return hashlib.sha256(json.dumps([self._data(), versions()], sort_keys=True).encode()).hexdigest()
 
     def to_json(self) -> str:
-        """With the key, so that whoever carries it out can tell whether it has the same versions."""
+        """The job as JSON with its key, by which a worker can tell whether it has the same versions."""
         return json.dumps(self._data() | {"key": self.key})
 
     def _data(self) -> dict:

@@ -23,7 +23,7 @@ _LOGGED = ("key", "name", "seconds", "checks", "made", "where", "doubt")
 
 
 class Store:
-    """Of the course root ``root``. tell: is called with a sentence about what could not be used."""
+    """The store in the course root ``root``. tell: called with a sentence about anything that could not be used."""
 
     def __init__(self, root: Path, tell: Callable[[str], None] = lambda line: None):
         self.folder, self.tell = Path(root) / FOLDER, tell

@@ -17,7 +17,7 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True)
 class Verdict:
-    """On one job.
+    """The verdict on one job.
 
     name: ``silu_backward-torch``. report: `ReportData.to_dict`, without how long the compiler took; text and
     html: the same for a terminal and for a page. seconds: of processor time, of the processes that call the answer or

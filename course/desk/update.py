@@ -37,7 +37,7 @@ def _merged(mine: nbformat.NotebookNode, source: Path) -> Merged:
 
 
 def _replace(copy: Path, merged: Merged) -> Path:
-    """Where the copy as it was is kept."""
+    """Writes the merged notebook; returns the file that keeps the copy as it was."""
     backup = keep(copy.parent, copy.stem, ".ipynb", copy.read_bytes())
     write_notebook(copy, merged.notebook)
     return backup

@@ -107,7 +107,9 @@ def drifting(generator: Generator) -> Tensor:
 
 
 def one_outlier(generator: Generator) -> Tensor:
-    """Not so far out that the others are all the same seen from the mean: sums of equal numbers have no random walk."""
+    """Rows with an outlier. It is not so large that the others become equal once the mean is subtracted: errors of a
+    sum of equal numbers do not walk at random.
+    """
     x = normal(generator, (4, 256), scale=10.0)
     x[0, 0], x[1, 17], x[2, 255], x[3, 100] = 1e4, -1e4, 9999.0, -8888.0
     return x
