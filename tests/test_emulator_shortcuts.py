@@ -52,36 +52,9 @@ def assert_same(name, *args):
         assert outcome(quick, *args) == outcome(slow, interpreter.interpreter_semantic, *args)
 
 
-@pytest.mark.parametrize("one", TYPES, ids=str)
-def test_casts(one):
-    for other, shape in itertools.product(TYPES, ((), (4,))):
-        assert_same("cast", tensor(one, shape), other)
-        assert_same("cast", tensor(one, shape), other, "rtz")
-
-
-@pytest.mark.parametrize("one", (*TYPES, *NUMBERS), ids=str)
-def test_operands_are_promoted(one):
-    for other, more in itertools.product((*TYPES, *NUMBERS), ((), (True, True), (False, False, False))):
-        sides = [tensor(side) if isinstance(side, tl.dtype) else side for side in (one, other)]
-        assert_same("binary_op_type_checking_impl", *sides, *more)
-
-
 def test_operands_are_broadcast():
     for one, other in itertools.product(SHAPES, (*SHAPES, (8,))):
         assert_same("broadcast_impl_value", tensor(tl.float32, one), tensor(tl.int32, other))
-
-
-@pytest.mark.parametrize("precision", ("ieee", "tf32", "no such"))
-def test_products(precision):
-    for kind, rows, depth in itertools.product((tl.float16, tl.bfloat16, tl.float32, tl.int8), (16, 4), (16, 32)):
-        a, b = tensor(kind, (rows, depth)), tensor(kind, (16, 16))
-        for total, out in (
-            (tl.float32, tl.float32),
-            (tl.float16, tl.float32),
-            (tl.float16, tl.float16),
-            (tl.float32, None),
-        ):
-            assert_same("dot", a, b, tensor(total, (rows, 16)), precision, None, out)
 
 
 @pytest.mark.parametrize("spread", (1, 5, 1 << 20))

@@ -14,7 +14,9 @@ What is changed, for the length of an `Emulator` block:
 - the autotuner picks a configuration without timing any, or runs each of them once (`Emulator.every_configuration`).
 """
 
+import functools
 import types
+from collections.abc import Callable
 from typing import Any
 
 import triton
@@ -57,11 +59,13 @@ _NEEDED = {
 }
 _ADDED = {"get_bf16"}  # what the interpreter of Triton 3.6 and 3.7 lacks
 
-_rewritten: dict = {}  # kernels as StrictTransformer rewrote them, kept from block to block
+_rewritten: dict[
+    types.FunctionType, types.FunctionType
+] = {}  # kernels as StrictTransformer rewrote them, kept from block to block
 
 
 def check() -> None:
-    """Say what moved when a Triton the emulator does not know has changed something it patches.
+    """Says what moved when a Triton that the emulator does not know has changed something that it patches.
 
     Raises:
         RuntimeError: something the emulator patches does not exist, or kernels are compiled instead of interpreted.
@@ -85,14 +89,14 @@ def check() -> None:
         )
 
 
-def _tried(emulator, bench):
+def _tried(emulator: Any, bench: Callable[..., Any]) -> Callable[..., Any]:
     """``Autotuner._bench`` that runs a configuration once, with its hooks, and goes on where one is at fault."""
 
-    def once(call, quantiles=None):
+    def once(call: Callable[[], Any], quantiles: Any = None) -> list[float]:
         call()
         return [emulator.next_time()] * 3
 
-    def tried(tuner, *args, config, **meta):
+    def tried(tuner: Any, *args: Any, config: Any, **meta: Any) -> Any:
         timer, emulator.configuration = vars(tuner).get("do_bench"), str(config)
         tuner.do_bench = once
         try:
@@ -112,13 +116,14 @@ def _tried(emulator, bench):
 class Patches:
     """The changes of one `Emulator` block."""
 
-    def __init__(self, emulator):
+    def __init__(self, emulator: Any):
         self.emulator = emulator
-        self._undo: list = []
+        self._undo: list[Callable[[], None]] = []
         self._modules: set[int] = set()
         self._speaks = False  # whether the language is patched
 
     def apply(self) -> None:
+        """Makes the changes, all or none. Raises RuntimeError as `check` does."""
         check()
         try:
             self._interpreter()
@@ -129,6 +134,7 @@ class Patches:
             raise
 
     def undo(self) -> None:
+        """Takes the changes back."""
         while self._undo:
             self._undo.pop()()
 
@@ -149,21 +155,19 @@ class Patches:
         self._set(builder, "codegen_fns", builder.codegen_fns | smallest)
         # Asked several times for each operation; Triton builds a table of all types to answer.
         self._set(interpreter, "_get_np_dtype", numpy_type)
-        for owner, name, quicker in (
+        quick: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
             (tl.dtype, "__eq__", shortcuts.equal),
             (tl.block_type, "__init__", shortcuts.block_type),
             (tl.tensor, "__init__", shortcuts.tensor),
             (interpreter.TensorHandle, "__init__", shortcuts.handle),
             (interpreter.interpreter_semantic, "broadcast_impl_value", shortcuts.broadcast),
-            (interpreter.interpreter_semantic, "binary_op_type_checking_impl", shortcuts.promote),
-            (interpreter.interpreter_semantic, "cast", shortcuts.cast),
-            (interpreter.interpreter_semantic, "dot", shortcuts.dot),
-        ):
+        )
+        for owner, name, quicker in quick:
             self._set(owner, name, quicker(getattr(owner, name)))
         self._set(interpreter, "ReduceOps", StrictReduce)
         self._set(interpreter, "ScanOps", StrictScan)
 
-        def call(executor, *args, **options):
+        def call(executor: Any, *args: Any, **options: Any) -> None:
             try:
                 emulator.launch(executor, args, options)
             except EmulatorError as error:
@@ -200,7 +204,7 @@ class Patches:
         original, emulator = interpreter.InterpretedFunction.rewrite, self.emulator
         ready: dict[interpreter.InterpretedFunction, types.FunctionType] = {}
 
-        def called(function, *args, **named):
+        def called(function: Any, *args: Any, **named: Any) -> Any:
             if not emulator.launching:
                 error = launch.not_launched(function.fn.__name__)
                 emulator.record(error)
@@ -214,7 +218,7 @@ class Patches:
 
         self._set(interpreter.InterpretedFunction, "__call__", called)
 
-        def rewritten(function):
+        def rewritten(function: Any) -> Any:
             self._module(function.fn.__globals__)
             result = original(function)
             result.interpreted = function
@@ -233,7 +237,7 @@ class Patches:
                 continue
             twin = vars(cuda_libdevice).get(value.__name__) if value.__module__ == any_libdevice.__name__ else None
             if twin is not None or tl.core.is_builtin(value):
-                self._undo.append(lambda name=name, value=value: names.__setitem__(name, value))
+                self._undo.append(functools.partial(names.__setitem__, name, value))
                 names[name] = language.inject(value if twin is None else twin, value)
 
     def _autotuner(self) -> None:
@@ -242,7 +246,7 @@ class Patches:
             self._set(autotuner.Autotuner, "_bench", _tried(emulator, autotuner.Autotuner._bench))
             return
 
-        def run(tuner, *args, **options):
+        def run(tuner: Any, *args: Any, **options: Any) -> Any:
             cache, tuner.cache = tuner.cache, {}
             emulator.draw_configurations()
             try:
@@ -251,4 +255,8 @@ class Patches:
                 tuner.cache = cache
 
         self._set(autotuner.Autotuner, "run", run)
-        self._set(autotuner.Autotuner, "_bench", lambda tuner, *args, config, **meta: [emulator.next_time()] * 3)
+
+        def timed(*args: Any, **named: Any) -> list[float]:
+            return [emulator.next_time()] * 3
+
+        self._set(autotuner.Autotuner, "_bench", timed)
