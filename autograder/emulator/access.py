@@ -1,20 +1,28 @@
 """Loads, stores and atomics of one launch: checked, remembered and counted before they touch memory."""
 
 from collections.abc import Callable
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
 from . import messages
 from .claims import Lie
-from .findings import EmulatorError, here
-from .memory import AddressSpace, Outside, Region, distinct
+from .findings import EmulatorError, Finding, Place, here
+from .memory import AddressSpace, Outside, Part, Region, distinct
 from .order import Order
 from .shadow import Clash, Shadow
 
+Note = Callable[[str, str, Callable[[Place], Finding]], None]  # takes a kind, a tensor's name, and what makes it
+
 
 class Access:
-    """The memory a running launch may touch. ``program`` is set for each program in turn."""
+    """The memory that a running launch may touch. ``program`` is set for each program in turn.
+
+    first: the launch's first program number; the programs' own follow it. shadow: gives the shadow of a region's
+    storage. report, hint: take a finding, or a hint. poisoned: gives the pattern that a region's storage was filled
+    with, None where it was not. undefined: is called at a load with masked-off lanes and no ``other``. own_store: is
+    called where a program loads what other lanes of it have stored.
+    """
 
     def __init__(
         self,
@@ -22,8 +30,8 @@ class Access:
         grid: tuple[int, int, int],
         first: int,
         shadow: Callable[[Region], Shadow],
-        report,
-        hint,
+        report: Note,
+        hint: Note,
         poisoned: Callable[[Region], np.ndarray | None],
         undefined: Callable[[str, Region | None], None],
         own_store: Callable[[], None],
@@ -39,6 +47,7 @@ class Access:
 
     @property
     def far(self) -> bool:
+        """Whether an element of a tensor is 2^31 elements or more from its first."""
         return self.space.far
 
     def start(self, program: int) -> None:
@@ -53,14 +62,19 @@ class Access:
         return None if number <= self.first else self.grid_index(number)
 
     def grid_index(self, number: int) -> tuple[int, int, int]:
-        """The same, of a number that one program has."""
+        """Grid index of a program number that stands for one program."""
         flat, z = divmod(number - self.first - 1, self.grid[2])
         return (*divmod(flat, self.grid[1]), z)
 
     def load(
-        self, addresses: np.ndarray, mask, other: np.ndarray | None, filler: np.ndarray, ordered: bool
+        self,
+        addresses: np.ndarray,
+        mask: np.ndarray | None,
+        other: np.ndarray | None,
+        filler: np.ndarray,
+        ordered: bool,
     ) -> np.ndarray:
-        """Load a block.
+        """Loads a block; returns values of the shape of ``addresses``. Raises EmulatorError where a lane is outside.
 
         filler: one element for masked-off lanes that have no ``other``; its dtype is the result's.
         ordered: the load is volatile or atomic, and waits for other programs on purpose.
@@ -79,7 +93,14 @@ class Access:
             result[mask] = self._gather(active, dtype, ordered, True, mask)
         return result.reshape(shape)
 
-    def _gather(self, addresses, dtype, ordered, masked, mask=None):
+    def _gather(
+        self,
+        addresses: np.ndarray,
+        dtype: np.dtype[Any],
+        ordered: bool,
+        masked: bool,
+        mask: np.ndarray | None = None,
+    ) -> np.ndarray:
         parts = self._resolve("load", addresses, dtype.itemsize, masked)
         if self._own and not ordered:
             numbers = _numbers(addresses, mask)
@@ -102,7 +123,7 @@ class Access:
                     return True
         return False
 
-    def _gather_region(self, region: Region, offsets, dtype, ordered):
+    def _gather_region(self, region: Region, offsets: np.ndarray, dtype: np.dtype[Any], ordered: bool) -> np.ndarray:
         values = region.words(dtype).take(offsets)
         region.loaded += distinct(offsets) * values.itemsize
         shadow = self._shadow(region)
@@ -114,8 +135,10 @@ class Access:
         self._virgin("load", region, shadow, at, offsets, values)
         return values
 
-    def _virgin(self, verb, region, shadow, at, offsets, values):
-        """Hint at elements that still hold the poison `torch.empty` got, when no program has stored them."""
+    def _virgin(
+        self, verb: str, region: Region, shadow: Shadow, at: np.ndarray, offsets: np.ndarray, values: np.ndarray
+    ) -> None:
+        """Hints at elements that still hold the poison `torch.empty` got, when no program has stored them."""
         pattern = self._poisoned(region)
         if pattern is not None and pattern.dtype.itemsize == values.itemsize == shadow.unit:
             virgin = (values.view(pattern.dtype) == pattern[0]) & ~shadow.written(at)
@@ -125,22 +148,23 @@ class Access:
                     "uninitialised-read",
                     region.name,
                     lambda place: messages.uninitialised(
-                        self.kernel, verb, region, offset, self.index(self.program), place
+                        self.kernel, verb, region, offset, self.grid_index(self.program), place
                     ),
                 )
 
     def lie(self, lie: Lie) -> None:
-        """A claim about values is false."""
+        """Reports a claim about values that is false."""
         region = self.space.find(lie.value)
         where = self.grid_index(self.program)
         name = region.name if region else ""
         self._report("false-hint", name, lambda place: messages.false_hint(self.kernel, lie, region, where, place))
 
     def barrier(self) -> None:
-        """The program's threads wait for each other: what one has stored the others can load."""
+        """Has the program's threads wait for each other: what one has stored the others can load."""
         self._own.clear()
 
-    def store(self, addresses: np.ndarray, values: np.ndarray, mask) -> None:
+    def store(self, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray | None) -> None:
+        """Stores a block. Raises EmulatorError where a lane is outside its tensor."""
         masked = mask is not None
         active, mask = _active(addresses, mask)
         if not active.size:
@@ -153,7 +177,7 @@ class Access:
             self._scatter(region, offsets, values if lanes is ... else values[lanes])
             self._own.append((region, offsets, numbers[lanes]))
 
-    def _scatter(self, region: Region, offsets, values):
+    def _scatter(self, region: Region, offsets: np.ndarray, values: np.ndarray) -> None:
         words = region.words(values.dtype)
         before = words.take(offsets)
         words[offsets] = values
@@ -177,11 +201,18 @@ class Access:
             )
 
     def atomic(
-        self, addresses: np.ndarray, mask, itemsize: int, semantics, perform: Callable, between: bool
+        self,
+        addresses: np.ndarray,
+        mask: np.ndarray | None,
+        itemsize: int,
+        semantics: tuple[bool, bool],
+        perform: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        between: bool,
     ) -> np.ndarray:
-        """An atomic on a block: ``perform(real addresses, mask)`` does it and returns the old values.
-        ``semantics``: whether it acquires, as taking a lock does, and whether it releases. ``between``: it is atomic
-        between programs, too, which one of scope "cta" is not.
+        """Does an atomic on a block: ``perform(real addresses, mask)`` does it and returns the old values.
+
+        semantics: whether it acquires, as taking a lock does, and whether it releases. between: it is atomic between
+        programs, too, which one of scope "cta" is not.
         """
         shape = addresses.shape
         active, mask = _active(addresses, mask)
@@ -203,15 +234,22 @@ class Access:
             self._order.synchronise(int(real[lanes_on[0]]), *semantics)
         return result
 
-    def _resolve(self, verb, addresses, itemsize, masked):
+    def _resolve(self, verb: str, addresses: np.ndarray, itemsize: int, masked: bool) -> list[Part]:
         parts = self.space.resolve(addresses, itemsize)
         if isinstance(parts, Outside):
-            raise EmulatorError(
-                messages.out_of_bounds(self.kernel, verb, parts, masked, self.index(self.program), here())
-            )
+            program = self.grid_index(self.program)
+            raise EmulatorError(messages.out_of_bounds(self.kernel, verb, parts, masked, program, here()))
         return parts
 
-    def _remember(self, verb, region, offsets, before, after, atomic=False):
+    def _remember(
+        self,
+        verb: str,
+        region: Region,
+        offsets: np.ndarray,
+        before: np.ndarray,
+        after: np.ndarray,
+        atomic: bool = False,
+    ) -> None:
         shadow = self._shadow(region)
         at = shadow.positions(region.real, offsets, after.itemsize)
         changed = _differ(before, after)
@@ -224,9 +262,9 @@ class Access:
             lane = clash.lane * shadow.unit // after.itemsize
             self._clash(verb, region, int(offsets[lane]), clash, (before[lane], after[lane]))
 
-    def _clash(self, verb: str, region: Region, offset: int, clash: Clash, values) -> None:
-        programs = self.index(self.program), self.index(clash.other)
-        shown = tuple(region.show(v) for v in values)
+    def _clash(self, verb: str, region: Region, offset: int, clash: Clash, values: tuple[object, object]) -> None:
+        programs = self.grid_index(self.program), self.index(clash.other)
+        shown = region.show(values[0]), region.show(values[1])
         self._report(
             clash.kind,
             region.name,
@@ -234,7 +272,7 @@ class Access:
         )
 
 
-def _active(addresses: np.ndarray, mask) -> tuple[np.ndarray, np.ndarray | None]:
+def _active(addresses: np.ndarray, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
     """Addresses of the lanes that are on, and the flat mask; None where every lane is on."""
     flat = addresses.ravel()
     if mask is None:
@@ -250,4 +288,5 @@ def _numbers(addresses: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
 
 def _differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     word = f"u{a.itemsize}"
-    return a.view(word) != b.view(word)
+    differ: np.ndarray = a.view(word) != b.view(word)
+    return differ

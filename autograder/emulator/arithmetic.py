@@ -3,6 +3,8 @@
 bfloat16 is held as uint16, as the interpreter holds it.
 """
 
+from typing import Any
+
 import numpy as np
 
 _BF16_NAN = np.uint16(0x7FFF)  # the NaN that cvt.rn.bf16.f32 returns
@@ -40,7 +42,8 @@ def to_tf32(values: np.ndarray, nearest: bool = False) -> np.ndarray:
 
 def product_tf32(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """``a @ b`` of float32 in TF32, summed in float32."""
-    return np.matmul(to_tf32(a), to_tf32(b))
+    product: np.ndarray = np.matmul(to_tf32(a), to_tf32(b))
+    return product
 
 
 def product_tf32x3(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -50,7 +53,8 @@ def product_tf32x3(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     large_a, large_b = to_tf32(a, nearest=True), to_tf32(b, nearest=True)
     small_a, small_b = to_tf32(a - large_a, nearest=True), to_tf32(b - large_b, nearest=True)
     small = np.matmul(small_a, large_b) + np.matmul(large_a, small_b)
-    return np.where(np.isnan(small), np.float32(0), small) + np.matmul(large_a, large_b)
+    small = np.where(np.isnan(small), np.float32(0), small)
+    return np.add(small, np.matmul(large_a, large_b))
 
 
 def odd(values: np.ndarray, error: np.ndarray) -> np.ndarray:
@@ -87,15 +91,15 @@ def fma(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     return odd(total, error)
 
 
-def truncate(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Round toward zero to a narrower numpy float type."""
+def truncate(values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Rounds toward zero to a narrower numpy float type."""
     nearest = values.astype(dtype)
     overshot = np.abs(nearest.astype(np.float64)) > np.abs(values)
     return np.where(overshot & np.isfinite(values), np.nextafter(nearest, dtype.type(0)), nearest)
 
 
-def to_integer(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Float to integer as PTX ``cvt.rzi`` does it: toward zero, saturating, NaN to zero."""
+def to_integer(values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Converts floats to integers as PTX ``cvt.rzi`` does: toward zero, saturating, NaN to zero."""
     if dtype.itemsize < 4:
         return to_integer(values, np.dtype(np.int32)).astype(dtype)
     limits = np.iinfo(dtype)

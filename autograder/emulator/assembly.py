@@ -1,15 +1,17 @@
 """The few PTX instructions people put into ``tl.inline_asm_elementwise``."""
 
 import re
+from collections.abc import Callable
 
 import numpy as np
+from triton.runtime.interpreter import TensorHandle
 
 from . import libdevice
 from .findings import EmulatorError, Finding, here
 
 _ONE = re.compile(r"^\s*([a-z0-9.]+)\s+\$0\s*,\s*\$1\s*;?\s*$")
 
-_KNOWN = {
+_KNOWN: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "tanh.approx.f32": np.tanh,
     "ex2.approx.f32": np.exp2,
     "ex2.approx.ftz.f32": np.exp2,
@@ -30,14 +32,15 @@ _KNOWN = {
 class Call:
     """What the builder's ``create_inline_asm`` returns: results by number."""
 
-    def __init__(self, result):
+    def __init__(self, result: TensorHandle):
         self._result = result
 
-    def get_result(self, index: int):
+    def get_result(self, index: int) -> TensorHandle:
+        """The one result."""
         return self._result
 
 
-def function(text: str):
+def function(text: str) -> Callable[[np.ndarray], np.ndarray]:
     """The numpy function of a one-instruction assembly string.
 
     Raises:

@@ -3,6 +3,8 @@
 It replaces the class of the interpreter's one builder.
 """
 
+from typing import Any, TypeAlias
+
 import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
@@ -10,15 +12,17 @@ from triton.runtime.interpreter import TensorHandle
 
 from . import arithmetic, assembly, claims, float8, libdevice, messages, offsets, poison
 from .handles import cast, numpy_type, rounded, wide
-from .integers import Integers
+from .integers import Integers, Operation
+
+Mask: TypeAlias = "TensorHandle | np.ndarray | None"  # block pointers and descriptors make plain arrays
 
 _SEMANTICS = interpreter._ir.MEM_SEMANTIC
-_CTA = interpreter._ir.MEM_SYNC_SCOPE.CTA
+SCOPE_CTA = interpreter._ir.MEM_SYNC_SCOPE.CTA
 _USUAL = {"fp32", "fp64", "int32", "int64"}  # numpy computes in them, and their results are of them or comparisons
 
 
 class StrictBuilder(Integers):
-    """Overrides what the interpreter gets wrong; `patches.Patches` checks that each override replaces something.
+    """Overrides what the interpreter gets wrong; `patches.check` sees to it that each override replaces something.
 
     unused: True while an atomic runs whose result the kernel does not use.
     """
@@ -26,25 +30,22 @@ class StrictBuilder(Integers):
     unused = False
     front = 0  # axes of an array before those of a block
 
-    @property
-    def access(self):
-        return self.emulator.access
-
     # Python
 
-    def decide(self, data: np.ndarray) -> "int | float | bool":
-        """The one value of a scalar on which Python code depends."""
+    def decide(self, data: np.ndarray) -> Any:
+        """The one value of a scalar on which Python code depends, as a number."""
         return data.item()
 
     def holds(self, data: np.ndarray) -> bool:
         """Whether an assertion is true in every lane."""
         return bool(data.all())
 
-    def print(self, *values, **options) -> None:
+    def print(self, *values: object, **options: Any) -> None:
+        """Python's ``print`` in a kernel."""
         print(*values, **options)
 
     def claim(self, name: str, handle: TensorHandle, sizes: list[int]) -> None:
-        """`tl.multiple_of` or one of its like is called."""
+        """Reports what `tl.multiple_of` or one of its like claims of a handle where it is false."""
         found = self._lie(name, handle, handle.data, sizes)
         if found is not None:
             self.access.lie(found)
@@ -56,30 +57,44 @@ class StrictBuilder(Integers):
         missing = self.front + len(sizes) - data.ndim  # a number is a block of one
         return claims.lie(name, data.astype(np.int64).reshape(*data.shape, *[1] * missing), sizes, step)
 
-    def create_barrier(self):
+    def create_barrier(self) -> None:
         self.access.barrier()
 
-    def create_assert(self, condition, message):
+    def create_assert(self, condition: TensorHandle, message: str) -> None:
         if not self.holds(condition.data):
             raise AssertionError(message)
 
-    def create_assume(self, condition):
+    def create_assume(self, condition: TensorHandle) -> None:
         self.create_assert(condition, "Assume failed")
 
     # memory
 
-    def create_load(self, ptr, *policy, **named):
+    def create_load(self, ptr: TensorHandle, *policy: Any, **named: Any) -> TensorHandle:
         return self._load(ptr, None, None, policy, named)
 
-    def create_masked_load(self, ptrs, mask, other, *policy, **named):
+    def create_masked_load(
+        self,
+        ptrs: TensorHandle,
+        mask: Mask,
+        other: TensorHandle | None,
+        *policy: Any,
+        **named: Any,
+    ) -> TensorHandle:
         return self._load(ptrs, mask, other, policy, named)
 
-    def _load(self, ptrs, mask, other, policy, named):
+    def _load(
+        self,
+        ptrs: TensorHandle,
+        mask: Mask,
+        other: TensorHandle | None,
+        policy: Any,
+        named: Any,
+    ) -> TensorHandle:
         self._reached(ptrs)
         dtype = ptrs.get_element_ty()
         volatile = bool(named.get("is_volatile", policy[-1] if policy else False))
         filler = self._filler(dtype)
-        values = self.access.load(ptrs.data, _mask(mask), None if other is None else other.data, filler, volatile)
+        values = self.access.load(ptrs.data, mask_of(mask), None if other is None else other.data, filler, volatile)
         return offsets.mark(TensorHandle(values, dtype), offsets.SIZE if values.dtype.kind in "iu" else 0)
 
     def _filler(self, dtype: tl.dtype) -> np.ndarray:
@@ -88,20 +103,28 @@ class StrictBuilder(Integers):
             return poison.of_triton(dtype, numpy_type(dtype))
         return poison.constant(self.emulator.fill, dtype.scalar, numpy_type(dtype))
 
-    def create_store(self, ptr, val, *policy):
+    def create_store(self, ptr: TensorHandle, val: TensorHandle, *policy: Any) -> None:
         self._store(ptr, val, None)
 
-    def create_masked_store(self, ptrs, value, mask, *policy):
+    def create_masked_store(self, ptrs: TensorHandle, value: TensorHandle, mask: Mask, *policy: Any) -> None:
         self._store(ptrs, value, mask)
 
-    def _store(self, ptrs, value, mask):
+    def _store(self, ptrs: TensorHandle, value: TensorHandle, mask: Mask) -> None:
         self._reached(ptrs)
         wanted = numpy_type(ptrs.get_element_ty())
         data = value.data if value.data.dtype == wanted else value.data.astype(wanted)
-        self.access.store(ptrs.data, data, _mask(mask))
+        self.access.store(ptrs.data, data, mask_of(mask))
 
-    def create_atomic_rmw(self, rmwOp, ptr, val, mask, sem, scope):
-        def perform(real, lanes):
+    def create_atomic_rmw(
+        self,
+        rmwOp: Any,
+        ptr: TensorHandle,
+        val: TensorHandle,
+        mask: Mask,
+        sem: Any,
+        scope: Any,
+    ) -> TensorHandle:
+        def perform(real: np.ndarray, lanes: np.ndarray) -> Any:
             if val.dtype.scalar == tl.bfloat16:
                 return _add_bf16(real, val.data, lanes)
             return interpreter._interpreter.atomic_rmw(
@@ -114,20 +137,22 @@ class StrictBuilder(Integers):
 
         self._reached(ptr)
         self.emulator.loose("atomic")
-        old = self.access.atomic(ptr.data, _mask(mask), val.data.itemsize, _orders(sem), perform, scope != _CTA)
+        old = self.access.atomic(ptr.data, mask_of(mask), val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA)
         return TensorHandle(old, val.dtype.scalar)
 
-    def create_atomic_cas(self, ptr, cmp, val, sem, scope):
-        def perform(real, lanes):
+    def create_atomic_cas(
+        self, ptr: TensorHandle, cmp: TensorHandle, val: TensorHandle, sem: Any, scope: Any
+    ) -> TensorHandle:
+        def perform(real: np.ndarray, lanes: np.ndarray) -> Any:
             return interpreter._interpreter.atomic_cas(real, cmp.data, val.data, self.ir_sem_to_interpreter_sem[sem])
 
         self.emulator.loose("atomic")
-        old = self.access.atomic(ptr.data, None, val.data.itemsize, _orders(sem), perform, scope != _CTA)
+        old = self.access.atomic(ptr.data, None, val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA)
         return TensorHandle(old, cmp.dtype.scalar)
 
     # conversions
 
-    def cast_impl(self, src, dst_type):
+    def cast_impl(self, src: TensorHandle, dst_type: tl.dtype) -> TensorHandle:
         if self._is_foreign(src.dtype, dst_type):
             return super().cast_impl(src, dst_type)
         made = TensorHandle(cast(wide(src), dst_type.scalar, False), dst_type.scalar)
@@ -137,25 +162,25 @@ class StrictBuilder(Integers):
             self._wrapped(src.data, made.data, "conversion")
         return made
 
-    def create_fp_to_fp(self, src, dst_type, rounding_mode):
+    def create_fp_to_fp(self, src: TensorHandle, dst_type: tl.dtype, rounding_mode: Any) -> TensorHandle:
         if self._is_foreign(src.dtype, dst_type):
             return super().create_fp_to_fp(src, dst_type, rounding_mode)
         to_zero = rounding_mode == interpreter._ir.ROUNDING_MODE.RTZ
         return TensorHandle(cast(wide(src), dst_type.scalar, to_zero), dst_type.scalar)
 
-    def _is_foreign(self, *types):
-        """A float8 that only AMD has: its conversions stay the interpreter's."""
+    def _is_foreign(self, *types: tl.dtype) -> bool:
+        """Whether one is a float8 that only AMD has: its conversions stay the interpreter's."""
         foreign = any(dtype.scalar.is_fp8() and dtype.scalar not in float8.FORMATS for dtype in types)
         if foreign:
             self.emulator.loose("float8")
         return foreign
 
-    def get_bf16(self, value):
+    def get_bf16(self, value: float) -> TensorHandle:
         return self.create_fp_trunc(self.get_fp32(value), tl.bfloat16)
 
     # arithmetic
 
-    def binary_op(self, lhs, rhs, op):
+    def binary_op(self, lhs: TensorHandle, rhs: TensorHandle, op: Operation) -> TensorHandle:
         kind = lhs.dtype.name
         if kind in _USUAL and kind == rhs.dtype.name:
             values = op(lhs.data, rhs.data)
@@ -167,78 +192,80 @@ class StrictBuilder(Integers):
             return TensorHandle((op(a.astype(np.int8), b.astype(np.int8)) & 1).astype(np.bool_), tl.int1)
         return rounded(op(a, b), lhs.dtype.scalar)
 
-    def unary_op(self, arg, op):
+    def unary_op(self, arg: TensorHandle, op: Operation) -> TensorHandle:
         return rounded(op(wide(arg)), arg.dtype.scalar)
 
     # arithmetic
 
-    def create_umulhi(self, lhs, rhs):
+    def create_umulhi(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         """Unsigned, whatever the type says."""
         a, b = (TensorHandle(arg.data.view(f"u{arg.data.itemsize}"), arg.dtype) for arg in (lhs, rhs))
         return TensorHandle(super().create_umulhi(a, b).data.view(lhs.data.dtype), lhs.dtype)
 
     # tl.minimum and tl.maximum drop NaN unless asked to keep it.
-    def create_minnumf(self, lhs, rhs):
+    def create_minnumf(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return self.binary_op(lhs, rhs, np.fmin)
 
-    def create_maxnumf(self, lhs, rhs):
+    def create_maxnumf(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return self.binary_op(lhs, rhs, np.fmax)
 
-    def create_clampf(self, arg, lo, hi, propagate_nans):
+    def create_clampf(self, arg: TensorHandle, lo: TensorHandle, hi: TensorHandle, propagate_nans: Any) -> TensorHandle:
         drops_nan = propagate_nans == interpreter._ir.PROPAGATE_NAN.NONE
         low, high = (np.fmax, np.fmin) if drops_nan else (np.maximum, np.minimum)
         return self.binary_op(self.binary_op(arg, lo, low), hi, high)
 
-    def create_select(self, cond, lhs, rhs):
+    def create_select(self, cond: TensorHandle, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         made = self.ternary_op(cond, lhs, rhs, arithmetic.select)
         return offsets.mark(made, offsets.total(offsets.kind_of(lhs), offsets.kind_of(rhs)))
 
-    def create_fma(self, x, y, z):
+    def create_fma(self, x: TensorHandle, y: TensorHandle, z: TensorHandle) -> TensorHandle:
         dtype = z.dtype.scalar
         if dtype == tl.float64:
             return super().create_fma(x, y, z)
         odd = arithmetic.fma(wide(x), wide(y), wide(z))
         return TensorHandle(cast(odd, dtype, False), dtype)
 
-    def create_fdiv(self, lhs, rhs):
+    def create_fdiv(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         if lhs.dtype.scalar == tl.float32:
             self.emulator.loose("/")
         return self.binary_op(lhs, rhs, np.divide)
 
-    def _function(self, arg, op, loose=""):
-        """A function in float64, rounded once: what every device approximates, and the same on every machine."""
+    def _function(self, arg: TensorHandle, op: Operation, loose: str = "") -> TensorHandle:
+        """Applies a function in float64 and rounds once: what every device approximates, the same on every machine."""
         if loose:
             self.emulator.loose(loose)
         return rounded(op(wide(arg).astype(np.float64)), arg.dtype.scalar)
 
-    def create_exp(self, arg):
+    def create_exp(self, arg: TensorHandle) -> TensorHandle:
         return self._function(arg, np.exp, "exp")
 
-    def create_exp2(self, arg):
+    def create_exp2(self, arg: TensorHandle) -> TensorHandle:
         return self._function(arg, np.exp2, "exp2")
 
-    def create_log(self, arg):
+    def create_log(self, arg: TensorHandle) -> TensorHandle:
         return self._function(arg, np.log)
 
-    def create_log2(self, arg):
+    def create_log2(self, arg: TensorHandle) -> TensorHandle:
         return self._function(arg, np.log2)
 
-    def create_sin(self, arg):
+    def create_sin(self, arg: TensorHandle) -> TensorHandle:
         return self._function(arg, np.sin)
 
-    def create_cos(self, arg):
+    def create_cos(self, arg: TensorHandle) -> TensorHandle:
         return self._function(arg, np.cos)
 
-    def create_sqrt(self, arg):
+    def create_sqrt(self, arg: TensorHandle) -> TensorHandle:
         return self._function(arg, np.sqrt, "sqrt")
 
-    def create_rsqrt(self, arg):
+    def create_rsqrt(self, arg: TensorHandle) -> TensorHandle:
         return self._function(arg, libdevice.rsqrt, "rsqrt")
 
-    def create_erf(self, arg):
+    def create_erf(self, arg: TensorHandle) -> TensorHandle:
         return self._function(arg, libdevice.erf)
 
-    def create_dot(self, a, b, d, input_precision, max_num_imprecise_acc):
+    def create_dot(
+        self, a: TensorHandle, b: TensorHandle, d: TensorHandle, input_precision: Any, max_num_imprecise_acc: Any
+    ) -> TensorHandle:
         if self._is_foreign(a.dtype, b.dtype):
             return super().create_dot(a, b, d, input_precision, max_num_imprecise_acc)
         if a.dtype.scalar == tl.float32 and input_precision == interpreter._ir.INPUT_PRECISION.TF32x3:
@@ -252,8 +279,10 @@ class StrictBuilder(Integers):
         product = np.matmul(left, right)
         return rounded(product + d.data, d.dtype.scalar)
 
-    def create_gather(self, src, indices, axis):
-        """The interpreter's, but an index outside the block is no error of numpy's and does not count from the end."""
+    def create_gather(self, src: TensorHandle, indices: TensorHandle, axis: int) -> TensorHandle:
+        """Gathers as the interpreter does, but an index outside the block raises nothing and does not count from the
+        end.
+        """
         size = src.data.shape[axis]
         outside = (indices.data < 0) | (indices.data >= size)
         if not outside.any():
@@ -266,19 +295,23 @@ class StrictBuilder(Integers):
 
     # functions from elsewhere
 
-    def create_extern_elementwise(self, libName, libPath, symbol, argList, retType, isPure):
+    def create_extern_elementwise(
+        self, libName: str, libPath: str, symbol: str, argList: list[TensorHandle], retType: tl.dtype, isPure: bool
+    ) -> TensorHandle:
         if "fast" in symbol:
             self.emulator.loose("fast")
         values = libdevice.call(symbol, [wide(arg) for arg in argList])
         return TensorHandle(cast(values, retType.scalar, False), retType.scalar)
 
-    def create_inline_asm(self, inlineAsm, constraints, values, type, isPure, pack):
+    def create_inline_asm(
+        self, inlineAsm: str, constraints: str, values: list[TensorHandle], type: tl.dtype, isPure: bool, pack: int
+    ) -> assembly.Call:
         self.emulator.loose("fast")
         op = assembly.function(inlineAsm)
         return assembly.Call(self._function(values[0], op))
 
 
-def _orders(sem) -> tuple[bool, bool]:
+def _orders(sem: Any) -> tuple[bool, bool]:
     """Whether an atomic of these semantics acquires, and whether it releases."""
     return (
         sem in (_SEMANTICS.ACQUIRE, _SEMANTICS.ACQUIRE_RELEASE),
@@ -286,13 +319,15 @@ def _orders(sem) -> tuple[bool, bool]:
     )
 
 
-def _mask(mask) -> np.ndarray | None:
-    """Masks are handles, but block pointers and descriptors make plain arrays."""
+def mask_of(mask: Mask) -> Any:
+    """The mask as an array, None where there is none."""
     return mask.data if isinstance(mask, TensorHandle) else mask
 
 
 def _add_bf16(real: np.ndarray, values: np.ndarray, lanes: np.ndarray) -> np.ndarray:
-    """Atomic add of bfloat16, which the interpreter would add as integers. One lane at a time: lanes may meet."""
+    """Adds bfloat16 by atomics, which the interpreter would add as integers; returns the old values. One lane at a
+    time: lanes may meet.
+    """
     old = np.zeros(real.shape, dtype=np.uint16)
     flat = zip(real.ravel().tolist(), np.broadcast_to(values, real.shape).ravel(), lanes.ravel().tolist(), strict=True)
     for lane, (address, value, on) in enumerate(flat):

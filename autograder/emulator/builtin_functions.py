@@ -2,6 +2,7 @@
 
 import builtins
 from collections.abc import Callable
+from typing import Any, NoReturn
 
 import triton.language as tl
 from triton.compiler.code_generator import CodeGenerator
@@ -13,10 +14,12 @@ PYTHONS = CodeGenerator.builtin_namespace.keys() - {"print", "min", "max", "rang
 _UNKNOWN = {name for name, value in vars(builtins).items() if callable(value)} - CodeGenerator.builtin_namespace.keys()
 
 
-def called(function, *values, **named) -> object:
-    """One of Python's functions that the compiler knows: it sees what a `tl.constexpr` holds, and no tensor's value."""
+def called(function: Callable[..., object], *values: Any, **named: Any) -> object:
+    """What one of Python's functions that the compiler knows returns: it sees what a `tl.constexpr` holds, and no
+    tensor's value.
+    """
     if function in (float, int) and values and isinstance(values[0], tl.tensor):
-        name = function.__name__
+        name = getattr(function, "__name__", "")
         refuse(
             f"`{name}` takes a number that is known when the kernel is compiled, and this one is known when it runs; "
             f"convert it with `.to(tl.{name}32)`, or declare the parameter `tl.constexpr`."
@@ -27,17 +30,19 @@ def called(function, *values, **named) -> object:
 
 
 def content(value: object) -> object:
-    """``value.value``: of a `tl.constexpr` what it holds, of a constant itself."""
+    """``value.value``: what a `tl.constexpr` holds, and a constant itself."""
     return value if value is None or isinstance(value, bool | int | float | str) else value.value  # type: ignore[attr-defined]
 
 
-def unknown(names: set[str]) -> dict[str, Callable]:
-    """What stands for those of the names that are functions of Python's which the compiler does not know."""
+def unknown(names: set[str]) -> dict[str, Callable[..., NoReturn]]:
+    """Functions that refuse, by name, for those of ``names`` that are functions of Python's which the compiler does
+    not know.
+    """
     return {name: _refused(name) for name in sorted(names & _UNKNOWN)}
 
 
-def _refused(name: str) -> Callable:
-    def refused(*_args, **_named):
+def _refused(name: str) -> Callable[..., NoReturn]:
+    def refused(*_args: object, **_named: object) -> NoReturn:
         refuse(f"Triton does not know Python's `{name}`; use the functions of `tl`.")
 
     return refused

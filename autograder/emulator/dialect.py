@@ -1,10 +1,11 @@
 """Python as Triton's compiler reads it: ``and``, ``or`` and ``not`` on blocks, and what the compiler refuses."""
 
 import ast
-import functools
 import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import triton
@@ -41,39 +42,40 @@ _PARTS = (
 )
 
 
-@functools.cache
 def _is_compiled(kind: type[ast.AST]) -> bool:
     return issubclass(kind, _PARTS) or hasattr(CodeGenerator, f"visit_{kind.__name__}")
 
 
-class StrictTransformer(interpreter.ASTTransformer):
+class StrictTransformer(interpreter.ASTTransformer):  # type: ignore[misc]  # of a library without types
     """Rewrites a kernel so that Python's logical operators mean what Triton's compiler makes of them."""
 
-    def visit(self, node):
+    def visit(self, node: ast.AST) -> Any:
+        """The node in the kernel that runs."""
         if _is_compiled(type(node)):
             return super().visit(node)
         # Refused when it is reached, not before: the compiler does not read a branch that a constant closes.
         refusal = _refusal(node, f"{type(node).__name__} is Python that Triton cannot compile.")
         return ast.copy_location(ast.Expr(refusal), node) if isinstance(node, ast.stmt) else refusal
 
-    def visit_BoolOp(self, node):
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         """``a and b`` becomes ``interpreter_semantic.logical("logical_and", lambda: a, lambda: b)``."""
         method = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
         nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
         thunks = [ast.Lambda(args=nothing, body=self.visit(value)) for value in node.values]
         return ast.copy_location(_call("logical", ast.Constant(method), *thunks), node)
 
-    def visit_UnaryOp(self, node):
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """``not a`` becomes ``interpreter_semantic.logical_not(a)``."""
         node = self.generic_visit(node)
         return ast.copy_location(_call("logical_not", node.operand), node) if isinstance(node.op, ast.Not) else node
 
-    def visit_Assert(self, node):
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
         """The compiler reads ``assert`` as `tl.device_assert`: on a block it asks every lane."""
         node = self.generic_visit(node)
         call = _call("asserted", node.test, node.msg or ast.Constant(ast.unparse(node.test)))
         return ast.copy_location(ast.Expr(ast.copy_location(call, node)), node)
 
-    def visit_For(self, node):
+    def visit_For(self, node: ast.For) -> ast.AST:
         """``for i in range(n)`` becomes ``for i in interpreter_semantic.counted(range, n)``."""
         node = self.generic_visit(node)
         if isinstance(node.iter, ast.Call):
@@ -82,10 +84,10 @@ class StrictTransformer(interpreter.ASTTransformer):
             node.iter = ast.copy_location(call, node.iter)
         return node
 
-    def visit_Expr(self, node):
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
         """``tl.atomic_add(...)`` as a statement becomes ``interpreter_semantic.unused(tl.atomic_add, ...)``."""
         node = self.generic_visit(node)
-        call = node.value
+        call: Any = node.value
         name = getattr(getattr(call, "func", None), "attr", getattr(getattr(call, "func", None), "id", ""))
         if name.startswith("atomic_"):
             marked = _call("unused", call.func, *call.args)
@@ -93,7 +95,7 @@ class StrictTransformer(interpreter.ASTTransformer):
             node.value = ast.copy_location(marked, call)
         return node
 
-    def visit_Call(self, node):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         """``isinstance(x, int)`` becomes ``interpreter_semantic.called(isinstance, x, int)``."""
         node = self.generic_visit(node)
         if not isinstance(node.func, ast.Name) or node.func.id not in PYTHONS:
@@ -102,26 +104,28 @@ class StrictTransformer(interpreter.ASTTransformer):
         call.keywords = node.keywords
         return ast.copy_location(call, node)
 
-    def visit_Attribute(self, node):
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """``BLOCK.value`` becomes ``interpreter_semantic.content(BLOCK)``: a constant need not be a `tl.constexpr`."""
         node = self.generic_visit(node)
         if node.attr != "value" or not isinstance(node.ctx, ast.Load):
             return node
         return ast.copy_location(_call("content", node.value), node)
 
-    def visit_List(self, node):
+    def visit_List(self, node: ast.List) -> ast.AST:
         """The compiler reads a list as a tuple: it has no ``append``."""
         node = self.generic_visit(node)
         return ast.copy_location(ast.Tuple(elts=node.elts, ctx=node.ctx), node)
 
-    def visit_Compare(self, node):
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        """``a < b < c`` is refused where this Triton's compiler refuses it."""
         if _CHAINS:
             return super().visit_Compare(node)
         if len(node.ops) > 1:
             return _refusal(node, "this Triton cannot compile a chained comparison; write `(a <= x) & (x < b)`.")
         return self.generic_visit(node)
 
-    def visit_Assign(self, node):
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        """The interpreter of Triton 3.8 and earlier does not visit the value."""
         if not _CHAINS:
             node.value = self.visit(node.value)
         return super().visit_Assign(node)
@@ -143,17 +147,19 @@ def loose(operation: str) -> None:
     interpreter.interpreter_builder.emulator.loose(operation)
 
 
-def asserted(test: object, message: str) -> None:
+def asserted(test: Any, message: str) -> None:
+    """``assert`` in a kernel. Raises AssertionError."""
     builder = interpreter.interpreter_builder
     if not (builder.holds(test.handle.data) if isinstance(test, tl.tensor) else test):
         raise AssertionError(message)
 
 
 class StaticAssertionError(AssertionError):
-    """Of `tl.static_assert`: with these constants the kernel does not compile."""
+    """A `tl.static_assert` is false: with these constants the kernel does not compile."""
 
 
 def static_assert(test: object, message: str = "") -> None:
+    """`tl.static_assert`. Raises StaticAssertionError."""
     if not test:
         raise StaticAssertionError(message)
 
@@ -165,15 +171,15 @@ def compiles(error: BaseException | None) -> bool:
     return error is None
 
 
-def span(arg1, arg2=None, step=None, **hints) -> range:
+def span(arg1: Any, arg2: Any = None, step: Any = None, **hints: Any) -> range:
     """`tl.range`, without what it tells the compiler. Not the interpreter's, which is `tl.static_range` as well."""
     start, stop = (0, arg1) if arg2 is None else (arg1, arg2)
     return range(start, stop, 1 if step is None else step)
 
 
-def counted(function, *bounds, **named):
-    """What a loop runs over. The counter of `range` and `tl.range` is a tensor, of 64 bits where a bound has them; that
-    of `tl.static_range` a constant.
+def counted(function: Callable[..., Any], *bounds: Any, **named: Any) -> Any:
+    """The values that a loop runs over. The counter of `range` and `tl.range` is a tensor, of 64 bits where a bound has
+    them; that of `tl.static_range` a constant.
     """
     values = function(*bounds, **named)
     if function is not range and function is not span:
@@ -187,7 +193,7 @@ def counted(function, *bounds, **named):
     return (tl.tensor(offsets.mark(handle, mark), dtype) for handle in handles)
 
 
-def claimed(name: str, original, input, values) -> object:
+def claimed(name: str, original: Callable[..., Any], input: Any, values: Any) -> Any:
     """`tl.multiple_of` and its like, whose claim is held against the values."""
     if isinstance(input, tl.tensor):
         sizes = [getattr(one, "value", one) for one in (values if isinstance(values, list | tuple) else [values])]
@@ -196,7 +202,8 @@ def claimed(name: str, original, input, values) -> object:
     return original(input, values)
 
 
-def dot_scaled(*_args, **_named) -> None:
+def dot_scaled(*_args: Any, **_named: Any) -> None:
+    """`tl.dot_scaled`, which raises EmulatorError."""
     place = here()
     text = (
         f"The emulator cannot run `tl.dot_scaled`, {place}, and neither can Triton's interpreter. Scale the factors "
@@ -205,7 +212,7 @@ def dot_scaled(*_args, **_named) -> None:
     raise EmulatorError(Finding("not-emulated", text, line=place.line, source=place.source, file=place.file))
 
 
-def logical(method: str, *values) -> object:
+def logical(method: str, *values: Callable[[], Any]) -> Any:
     """``and`` and ``or``: constants short-circuit, tensors never do, and blocks combine lane by lane."""
     tensors = []
     for thunk in values:
@@ -224,7 +231,8 @@ def logical(method: str, *values) -> object:
     return result
 
 
-def logical_not(value: object) -> object:
+def logical_not(value: Any) -> Any:
+    """``not``: a block lane by lane."""
     return _as_int1(value).__not__() if isinstance(value, tl.tensor) else not value
 
 
@@ -240,7 +248,8 @@ def truth(value: tl.tensor) -> bool:
     shape = tuple(value.type.shape) if value.type.is_block() else ()
     if math.prod(shape) == 1:
         data = value.handle.data
-        return interpreter.interpreter_builder.decide(data & 0x7FFF != 0 if value.dtype == tl.bfloat16 else data != 0)
+        on = data & 0x7FFF != 0 if value.dtype == tl.bfloat16 else data != 0
+        return bool(interpreter.interpreter_builder.decide(on))
     if caller.startswith(_TRITON):
         return True
     raise ValueError(
@@ -254,18 +263,19 @@ def index(value: tl.tensor) -> int:
 
 
 def transposed(value: tl.tensor) -> tl.tensor:
+    """``x.T``."""
     return interpreter.interpreter_semantic.permute(value, (1, 0))
 
 
-def static_print(*values, **options) -> None:
-    """A compiler prints when it compiles: once, and not in every program."""
+def static_print(*values: object, **options: Any) -> None:
+    """`tl.static_print`: a compiler prints when it compiles, once, and not in every program."""
     access = interpreter.interpreter_builder.access
     if access.started == 1:
         print(*values, **({"file": access.printed} if access.printed else {}) | options)
 
 
-def unused(function, *args, **named) -> object:
-    """An atomic as a statement: the old values are not used."""
+def unused(function: Callable[..., Any], *args: Any, **named: Any) -> object:
+    """Calls an atomic that is a statement: the old values are not used."""
     if isinstance(function, interpreter.InterpretedFunction):
         return function(*args, **named)
     builder = interpreter.interpreter_builder

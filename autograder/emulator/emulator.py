@@ -4,6 +4,7 @@ import functools
 import weakref
 from collections.abc import Callable, Iterator
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 import torch
@@ -60,7 +61,7 @@ class Emulator:
         self._findings: list[Finding] = []
         self._hints: list[Finding] = []
         self._noticed: list[Finding] = []
-        self._said: set[tuple] = set()
+        self._said: set[tuple[str, str, Place]] = set()
         self._launches: list[Launch] = []
         self._traffic: dict[str, dict[str, int]] = {}
         self._looser: set[str] = set()
@@ -92,14 +93,17 @@ class Emulator:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
+        """What is wrong with the launches of the block, in order."""
         return tuple(self._findings)
 
     @property
     def hints(self) -> tuple[Finding, ...]:
+        """What may be wrong: hints about values in order, then those about lines."""
         return (*self._hints, *sorted(self._noticed, key=lambda h: (h.file, h.line, h.kind, h.tensor)))
 
     @property
     def launches(self) -> tuple[Launch, ...]:
+        """The launches of the block, in order."""
         return tuple(self._launches)
 
     @property
@@ -112,13 +116,12 @@ class Emulator:
 
     @property
     def looser(self) -> tuple[str, ...]:
-        """Operations a launch used whose result on a GPU may differ from the emulator's; `CANNOT_SHOW` says how."""
+        """Operations that a launch used and whose result on a GPU may differ; `CANNOT_SHOW` says how."""
         return tuple(operation for operation, _ in CANNOT_SHOW if operation in self._looser)
 
     def poison_(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Fill a fresh uninitialised tensor with its dtype's poison and remember that it has not been written.
-
-        Storages over 256 MiB are left as they are: their pages may never be touched.
+        """Fills a fresh uninitialised tensor with its dtype's poison, remembers that it has not been written, and
+        returns it. Storages over 256 MiB are left as they are: their pages may never be touched.
         """
         storage = tensor.untyped_storage()
         if tensor.device.type == "cpu" and 0 < storage.nbytes() <= _MOST_POISON:
@@ -130,7 +133,7 @@ class Emulator:
     def unwritten(
         self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None
     ) -> Finding | None:
-        """Name the elements of a poisoned tensor that were never written; None if there are none.
+        """A finding that names the elements of a poisoned tensor that were never written; None if there are none.
 
         written: a flag for each element, where somebody else knows that it was written.
         """
@@ -173,16 +176,17 @@ class Emulator:
 
     # Called by the patched interpreter.
 
-    def launch(self, executor, args: tuple, options: dict) -> None:
-        """Run one launch of the interpreter's `GridExecutor`."""
+    def launch(self, executor: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        """Runs one launch of the interpreter's `GridExecutor`. Raises EmulatorError where the launch stops."""
         execute(self, executor, args, options)
 
     def prepare(self) -> None:
-        """A kernel is about to run."""
+        """Patches the language, before a kernel runs."""
         if self._patches:
             self._patches.language()
 
     def begin(self, launch: Launch) -> Access:
+        """Begins a launch; returns the memory that it may touch."""
         x, y, z = launch.grid
         self._launches.append(launch)
         self._access = Access(
@@ -201,6 +205,7 @@ class Emulator:
         return self._access
 
     def end(self, access: Access) -> None:
+        """Ends the launch under way and adds up its traffic."""
         self.launching = False
         self._access = None
         for region in access.space.regions:
@@ -212,48 +217,53 @@ class Emulator:
 
     @property
     def access(self) -> Access:
+        """The memory of the launch under way. Raises RuntimeError where there is none."""
         if self._access is None:
             raise RuntimeError("no launch is under way")
         return self._access
 
     def order(self, programs: int) -> np.ndarray:
+        """Program numbers 0 to ``programs`` - 1 in the order in which a launch runs them."""
         return np.arange(programs) if self._random is None else self._random.permutation(programs)
 
     def draw_configurations(self) -> None:
-        """Before an autotuner chooses: the first configuration wins, or a random one under `shuffle`."""
+        """Has the next choice of an autotuner begin: the first configuration wins, or a random one under `shuffle`."""
         self._time = 0.0
 
     def next_time(self) -> float:
+        """The time that an autotuner is told a configuration took."""
         self._time += 1
         return self._time if self._random is None else float(self._random.random())
 
     def note_undefined(self, kernel: str, region: Region | None) -> None:
-        """A load of ``region`` has masked-off lanes and no ``other``; None where its address is in no tensor."""
+        """Notes a load with masked-off lanes and no ``other``. region: None where its address is in no tensor."""
         self.undefined = True
         if region is not None:
             self.notice("masked-load", functools.partial(messages.masked_load, kernel, region.name), region.name)
 
     def loose(self, operation: str) -> None:
+        """Notes an operation of `CANNOT_SHOW`."""
         self._looser.add(operation)
 
     def note_own_store(self) -> None:
-        """A program loads what other lanes of it have stored, and they have not waited for each other."""
+        """Notes that a program loads what other lanes of it have stored, with no barrier between the two."""
         self.loose("barrier")
         self.notice("own-store", messages.own_store)
 
     def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "", place: Place | None = None) -> None:
-        """A hint about a line, whatever its values and programs: it comes after the others, by line."""
+        """Hints at a line, whatever its values and programs: such hints come after the others, by line."""
         self._note(self._noticed, kind, tensor, make, place)
 
     def hint_wrapped(self, exact: int, wrapped: int, what: str) -> None:
-        """An int32 overflowed. what: the operation."""
+        """Hints at an int32 that overflowed. what: the operation."""
         self._hint("wrapped-integer", "", lambda place: messages.wrapped(exact, wrapped, what, place))
 
     def hint_gathered(self, index: int, size: int) -> None:
-        """`tl.gather` was given an index outside its block."""
+        """Hints at an index of `tl.gather` outside its block."""
         self._hint("gathered-outside", "", lambda place: messages.gathered(index, size, place))
 
     def shadow(self, region: Region) -> Shadow:
+        """The shadow of a region's storage, a new one where accesses of a smaller unit make it necessary."""
         address, nbytes = region.address, region.held
         shadow = self._shadows.get(address)
         if shadow is None or shadow.nbytes != nbytes or shadow.unit > region.itemsize:
@@ -268,11 +278,12 @@ class Emulator:
             weakref.finalize(storage, _forget, weakref.ref(self), address).atexit = False
 
     def forget(self, address: int) -> None:
-        """The storage that was at this address is gone."""
+        """Drops the shadow of a storage that is gone."""
         self._followed.discard(address)
         self._shadows.pop(address, None)
 
     def pattern(self, region: Region) -> np.ndarray | None:
+        """The poison that fills a region's storage where nobody has written, as unsigned words; None without."""
         nbytes, dtype = self._poisoned.get(region.address, (0, None))
         return poison.of_torch(dtype) if dtype is not None and nbytes == region.held else None
 
@@ -286,13 +297,20 @@ class Emulator:
             written = shadow.writer != 0
             yield written if written.any() else b""
 
-    def _report(self, kind: str, tensor: str, make) -> None:
+    def _report(self, kind: str, tensor: str, make: Callable[[Place], Finding]) -> None:
         self._note(self._findings, kind, tensor, make)
 
-    def _hint(self, kind: str, tensor: str, make, place: Place | None = None) -> None:
-        self._note(self._hints, kind, tensor, make, place)
+    def _hint(self, kind: str, tensor: str, make: Callable[[Place], Finding]) -> None:
+        self._note(self._hints, kind, tensor, make)
 
-    def _note(self, notes: list[Finding], kind: str, tensor: str, make, place: Place | None = None) -> None:
+    def _note(
+        self,
+        notes: list[Finding],
+        kind: str,
+        tensor: str,
+        make: Callable[[Place], Finding],
+        place: Place | None = None,
+    ) -> None:
         place = place or here()
         key = (kind, tensor, place)
         if key not in self._said:
@@ -300,6 +318,7 @@ class Emulator:
             notes.append(make(place))
 
     def record(self, error: EmulatorError) -> None:
+        """Adds the finding of an error to `findings`."""
         self._findings.append(error.finding)
 
 

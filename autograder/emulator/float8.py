@@ -4,15 +4,12 @@ e4m3 (`tl.float8e4nv`) has no infinity and one NaN; e5m2 (`tl.float8e5`) is IEEE
 for deep learning", 2022, arXiv:2209.05433. Overflow saturates, as PTX ``cvt.rn.satfinite`` does.
 """
 
-import functools
-
 import numpy as np
 import triton.language as tl
 
 FORMATS = {tl.float8e4nv: (3, 7, 0x7E), tl.float8e5: (2, 15, 0x7B)}  # bits of the significand, bias, largest number
 
 
-@functools.cache
 def _values(dtype: tl.dtype) -> np.ndarray:
     """The values of the codes 0 to 127; what lies beyond the largest number is infinity or NaN."""
     bits, bias, largest = FORMATS[dtype]
@@ -28,7 +25,7 @@ def _values(dtype: tl.dtype) -> np.ndarray:
 def to_float32(words: np.ndarray, dtype: tl.dtype) -> np.ndarray:
     """float8 words to float32: exact."""
     words = words.view(np.uint8)
-    magnitude = _values(dtype)[words & 0x7F]
+    magnitude: np.ndarray = _values(dtype)[words & 0x7F]
     return np.where(words & 0x80, -magnitude, magnitude)
 
 

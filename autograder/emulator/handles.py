@@ -1,5 +1,7 @@
 """What a handle of the interpreter holds: numpy types for Triton's, and rounding from the one to the other."""
 
+from typing import Any
+
 import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
@@ -8,11 +10,10 @@ from triton.runtime.interpreter import TensorHandle
 from . import arithmetic, float8
 
 _original_numpy_type = interpreter._get_np_dtype
-_numpy_types: dict[str, np.dtype] = {}
-_AS_THEY_ARE = {"fp64", "fp32", "fp16", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "int1"}
+_numpy_types: dict[str, np.dtype[Any]] = {}
 
 
-def numpy_type(dtype: tl.dtype) -> np.dtype:
+def numpy_type(dtype: tl.dtype) -> np.dtype[Any]:
     """The numpy type in which the interpreter holds a Triton type, remembered by the scalar's name."""
     name = dtype.scalar.name
     if name not in _numpy_types:
@@ -22,12 +23,11 @@ def numpy_type(dtype: tl.dtype) -> np.dtype:
 
 def wide(handle: TensorHandle) -> np.ndarray:
     """The handle's values in a type numpy can compute with."""
-    dtype = handle.dtype.scalar
-    if dtype.name in _AS_THEY_ARE:
-        return handle.data
+    dtype, data = handle.dtype.scalar, handle.data
     if dtype == tl.bfloat16:
-        return arithmetic.from_bf16(handle.data)
-    return float8.to_float32(handle.data, dtype) if dtype in float8.FORMATS else handle.data
+        return arithmetic.from_bf16(data)
+    values: np.ndarray = float8.to_float32(data, dtype) if dtype in float8.FORMATS else data
+    return values
 
 
 def rounded(values: np.ndarray, dtype: tl.dtype) -> TensorHandle:
@@ -41,13 +41,13 @@ def rounded(values: np.ndarray, dtype: tl.dtype) -> TensorHandle:
 
 
 def kept(made: TensorHandle, source: TensorHandle) -> TensorHandle:
-    """``made`` of the same values as ``source``, with what is known of them."""
+    """``made``, which has the values of ``source``, with what is known of them."""
     made.attr = source.attr
     return made
 
 
 def cast(values: np.ndarray, target: tl.dtype, to_zero: bool) -> np.ndarray:
-    """Values converted to a Triton type, to nearest even or toward zero."""
+    """Converts values to a Triton type, to nearest even or toward zero."""
     if target == tl.bfloat16:
         if values.dtype == np.float64:
             values = values.astype(np.float32) if to_zero else arithmetic.narrow(values)

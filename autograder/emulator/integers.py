@@ -2,51 +2,68 @@
 are told.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
 from . import offsets
+from .access import Access
 from .handles import kept
 
+Operation = Callable[..., Any]  # of numpy, on arrays
 
-class Integers(interpreter.InterpreterBuilder):
-    """A part of `StrictBuilder`. emulator, access: those of the launch under way."""
+
+class Integers(interpreter.InterpreterBuilder):  # type: ignore[misc]  # of a library without types
+    """A part of `StrictBuilder`. emulator: whose block it is, or what takes its place during a pass (`grid.passes`).
+
+    Methods of the interpreter's return what the interpreter's do, mostly the handle of a result.
+    """
 
     emulator: Any
-    access: Any
 
-    def create_mul(self, lhs, rhs):
+    @property
+    def access(self) -> Access:
+        """The memory of the launch under way."""
+        access: Access = self.emulator.access
+        return access
+
+    def create_mul(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return self._product(lhs, rhs, np.multiply, "multiplication", always=True)
 
-    def create_shl(self, lhs, rhs):
+    def create_shl(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return self._product(lhs, rhs, np.left_shift, "shift")
 
-    def _product(self, lhs, rhs, op, what, always=False):
+    def _product(
+        self, lhs: TensorHandle, rhs: TensorHandle, op: Operation, what: str, always: bool = False
+    ) -> TensorHandle:
         made = self._exact(self.binary_op(lhs, rhs, op), lhs, rhs, op, what, always)
         if lhs.attr or rhs.attr:
             kinds = offsets.kind_of(lhs), offsets.kind_of(rhs)
             offsets.mark(made, offsets.product(*kinds, made.data.itemsize > 4))
         return made
 
-    def create_add(self, lhs, rhs):
+    def create_add(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return self._combined(lhs, rhs, np.add, offsets.total, "addition")
 
-    def create_sub(self, lhs, rhs):
+    def create_sub(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return self._combined(lhs, rhs, np.subtract, offsets.total, "subtraction")
 
-    def create_minsi(self, lhs, rhs):
+    def create_minsi(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return self._combined(lhs, rhs, np.minimum, offsets.least)
 
-    def create_maxsi(self, lhs, rhs):
+    def create_maxsi(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return self._combined(lhs, rhs, np.maximum, offsets.total)
 
-    def create_srem(self, lhs, rhs):
+    def create_srem(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return self._combined(lhs, rhs, np.fmod, offsets.least)
 
-    def _combined(self, lhs, rhs, op, kind, what=""):
+    def _combined(
+        self, lhs: TensorHandle, rhs: TensorHandle, op: Operation, kind: Callable[[int, int], int], what: str = ""
+    ) -> TensorHandle:
         made = self.binary_op(lhs, rhs, op)
         if what:
             self._exact(made, lhs, rhs, op, what)
@@ -54,12 +71,14 @@ class Integers(interpreter.InterpreterBuilder):
             offsets.mark(made, kind(offsets.kind_of(lhs), offsets.kind_of(rhs)))
         return made
 
-    def create_sdiv(self, lhs, rhs):
+    def create_sdiv(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return offsets.mark(super().create_sdiv(lhs, rhs), offsets.quotient(offsets.kind_of(lhs)))
 
-    def _exact(self, made, lhs, rhs, op, what, always=False):
-        """Hints at an integer of 32 bits that wrapped around. Sums do so only where a tensor has elements so far apart;
-        asked for each one it would take longer than all else.
+    def _exact(
+        self, made: TensorHandle, lhs: TensorHandle, rhs: TensorHandle, op: Operation, what: str, always: bool = False
+    ) -> TensorHandle:
+        """``made``. Hints at an integer of 32 bits that wrapped around. Sums do so only where a tensor has elements so
+        far apart; asked for each one it would take longer than all else.
         """
         if made.data.dtype == np.int32 and (always or self.access.far):
             exact = op(lhs.data.astype(np.int64), rhs.data)
@@ -71,38 +90,38 @@ class Integers(interpreter.InterpreterBuilder):
             lane = int((exact != data).argmax())
             self.emulator.hint_wrapped(int(exact.ravel()[lane]), int(data.ravel()[lane]), what)
 
-    def create_get_program_id(self, axis):
+    def create_get_program_id(self, axis: int) -> TensorHandle:
         return offsets.mark(super().create_get_program_id(axis), offsets.LANE if axis else offsets.PROGRAM)
 
-    def create_get_num_programs(self, axis):
+    def create_get_num_programs(self, axis: int) -> TensorHandle:
         return offsets.mark(super().create_get_num_programs(axis), offsets.LANE if axis else offsets.SIZE)
 
-    def create_make_range(self, ret_ty, start, stop):
+    def create_make_range(self, ret_ty: tl.block_type, start: int, stop: int) -> TensorHandle:
         return offsets.mark(super().create_make_range(ret_ty, start, stop), offsets.LANE)
 
-    def create_splat(self, ret_ty, arg):
+    def create_splat(self, ret_ty: tl.block_type, arg: TensorHandle) -> TensorHandle:
         return kept(super().create_splat(ret_ty, arg), arg)
 
-    def create_unsplat(self, arg):
+    def create_unsplat(self, arg: TensorHandle) -> TensorHandle:
         return kept(super().create_unsplat(arg), arg)
 
-    def create_expand_dims(self, arg, axis):
+    def create_expand_dims(self, arg: TensorHandle, axis: int) -> TensorHandle:
         return kept(super().create_expand_dims(arg, axis), arg)
 
-    def create_broadcast(self, arg, shape):
+    def create_broadcast(self, arg: TensorHandle, shape: list[int]) -> TensorHandle:
         return kept(super().create_broadcast(arg, shape), arg)
 
-    def create_reshape(self, arg, shape, allow_reorder):
+    def create_reshape(self, arg: TensorHandle, shape: list[int], allow_reorder: bool) -> TensorHandle:
         return kept(super().create_reshape(arg, shape, allow_reorder), arg)
 
-    def create_trans(self, arg, perm):
+    def create_trans(self, arg: TensorHandle, perm: list[int]) -> TensorHandle:
         return kept(super().create_trans(arg, perm), arg)
 
-    def create_addptr(self, ptr, offset):
+    def create_addptr(self, ptr: TensorHandle, offset: TensorHandle) -> TensorHandle:
         made = super().create_addptr(ptr, offset)
         return offsets.mark(made, offsets.total(offsets.kind_of(ptr), offsets.kind_of(offset)))
 
     def _reached(self, ptrs: TensorHandle) -> None:
-        """Memory is accessed through these pointers."""
+        """Notes an access to memory through these pointers."""
         if offsets.outgrows(offsets.kind_of(ptrs)):
             self.emulator.loose("offsets")

@@ -7,6 +7,7 @@ import functools
 import inspect
 import operator
 import types
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
@@ -31,12 +32,15 @@ class Change:
 
     @property
     def undone(self) -> bool:
+        """Whether the owner has what Triton gave it."""
         return all(map(operator.is_, map(vars(self.owner).get, self.old, repeat(_ABSENT)), self.old.values()))
 
     def make(self) -> None:
+        """Sets the new attributes."""
         self._put(self.new)
 
     def undo(self) -> None:
+        """Sets Triton's attributes again."""
         missing = [name for name, value in self.old.items() if value is _ABSENT]
         self._put({name: value for name, value in self.old.items() if value is not _ABSENT} if missing else self.old)
         for name in missing:
@@ -51,7 +55,7 @@ class Change:
 
 
 def changes() -> list[Change]:
-    """What is changed in the language, by owner."""
+    """The changes of the language, by owner: worked out once, and again where somebody else has changed it."""
     if _known and all(change.undone for change in _known):
         return _known
     scope = _Scope()
@@ -83,18 +87,18 @@ def changes() -> list[Change]:
 _known: list[Change] = []
 
 
-def _patch_builtins(owner, scope: "_Scope") -> None:
+def _patch_builtins(owner: Any, scope: "_Scope") -> None:
     """The interpreter's `_patch_builtin`, with one call where it has three."""
     for name, member in inspect.getmembers(owner):
         if tl.core.is_builtin(member):
             scope.set_attr(owner, name, _with_semantic(member))
 
 
-def _with_semantic(builtin):
-    """What `tl.core.builtin` wraps, which only asks whether there is a semantic; of a tensor's method, all of it."""
+def _with_semantic(builtin: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that `tl.core.builtin` wraps to ask whether there is a semantic, given one."""
     function = getattr(builtin, "__wrapped__", builtin)
 
-    def call(*args, **named):
+    def call(*args: Any, **named: Any) -> Any:
         named["_semantic"] = interpreter.interpreter_semantic
         return function(*args, **named)
 
@@ -104,23 +108,24 @@ def _with_semantic(builtin):
 class _Scope:
     """In place of Triton's own scope: changes are made, written down, and taken back."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._made: dict[int, Change] = {}
 
     def set_attr(self, owner: object, name: str, value: Any) -> None:
+        """Sets an attribute and writes down what it was."""
         change = self._made.setdefault(id(owner), Change(owner))
         change.old.setdefault(name, vars(owner).get(name, _ABSENT))
         change.new[name] = value
         setattr(owner, name, value)
 
     def taken_back(self) -> list[Change]:
+        """The changes made so far, undone."""
         made = list(self._made.values())
         for change in made:
             change.undo()
         return made
 
 
-@functools.cache
 def libdevice() -> dict[str, Any]:
     """CUDA's libdevice as functions that run here."""
     return {name: inject(twin) for name, twin in vars(cuda_libdevice).items() if tl.core.is_builtin(twin)}
@@ -136,16 +141,16 @@ def _unpatched_methods() -> dict[str, Any]:
     return {name: functools.partialmethod(_free, name) for name in missed}
 
 
-def _free(tensor, name: str, *args, **named):
+def _free(tensor: tl.tensor, name: str, *args: Any, **named: Any) -> Any:
     return getattr(tl.math, name)(tensor, *args, **named)
 
 
-def inject(builtin, original=None):
-    """A language function called without its semantic, which the compiler would pass. It goes by the name of the
-    ``original`` that it takes the place of.
+def inject(builtin: Callable[..., Any], original: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A language function that is called without its semantic, which the compiler would pass. It goes by the name of
+    the ``original`` that it takes the place of.
     """
 
-    def function(*args, **named):
+    def function(*args: Any, **named: Any) -> Any:
         named["_semantic"] = interpreter.interpreter_semantic
         return builtin(*args, **named)
 

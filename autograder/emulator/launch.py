@@ -4,6 +4,7 @@ import functools
 import inspect
 import operator
 from dataclasses import dataclass, fields
+from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,6 +20,7 @@ from . import advice, offsets
 from .access import Access
 from .findings import EmulatorError, Finding, here, place_of
 from .grid import run
+from .memory import Region
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Launch:
 
 
 def describe(name: str, value: Any, constexpr: bool, annotation: str) -> Argument:
+    """The record of one argument. constexpr, annotation: how the kernel declares its parameter."""
     if constexpr or value is None:
         kind = "constexpr" if constexpr else "none"
         return Argument(name, kind, "constexpr", value.value if isinstance(value, tl.constexpr) else value)
@@ -111,6 +114,7 @@ class Arguments:
         self.access = access
 
     def convert(self, name: str, value: Any, annotation: str = "") -> Any:
+        """What the kernel's parameter holds for an argument."""
         if hasattr(value, "data_ptr"):
             return self._pointer(name, value)
         if isinstance(value, bool | int | float | np.number):
@@ -130,13 +134,13 @@ class Arguments:
         data = np.array([self._region(name, value).virtual], dtype=np.uint64)
         return tl.tensor(interpreter.TensorHandle(data, dtype), dtype)
 
-    def _region(self, name: str, value: Any):
+    def _region(self, name: str, value: Any) -> Region:
         base = value.base if isinstance(value, TensorWrapper) else value
         return self.access.space.add(name, base, base.shape, base.stride(), base.element_size())
 
 
 def normal_grid(grid: Any, arguments: dict[str, Any], kernel: str) -> tuple[int, int, int]:
-    """The grid as three integers, or a finding that says why a GPU refuses it."""
+    """The grid as three integers. Raises EmulatorError with the reason why a GPU refuses it."""
 
     def refuse(text: str) -> NoReturn:
         raise EmulatorError(Finding("grid", f"The grid of `{kernel}` {text}", kernel))
@@ -157,7 +161,7 @@ def normal_grid(grid: Any, arguments: dict[str, Any], kernel: str) -> tuple[int,
 
 
 def check_options(options: set[str], kernel: str) -> None:
-    """Refuse a keyword that is neither a parameter nor an option; the interpreter drops it without a word."""
+    """Refuses a keyword that is neither a parameter nor an option; the interpreter drops it without a word."""
     for name in sorted(options - _OPTIONS):
         text = (
             f"`{kernel}` has no parameter `{name}`, and Triton has no such option: on a GPU the launch raises KeyError."
@@ -166,7 +170,7 @@ def check_options(options: set[str], kernel: str) -> None:
 
 
 def check_arguments(arguments: dict[str, Any], constexprs: list[str], kernel: str) -> None:
-    """Refuse an argument of a type that Triton's launcher refuses; the interpreter fails where it is used."""
+    """Refuses an argument of a type that Triton's launcher refuses; the interpreter fails where it is used."""
     for name, value in arguments.items():
         if name not in constexprs and isinstance(value, np.ndarray | list | dict | set | torch.dtype):
             text = (
@@ -177,6 +181,7 @@ def check_arguments(arguments: dict[str, Any], constexprs: list[str], kernel: st
 
 
 def not_launched(kernel: str) -> EmulatorError:
+    """The error of a kernel that is called without a grid."""
     place = here()
     text = (
         f"`{kernel}` is a kernel, and {place} calls it like a function. Launch it on a grid: "
@@ -188,8 +193,8 @@ def not_launched(kernel: str) -> EmulatorError:
 _signature = functools.lru_cache(maxsize=64)(inspect.signature)  # asked at every launch
 
 
-def _bound(fn, args: tuple, named: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a call by name, as `inspect.getcallargs` has them, whose errors say what a call's own would."""
+def _bound(fn: FunctionType, args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name. Raises the TypeError that the call itself would raise."""
     try:
         bound = _signature(fn).bind(*args, **named)
     except TypeError:
@@ -198,18 +203,20 @@ def _bound(fn, args: tuple, named: dict[str, Any]) -> dict[str, Any]:
     return bound.arguments
 
 
-def annotations(fn) -> dict[str, str]:
+def _annotations(fn: FunctionType) -> dict[str, str]:
     return {name: _normalize_ty(ty) for name, ty in getattr(fn, "__annotations__", {}).items()}
 
 
-def execute(emulator, executor, args: tuple, options: dict[str, Any]) -> None:
-    """Run one launch of ``executor`` (the interpreter's `GridExecutor`) under the emulator."""
+def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+    """Runs one launch of ``executor`` (the interpreter's `GridExecutor`) under the emulator. Raises EmulatorError where
+    the launch stops, whatever the kernel raised.
+    """
     fn, kernel = executor.fn, executor.fn.__name__
     names = list(_signature(fn).parameters)
     kwargs = {name: value for name, value in options.items() if name in names}
     check_options(set(options) - set(names), kernel)
     bound = _bound(fn, args, kwargs)
-    types = annotations(fn)
+    types = _annotations(fn)
     check_arguments(bound, executor.constexprs, kernel)
     grid = normal_grid(executor.grid, bound, kernel)
     with torch._C.DisableTorchFunction():  # who watches an answer's functions need not see ours
@@ -242,7 +249,14 @@ def execute(emulator, executor, args: tuple, options: dict[str, Any]) -> None:
         executor._restore_args_dev((), (), bound, on_host)
 
 
-def _programs(emulator, fn, arguments: dict[str, Any], grid: tuple[int, int, int], access: Access, order) -> None:
+def _programs(
+    emulator: Any,
+    fn: FunctionType,
+    arguments: dict[str, Any],
+    grid: tuple[int, int, int],
+    access: Access,
+    order: np.ndarray,
+) -> None:
     emulator.prepare()
     builder = interpreter.interpreter_builder
     builder.set_grid_dim(*grid)

@@ -6,6 +6,7 @@ libdevice documents at most a few ulp for each of them; the emulator's result is
 import math
 from collections.abc import Callable
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +17,15 @@ _ROOT_PI, _ROOT_2 = math.sqrt(math.pi), math.sqrt(2)
 _NORMAL = NormalDist()
 
 
+def _each(function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
+    """What a function of numbers returns for each element, as Python objects."""
+    values: np.ndarray = np.frompyfunc(function, len(arrays), 1)(*arrays)
+    return values
+
+
 def _scalar(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
     """A function of one float on arrays, at Python's speed. numpy has no erf."""
-    each = np.frompyfunc(function, 1, 1)
-    return lambda x: each(x).astype(np.float64)
+    return lambda x: _each(function, x).astype(np.float64)
 
 
 def _gamma(x: float) -> float:
@@ -65,11 +71,14 @@ def _erfinv(y: float) -> float:
 
 
 def rsqrt(x: np.ndarray) -> np.ndarray:
-    return 1 / np.sqrt(x)
+    """1 / sqrt(x)."""
+    root: np.ndarray = np.sqrt(x)
+    return 1 / root
 
 
 def _round_away(x: np.ndarray) -> np.ndarray:
-    return np.copysign(np.floor(np.abs(x) + 0.5), x)
+    rounded: np.ndarray = np.copysign(np.floor(np.abs(x) + 0.5), x)
+    return rounded
 
 
 def _as(dtype: str) -> Callable[[np.ndarray], np.ndarray]:
@@ -77,23 +86,25 @@ def _as(dtype: str) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _bits(count: Callable[[int, int], int]) -> Callable[[np.ndarray], np.ndarray]:
-    def each(x: np.ndarray) -> np.ndarray:
+    def counted(x: np.ndarray) -> np.ndarray:
         width = 8 * x.itemsize
-        return np.frompyfunc(lambda v: count(int(v), width), 1, 1)(x.view(f"u{x.itemsize}")).astype(np.int32)
+        return _each(lambda v: count(int(v), width), x.view(f"u{x.itemsize}")).astype(np.int32)
 
-    return each
+    return counted
 
 
 def _remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    def each(a: float, b: float) -> float:
+    def remainder(a: float, b: float) -> float:
         return math.nan if math.isinf(a) or b == 0 else math.remainder(a, b)
 
-    return np.frompyfunc(each, 2, 1)(x, y).astype(np.float64)
+    return _each(remainder, x, y).astype(np.float64)
 
 
 erf = _scalar(math.erf)
 
-_FLOAT: dict[str, Callable] = {
+_Function = Callable[..., np.ndarray]
+
+_FLOAT: dict[str, _Function] = {
     "acos": np.arccos,
     "acosh": np.arccosh,
     "asin": np.arcsin,
@@ -161,7 +172,7 @@ for _name in ("cos", "exp", "exp10", "log", "log10", "log2", "pow", "sin", "tan"
 _FLOAT["fast_fdivide"] = np.divide
 
 # Functions that take or return integers see their arguments as they are.
-_RAW: dict[str, Callable] = {
+_RAW: dict[str, _Function] = {
     "abs": np.abs,
     "llabs": np.abs,
     "clz": _bits(lambda v, width: width - v.bit_length()),
@@ -189,7 +200,7 @@ _RAW: dict[str, Callable] = {
 
 
 def call(symbol: str, arguments: list[np.ndarray]) -> np.ndarray:
-    """Apply ``__nv_tanhf`` and the like. Results are wide; the caller rounds.
+    """Applies ``__nv_tanhf`` and the like. Results are wide; the caller rounds.
 
     Raises:
         EmulatorError: the emulator does not know this function.

@@ -8,6 +8,8 @@ the tensor itself.
 
 import gc
 from dataclasses import dataclass, field
+from types import EllipsisType
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,12 +52,13 @@ class Layout:
         for st, n in self.dims:
             quotient, offsets = np.divmod(offsets, st)
             inside &= quotient < n
-        return inside & (offsets == 0)
+        inside &= offsets == 0
+        return inside
 
 
 @dataclass
 class Region:
-    """One pointer argument of a launch."""
+    """One pointer argument of a launch. shape, stride: in elements, of ``itemsize`` bytes."""
 
     name: str
     tensor: torch.Tensor  # kept alive while the launch runs
@@ -72,26 +75,23 @@ class Region:
     layout: Layout = field(init=False)
     loaded: int = 0
     stored: int = 0
-    _words: dict = field(default_factory=dict, init=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.layout = Layout(self.shape, self.stride)
         storage = self.tensor.untyped_storage()
         self.real, self.dtype = self.tensor.data_ptr(), self.tensor.dtype
         self.address, self.held = storage.data_ptr(), storage.nbytes()
         # Allocations begin at round addresses on a device, wherever this machine put them.
-        self.offset = self.tensor.storage_offset() * self.tensor.element_size()
+        self.offset = int(self.tensor.storage_offset()) * self.tensor.element_size()
         self.virtual = (self.number << _SHIFT) + _MIDDLE + self.offset
         self.nbytes = self.layout.span * self.itemsize
 
-    def words(self, dtype: np.dtype) -> np.ndarray:
+    def words(self, dtype: np.dtype[Any]) -> np.ndarray:
         """The memory of the view, from its first to its last element, as an array of ``dtype``."""
-        if dtype not in self._words:
-            raw = memory(self.real, self.nbytes)
-            self._words[dtype] = raw[: self.nbytes // dtype.itemsize * dtype.itemsize].view(dtype)
-        return self._words[dtype]
+        raw = memory(self.real, self.nbytes)
+        return raw[: self.nbytes // dtype.itemsize * dtype.itemsize].view(dtype)
 
-    def show(self, value) -> str:
+    def show(self, value: object) -> str:
         """A stored value as its tensor's dtype reads it."""
         word = np.atleast_1d(np.asarray(value))
         if word.itemsize != self.dtype.itemsize:
@@ -100,6 +100,9 @@ class Region:
             return str((word.view(np.uint16).astype(np.uint32) << 16).view(np.float32)[0])
         kind = "f" if self.dtype.is_floating_point else "i"
         return str(word.view(f"{kind}{word.itemsize}")[0])
+
+
+Part = tuple[Region, np.ndarray, np.ndarray | EllipsisType]  # a region, element offsets in it, and which lanes
 
 
 @dataclass(frozen=True)
@@ -117,18 +120,22 @@ class Outside:
 class AddressSpace:
     """The regions of one launch."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.regions: list[Region] = []
         self.far = False  # whether an element of a tensor is 2^31 elements or more from its first
         self._reached: list[Region] = []
 
-    def add(self, name: str, tensor: torch.Tensor, shape, stride, itemsize: int) -> Region:
+    def add(
+        self, name: str, tensor: torch.Tensor, shape: tuple[int, ...], stride: tuple[int, ...], itemsize: int
+    ) -> Region:
+        """The region of another argument, with the shape and stride (in elements) that its kernel is given."""
         region = Region(name, tensor, len(self.regions) + _FIRST, itemsize, tuple(shape), tuple(stride))
         self.regions.append(region)
         self.far |= region.layout.span >= 1 << 31
         return region
 
     def find(self, address: int) -> Region | None:
+        """The region from whose argument a virtual address was derived; None if it was derived from none."""
         number = (address >> _SHIFT) - _FIRST
         return self.regions[number] if 0 <= number < len(self.regions) else None
 
@@ -146,8 +153,11 @@ class AddressSpace:
                     return region
         return None
 
-    def resolve(self, addresses: np.ndarray, itemsize: int) -> "list[tuple[Region, np.ndarray, object]] | Outside":
-        """Active lanes by region: ``(region, element offsets, lanes)``; lanes is ``...`` if one region has them all."""
+    def resolve(self, addresses: np.ndarray, itemsize: int) -> list[Part] | Outside:
+        """Active lanes by region: ``(region, element offsets, lanes)``; lanes is ``...`` if one region has them all.
+
+        addresses: flat, at least one, of elements of ``itemsize`` bytes.
+        """
         first = int(addresses[0])
         region = self.find(first)
         if region is not None:
@@ -158,9 +168,9 @@ class AddressSpace:
                 return hit
         return self._split(addresses, itemsize)
 
-    def _split(self, addresses, itemsize):
+    def _split(self, addresses: np.ndarray, itemsize: int) -> list[Part] | Outside:
         numbers = addresses >> np.uint64(_SHIFT)
-        parts = []
+        parts: list[Part] = []
         for number in np.unique(numbers):
             lanes = np.flatnonzero(numbers == number)
             while lanes.size:
@@ -198,7 +208,7 @@ class AddressSpace:
 
 
 def distinct(offsets: np.ndarray) -> int:
-    """How many elements these are: many lanes that ask for one address are one fetch."""
+    """The number of different elements: many lanes that ask for one address are one fetch."""
     if offsets.size < 2 or (offsets[1:] > offsets[:-1]).all():
         return offsets.size
     low = offsets.min()

@@ -14,6 +14,8 @@ _NOUN = {"load": "load", "store": "store", "atomic": "atomic"}
 
 
 def out_of_bounds(kernel: str, verb: str, miss: Outside, masked: bool, program: Program, place: Place) -> Finding:
+    """An access outside its tensor, or in none. masked: whether it has a mask."""
+
     def finding(text: str) -> Finding:
         name, offset = (miss.region.name, miss.offset) if miss.region else ("", None)
         return Finding("out-of-bounds", text, kernel, name, offset, program, place.line, place.source, place.file)
@@ -78,7 +80,9 @@ def _advice(verb: str, region: Region, miss: Outside, masked: bool) -> str:
 
 
 def some_unwritten(name: str, missing: int, total: int, index: tuple[int, ...], stored: int) -> str:
-    """stored: how many elements all programs stored in all, an element that two stored counted twice."""
+    """The sentences of a finding "unwritten". index: of the first of the ``missing`` elements. stored: how many
+    elements the programs stored in all, an element that two stored counted twice.
+    """
     text = (
         f"{count(missing, 'element')} of {name} ({total:,} in all) {'was' if missing == 1 else 'were'} never written; "
         f"the first is at index {index}. "
@@ -93,9 +97,16 @@ def some_unwritten(name: str, missing: int, total: int, index: tuple[int, ...], 
 
 
 def conflict(
-    kernel: str, verb: str, region: Region, offset: int, clash: Clash, programs, values, place: Place
+    kernel: str,
+    verb: str,
+    region: Region,
+    offset: int,
+    clash: Clash,
+    programs: tuple[Program, Program | None],
+    values: tuple[str, str],
+    place: Place,
 ) -> Finding:
-    """Two programs and one element. ``programs``: (this, other or None); ``values``: (before, now)."""
+    """Two programs at one element. programs: (this, other or None). values: (before, now)."""
     this, other = programs
     who = f"program {other}" if other else "another program"
     before, now = values
@@ -136,7 +147,10 @@ def conflict(
     return Finding(kind, text.strip(), kernel, region.name, offset, this, place.line, place.source, place.file)
 
 
-def lanes_differ(kernel: str, region: Region, offset: int, values, program: Program, place: Place) -> Finding:
+def lanes_differ(
+    kernel: str, region: Region, offset: int, values: tuple[object, object], program: Program, place: Place
+) -> Finding:
+    """Several lanes of one store at one element, with different ``values``."""
     text = (
         f"One store of `{kernel}` writes element offset {offset:,} of {region.name} from several lanes with different "
         f"values ({values[0]} and {values[1]}), in program {program}, {place}. Any of them may win on a GPU; give "
@@ -146,6 +160,7 @@ def lanes_differ(kernel: str, region: Region, offset: int, values, program: Prog
 
 
 def masked_load(kernel: str, tensor: str, place: Place) -> Finding:
+    """A load with masked-off lanes and nothing to put there."""
     what, add = "a mask and no `other`", "other="
     if "boundary_check" in place.source:
         what, add = "`boundary_check` and no padding", 'padding_option="zero"'
@@ -157,6 +172,7 @@ def masked_load(kernel: str, tensor: str, place: Place) -> Finding:
 
 
 def wrapped(exact: int, result: int, what: str, place: Place) -> Finding:
+    """An integer of 32 bits that overflowed. what: the operation."""
     text = (
         f"A 32-bit {what} wrapped around, {place}: {exact:,} became {result:,}. If it is an offset, "
         "make one operand 64-bit first, as in `row.to(tl.int64) * stride`."
@@ -165,6 +181,7 @@ def wrapped(exact: int, result: int, what: str, place: Place) -> Finding:
 
 
 def gathered(index: int, size: int, place: Place) -> Finding:
+    """An index of `tl.gather` outside its block of ``size``."""
     text = (
         f"`tl.gather` takes index {index:,} of a block of {size:,}, {place}. A GPU promises nothing about such lanes; "
         "the emulator fills them with NaN, or a large odd integer."
@@ -173,6 +190,7 @@ def gathered(index: int, size: int, place: Place) -> Finding:
 
 
 def own_store(place: Place) -> Finding:
+    """A load of what other lanes of the program have stored, without a barrier between the two."""
     text = (
         f"A program loads what other lanes of it have stored, {place}, with no `tl.debug_barrier()` between the two. A "
         "GPU's threads do not wait for each other: the load may come first."
@@ -181,7 +199,7 @@ def own_store(place: Place) -> Finding:
 
 
 def false_hint(kernel: str, lie: Lie, region: Region | None, program: Program, place: Place) -> Finding:
-    """region: of the pointers that the claim is about; None where it is about integers."""
+    """A claim about values that is false. region: of the pointers that it is about; None where it is about integers."""
     value, before = (_shown(number, region) for number in (lie.value, lie.before or 0))
     wrong = {
         "multiple_of": f"{value} begins a run of neighbours and is not a multiple of {lie.size}",
@@ -201,6 +219,7 @@ def _shown(value: int, region: Region | None) -> str:
 
 
 def tf32(place: Place) -> Finding:
+    """A product of float32 in TF32."""
     text = (
         f"`tl.dot` multiplies float32 in TF32, {place}: 11 of the 24 bits of each number. "
         'Pass `input_precision="ieee"`.'
@@ -209,6 +228,7 @@ def tf32(place: Place) -> Finding:
 
 
 def uninitialised(kernel: str, verb: str, region: Region, offset: int, program: Program, place: Place) -> Finding:
+    """An access to memory of `torch.empty` that was never written."""
     text = (
         f"`{kernel}` {_VERB[verb]} element offset {offset:,} of {region.name}, which has not been written since "
         f"`torch.empty` made it, in program {program}, {place}. Its value is whatever was in memory; use "

@@ -22,11 +22,12 @@ class Word:
 class Order:
     """The programs begin one after the other. ``epoch``: how often the present one has released."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._words: dict[int, Word] = {}
         self.begin(0)
 
     def begin(self, program: int) -> None:
+        """Begins a program, by its number."""
         self.program, self.epoch = program, 0
         self._acquired: list[Word] = []
 
@@ -36,6 +37,7 @@ class Order:
         return bool(self._acquired)
 
     def synchronise(self, address: int, acquires: bool, releases: bool) -> None:
+        """Notes that the present program acquires or releases the word at an address."""
         word = self._words.setdefault(address, Word())
         if acquires and all(word is not other for other in self._acquired):
             self._acquired.append(word)

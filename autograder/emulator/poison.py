@@ -1,7 +1,6 @@
 """Bit patterns for memory that a GPU promises nothing about: NaN for floats, a large odd number for integers."""
 
 import ctypes
-import functools
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ def _word(bits: int, size: int) -> np.ndarray:
     return np.array([bits], dtype=f"u{size}")
 
 
-@functools.lru_cache(maxsize=64)  # asked at every load
 def of_triton(dtype: tl.dtype, storage: np.dtype) -> np.ndarray:
     """One poisoned value of a Triton type, as an array of one element of the interpreter's numpy type."""
     size = storage.itemsize

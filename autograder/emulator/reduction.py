@@ -15,6 +15,7 @@ class _Blocks:
     combine_fn: Callable[..., Any]  # of Triton's own class, which a subclass has as well
 
     def to_tensor(self, data: np.ndarray, dtype: tl.dtype) -> tl.tensor:
+        """A tensor of Triton's that holds ``data``, without the axes of the programs in its shape."""
         block = list(data.shape[self.programs :])
         handle = interpreter.TensorHandle(data if data.ndim else data.reshape(1), dtype)
         return tl.tensor(handle, tl.block_type(dtype, block) if block else dtype)
@@ -32,15 +33,16 @@ class _Blocks:
             out.append(np.broadcast_to(handle.data, like.shape).astype(like.dtype))
         return out
 
-    def _arrays(self, input: tuple) -> list[np.ndarray]:
+    def _arrays(self, input: tuple[tl.tensor, ...]) -> list[np.ndarray]:
         """The inputs in one shape and in C order: numpy adds in the order of memory."""
         return [np.ascontiguousarray(a) for a in np.broadcast_arrays(*(arg.handle.data for arg in input))]
 
 
-class StrictReduce(_Blocks, interpreter.ReduceOps):
+class StrictReduce(_Blocks, interpreter.ReduceOps):  # type: ignore[misc]  # of a library without types
     """`tl.reduce`: neighbours are combined pair by pair. Only associativity is asked for, as on a GPU."""
 
-    def apply_impl(self, input):
+    def apply_impl(self, input: tuple[tl.tensor, ...]) -> tuple[tl.tensor, ...]:
+        """The reductions of blocks of one shape."""
         arrays, dtypes = self._arrays(input), [arg.dtype for arg in input]
         rank = arrays[0].ndim - self.programs
         if self.axis is None:
@@ -75,10 +77,11 @@ class StrictReduce(_Blocks, interpreter.ReduceOps):
         return [a[..., 0] for a in arrays]
 
 
-class StrictScan(_Blocks, interpreter.ScanOps):
+class StrictScan(_Blocks, interpreter.ScanOps):  # type: ignore[misc]
     """`tl.associative_scan`: doubling strides, so that log2(n) combinations of whole blocks do the work of n."""
 
-    def apply_impl(self, input):
+    def apply_impl(self, input: tuple[tl.tensor, ...]) -> list[tl.tensor]:
+        """The scans of blocks of one shape, which they keep."""
         dtypes = [arg.dtype for arg in input]
         arrays = self._arrays(input)
         axis = self.axis % (arrays[0].ndim - self.programs) + self.programs

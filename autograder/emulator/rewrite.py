@@ -10,7 +10,8 @@ import ast
 import inspect
 import textwrap
 import types
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import triton.language as tl
 from triton.runtime import interpreter
@@ -19,8 +20,8 @@ from . import builtin_functions
 from .findings import EmulatorError, Finding
 
 
-def rewritten(rewriter) -> types.FunctionType:
-    """What runs in place of the rewriter's function. In the place of Triton's `FunctionRewriter.rewrite_ast`."""
+def rewritten(rewriter: Any) -> types.FunctionType:
+    """The function that runs in place of the rewriter's. It stands for Triton's `FunctionRewriter.rewrite_ast`."""
     fn = rewriter.fn
     lines, first = _source(fn)
     above = next((number for number, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)  # decorators
@@ -44,7 +45,7 @@ def _function(fn: types.FunctionType, tree: ast.Module) -> types.FunctionType:
     definition.returns = None
     module = ast.parse(f"def enclosing({', '.join(names)}): pass")
     cast(ast.FunctionDef, module.body[0]).body = [definition, ast.Return(ast.Name(fn.__name__, ast.Load()))]
-    space: dict = {}
+    space: dict[str, Any] = {}
     exec(compile(ast.fix_missing_locations(module), fn.__code__.co_filename, "exec"), fn.__globals__, space)
     inner = space["enclosing"](*[None] * len(free), *ours.values())
     cells = dict(zip(inner.__code__.co_freevars, inner.__closure__ or (), strict=True)) | free
@@ -82,21 +83,21 @@ def _strip(arguments: ast.arguments) -> None:
         argument.annotation = None
 
 
-def _annotation(kind):
+def _annotation(kind: Any) -> Any:
     """``from __future__ import annotations`` leaves strings; Triton looks for the word in them."""
     return tl.constexpr if isinstance(kind, str) and "constexpr" in kind else kind
 
 
-def _extreme(builtin, block):
+def _extreme(builtin: Callable[..., Any], block: str) -> Callable[..., Any]:
     """Python's ``min`` and ``max``, which the compiler reads as `tl.minimum` and `tl.maximum` on tensors."""
 
-    def choose(*values):
+    def choose(*values: Any) -> Any:
         return getattr(tl, block)(*values) if any(isinstance(v, tl.tensor) for v in values) else builtin(*values)
 
     return choose
 
 
-def _print(*values, **options):
+def _print(*values: Any, **options: Any) -> None:
     interpreter.interpreter_builder.print(*values, **options)
 
 

@@ -9,6 +9,7 @@ launch's first is history. The launch's first number stands for "several program
 has released a lock, its stamps have an epoch beside them: how often it had.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,23 +36,24 @@ class Clash:
 class Pages:
     """An array of zeros that exists only where it was written: a huge view of which a kernel touches three rows."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._pages: dict[int, np.ndarray] = {}
 
     def take(self, at: np.ndarray) -> np.ndarray:
+        """The values at these positions, int32."""
         values = np.zeros(at.size, dtype=np.int32)
         for page, lanes in self._split(at):
             if page in self._pages:
                 values[lanes] = self._pages[page][at[lanes] % _PAGE]
         return values
 
-    def __setitem__(self, at: np.ndarray, values) -> None:
+    def __setitem__(self, at: np.ndarray, values: int | np.ndarray) -> None:
         values = np.broadcast_to(values, at.shape)
         for page, lanes in self._split(at):
             self._pages.setdefault(page, np.zeros(_PAGE, dtype=np.int32))[at[lanes] % _PAGE] = values[lanes]
 
     @staticmethod
-    def _split(at: np.ndarray):
+    def _split(at: np.ndarray) -> list[tuple[int, np.ndarray]]:
         pages = at // _PAGE
         return [(int(page), np.flatnonzero(pages == page)) for page in np.unique(pages)]
 
@@ -64,6 +66,7 @@ class Epochs:
         self._array: Pages | np.ndarray | None = None
 
     def take(self, at: np.ndarray) -> np.ndarray:
+        """The epochs at these units, int32."""
         return np.zeros(at.size, dtype=np.int32) if self._array is None else self._array.take(at)
 
     def __setitem__(self, at: np.ndarray, epoch: int | np.ndarray) -> None:
@@ -95,7 +98,7 @@ class Shadow:
         return (offsets[:, None] * ratio + first + np.arange(ratio)).ravel()
 
     def read(self, at: np.ndarray, program: int, first: int, order: Order) -> Clash | None:
-        """A program loads. Clashes with another program's store that changed the value."""
+        """Notes a load by a program; returns its clash with another program's store that changed the value."""
         stamps = self.writer.take(at)
         clash = None
         if stamps.max(initial=0) >= 4 * first:
@@ -111,7 +114,9 @@ class Shadow:
             self._read_in[at] = order.epoch
         return clash
 
-    def _epochs_of_readers(self, at, seen, foreign, first: int, order: Order) -> int | np.ndarray:
+    def _epochs_of_readers(
+        self, at: np.ndarray, seen: np.ndarray, foreign: np.ndarray, first: int, order: Order
+    ) -> int | np.ndarray:
         """The epoch of the present reader, or LATE where an earlier one had given back the lock that this one holds:
         of several readers no more is known.
         """
@@ -127,7 +132,9 @@ class Shadow:
     def store(
         self, at: np.ndarray, changed: np.ndarray, program: int, first: int, order: Order, atomic: bool
     ) -> Clash | None:
-        """A program stores. Clashes where another stored another value, or read the value that is now replaced."""
+        """Notes a store by a program; returns its clash with another that stored another value, or that read the value
+        which is now replaced.
+        """
         stamps = self.writer.take(at)
         flag = changed.astype(np.int32)
         clash = None
@@ -150,17 +157,21 @@ class Shadow:
         return clash
 
     def written(self, at: np.ndarray) -> np.ndarray:
-        return self.writer.take(at) != 0
+        """Whether any program of any launch has stored these units."""
+        written: np.ndarray = self.writer.take(at) != 0
+        return written
 
 
-def _deeds(programs: np.ndarray, epochs: np.ndarray, where: np.ndarray):
+def _deeds(programs: np.ndarray, epochs: np.ndarray, where: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
     """Each program and epoch among the lanes ``where``, with the lanes that it has of all of them."""
     for pair in np.unique(programs[where].astype(np.int64) << 32 | epochs[where]).tolist():
         program, epoch = divmod(pair, 1 << 32)
         yield program, epoch, (programs == program) & (epochs == epoch)
 
 
-def _clash(kind: str, where: np.ndarray, stamps: np.ndarray, epochs: np.ndarray, first: int, order: Order):
+def _clash(
+    kind: str, where: np.ndarray, stamps: np.ndarray, epochs: np.ndarray, first: int, order: Order
+) -> Clash | None:
     """The first of the lanes ``where`` that no lock puts in order; None where there is none."""
     programs = stamps >> 2
     if order.locked:

@@ -4,6 +4,8 @@ Elementwise arithmetic, conversions, comparisons and `tl.dot` need no change: nu
 """
 
 import math
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 import triton.language as tl
@@ -11,10 +13,13 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
 from .. import offsets
-from ..builder import _CTA, StrictBuilder
+from ..access import Access
+from ..builder import SCOPE_CTA, Mask, StrictBuilder, mask_of
 from ..handles import kept, numpy_type
 from .fallback import Fallback, TooWide
+from .memory import Memory
 from .pointers import BlockPointer, Descriptor, Pointer
+from .programs import Programs
 
 _RMW = interpreter._ir.ATOMIC_OP
 # What numpy calls them, and the kind: those of one kind may change places. A float's maximum is done on its bits, as
@@ -36,84 +41,87 @@ _OF_FLOATS = {"umin": "max", "umax": "min"}
 class GridBuilder(StrictBuilder):
     """``programs`` and ``memory`` are the pass's; ``lanes`` is the most elements that one array may have."""
 
+    programs: Programs
+    memory: Memory
+    lanes: int
     widest: int
     front = 1
 
     def widen(self, elements: int) -> None:
-        """A block of ``elements`` is about to be made for every program."""
+        """Makes room for a block of ``elements`` for every program. Raises TooWide where there is none."""
         if elements > self.widest:
             self.widest = elements
             if elements * len(self.programs.numbers) > self.lanes and len(self.programs.numbers) > 1:
                 raise TooWide
 
     @property
-    def access(self):
+    def access(self) -> Access:
         return self.memory.access
 
     # Python
 
-    def decide(self, data):
+    def decide(self, data: np.ndarray) -> Any:
         return self.programs.decide(data, self.memory.put_off)
 
-    def holds(self, data):
+    def holds(self, data: np.ndarray) -> bool:
         return bool(self.programs.only_live(data).all())
 
-    def claim(self, name, handle, sizes):
+    def claim(self, name: str, handle: TensorHandle, sizes: list[int]) -> None:
         if self._lie(name, handle, self.programs.only_live(handle.data), sizes) is not None:
             raise Fallback("a hint to the compiler that is false")
 
-    def create_barrier(self):
+    def create_barrier(self) -> None:
         self.memory.barrier()
 
-    def print(self, *values, **options):
+    def print(self, *values: object, **options: Any) -> None:
         raise Fallback("a kernel that prints, in the order of its programs")
 
-    def create_print(self, prefix, hex, values, isSigned):
+    def create_print(self, prefix: str, hex: bool, values: list[TensorHandle], isSigned: list[bool]) -> None:
         self.print()
 
     # programming model
 
-    def create_get_program_id(self, axis):
+    def create_get_program_id(self, axis: int) -> TensorHandle:
         return offsets.mark(TensorHandle(self.programs.ids[axis], tl.int32), offsets.LANE if axis else offsets.PROGRAM)
 
-    def create_make_range(self, ret_ty, start, stop):
+    def create_make_range(self, ret_ty: tl.block_type, start: int, stop: int) -> TensorHandle:
         self.widen(stop - start)
         made = TensorHandle(np.arange(start, stop, dtype=np.int32)[None], tl.int32)
         return offsets.mark(made, offsets.LANE)
 
     # shapes
 
-    def create_splat(self, ret_ty, arg):
+    def create_splat(self, ret_ty: tl.block_type, arg: TensorHandle) -> TensorHandle:
         self.widen(ret_ty.numel)
         return _moved(arg, lambda a: _spread(a, ret_ty.shape))
 
-    def create_unsplat(self, arg):
+    def create_unsplat(self, arg: TensorHandle) -> TensorHandle:
         return _moved(arg, lambda a: a.reshape(len(a)))
 
-    def create_expand_dims(self, arg, axis):
+    def create_expand_dims(self, arg: TensorHandle, axis: int) -> TensorHandle:
         return _moved(arg, lambda a: np.expand_dims(a, axis + 1))
 
-    def create_broadcast(self, arg, shape):
+    def create_broadcast(self, arg: TensorHandle, shape: list[int]) -> TensorHandle:
         self.widen(math.prod(shape))
         return _moved(arg, lambda a: np.broadcast_to(a, (len(a), *shape)))
 
-    def create_reshape(self, arg, shape, allow_reorder):
+    def create_reshape(self, arg: TensorHandle, shape: list[int], allow_reorder: bool) -> TensorHandle:
         return _moved(arg, lambda a: a.reshape(len(a), *shape))
 
-    def create_trans(self, arg, perm):
+    def create_trans(self, arg: TensorHandle, perm: list[int]) -> TensorHandle:
         return _moved(arg, lambda a: np.transpose(a, (0, *(p + 1 for p in perm))))
 
-    def create_cat(self, lhs, rhs):
+    def create_cat(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return TensorHandle(np.concatenate(alike(lhs.data, rhs.data), axis=1), lhs.dtype.scalar)
 
-    def create_join(self, lhs, rhs):
+    def create_join(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return TensorHandle(np.stack(alike(lhs.data, rhs.data), axis=-1), lhs.dtype.scalar)
 
-    def create_gather(self, src, indices, axis):
+    def create_gather(self, src: TensorHandle, indices: TensorHandle, axis: int) -> TensorHandle:
         values, at = alike(src.data, indices.data)
         return super().create_gather(TensorHandle(values, src.dtype), TensorHandle(at, indices.dtype), axis + 1)
 
-    def create_histogram(self, data, bins, mask):
+    def create_histogram(self, data: TensorHandle, bins: int, mask: TensorHandle | None) -> TensorHandle:
         on = np.ones((1,) * data.data.ndim, dtype=bool) if mask is None else mask.data
         values, on = alike(data.data, np.broadcast_to(on, (len(on), *data.data.shape[1:])))
         one = super().create_histogram
@@ -125,57 +133,88 @@ class GridBuilder(StrictBuilder):
 
     # pointers
 
-    def create_addptr(self, ptr, offset):
+    def create_addptr(self, ptr: TensorHandle, offset: TensorHandle) -> TensorHandle:
         if not isinstance(ptr, Pointer):
             return super().create_addptr(ptr, offset)
         return offsets.mark(ptr.plus(offset.data), offsets.total(offsets.kind_of(ptr), offsets.kind_of(offset)))
 
-    def create_bitcast(self, src, dst_type):
+    def create_bitcast(self, src: TensorHandle, dst_type: tl.dtype) -> TensorHandle:
         return src.cast(dst_type.scalar) if isinstance(src, Pointer) else super().create_bitcast(src, dst_type)
 
-    def create_make_block_ptr(self, base, shape, strides, offsets, block_shape, order):
+    def create_make_block_ptr(
+        self,
+        base: TensorHandle,
+        shape: list[TensorHandle],
+        strides: list[TensorHandle],
+        offsets: list[TensorHandle],
+        block_shape: list[int],
+        order: list[int],
+    ) -> BlockPointer:
         return BlockPointer(base, shape, strides, offsets, block_shape, order)
 
-    def create_advance(self, ptr, offsets):
+    def create_advance(self, ptr: BlockPointer, offsets: list[TensorHandle]) -> BlockPointer:
         moved = [TensorHandle(a.data + b.data, a.dtype) for a, b in zip(ptr.offsets, offsets, strict=True)]
         return BlockPointer(ptr.base, ptr.shape, ptr.strides, moved, ptr.block_shape, ptr.order)
 
-    def create_make_tensor_descriptor(self, base, shape, strides, tensor_shape, is_signed, padding="zero"):
+    def create_make_tensor_descriptor(
+        self,
+        base: TensorHandle,
+        shape: list[TensorHandle],
+        strides: list[TensorHandle],
+        tensor_shape: list[int],
+        is_signed: bool,
+        padding: Any = "zero",
+    ) -> Descriptor:
         if any(len(arg.data) > 1 for arg in (base, *shape, *strides)):
             raise Fallback("a descriptor of its own in every program")
         made = Descriptor(base, shape, strides, tensor_shape, padding)
         made.validate()
         return made
 
-    def create_descriptor_gather(self, *args):
+    def create_descriptor_gather(self, *args: Any) -> NoReturn:
         raise Fallback("a descriptor's gather or scatter")
 
     create_descriptor_scatter = create_descriptor_gather
 
     # memory
 
-    def _load(self, ptrs, mask, other, policy, named):
+    def _load(
+        self,
+        ptrs: TensorHandle,
+        mask: Mask,
+        other: TensorHandle | None,
+        policy: Any,
+        named: Any,
+    ) -> TensorHandle:
         _known(ptrs)
         if named.get("is_volatile", policy[-1] if policy else False):
             raise Fallback("a volatile load")
         self._reached(ptrs)
         dtype = ptrs.get_element_ty()
-        values = self.memory.load(ptrs, _data(mask), _data(other), self._filler(dtype))
+        values = self.memory.load(ptrs, mask_of(mask), mask_of(other), self._filler(dtype))
         return offsets.mark(TensorHandle(values, dtype), offsets.SIZE if values.dtype.kind in "iu" else 0)
 
-    def _store(self, ptrs, value, mask):
+    def _store(self, ptrs: TensorHandle, value: TensorHandle, mask: Mask) -> None:
         _known(ptrs)
         self._reached(ptrs)
         wanted = numpy_type(ptrs.get_element_ty())
         data = value.data if value.data.dtype == wanted else value.data.astype(wanted)
-        self.memory.store(ptrs, data, _data(mask))
+        self.memory.store(ptrs, data, mask_of(mask))
 
-    def create_atomic_rmw(self, rmwOp, ptr, val, mask, sem, scope):
+    def create_atomic_rmw(
+        self,
+        rmwOp: Any,
+        ptr: TensorHandle,
+        val: TensorHandle,
+        mask: Mask,
+        sem: Any,
+        scope: Any,
+    ) -> TensorHandle:
         _known(ptr)
         operation, kind = _ATOMIC.get(rmwOp, (None, ""))
         if ptr.region.dtype.is_floating_point:
             kind = _OF_FLOATS.get(kind, kind)
-        if scope == _CTA:
+        if scope == SCOPE_CTA:
             raise Fallback("an atomic of scope cta: whether two programs meet")
         if not self.unused:
             raise Fallback("an atomic whose result is used: an order of the programs")
@@ -183,27 +222,25 @@ class GridBuilder(StrictBuilder):
             raise Fallback("an atomic that numpy does not do in the same way")
         self._reached(ptr)
         self.emulator.loose("atomic")
-        self.memory.atomic(ptr, val.data, mask.data, kind, operation)
+        self.memory.atomic(ptr, val.data, mask_of(mask), kind, operation)
         return TensorHandle(np.zeros(1, val.data.dtype), val.dtype.scalar)
 
-    def create_atomic_cas(self, *args):
+    def create_atomic_cas(self, *args: Any) -> NoReturn:
         raise Fallback("a compare-and-swap: an order of the programs")
 
 
 def alike(*arrays: np.ndarray) -> list[np.ndarray]:
-    """Arrays of one number of rows, for what numpy does not broadcast."""
+    """The arrays with one number of rows, for what numpy does not broadcast."""
     rows = max(len(a) for a in arrays)
     return [np.broadcast_to(a, (rows, *a.shape[1:])) for a in arrays]
 
 
-def _spread(values: np.ndarray, shape) -> np.ndarray:
-    """One value for each program, as a view of ``(rows, *shape)``; numpy's own way takes ten times as long."""
-    if values.ndim == 1 and values.flags.c_contiguous:
-        return np.ndarray((values.size, *shape), values.dtype, values, 0, (values.itemsize, *(0,) * len(shape)))
+def _spread(values: np.ndarray, shape: list[int]) -> np.ndarray:
+    """One value for each program, as a view of ``(rows, *shape)``."""
     return np.broadcast_to(values.reshape(-1, *(1,) * len(shape)), (len(values), *shape))
 
 
-def _moved(handle: TensorHandle, change) -> TensorHandle:
+def _moved(handle: TensorHandle, change: Callable[[np.ndarray], np.ndarray]) -> TensorHandle:
     """A handle whose elements are moved, not computed."""
     if isinstance(handle, Pointer):
         return kept(handle.moved(change), handle)
@@ -213,8 +250,3 @@ def _moved(handle: TensorHandle, change) -> TensorHandle:
 def _known(ptrs: TensorHandle) -> None:
     if not isinstance(ptrs, Pointer):
         raise Fallback("an address that is not an argument plus an offset")
-
-
-def _data(handle) -> np.ndarray | None:
-    """Masks are handles, but block pointers and descriptors make plain arrays."""
-    return handle.data if isinstance(handle, TensorHandle) else handle

@@ -67,15 +67,20 @@ class Lanes:
     def owners(self, numbers: np.ndarray) -> np.ndarray:
         """The number of each lane's program, shaped like ``at``; ``numbers`` has one for each row."""
         if self.flat is not None:
-            return np.repeat(numbers, self.width)[self.flat]
+            owners: np.ndarray = np.repeat(numbers, self.width)[self.flat]
+            return owners
         return np.broadcast_to(numbers.reshape(-1, *(1,) * (self.at.ndim - 1)), self.at.shape)
 
     def counts(self) -> int | np.ndarray:
         """Lanes that are on: one number where every row has as many, else one for each row."""
-        return self.at.size // self.rows if self.on is None else np.count_nonzero(self.on, axis=1)
+        if self.on is None:
+            same: int = self.at.size // self.rows
+            return same
+        each: np.ndarray = np.count_nonzero(self.on, axis=1)
+        return each
 
     def distinct(self) -> int | np.ndarray:
-        """How many elements the lanes of a row ask for, as `counts` has it: `memory.distinct` of every row."""
+        """The number of different elements that the lanes of a row ask for, in the form of `counts`."""
         if self.places.rising:
             return self.counts()
         if self.flat is None:
@@ -97,7 +102,8 @@ class Lanes:
             asked[elements] = True
             if np.count_nonzero(asked) == at.size:
                 return self.counts()
-            return np.count_nonzero(asked.reshape(self.rows, span), axis=1)
+            each: np.ndarray = np.count_nonzero(asked.reshape(self.rows, span), axis=1)
+            return each
         return np.bincount(np.unique(elements) // span, minlength=self.rows)
 
 

@@ -1,6 +1,7 @@
 """Loads, stores and atomics of the programs of a pass, checked so that "nothing to report" is certain."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -33,11 +34,12 @@ class Memory:
         self.access, self._shadow, self._pattern, self._undefined = access, shadow, pattern, undefined
         self._ranks, self._remembered = ranks, remembered
         self._storages: dict[int, Storage] = {}
-        self._traffic: dict[int, list] = {}
+        self._traffic: dict[int, tuple[Region, dict[str, int]]] = {}
 
     # passes
 
     def begin(self, programs: Programs) -> None:
+        """Begins a pass of these programs."""
         self.programs = programs
         self._numbers = (programs.numbers + self.access.first + 1).astype(np.int32)
         self._stored = self._atomics = False
@@ -46,17 +48,18 @@ class Memory:
         self._moved: list[tuple[Region, str, int | np.ndarray]] = []  # bytes of each program, or by row
 
     def end(self) -> None:
+        """Ends a pass and counts the bytes that its programs moved."""
         self._last, live = None, self.programs.live
         for region, way, nbytes in self._moved:
             total = int(nbytes[live].sum()) if isinstance(nbytes, np.ndarray) else nbytes * live.size
-            self._traffic.setdefault(id(region), [region, {"loaded": 0, "stored": 0}])[1][way] += total
+            self._traffic.setdefault(id(region), (region, {"loaded": 0, "stored": 0}))[1][way] += total
 
     def restart(self) -> None:
-        """Take back what all programs of this pass stored."""
+        """Takes back what all programs of this pass stored."""
         self.put_off(np.arange(len(self._numbers)))
 
     def put_off(self, rows: np.ndarray) -> None:
-        """Take back what some programs of this pass stored: they will begin anew."""
+        """Takes back what some programs (by row) of this pass stored: they will begin anew."""
         if self._atomics:
             raise Fallback("programs part after an atomic, which cannot be taken back")
         if self._stored:
@@ -64,11 +67,12 @@ class Memory:
                 storage.put_back_of(self._numbers[rows])
 
     def undo(self) -> None:
-        """As if the launch had not begun."""
+        """Takes back all that the launch stored."""
         for storage in self._storages.values():
             storage.put_back()
 
     def finish(self) -> None:
+        """Ends the launch and adds its bytes to those of its regions."""
         for region, total in self._traffic.values():
             region.loaded += total["loaded"]
             region.stored += total["stored"]
@@ -76,6 +80,7 @@ class Memory:
     # effects
 
     def storage(self, region: Region) -> Storage:
+        """The storage of a region."""
         address = region.address
         if address not in self._storages:
             self._storages[address] = Storage(self._shadow(region), self.access.first, self._remembered)
@@ -93,16 +98,19 @@ class Memory:
 
     @property
     def atomics(self) -> bool:
+        """Whether the launch has done atomics."""
         return any(storage.atomics for storage in self._storages.values())
 
     def barrier(self) -> None:
-        """The threads of every program wait for each other."""
+        """Has the threads of every program wait for each other."""
         self._own.clear()
 
     # accesses
 
-    def load(self, pointer: Pointer, mask: np.ndarray | None, other: np.ndarray | None, filler: np.ndarray):
-        """Load ``(rows, *block)``. ``filler``: one element for masked-off lanes that have no ``other``."""
+    def load(
+        self, pointer: Pointer, mask: np.ndarray | None, other: np.ndarray | None, filler: np.ndarray
+    ) -> np.ndarray:
+        """Loads ``(rows, *block)``. filler: one element for masked-off lanes that have no ``other``."""
         region, sound = pointer.region, self.programs.sound
         lanes = self._lanes(pointer.offsets, mask, sound)
         values = self._load(region, lanes).view(filler.dtype) if lanes.at.size else None
@@ -127,7 +135,7 @@ class Memory:
         if others and self.storage(region).stored_in(self._place("load", region, lanes)[1]):
             raise Fallback("a program that loads what it stored, by other lanes")
 
-    def _lanes(self, offsets: np.ndarray, mask: np.ndarray | None, chosen: Callable) -> Lanes:
+    def _lanes(self, offsets: np.ndarray, mask: np.ndarray | None, chosen: Callable[[Any], Any]) -> Lanes:
         """The lanes of the programs that go on. While all do, those of the last access may be these: a kernel loads and
         stores under one mask at the offsets that it has computed once.
         """
@@ -150,6 +158,7 @@ class Memory:
         return SEVERAL if self.programs.live.size > 1 else int(numbers[self.programs.live[0]])
 
     def store(self, pointer: Pointer, values: np.ndarray, mask: np.ndarray | None) -> None:
+        """Stores ``(rows, *block)``, or what broadcasts to it."""
         region, offsets = pointer.region, pointer.offsets
         if offsets.shape[0] == 1 and self.programs.live.size > 1:
             if mask is None or mask.shape[0] == 1:
@@ -167,7 +176,7 @@ class Memory:
         self._own.append((region, pointer.offsets))
 
     def atomic(self, pointer: Pointer, values: np.ndarray, mask: np.ndarray, kind: str, operation: np.ufunc) -> None:
-        """An atomic whose result is not used; ``kind`` of `Storage.update`."""
+        """Does an atomic whose result is not used; ``kind`` as in `Storage.update`."""
         region = pointer.region
         rows = len(self._numbers)
         if self.programs.live.size < rows:

@@ -10,6 +10,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import triton.language as tl
@@ -40,13 +41,13 @@ _NAMES = ("__getitem__", *(form for one in _OPERATORS for form in one[:2] if for
 _plans: dict[str, dict[tuple[str, str], "_Plan | None"]] = {}  # of each operator, by the names of both types
 
 
-def operators() -> dict[str, Callable]:
+def operators() -> dict[str, Callable[..., Any]]:
     """Quicker operators by name, on top of those that `tl.tensor` has now."""
     return _quicker(*(getattr(tl.tensor, name) for name in _NAMES))
 
 
 @functools.lru_cache(maxsize=4)  # asked at every launch
-def _quicker(*now: Callable) -> dict[str, Callable]:
+def _quicker(*now: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     slow = dict(zip(_NAMES, now, strict=True))
     made = {"__getitem__": _index(slow["__getitem__"])}
     for name, mirror, floats, integers, compares in _OPERATORS:
@@ -59,18 +60,18 @@ def _quicker(*now: Callable) -> dict[str, Callable]:
 
 
 def _operator(
-    name: str, slow: Callable, table: dict[str, str], compares: bool = False, mirrored: bool = False
-) -> Callable:
+    name: str, slow: Callable[..., Any], table: dict[str, str], compares: bool = False, mirrored: bool = False
+) -> Callable[..., Any]:
     plans = _plans.setdefault(name, {})
     numbers = "int1" not in table  # a number beside bits is rare
 
-    def operator(self, other):
+    def operator(self: tl.tensor, other: Any) -> Any:
         other = other.value if type(other) is tl.constexpr else other
         if type(other) is not tl.tensor:
             kind = self.dtype.name
             if not (numbers and kind in table and (kind, type(other)) in _NUMBERS and _fits(kind, other)):
                 return slow(self, other)
-            other = _constant(kind, other, math.copysign(1, other))
+            other = _constant(kind, other)
         key = self.type.name, other.type.name
         if key not in plans:
             plans[key] = _plan(self.type, other.type, table, compares, pointers=name == "__add__")
@@ -129,7 +130,7 @@ def _operand(handle: TensorHandle, wider: tl.dtype | None, axes: int) -> TensorH
 def _plan(one: tl.dtype, other: tl.dtype, table: dict[str, str], compares: bool, pointers: bool) -> _Plan | None:
     """None where the layer has more to do, or an error to tell."""
     a, b = one.scalar, other.scalar
-    wider: tuple = (None, None)
+    wider: tuple[Any, ...] = (None, None)
     if pointers and a.is_ptr() and b.name in _INTEGERS:
         method, dtype = "create_addptr", a
     elif a.name == b.name and a.name in table:
@@ -149,11 +150,13 @@ def _plan(one: tl.dtype, other: tl.dtype, table: dict[str, str], compares: bool,
     return _Plan(method, kind, math.prod(shape), wider, tuple(len(shape) - len(own) for own in shapes))
 
 
-_indexed: dict[tuple, tl.dtype] = {}  # types, by the name of the indexed one and the places of None
+_indexed: dict[
+    tuple[str, tuple[int, ...]], tl.dtype
+] = {}  # types, by the name of the indexed one and the places of None
 
 
-def _index(slow: Callable) -> Callable:
-    def getitem(self, index):
+def _index(slow: Callable[..., Any]) -> Callable[..., Any]:
+    def getitem(self: tl.tensor, index: Any) -> Any:
         if type(index) is not tuple:
             return slow(self, index)
         places = []
@@ -189,8 +192,7 @@ def _fits(kind: str, number: float) -> bool:
     return number == 0 or 2**-126 <= abs(number) <= (2 - 2**-23) * 2**127
 
 
-@functools.lru_cache(maxsize=4096)
-def _constant(kind: str, number: float, sign: float) -> tl.tensor:
-    """A number as a scalar, the same for all programs. ``sign`` tells -0.0 from 0.0 in the cache."""
+def _constant(kind: str, number: float) -> tl.tensor:
+    """A number as a scalar, the same for all programs."""
     dtype = getattr(tl, {"fp32": "float32"}.get(kind, kind))
     return tl.tensor(TensorHandle(np.array([number]).astype(numpy_type(dtype)), dtype), dtype)

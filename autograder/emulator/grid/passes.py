@@ -5,6 +5,7 @@ import io
 import math
 from collections.abc import Callable, Iterable
 from types import FunctionType
+from typing import Any
 
 import numpy as np
 import triton.language as tl
@@ -38,26 +39,36 @@ class _Watcher:
         self.noticed: dict[tuple[str, str, Place], Callable[[Place], Finding]] = {}
 
     def note_undefined(self, kernel: str, region: Region) -> None:
+        """Notes a load with masked-off lanes and no ``other``."""
         self.undefined = True
         self.notice("masked-load", functools.partial(messages.masked_load, kernel, region.name), region.name)
 
     def loose(self, operation: str) -> None:
+        """Notes an operation of `CANNOT_SHOW`."""
         self.looser.add(operation)
 
     def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "") -> None:
+        """Notes a hint at the kernel's line under way."""
         self.noticed.setdefault((kind, tensor, here()), make)
 
     def hint_wrapped(self, exact: int, wrapped: int, what: str) -> None:
+        """Gives up: which value wrapped first, one program at a time tells."""
         raise Fallback("an integer that wraps around")
 
     def hint_gathered(self, index: int, size: int) -> None:
+        """Gives up, as `hint_wrapped` does."""
         raise Fallback("an index outside a block")
 
 
 def run(
-    emulator, fn: FunctionType, arguments: dict, grid: tuple[int, int, int], access: Access, order: np.ndarray
+    emulator: Any,
+    fn: FunctionType,
+    arguments: dict[str, Any],
+    grid: tuple[int, int, int],
+    access: Access,
+    order: np.ndarray,
 ) -> bool:
-    """Run all programs of a launch, and say whether that was possible. If not, it is as if nothing had been run.
+    """Runs all programs of a launch, and returns whether that was possible. If not, it is as if nothing had been run.
 
     order: program numbers as one program at a time would run them. Only atomics ask for it: programs of which none
     reads what another stores leave the same bits in any order.
@@ -94,15 +105,15 @@ def run(
     return _finish(emulator, watcher.looser, printed.getvalue())
 
 
-def _finish(emulator, looser: Iterable[str], printed: str) -> bool:
-    """Notes of a launch that is done."""
+def _finish(emulator: Any, looser: Iterable[str], printed: str) -> bool:
+    """Hands on what a launch that is done has noted and printed."""
     for operation in looser:
         emulator.loose(operation)
     print(printed, end="")
     return True
 
 
-def _passes(fn: FunctionType, arguments: dict, grid: tuple[int, int, int], memory: Memory) -> None:
+def _passes(fn: FunctionType, arguments: dict[str, Any], grid: tuple[int, int, int], memory: Memory) -> None:
     builder = interpreter.interpreter_builder
     builder.set_grid_dim(*grid)
     ready = {name: pointers(value, memory.access.space) for name, value in arguments.items()}
@@ -152,7 +163,7 @@ class _Patches:
         for owner, name, value in ours:
             setattr(owner, name, value)
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         builder = interpreter.interpreter_builder
         builder.__class__ = self._class
         vars(builder).clear()

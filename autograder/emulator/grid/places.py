@@ -66,7 +66,8 @@ class Places:
             return words.take(self._at)
         if self._starts is None:
             return words[self.low : self.high + 1].reshape(self.shape).copy()
-        return self._windows(words)[self._starts].reshape(self.shape)
+        rows: np.ndarray = self._windows(words)[self._starts]
+        return rows.reshape(self.shape)
 
     def put(self, words: np.ndarray, values: np.ndarray) -> None:
         if self._at is not None:

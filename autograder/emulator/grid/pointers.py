@@ -1,6 +1,7 @@
 """Pointers of many programs: an argument and element offsets, so that bounds are the least and the greatest offset."""
 
 import copy
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..memory import AddressSpace, Region
 from .fallback import Fallback
 
 
-class Pointer(TensorHandle):
+class Pointer(TensorHandle):  # type: ignore[misc]  # of a library without types
     """Pointers into one argument: offsets in its elements, of shape ``(rows, *block)``.
 
     bare: the argument itself, to which nothing was added.
@@ -28,11 +29,12 @@ class Pointer(TensorHandle):
         """Addresses, for what compares pointers or asks for their shape."""
         return np.uint64(self.region.virtual) + (self.offsets.astype(np.int64) * self.region.itemsize).view(np.uint64)
 
-    def moved(self, change) -> "Pointer":
+    def moved(self, change: Callable[[np.ndarray], np.ndarray]) -> "Pointer":
         """The same pointers in another shape."""
         return Pointer(self.region, change(self.offsets), self.dtype, self.bare)
 
     def plus(self, offsets: np.ndarray) -> "Pointer":
+        """The pointers with integers added, in elements."""
         if offsets.dtype.itemsize < 4:
             offsets = offsets.astype(np.int32)
         elif offsets.dtype == np.uint64:
@@ -54,22 +56,41 @@ class Pointer(TensorHandle):
 class BlockPointer:
     """`tl.make_block_ptr`, which Triton 3.8 no longer hands to its builder."""
 
-    def __init__(self, base, shape, strides, offsets, block_shape, order):
+    def __init__(
+        self,
+        base: TensorHandle,
+        shape: list[TensorHandle],
+        strides: list[TensorHandle],
+        offsets: list[TensorHandle],
+        block_shape: list[int],
+        order: list[int],
+    ):
         self.base, self.shape, self.strides, self.offsets = base, shape, strides, offsets
         self.block_shape, self.order = block_shape, order
 
-    def materialize_pointers(self, boundary_check):
+    def materialize_pointers(self, boundary_check: Collection[int]) -> tuple[Pointer, np.ndarray]:
+        """The pointers of the block, and a mask that is False beyond the ends of the dimensions to check."""
         return _block(self.base, self.offsets, self.shape, self.strides, self.block_shape, boundary_check)
 
 
-class Descriptor(interpreter.TensorDescHandle):
-    def materialize_pointers(self, offsets):
+class Descriptor(interpreter.TensorDescHandle):  # type: ignore[misc]
+    """A tensor descriptor, whose base is a `Pointer`."""
+
+    def materialize_pointers(self, offsets: list[TensorHandle]) -> tuple[Pointer, np.ndarray]:
+        """The pointers of the block at ``offsets``, and a mask that is False beyond the tensor's ends."""
         if (offsets[-1].data * self.base.region.itemsize % 16).any():
             raise Fallback("a block that does not start at a multiple of 16 bytes")
         return _block(self.base, offsets, self.shape, self.strides, self.block_shape, range(self.ndim))
 
 
-def _block(base, starts, shape, strides, block_shape, checked) -> tuple[Pointer, np.ndarray]:
+def _block(
+    base: TensorHandle,
+    starts: list[TensorHandle],
+    shape: list[TensorHandle],
+    strides: list[TensorHandle],
+    block_shape: list[int],
+    checked: Collection[int],
+) -> tuple[Pointer, np.ndarray]:
     """Pointers and mask of a block that begins at ``starts``, which may differ between programs."""
     if not isinstance(base, Pointer):
         raise Fallback("a block of addresses that come from memory")
@@ -88,7 +109,7 @@ def _block(base, starts, shape, strides, block_shape, checked) -> tuple[Pointer,
     return Pointer(base.region, offsets, base.dtype.scalar), mask
 
 
-def pointers(value, space: AddressSpace):
+def pointers(value: Any, space: AddressSpace) -> Any:
     """A kernel's argument with `Pointer` in place of virtual addresses."""
     if isinstance(value, tuple):
         parts = [pointers(part, space) for part in value]

@@ -1,7 +1,7 @@
 """The programs of one pass, and how they part where Python needs one value and they hold several."""
 
 from collections.abc import Callable
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -24,8 +24,8 @@ class Programs:
         self.waiting: list[np.ndarray] = []
         self._stand_in: np.ndarray | None = None  # for each row, a row that goes on
 
-    def decide(self, data: np.ndarray, put_off: Callable[[np.ndarray], None]) -> int | float | bool:
-        """The value on which the programs agree, after those that do not agree have been put off.
+    def decide(self, data: np.ndarray, put_off: Callable[[np.ndarray], None]) -> Any:
+        """The number on which the programs agree, after those that do not agree have been put off.
 
         put_off: is called with the rows that wait. A program that begins anew decides the same: no other program stores
         what it reads, which is checked.
@@ -65,6 +65,7 @@ class Programs:
     def only_live(self, rows: np.ndarray | None) -> np.ndarray | None: ...
 
     def only_live(self, rows: np.ndarray | None) -> np.ndarray | None:
+        """The rows that go on, of an array of one for each program; an array of one row as it is."""
         return rows if self._stand_in is None or rows is None or rows.shape[0] == 1 else rows[self.live]
 
 

@@ -39,7 +39,7 @@ _FOLDERS = tuple(str(Path(file).parent) for file in (triton.__file__, rewrite.__
 
 
 class Impure(Exception):
-    """A launch that may depend on more than can be compared."""
+    """A launch may depend on more than can be compared."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,15 @@ class Replay:
         self._effects: dict[Key, Effect] = {}
         self.replayed = 0
 
-    def key(self, emulator, fn: FunctionType, arguments: dict[str, Any], grid: tuple, access: Access) -> Key | None:
-        """None where it is not certain that the key is all."""
+    def key(
+        self,
+        emulator: Any,
+        fn: FunctionType,
+        arguments: dict[str, Any],
+        grid: tuple[int, int, int],
+        access: Access,
+    ) -> Key | None:
+        """All that a launch depends on; None where it is not certain that this is all."""
         try:
             values = tuple(_argument(name, value, access) for name, value in arguments.items())
             return Key(fn, grid, repr(emulator.fill), values, _memory(emulator, access.space.regions))
@@ -81,11 +88,12 @@ class Replay:
             return None
 
     def find(self, key: Key | None) -> Effect | None:
+        """What an earlier launch with this key left behind, if the names in its kernel are what they were."""
         effect = self._effects.get(key) if key else None
         return effect if key and effect and effect.names == names(key.kernel) else None
 
     def keep(self, key: Key, memory: Memory, looser: set[str], printed: str) -> None:
-        """After a launch that ran in passes: ``memory`` is its own."""
+        """Keeps what a launch that ran in passes left behind. memory: its own."""
         found = names(key.kernel)
         if found is not None and not memory.atomics:
             regions = memory.access.space.regions
@@ -94,6 +102,7 @@ class Replay:
             self._effects[key] = Effect(found, stored, traffic, frozenset(looser), printed)
 
     def apply(self, effect: Effect, memory: Memory) -> None:
+        """Leaves behind what an earlier launch did. memory: of the present one, which has not run."""
         self.replayed += 1
         regions = memory.access.space.regions
         for number, units, words in effect.stored:
@@ -111,7 +120,7 @@ def _argument(name: str, value: Any, access: Access) -> Hashable:
     return name, _value(value, set())
 
 
-def _memory(emulator, regions: list[Region]) -> Hashable:
+def _memory(emulator: Any, regions: list[Region]) -> Hashable:
     """How the tensors lie, and a digest of every byte of their storages, and of which were written if that shows."""
     storages = {region.address: region for region in regions}
     if sum(region.held for region in storages.values()) > _MOST_BYTES:
