@@ -90,7 +90,7 @@ def test_limits_of_the_device_are_told():
         ),
         ({"waves_per_eu": 2}, "gfx942", "waves_per_eu=2, which is an option of AMD's GPUs alone. Launch it without"),
         ({"num_warps": 3}, "", "num_warps must be a power of 2"),
-        ({"num_wraps": 4}, "", "num_wraps is no parameter of the kernel and no launch option"),
+        ({"num_wraps": 4}, "", "num_wraps is neither a parameter of the kernel nor a launch option"),
     ],
 )
 def test_a_launchs_options_keep_it_off_a_gpu_and_the_kernel_fails_there(options, right, words):

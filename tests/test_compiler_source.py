@@ -262,7 +262,7 @@ def test_a_constant_that_is_none_of_a_gpus_is_seen_although_it_is_computed():
 
 @pytest.mark.parametrize("name", ["str_to_ty", "extern_elementwise", "builtins"])
 def test_a_record_names_nothing_that_is_not_permitted(name):
-    with pytest.raises(ValueError, match="binds f to what is no value of a kernel"):
+    with pytest.raises(ValueError, match="binds f to what is not a value of a kernel"):
         described(HEADER + BODY.format("y = f(x)"), values={"f": {"import": "triton.language.core", "name": name}})
 
 

@@ -173,9 +173,9 @@ def test_text_is_cleaned_and_shortened():
 @pytest.mark.parametrize(
     ("read", "value", "wanted"),
     [
-        (checked.loads, b"\x80\x04", "This is no JSON"),
-        (checked.loads, b"[" * 100_000, "This is no JSON"),
-        (checked.loads, b"9" * 5_000, "This is no JSON"),
+        (checked.loads, b"\x80\x04", "This is not JSON"),
+        (checked.loads, b"[" * 100_000, "This is not JSON"),
+        (checked.loads, b"9" * 5_000, "This is not JSON"),
         (checked.loads, b"[1]", "There should be an object, and there is a list."),
         (checked.items, {"0": 1}, "There should be a list, and there is a dict."),
         (checked.text, None, "There should be text, and there is a NoneType."),

@@ -1,6 +1,7 @@
 """What the top level of a module binds, read from its text: functions, imports, constants. Nothing is executed."""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -21,24 +22,30 @@ class Import:
 
     @property
     def path(self) -> str:
+        """The full dotted name of what is imported."""
         return f"{self.module}.{self.name}" if self.name else self.module
 
     @property
     def in_triton(self) -> bool:
+        """Whether it is imported from Triton."""
         return self.module.partition(".")[0] == "triton"
 
 
-def bindings(tree: ast.Module) -> dict[str, list]:
-    """name -> what may be bound to it, most likely first: `Import`, an ast statement, or the ast expression assigned.
+Bound = Import | ast.stmt | ast.expr
+Names = dict[str, list[Bound]]
 
-    Of a function defined twice the last one counts, as in Python. An ``except`` or ``else`` branch adds second choices.
+
+def bindings(tree: ast.Module) -> Names:
+    """Returns for each name what may be bound to it, most likely first: `Import`, a statement, or an expression.
+
+    A function defined twice is the last one, as in Python. An ``except`` or ``else`` branch adds second choices.
     """
-    found: dict[str, list] = {}
+    found: Names = {}
     _collect(tree.body, found, first=True)
     return found
 
 
-def _collect(body: list[ast.stmt], found: dict[str, list], first: bool) -> None:
+def _collect(body: list[ast.stmt], found: Names, first: bool) -> None:
     for statement in body:
         for name, value in _bound_by(statement):
             if first:
@@ -54,7 +61,7 @@ def _collect(body: list[ast.stmt], found: dict[str, list], first: bool) -> None:
             _collect(statement.orelse, found, first=False)
 
 
-def _bound_by(statement: ast.stmt):
+def _bound_by(statement: ast.stmt) -> Iterator[tuple[str, Bound]]:
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             yield statement.name, statement
@@ -74,7 +81,7 @@ def _bound_by(statement: ast.stmt):
 
 
 def dotted(node: ast.AST) -> list[str] | None:
-    """["tl", "math", "exp"] for the expression tl.math.exp, None for anything that is not names and dots."""
+    """Returns ["tl", "math", "exp"] for the expression tl.math.exp, None for anything that is not names and dots."""
     names = []
     while isinstance(node, ast.Attribute):
         names.append(node.attr)

@@ -12,22 +12,25 @@ import os
 import tempfile
 from pathlib import Path
 
+from .launch import Json
+
 _FIELDS = {"status", "message", "function", "line", "registers", "scalar_registers", "spills", "shared"}
 _FIELDS |= {"loads", "stores", "load_bits", "store_bits", "seconds", "operations"}
 
 
 def folder() -> Path:
-    """``$XDG_CACHE_HOME/graded-kernels/compiler``, in ``~/.cache`` where the variable is not set."""
+    """Returns ``$XDG_CACHE_HOME/graded-kernels/compiler``, in ``~/.cache`` where the variable is not set."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "graded-kernels" / "compiler"
 
 
-def key_of(content: dict) -> str:
-    """Of everything a result depends on, and of the code that reads it from the compiler's output."""
+def key_of(content: Json) -> str:
+    """Returns the digest of all that a result depends on, and of the code that reads it from the compiler's output."""
     return hashlib.sha256(json.dumps([_own_code(), content], sort_keys=True).encode()).hexdigest()
 
 
-def read(key: str) -> dict | None:
+def read(key: str) -> Json | None:
+    """Returns the result that is kept under this key; None where there is none, or not a whole one."""
     try:
         result = json.loads((folder() / f"{key}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -36,8 +39,8 @@ def read(key: str) -> dict | None:
     return result if complete else None
 
 
-def write(key: str, result: dict) -> None:
-    """Atomic: a reader sees the whole file or none."""
+def write(key: str, result: Json) -> None:
+    """Keeps a result, atomically: a reader sees the whole file or none. Does nothing where the folder is read-only."""
     with contextlib.suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=folder())

@@ -5,14 +5,21 @@ whoever reads it.
 import ast
 import math
 import operator
+from collections.abc import Callable
+from typing import Any
 
-from .bindings import Import, dotted
+from .bindings import Import, Names, dotted
 
 BUDGET = 20_000  # what all constants of a launch may take together: an expression, an element, a character count as one
 DEEP = 100  # expressions within expressions, through names as well
 DIGITS = 64  # bits of a number; of an exponent and of a shift what they may be
-_UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_}
-_BINARY = {
+_UNARY: dict[type, Callable[..., Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+    ast.Not: operator.not_,
+}
+_BINARY: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -25,7 +32,15 @@ _BINARY = {
     ast.BitAnd: operator.and_,
     ast.BitOr: operator.or_,
 }
-_CALLS = {"float": float, "int": int, "bool": bool, "abs": abs, "round": round, "min": min, "max": max}
+_CALLS: dict[str, Callable[..., Any]] = {
+    "float": float,
+    "int": int,
+    "bool": bool,
+    "abs": abs,
+    "round": round,
+    "min": min,
+    "max": max,
+}
 _MATH = "ceil cos erf erfc exp exp2 expm1 fabs floor fmod gcd isqrt ldexp log log10 log1p log2 pow sin sqrt tan tanh"
 _CALLS |= {f"math.{name}": getattr(math, name) for name in _MATH.split()}
 _SIZED = (operator.pow, operator.lshift, round)  # the second operand decides how much work it is
@@ -43,13 +58,15 @@ class Evaluator:
     Every name is worked out once. Numbers of more than 64 bits, and whatever exceeds `BUDGET` or `DEEP`, are Unknown.
     """
 
-    def __init__(self, names: dict[str, list]):
+    def __init__(self, names: Names) -> None:
         self.names = names
         self._known: dict[str, object] = {}  # by name: its value, or the Unknown that it is
         self._depth = self._spent = 0
 
     def path(self, node: ast.AST) -> str | None:
-        """The full name of what an expression like ``tl.constexpr`` refers to: "triton.language.constexpr"."""
+        """Returns the full name of what an expression like ``tl.constexpr`` refers to, as in
+        "triton.language.constexpr"; None where that is not known.
+        """
         names = dotted(node)
         if not names:
             return None
@@ -60,8 +77,8 @@ class Evaluator:
             return None
         return ".".join(names)
 
-    def value(self, node: ast.AST):
-        """Raises Unknown."""
+    def value(self, node: ast.AST) -> Any:
+        """Returns the value of an expression, in the form that `extract` describes. Raises Unknown."""
         self._depth += 1
         try:
             if self._depth > DEEP:
@@ -75,13 +92,13 @@ class Evaluator:
         return value
 
     def float_of(self, path: str) -> float:
-        """The number that math.pi, numpy.inf and the like stand for."""
+        """Returns the number that math.pi, numpy.inf and the like stand for. Raises Unknown."""
         module, _, name = path.rpartition(".")
         if module not in ("math", "numpy", "torch") or name not in _FLOATS:
             raise Unknown
         return _FLOATS[name]
 
-    def _value(self, node: ast.AST):
+    def _value(self, node: ast.AST) -> Any:
         match node:
             case ast.Constant(value=None | bool() | int() | float() | str() as value) if not _is_long(value):
                 return value
@@ -97,7 +114,7 @@ class Evaluator:
                 return self._call(self.path(func), args)
         raise Unknown
 
-    def _reference(self, node: ast.AST):
+    def _reference(self, node: ast.AST) -> Any:
         if isinstance(node, ast.Name) and node.id in self.names:
             bound = self.names[node.id][0]
             if isinstance(bound, ast.expr):
@@ -108,7 +125,7 @@ class Evaluator:
             return {"import": module, "name": name}
         return self.float_of(path)
 
-    def _once(self, name: str, expression: ast.expr):
+    def _once(self, name: str, expression: ast.expr) -> Any:
         if name not in self._known:
             self._known[name] = Unknown()  # also while it is worked out, so that X = X + 1 ends
             self._known[name] = self.value(expression)
@@ -116,14 +133,14 @@ class Evaluator:
             raise Unknown
         return self._known[name]
 
-    def _call(self, path: str | None, args: list[ast.expr]):
+    def _call(self, path: str | None, args: list[ast.expr]) -> Any:
         if path and path.startswith("triton.") and path.endswith(".constexpr") and len(args) == 1:
             return {"constexpr": self.value(args[0])}
         if path in _CALLS:
             return self._apply(_CALLS[path], *args)
         raise Unknown
 
-    def _apply(self, function, *operands: ast.expr):
+    def _apply(self, function: Callable[..., Any], *operands: ast.expr) -> Any:
         values = [self.value(operand) for operand in operands]
         constexpr = any(isinstance(v, dict) and "constexpr" in v for v in values)
         values = [v["constexpr"] if isinstance(v, dict) and "constexpr" in v else v for v in values]
@@ -142,11 +159,11 @@ class Evaluator:
         return {"constexpr": result} if constexpr else result
 
 
-def _is_long(value) -> bool:
+def _is_long(value: object) -> bool:
     return isinstance(value, int) and abs(value) >= 2**DIGITS
 
 
-def _size(value) -> int:
+def _size(value: object) -> int:
     """Elements and characters. It takes as many steps, which is why they are paid for."""
     if isinstance(value, dict):
         return 1 + sum(map(_size, value.values()))

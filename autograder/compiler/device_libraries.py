@@ -9,7 +9,9 @@ kernel's code comes out the same.
 import os
 import re
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 VERSIONS = ("3.6.0", "3.7.1", "3.8.0", "3.9.0")  # of Triton, whose backends were read
 # float32 to float32. What is absent works as well.
@@ -18,15 +20,19 @@ CALLED = re.compile(rf"\b(?:{'|'.join(NAMES)})\b")  # in the text of a kernel fo
 
 
 class SmallLibrary:
-    """Triton's ``llvm``, but that a module which calls functions of ``text`` alone is linked with these."""
+    """Triton's ``llvm``, except that a module which calls no device functions but those in ``text`` is linked with it.
 
-    def __init__(self, llvm, library: str, functions: set[str], text: str):
+    library: the path of the whole library that Triton would link. functions: the names of what is in ``text``.
+    """
+
+    def __init__(self, llvm: Any, library: str, functions: set[str], text: str) -> None:
         self._llvm, self._library, self._functions, self._text = llvm, library, functions, text
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._llvm, name)
 
-    def link_extern_libs(self, module, paths):
+    def link_extern_libs(self, module: Any, paths: Sequence[str]) -> None:
+        """Links what ``module`` calls, as Triton's function of this name does."""
         called = {one.name for one in module.get_functions() if one.is_declaration()}
         others = {name for name in called - self._functions if not name.startswith("llvm.")}
         if others or list(paths) != [self._library]:
@@ -63,7 +69,7 @@ def share() -> None:
             continue
 
 
-def _cut(library: str, functions: set[str], context) -> str:
+def _cut(library: str, functions: set[str], context: Any) -> str:
     """LLVM's text of these functions and of what they need. LLVM makes it: it links only what a module declares."""
     from triton._C.libtriton import ir, llvm
 

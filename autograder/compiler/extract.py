@@ -27,9 +27,9 @@ import functools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from .bindings import Import, Refused, bindings
+from .bindings import Bound, Import, Names, Refused, bindings
 from .constants import Evaluator, Unknown
-from .launch import KernelLaunch
+from .launch import Json, KernelLaunch
 
 ADVICE = "paste the function into your answer, or name the folder where imports of your own package begin, with --root"
 HELPERS = 32  # functions of other modules that a launch may need, counted at every place that names one
@@ -50,11 +50,13 @@ class Function:
 
 @dataclass(frozen=True)
 class Extract:
+    """What was cut out of a source: see the module's docstring."""
+
     functions: dict[str, Function]
     values: dict[str, object]
 
-    def content(self) -> dict:
-        """Plain data, equal for kernels that compile to the same code: line numbers are left out."""
+    def content(self) -> Json:
+        """Returns plain data, equal for kernels that compile to the same code: line numbers are left out."""
         content = asdict(self)
         for function in content["functions"].values():
             del function["line"]
@@ -62,7 +64,7 @@ class Extract:
 
 
 def extract(launch: KernelLaunch) -> Extract:
-    """Cut out the launch's kernel, the functions that are passed to it as constants, and what they use.
+    """Returns the launch's kernel, the functions that are passed to it as constants, and what they use, cut out.
 
     Raises Refused where a kernel uses what a GPU cannot have, or what is not in the source. All of it may have been
     written to take for ever, the launch as well: every name is looked up once, and what can multiply is counted.
@@ -72,7 +74,7 @@ def extract(launch: KernelLaunch) -> Extract:
 
 
 @functools.lru_cache(maxsize=2)  # 5 % of a check of attention_backward, which reads one source for 51 launches
-def _bindings(source: str) -> dict[str, list]:
+def _bindings(source: str) -> Names:
     """Returns what the top level of ``source`` binds (`bindings`). Raises Refused where it cannot be read."""
     try:
         return bindings(ast.parse(source))
@@ -133,8 +135,7 @@ class _Extractor:
     def _jit_function(self, name: str) -> ast.FunctionDef | None:
         if name not in self._found:
             node = self.names.get(name, [None])[0]
-            jit = isinstance(node, ast.FunctionDef) and self._jit(node) is not None
-            self._found[name] = node if jit else None
+            self._found[name] = node if isinstance(node, ast.FunctionDef) and self._jit(node) is not None else None
         return self._found[name]
 
     def _jit(self, node: ast.FunctionDef) -> ast.expr | None:
@@ -192,7 +193,7 @@ class _Extractor:
             what = "class" if isinstance(choices[0], ast.ClassDef) else "function without @triton.jit"
             raise Refused("fail", f"{name} is a Python {what}: a GPU cannot call it", node.lineno)
 
-    def _imported(self, node: ast.Name, choices: list[Import], attribute: str | None):
+    def _imported(self, node: ast.Name, choices: list[Import], attribute: str | None) -> object:
         name, first = node.id, choices[0]
         allowed = [c for c in choices if c.in_triton or c.module == "math"]
         if allowed:
@@ -215,14 +216,14 @@ class _Extractor:
         floats = held.get("floats", {}) if isinstance(held, dict) else {}
         return {"floats": {**floats, attribute: value}}
 
-    def _helper(self, name: str):
+    def _helper(self, name: str) -> Json:
         self.helpers.append(name)
         if len(self.helpers) > HELPERS:
             raise Refused("not-run", f"the kernel needs more than {HELPERS} helpers of other modules")
         function, source = self.launch.helpers[name]
         return {"function": function, "of": _Extractor(source, self.launch, {}, self.helpers).run(function).content()}
 
-    def _evaluated(self, node: ast.Name, expression: ast.expr):
+    def _evaluated(self, node: ast.Name, expression: ast.expr) -> object:
         try:
             return self.evaluate.value(expression)
         except Unknown:
@@ -232,12 +233,12 @@ class _Extractor:
             raise Refused("not-run", message, node.lineno) from None
 
 
-def _of_floats(value) -> bool:
+def _of_floats(value: object) -> bool:
     return isinstance(value, dict) and "floats" in value
 
 
-def _option(node: ast.expr):
-    """A literal: true, false, or names and numbers of parameters."""
+def _option(node: ast.expr) -> object:
+    """The value of a literal: true, false, or names and numbers of parameters."""
     match node:
         case ast.Constant(value=bool() | int() | str() | None as value):
             return value
@@ -246,8 +247,8 @@ def _option(node: ast.expr):
     raise Refused("not-run", "an option of @triton.jit is computed; write it out", node.lineno)
 
 
-def _elsewhere(bound) -> bool:
-    """Bound by an import that is none of Triton's, such as that of a module which re-exports it."""
+def _elsewhere(bound: Bound) -> bool:
+    """Whether it is bound by an import from outside of Triton, such as that of a module which re-exports it."""
     return isinstance(bound, Import) and not bound.in_triton
 
 
@@ -259,5 +260,5 @@ def _check_attributes(node: ast.AST) -> None:
 
 
 def source_lines(source: str) -> list[str]:
-    """Lines as Python counts them; str.splitlines also breaks at form feeds and other separators."""
+    """Returns the lines as Python counts them; str.splitlines also breaks at form feeds and other separators."""
     return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -3,7 +3,7 @@
 A form is what Triton's front end distinguishes: types, constants and options. Every form goes through it, and a branch
 on a constant or on a dtype is read in the form that enters it. What follows, for registers, shared memory and machine
 code, takes ten times as long. It is done for so many forms of a kernel that every operation which the front end made
-of any of them, every dtype, every constant that is no number, every option and the largest of all numbers is among
+of any of them, every dtype, every constant that is not a number, every option and the largest of all numbers is among
 them. The other forms hold the same operations in smaller blocks.
 """
 
@@ -16,7 +16,7 @@ _SIZES = ("num_warps", "num_stages")  # options of which more takes more
 
 
 def forms(launches: Iterable[KernelLaunch]) -> list[KernelLaunch]:
-    """A launch for each form, the one with the best aligned arguments."""
+    """Returns a launch for each form, the one with the best aligned arguments."""
     found: dict[str, KernelLaunch] = {}
     for launch in {launch.key(): launch for launch in launches}.values():
         key = form_of(launch).key()
@@ -26,12 +26,12 @@ def forms(launches: Iterable[KernelLaunch]) -> list[KernelLaunch]:
 
 
 def form_of(launch: KernelLaunch) -> KernelLaunch:
-    """Without what the front end does not look at."""
+    """Returns the launch without what the front end does not look at."""
     return replace(launch, divisible=(), within_2gb=())
 
 
 def kernels(launches: Iterable[KernelLaunch]) -> list[list[KernelLaunch]]:
-    """The launches of each kernel."""
+    """Returns the launches of each kernel."""
     found: dict[tuple[str, str], list[KernelLaunch]] = {}
     for launch in launches:
         found.setdefault((launch.kernel, launch.source), []).append(launch)
@@ -39,7 +39,7 @@ def kernels(launches: Iterable[KernelLaunch]) -> list[list[KernelLaunch]]:
 
 
 def covering(launches: Sequence[KernelLaunch], operations: Mapping[str, Iterable[str]]) -> list[KernelLaunch]:
-    """Those of a kernel's forms that the whole compiler takes, the one that shows most at the front.
+    """Returns those of a kernel's forms that the whole compiler takes, the one that shows most at the front.
 
     operations: what the front end made of each launch, by its key.
     """
@@ -50,7 +50,7 @@ def covering(launches: Sequence[KernelLaunch], operations: Mapping[str, Iterable
         | {(name, "largest") for name, value in _numbers(launch) if value == numbers.get(name)}
         for launch in launches
     ]
-    left: set = set().union(*shows)
+    left: set[object] = set().union(*shows)
     chosen: list[KernelLaunch] = []
     while left or not chosen:
         best = max(range(len(launches)), key=lambda i: (len(shows[i] & left), -len(launches[i].unaligned)))
@@ -60,8 +60,8 @@ def covering(launches: Sequence[KernelLaunch], operations: Mapping[str, Iterable
 
 
 def distinguished(launch: KernelLaunch, others: Iterable[KernelLaunch]) -> list[str]:
-    """``["TANH=True", "x_ptr: *fp16"]``: what this launch of a kernel has and none of the others, or else what not all
-    of them have.
+    """Returns what this launch of a kernel has and none of the others, or else what not all of them have, as in
+    ``["TANH=True", "x_ptr: *fp16"]``.
     """
     each = [set(other.parts()) for other in others]
     mine = launch.parts()
@@ -90,7 +90,7 @@ def _numbers(launch: KernelLaunch) -> Iterable[tuple[str, float]]:
 
 
 def _words(launch: KernelLaunch) -> Iterable[tuple[str, object]]:
-    """Types of tensors and other numbers than integers, constants that are no number, options that are no size."""
+    """Types of tensors and other numbers than integers, constants that are not numbers, options that are not sizes."""
     yield from ((name, kind) for name, kind in launch.signature.items() if kind not in ("i32", "i64"))
     yield from ((n, v) for n, v in launch.constants.items() if isinstance(v, bool) or not isinstance(v, int | float))
     yield from ((name, value) for name, value in launch.options.items() if name not in _SIZES)

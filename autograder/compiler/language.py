@@ -7,11 +7,10 @@ import ast
 import importlib
 import re
 import types
+from collections.abc import Mapping
+from typing import Any
 
-if __package__:
-    from .names import ATTRIBUTES, MODULES
-else:  # beside the worker's script
-    from names import ATTRIBUTES, MODULES  # type: ignore[no-redef]
+from .names import ATTRIBUTES, MODULES
 
 # What has attributes in a kernel. Not among them: text and numbers as they are written.
 _OBJECTS = (ast.Name, ast.Call, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp)
@@ -20,7 +19,9 @@ _ASSEMBLY = re.compile(r"[\w\s.,;:@!?%$#{}\[\]()+\-*/|&^~=]*", re.ASCII)
 
 
 class Refusal(Exception):
-    def __init__(self, message, function=None, line=None):
+    """Why a kernel is not compiled. function: in which it stands, if that is known; line: counted from its ``def``."""
+
+    def __init__(self, message: str, function: str | None = None, line: int | None = None) -> None:
         super().__init__(message)
         self.function, self.line = function, line
 
@@ -29,8 +30,8 @@ class Opaque:
     """Stands for a module-level value that no kernel can use; the compiler says so."""
 
 
-def imported(module, name):
-    """What ``import module`` or ``from module import name`` binds. Raises Refusal for what no kernel may use."""
+def imported(module: str, name: str | None) -> Any:
+    """Returns what ``import module`` or ``from module import name`` binds. Raises Refusal for what is not permitted."""
     if module not in MODULES or (name and name not in MODULES[module]):
         raise Refusal(_not_permitted(f"{module}.{name}" if name else module))
     try:
@@ -42,7 +43,7 @@ def imported(module, name):
     return found
 
 
-def check_names(name, tree, names):
+def check_names(name: str, tree: ast.AST, names: Mapping[str, Any]) -> None:
     """Raises Refusal unless every dotted name of the function is permitted, and every attribute is one of a tensor,
     a dtype or a constant. names: the values that the function's module binds.
     """
@@ -63,9 +64,10 @@ def check_names(name, tree, names):
             raise Refusal(str(refusal), name, getattr(node, "lineno", 1) - 1) from None
 
 
-def _followed(node, names):
+def _followed(node: ast.expr, names: Mapping[str, Any]) -> Any:
     """The value that a dotted name stands for, as far as it is known before the kernel is compiled."""
-    chain, root = [], node
+    chain: list[str] = []
+    root = node
     while isinstance(root, ast.Attribute):
         chain.insert(0, root.attr)
         root = root.value
@@ -86,10 +88,10 @@ def _followed(node, names):
     return value
 
 
-def _check_assembly(call, names):
+def _check_assembly(call: ast.Call | None, names: Mapping[str, Any]) -> None:
     """The text of inline assembly is there to be read, and holds instructions alone."""
     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "asm")] if call else []
-    value = names.get(given[0].id) if len(given) == 1 and isinstance(given[0], ast.Name) else None
+    value: Any = names.get(given[0].id) if len(given) == 1 and isinstance(given[0], ast.Name) else None
     value = given[0].value if len(given) == 1 and isinstance(given[0], ast.Constant) else getattr(value, "value", value)
     if not isinstance(value, str):
         raise Refusal("inline assembly is written out in the call, or in a constant of the module")
@@ -97,7 +99,7 @@ def _check_assembly(call, names):
         raise Refusal("inline assembly holds instructions: quotation marks and angle brackets are not permitted")
 
 
-def _not_permitted(path):
+def _not_permitted(path: str) -> str:
     return f"{path} is not part of Triton's language for kernels (the permitted names: compiler/names.py)"
 
 

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from .names import MODULES
 
@@ -12,6 +13,7 @@ _TYPE = re.compile(r"\*?k?(u1|[iu](8|16|32|64)|bf16|fp(16|32|64)|fp8\w{2,6})")
 _SOURCE_LIMIT = 1 << 20
 NAME, TEXT = 200, 4_000  # characters of a name, and of a constant that is text
 ELEMENTS, DEEP = 1_000, 8  # of a constant that is a tuple, and tuples in tuples
+Json = dict[str, Any]  # an object as JSON has it
 SEAM = "\n\n# the next file or cell\n"  # between texts joined to one source; lines are counted from the last one
 
 
@@ -47,7 +49,7 @@ class KernelLaunch:
     helpers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     values: Mapping[str, object] = field(default_factory=dict)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("divisible", "within_2gb"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         names = [self.kernel, *self.signature, *self.constants, *self.divisible, *self.within_2gb, *self.options]
@@ -59,9 +61,9 @@ class KernelLaunch:
             raise ValueError(f"the source of kernel {self.kernel} is not text of at most {_SOURCE_LIMIT:,} characters")
         for name, kind in self.signature.items():
             if not isinstance(kind, str) or not _TYPE.fullmatch(kind):
-                raise ValueError(f"{name} of kernel {self.kernel} has type {kind!r}, which is none of Triton's")
+                raise ValueError(f"{name} of kernel {self.kernel} has type {kind!r}, which is not one of Triton's")
         if not all(isinstance(m, str) and m.split(".")[0] == "triton" for m in self.modules.values()):
-            raise ValueError(f"kernel {self.kernel} names a module that is none of Triton's")
+            raise ValueError(f"kernel {self.kernel} names a module that is not one of Triton's")
         for name, value in self.constants.items():
             if not is_constant(value):
                 kind = type(value).__name__
@@ -70,7 +72,7 @@ class KernelLaunch:
                 )
         for name, value in self.values.items():
             if not is_value(value):
-                raise ValueError(f"the module of kernel {self.kernel} binds {name} to what is no value of a kernel")
+                raise ValueError(f"the module of kernel {self.kernel} binds {name} to what is not a value of a kernel")
         for name, value in self.options.items():
             if not isinstance(value, bool | int) or abs(value) >= 2**64:
                 kind = type(value).__name__
@@ -78,40 +80,42 @@ class KernelLaunch:
 
     @property
     def aligned(self) -> bool:
+        """Whether every pointer and integer argument is divisible by 16."""
         return not self.unaligned
 
     @property
     def unaligned(self) -> tuple[str, ...]:
+        """The names of the pointer and integer arguments that are not divisible by 16."""
         whole = (name for name, kind in self.signature.items() if kind[0] in "*iu" and kind != "u1")
         return tuple(name for name in whole if name not in self.divisible)
 
     def describe(self) -> str:
-        """For people: types, constants and options, and what keeps loads narrow."""
+        """Returns types, constants and options for people to read, and what keeps loads narrow."""
         parts = self.parts()
         if self.unaligned:
             parts.append(f"not divisible by 16: {' '.join(self.unaligned)}")
         return ", ".join(parts)
 
     def parts(self) -> list[str]:
-        """``["x_ptr: *fp16", "BLOCK=1024", "num_warps=4"]``."""
+        """Returns types, constants and options: ``["x_ptr: *fp16", "BLOCK=1024", "num_warps=4"]``."""
         parts = [f"{name}: {kind}" for name, kind in self.signature.items()]
         parts += [f"{name}={_show(value)}" for name, value in self.constants.items()]
         return parts + [f"{name}={value}" for name, value in self.options.items()]
 
     def key(self) -> str:
-        """Equal for launches that compile to the same code."""
+        """Returns a text that is equal for launches that compile to the same code."""
         texts = [self.source, *(text for _, (_, text) in sorted(self.helpers.items()))]
         helpers = {name: function for name, (function, _) in self.helpers.items()}
         rest = {**vars(self), "source": list(map(len, texts)), "helpers": helpers}
         return json.dumps(rest, sort_keys=True) + "".join(texts)
 
 
-def is_constant(value) -> bool:
+def is_constant(value: object) -> bool:
     """Whether ``value`` is plain data, and no larger than a kernel's constant has to be."""
     return _elements(value, 0) <= ELEMENTS
 
 
-def is_value(value) -> bool:
+def is_value(value: object) -> bool:
     """Whether ``value`` is what a name of a kernel's module may stand for, and no larger than it has to be."""
     if isinstance(value, dict) and "constexpr" in value:
         return len(value) == 1 and not _is_constexpr(value["constexpr"]) and is_value(value["constexpr"])
@@ -122,11 +126,11 @@ def is_value(value) -> bool:
     return is_constant(value)
 
 
-def _is_constexpr(value) -> bool:
+def _is_constexpr(value: object) -> bool:
     return isinstance(value, dict) and "constexpr" in value
 
 
-def _elements(value, depth: int) -> float:
+def _elements(value: object, depth: int) -> float:
     """How many values there are in it, itself included; infinity where one is not plain data."""
     if isinstance(value, dict) and len(value) == 1:
         [(kind, inner)] = value.items()
@@ -140,7 +144,7 @@ def _elements(value, depth: int) -> float:
     return 1 if plain else math.inf
 
 
-def _show(value) -> str:
+def _show(value: object) -> str:
     if isinstance(value, dict):
         (inner,) = value.values()
         return f"({', '.join(map(_show, inner))})" if isinstance(inner, list) else inner

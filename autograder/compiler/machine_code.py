@@ -5,9 +5,11 @@ assembler prints.
 import re
 from collections import Counter
 
+Numbers = dict[str, int | dict[str, int] | None]  # of machine code: see the package's docstring
+
 
 class Unreadable(Exception):
-    """A compiler's output that is not what we know."""
+    """A compiler's output of an unknown form."""
 
 
 # Global memory alone. ``cp.async``, which copies to shared memory, says how many bytes at its end.
@@ -18,8 +20,8 @@ _COUNTS = ("vgpr_count", "sgpr_count", "vgpr_spill_count")
 _AMD_BITS = {"byte": 8, "short": 16, "dwordx2": 64, "dwordx3": 96, "dwordx4": 128, "dword": 32}
 
 
-def nvidia(ptx: str, ptxas: str) -> dict:
-    """From the code for NVIDIA's assembler, and from what ``ptxas -v`` says."""
+def nvidia(ptx: str, ptxas: str) -> Numbers:
+    """Returns the numbers of the code for NVIDIA's assembler, and of what ``ptxas -v`` says. Raises Unreadable."""
     registers = re.findall(r"Used (\d+) registers", ptxas)
     spilled = re.findall(r"(\d+) bytes spill stores", ptxas)
     if not registers or not spilled:
@@ -31,12 +33,14 @@ def nvidia(ptx: str, ptxas: str) -> dict:
         if bits:
             (stores if direction == "st" else loads)[bits] += 1
     # ptxas speaks last: what comes before may be a kernel's static_print.
-    counts = {"registers": int(registers[-1]), "scalar_registers": None, "spills": int(spilled[-1])}
+    counts: Numbers = {"registers": int(registers[-1]), "scalar_registers": None, "spills": int(spilled[-1])}
     return {**counts, **_widths(loads, stores)}
 
 
-def amd(assembly: str) -> dict:
-    """From the assembly LLVM writes for AMD: its metadata and its instructions."""
+def amd(assembly: str) -> Numbers:
+    """Returns the numbers of the assembly that LLVM writes for AMD, by its metadata and its instructions. Raises
+    Unreadable.
+    """
     loads: Counter[int] = Counter()
     stores: Counter[int] = Counter()
     for direction, kind in _AMD.findall(assembly):
@@ -59,7 +63,7 @@ def _ptx_bits(words: str) -> int | None:
     return (int(vector[1]) if vector else 1) * int(bits[1]) if bits else None
 
 
-def _widths(loads: Counter, stores: Counter) -> dict:
+def _widths(loads: Counter[int], stores: Counter[int]) -> Numbers:
     return {
         "loads": {str(bits): loads[bits] for bits in sorted(loads, reverse=True)},
         "stores": {str(bits): stores[bits] for bits in sorted(stores, reverse=True)},
@@ -68,6 +72,6 @@ def _widths(loads: Counter, stores: Counter) -> dict:
     }
 
 
-def _typical(counts: Counter) -> int | None:
+def _typical(counts: Counter[int]) -> int | None:
     """The width that most bits travel in: a kernel that also reads one mean a row still loads 128 bits at a time."""
     return max(counts, key=lambda bits: (counts[bits] * bits, -bits), default=None)

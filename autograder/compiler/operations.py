@@ -9,7 +9,7 @@ _SHAPE = re.compile(r"(?<=[<x])\d+x")
 
 
 def operations(module: str) -> list[str]:
-    """Each operation once, with the types of its elements and with the text it holds, as inline assembly does:
+    """Returns each operation once, with the types of its elements and with the text it holds, as inline assembly does:
     ``arith.addf f32``. module: MLIR's text.
     """
     found = set()

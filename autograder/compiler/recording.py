@@ -6,6 +6,8 @@ import sys
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
 
 from .launch import KernelLaunch, is_constant, is_value
 from .names import MODULES
@@ -22,8 +24,8 @@ class _Tensor:
     small: bool
 
 
-def launch_of(fn, args: tuple, kwargs: dict, source: str) -> KernelLaunch:
-    """Describe a launch ``fn[grid](*args, **kwargs)`` as Triton's own launcher would specialise it.
+def launch_of(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], source: str) -> KernelLaunch:
+    """Describes a launch ``fn[grid](*args, **kwargs)`` as Triton's own launcher would specialise it.
 
     fn: what ``@triton.jit`` made, interpreted or not. kwargs may hold options such as ``num_warps``.
     source: text of the module that defines the kernel: a file, or the cells of a notebook joined.
@@ -37,8 +39,8 @@ def launch_of(fn, args: tuple, kwargs: dict, source: str) -> KernelLaunch:
     return _describe(fn.fn, arguments, options, source)
 
 
-def recorded(record, source: str) -> KernelLaunch:
-    """The same of a launch that the emulator noted: a record with ``kernel``, ``arguments`` and ``options``.
+def recorded(record: Any, source: str) -> KernelLaunch:
+    """Describes a launch that the emulator noted, an `emulator.launch.Launch`.
 
     Raises TypeError as `launch_of` does.
     """
@@ -52,7 +54,7 @@ def recorded(record, source: str) -> KernelLaunch:
     return _describe(record.kernel, arguments, dict(record.options), source)
 
 
-def _tensor(value) -> _Tensor:
+def _tensor(value: Any) -> _Tensor:
     from triton.runtime.jit import mangle_type
 
     base = value.base if type(value).__name__ == "TensorWrapper" else value
@@ -62,8 +64,13 @@ def _tensor(value) -> _Tensor:
     return _Tensor(mangle_type(value), offset % 16 == 0, base.untyped_storage().nbytes() <= _BUFFER_LIMIT)
 
 
-def _describe(function, arguments: Mapping[str, object], options: Mapping[str, object], source: str) -> KernelLaunch:
-    signature, constants, divisible, small = {}, {}, [], []
+def _describe(
+    function: FunctionType, arguments: Mapping[str, object], options: Mapping[str, object], source: str
+) -> KernelLaunch:
+    signature: dict[str, str] = {}
+    constants: dict[str, object] = {}
+    divisible: list[str] = []
+    small: list[str] = []
     for parameter in _parameters(function):
         name, value = parameter.name, arguments[parameter.name]
         kind, aligned = ("constexpr", False) if parameter.is_constexpr else _specialise(function, parameter, value)
@@ -78,7 +85,7 @@ def _describe(function, arguments: Mapping[str, object], options: Mapping[str, o
     return KernelLaunch(name, source, signature, constants, tuple(divisible), tuple(small), options, **around)
 
 
-def _parameters(function) -> list:
+def _parameters(function: FunctionType) -> list[Any]:
     from triton.runtime.jit import KernelParam
 
     decorated = function.__globals__.get(function.__name__)
@@ -93,7 +100,7 @@ def _parameters(function) -> list:
     ]
 
 
-def _specialise(function, parameter, value) -> tuple[str, bool]:
+def _specialise(function: FunctionType, parameter: Any, value: object) -> tuple[str, bool]:
     """The type of an argument and whether it is known to be divisible by 16, by what Triton's launcher calls."""
     from triton._C.libtriton import native_specialize_impl
     from triton.backends.compiler import BaseBackend
@@ -113,7 +120,7 @@ def _specialise(function, parameter, value) -> tuple[str, bool]:
     return (kind if kind == "constexpr" else declared or kind), note == "D"
 
 
-def _constant(function, name: str, value) -> object:
+def _constant(function: FunctionType, name: str, value: Any) -> object:
     if type(value).__name__ == "constexpr":
         value = value.value
     if type(value).__name__ == "dtype" and type(value).__module__.startswith("triton."):
@@ -127,15 +134,19 @@ def _constant(function, name: str, value) -> object:
     return value
 
 
-def _unknown(what: str, function, value) -> str:
+def _unknown(what: str, function: FunctionType, value: object) -> str:
     return f"{what} of {function.__name__} is a {type(value).__name__}, which the compiler report cannot describe"
 
 
-def surroundings(function) -> dict[str, dict]:
-    """What a kernel and what it calls use by name, for `KernelLaunch`: ``modules`` of Triton's, ``helpers``, the jit
-    functions of other modules, and ``values``, what other names stand for.
+def surroundings(function: FunctionType) -> dict[str, dict[str, Any]]:
+    """Returns what a kernel and what it calls use by name, for `KernelLaunch`: ``modules`` of Triton's, ``helpers``,
+    the jit functions of other modules, and ``values``, what other names stand for.
     """
-    modules, helpers, values, seen, queue = {}, {}, {}, set(), [function]
+    modules: dict[str, str] = {}
+    helpers: dict[str, tuple[str, str]] = {}
+    values: dict[str, object] = {}
+    seen: set[FunctionType] = set()
+    queue = [function]
     while queue:
         current = queue.pop()
         if current in seen:
@@ -157,7 +168,7 @@ def surroundings(function) -> dict[str, dict]:
     return {"modules": modules, "helpers": helpers, "values": values}
 
 
-def _value(value) -> object:
+def _value(value: Any) -> object:
     """A value of a kernel's module in the form of `extract`; None where there is no form for it."""
     kind = type(value).__name__
     plain: object

@@ -12,7 +12,7 @@ from . import cache
 from .bindings import Refused
 from .extract import Extract, extract, source_lines
 from .forms import covering, distinguished, form_of, forms, kernels
-from .launch import SEAM, KernelLaunch
+from .launch import SEAM, Json, KernelLaunch
 from .targets import TARGETS, Target, targets_of
 
 FORMS = 512  # of all kernels of an answer; ours have up to 40
@@ -27,8 +27,8 @@ class RunJobs(Protocol):
     """
 
     def __call__(
-        self, modules: list[dict], jobs: list[dict], *, control: bool = False
-    ) -> Iterable[tuple[int, dict]]: ...
+        self, modules: list[Json], jobs: list[Json], *, control: bool = False
+    ) -> Iterable[tuple[int, Json]]: ...
 
 
 class CannotCompile(Exception):
@@ -45,18 +45,20 @@ class _Job:
     extract: Extract | None = None
     refused: Refused | None = None
     key: str = ""
-    result: dict | None = None
+    result: Json | None = None
     cached: bool = False
 
     @property
     def status(self) -> str:
+        """Either "pass", "fail" or "not-run"; empty while there is no result."""
         return self.refused.status if self.refused else self.result["status"] if self.result else ""
 
 
 def compile_report(
     launches: Iterable[KernelLaunch], run_jobs: RunJobs, targets: Sequence[Target] | None = None
-) -> dict:
-    """Compile what was launched for machines that are not here. Fields of the result: see the package's docstring.
+) -> Json:
+    """Compiles what was launched for machines that are not here. Returns the report that the package's docstring
+    describes.
 
     Every form of every kernel goes through Triton's front end, and as many as `forms.covering` chooses through the
     whole compiler, for each target. Of more than `WHOLE` of these, the first of every kernel come first.
@@ -100,7 +102,7 @@ def compile_report(
 
 
 def is_new(launch: KernelLaunch) -> bool:
-    """Whether no earlier report compiled a launch of this form."""
+    """Returns whether no earlier report compiled a launch of this form."""
     version = _triton_version()
     jobs = _prepare(launch, targets_of(), version, whole=False) if version else []
     return any(job.extract and not job.result for job in jobs)
@@ -115,10 +117,10 @@ def _triton_version() -> str | None:
         return None
 
 
-def _none(status: str, reason: str, version: str | None = None) -> dict:
+def _none(status: str, reason: str, version: str | None = None) -> Json:
     """A report without a row."""
     numbers = dict.fromkeys(("forms", "complete", "left_out"), 0)
-    names: dict = {name: [] for name in ("compiled_for", "not_compiled_for", "targets")}
+    names: Json = {name: [] for name in ("compiled_for", "not_compiled_for", "targets")}
     return {"status": status, "reason": reason, "triton": version, **numbers, **names}
 
 
@@ -150,12 +152,12 @@ def _prepare(launch: KernelLaunch, targets: Sequence[Target], version: str, whol
     return jobs
 
 
-def _content(job: _Job) -> dict:
+def _content(job: _Job) -> Json:
     """The kernel's code as the worker takes it; empty for a job that was refused."""
     return job.extract.content() if job.extract else {}
 
 
-def _request(job: _Job) -> dict:
+def _request(job: _Job) -> Json:
     launch, target = job.launch if job.whole else form_of(job.launch), job.target
     notes = {name: "D" for name in launch.divisible}
     for name in launch.within_2gb:
@@ -191,7 +193,7 @@ def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
         job.refused = Refused("fail" if works[job.target] else "not-run", reason)
 
 
-def _requests(jobs: list[_Job]) -> tuple[list[dict], list[dict]]:
+def _requests(jobs: list[_Job]) -> tuple[list[Json], list[Json]]:
     contents = [_content(job) for job in jobs]
     texts = [json.dumps(content) for content in contents]
     modules = dict(zip(texts, contents, strict=True))
@@ -224,8 +226,8 @@ def kernel(x_ptr):
 """
 
 
-def _result(answer: dict, target: Target) -> dict:
-    result: dict = dict.fromkeys(NUMBERS) | {"status": "fail", "message": "", "function": None, "line": None}
+def _result(answer: Json, target: Target) -> Json:
+    result: Json = dict.fromkeys(NUMBERS) | {"status": "fail", "message": "", "function": None, "line": None}
     result |= {"seconds": answer["seconds"], "operations": answer.get("operations", [])}
     if "message" in answer:
         return result | {name: answer[name] for name in ("message", "function", "line")}
@@ -238,10 +240,10 @@ def _result(answer: dict, target: Target) -> dict:
     return result | {"status": "pass"}
 
 
-def _row(job: _Job) -> dict:
+def _row(job: _Job) -> Json:
     launch, target, refused = job.launch, job.target, job.refused
     result = job.result or dict.fromkeys(NUMBERS) | {"seconds": 0.0}
-    row: dict = {
+    row: Json = {
         "kernel": launch.kernel,
         "target": target.name,
         "device": target.device,
@@ -257,7 +259,7 @@ def _row(job: _Job) -> dict:
     return row | {name: result[name] for name in (*NUMBERS, "seconds")} | {"cached": job.cached}
 
 
-def _line(extract: Extract | None, result: dict) -> int | None:
+def _line(extract: Extract | None, result: Json) -> int | None:
     function = extract.functions.get(result["function"]) if extract else None
     return function.line + result["line"] if function and result["line"] is not None else None
 
@@ -268,7 +270,7 @@ def _in_its_text(lines: list[str], line: int) -> int:
     return line - max((number for number, text in enumerate(lines[:line], 1) if text == seam), default=0)
 
 
-def _verdict(jobs: list[_Job], rows: list[dict], launches: list[KernelLaunch]) -> tuple[str, str]:
+def _verdict(jobs: list[_Job], rows: list[Json], launches: list[KernelLaunch]) -> tuple[str, str]:
     for status in ("fail", "not-run"):
         found = [(job, row) for job, row in zip(jobs, rows, strict=True) if row["status"] == status]
         if found:

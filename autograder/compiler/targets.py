@@ -28,7 +28,9 @@ DEFAULT = "sm_90"
 
 
 def targets_of(names: str | Iterable[str] = DEFAULT) -> tuple[Target, ...]:
-    """The targets of these names, in the order of `TARGETS`; of ``"all"`` every one. Raises ValueError for another."""
+    """Returns the targets of these names, in the order of `TARGETS`; every one for ``"all"``. Raises ValueError for any
+    other name.
+    """
     wanted = {names} if isinstance(names, str) else set(names)
     if wanted == {"all"}:
         return TARGETS

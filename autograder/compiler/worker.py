@@ -12,9 +12,12 @@ import os
 import re
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, Any
 
 from . import machine_code
 from .language import Constants, Opaque, Refusal, check_names, imported
+from .launch import Json
 from .operations import operations
 
 FRONT = "ttir"  # the stage that Triton's front end makes
@@ -25,17 +28,22 @@ class Unsuited(Exception):
 
 
 class Module:
-    """A kernel, its helpers and constants, as live functions."""
+    """A kernel, its helpers and constants, as live functions.
 
-    def __init__(self, extract, folder):
+    extract: the content of an `extract.Extract`. folder: where their text is written. names: what the module binds.
+    starts: the line of each function in the file ``path``. Raises Refusal for a name that no kernel may use.
+    """
+
+    def __init__(self, extract: Json, folder: str | None) -> None:
         handle, self.path = tempfile.mkstemp(".py", "kernels_", folder)
-        self.starts, text = {}, ""
+        self.starts: dict[str, int] = {}
+        text = ""
         for name, function in extract["functions"].items():
             self.starts[name] = text.count("\n") + 1
             text += function["text"] + "\n\n"
         with open(handle, "w", encoding="utf-8") as file:
             file.write(text)
-        self.names = {"__builtins__": {}, "__name__": "kernels"}
+        self.names: dict[str, Any] = {"__builtins__": {}, "__name__": "kernels"}
         for name, value in extract["values"].items():
             self.names[name] = decode(value, self.names, folder)
         for name, function in extract["functions"].items():
@@ -48,13 +56,16 @@ class Module:
         for name, function in extract["functions"].items():
             self.names[name] = triton.jit(self.names[name], noinline=bool(function["options"].get("noinline")))
 
-    def place(self, line):
-        """A line of the file -> the function it is in, and the line counted from that function's ``def``."""
-        name = max((n for n, start in self.starts.items() if start <= line), key=self.starts.get, default=None)
+    def place(self, line: int) -> tuple[str | None, int | None]:
+        """Returns the function that a line of the file is in, and the line counted from that function's ``def``."""
+        name = max((n for n, start in self.starts.items() if start <= line), key=self.starts.__getitem__, default=None)
         return (name, line - self.starts[name]) if name else (None, None)
 
 
-def decode(value, names, folder):
+def decode(value: Any, names: Mapping[str, Any], folder: str | None) -> Any:
+    """Returns the value that `extract` wrote as JSON. names: of the module, which functions are found in. Raises
+    Refusal.
+    """
     if not isinstance(value, dict):
         return value
     import triton.language as tl
@@ -78,8 +89,8 @@ def decode(value, names, folder):
     return imported(value["import"], value.get("name")) if "import" in value else Opaque()
 
 
-def _first(choices, names, folder):
-    """What Python binds that tries one import after the other."""
+def _first(choices: list[Any], names: Mapping[str, Any], folder: str | None) -> Any:
+    """The first of the choices that can be imported, as in a ``try`` with an ``except ImportError``."""
     found = refusal = None
     for choice in choices:
         try:
@@ -89,13 +100,13 @@ def _first(choices, names, folder):
             continue
         if not isinstance(found, Opaque):
             return found
-    if found is None:
+    if refusal and found is None:
         raise refusal
     return found
 
 
-def build(job, module):
-    """What Triton compiles, the GPU's backend, and the launch's options."""
+def build(job: Json, module: Module) -> tuple[Any, Any, Any]:
+    """Returns what Triton compiles, the GPU's backend, and the launch's options. Raises Refusal and Unsuited."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, make_backend
 
@@ -113,7 +124,10 @@ def build(job, module):
     return source, backend, options
 
 
-def check_options(job, backend):
+def check_options(job: Json, backend: Any) -> Any:
+    """Returns the launch's options as the backend has them. Raises Refusal where there is no such option, Unsuited
+    where this GPU has not.
+    """
     from triton.backends.amd.compiler import HIPOptions
     from triton.backends.nvidia.compiler import CUDAOptions
 
@@ -126,7 +140,7 @@ def check_options(job, backend):
         raise Refusal(str(error)) from None
     for name, value in job["options"].items():
         if not hasattr(CUDAOptions, name) and not hasattr(HIPOptions, name):
-            raise Refusal(f"{name} is no parameter of the kernel and no launch option")
+            raise Refusal(f"{name} is neither a parameter of the kernel nor a launch option")
         if not hasattr(options, name):
             others = "AMD's" if hasattr(HIPOptions, name) else "NVIDIA's"
             raise Unsuited(
@@ -140,7 +154,7 @@ def check_options(job, backend):
 
 
 @functools.cache
-def _context(backend: str):
+def _context(backend: str) -> Any:
     """Returns the context of all kernels that this process compiles for GPUs of one backend. Loading MLIR's dialects
     for each of them adds 3 to 12 % to the compiler's time.
     """
@@ -149,20 +163,22 @@ def _context(backend: str):
     return ir.context()
 
 
-def compile_job(job, source, backend, options):
-    """What `triton.compile` does, without its cache and as far as it is wanted: the operations that the front end
-    makes, or what there is to know of the machine code.
+def compile_job(job: Json, source: Any, backend: Any, options: Any) -> Json:
+    """Does what `triton.compile` does, without its cache and as far as it is wanted. Returns the operations that the
+    front end makes, or what there is to know of the machine code. Raises what Triton raises, and Unreadable.
     """
     from triton import knobs
     from triton._C.libtriton import ir
 
-    context, stages, log = _context(job["backend"]), {}, io.StringIO()
+    context, log = _context(job["backend"]), io.StringIO()
+    stages: dict[str, Callable[..., Any]] = {}
     ir.load_dialects(context)
     backend.load_dialects(context)
     made = source.make_ir(
         backend.target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
     )
-    metadata, texts = {"target": backend.target, **vars(options)}, {}
+    metadata: Json = {"target": backend.target, **vars(options)}
+    texts: dict[str, str] = {}
     backend.add_stages(stages, options, source.language)
     knobs.nvidia.dump_ptxas_log = True  # registers and spills as ptxas counts them
     with contextlib.redirect_stdout(log):
@@ -177,9 +193,13 @@ def compile_job(job, source, backend, options):
     return {"result": numbers | {"shared": metadata["shared"]}}
 
 
-def explain(error, module, diagnostics):
-    """An exception of the compiler -> message, function and line within it, of the innermost call of the learner's."""
-    function = line = None
+def explain(raised: Exception, module: Module, diagnostics: str) -> Json:
+    """Returns the message of an exception of the compiler, and the function and the line within it of the learner's
+    innermost call. diagnostics: what the compiler wrote to stderr.
+    """
+    error: Any = raised
+    function: str | None = None
+    line: int | None = None
     message = str(error).strip() or type(error).__name__
     while error is not None:
         if hasattr(error, "node") and hasattr(error, "src"):
@@ -197,14 +217,16 @@ def explain(error, module, diagnostics):
     return {"message": unwrap(message), "function": function, "line": line}
 
 
-def unwrap(message):
-    """NameError('x is not defined') -> x is not defined"""
+def unwrap(message: str) -> str:
+    """Returns ``x is not defined`` for ``NameError('x is not defined')``, and any other message as it is."""
     match = re.fullmatch(r"(\w+)\((['\"])(.*)\2,?\)", message, re.S)
     return match[3] if match else message
 
 
-def attempt(job, request, modules, folder):
-    """What is known of one job."""
+def attempt(job: Json, request: Json, modules: dict[int, Module], folder: str) -> Json:
+    """Compiles one job, and returns its result without the time (see `results`). modules: those made so far, by their
+    number in the request.
+    """
     try:
         if job["module"] not in modules:
             modules[job["module"]] = Module(request["modules"][job["module"]], folder)
@@ -229,8 +251,8 @@ def attempt(job, request, modules, folder):
 
 
 @contextlib.contextmanager
-def kept_errors(folder):
-    """A file that takes what is written to stderr: MLIR and LLVM write their diagnostics there."""
+def kept_errors(folder: str) -> Iterator[IO[bytes]]:
+    """Gives a file that takes what is written to stderr: MLIR and LLVM write their diagnostics there."""
     keep = os.dup(2)
     with tempfile.TemporaryFile(dir=folder) as errors:
         os.dup2(errors.fileno(), 2)
@@ -241,11 +263,11 @@ def kept_errors(folder):
             os.close(keep)
 
 
-def results(request):
-    """What became of each job of {"modules": [extract], "jobs": [job]}, in order; each is compiled when it is asked
-    for.
+def results(request: Json) -> Iterator[Json]:
+    """Compiles each job of {"modules": [extract], "jobs": [job]} when its result is asked for; yields the results in
+    order.
 
-    An answer has ``operations``, where the front end alone was wanted, or ``result`` (see `machine_code`) with
+    A result has ``operations``, where the front end alone was wanted, or ``result`` (see `machine_code`) with
     ``shared``; or ``message``, ``function`` and ``line`` of what the compiler refuses; or a reason: ``unsuited`` (the
     launch's options are for other GPUs), ``lost`` (what no kernel should be able to bring about).
     """

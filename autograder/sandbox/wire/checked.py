@@ -24,7 +24,7 @@ def loads(raw: bytes | str) -> dict[str, Any]:
     try:
         return fields(json.loads(raw))
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"This is no JSON ({type(error).__name__}).") from None
+        raise Malformed(f"This is not JSON ({type(error).__name__}).") from None
 
 
 def fields(value: object) -> dict[str, Any]:

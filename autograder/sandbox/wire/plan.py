@@ -143,7 +143,7 @@ class _Check:
 
 def _value(given):
     if not is_value(given):
-        raise ValueError(f"what a name stands for is no value of a kernel: {given!r:.40}")
+        raise ValueError(f"what a name stands for is not a value of a kernel: {given!r:.40}")
     return given
 
 
