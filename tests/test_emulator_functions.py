@@ -9,6 +9,7 @@ import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder.emulator import Emulator, EmulatorError
+from graded_kernels.autograder.emulator.libdevice import call
 from triton.language.extra import libdevice
 from triton.language.extra.libdevice import tanh as tanh_by_name
 
@@ -95,6 +96,67 @@ def test_libdevice(name):
     for value, ours, true in zip(x.tolist(), y.tolist(), exact, strict=True):
         ulp = max(2.0 ** (math.floor(math.log2(abs(float(true)))) - 23), 2.0**-149) if float(true) else 2.0**-149
         assert abs(ours - true) <= ulp, f"{name}({value}) = {ours}, exactly {mpmath.nstr(true, 12)}"
+
+
+INF = math.inf
+KNOWN = [  # C's mathematical functions, by their name, argument and value
+    ("cbrt", -27, -3),
+    ("ceil", -1.5, -1),
+    ("clz", np.int32(1), 31),
+    ("cospi", 2.5, 0),
+    ("cospi", 3, -1),
+    ("erfcinv", 1.5, -0.4769362762044699),
+    ("erfcinv", 0.01, 1.8213863677184494),
+    ("erfinv", 0.3, 0.2724627147267543),
+    ("exp10", -2, 0.01),
+    ("ffs", np.int32(8), 4),
+    ("ffs", np.int32(0), 0),
+    ("ilogb", np.float32(0.3), -2),
+    ("lgamma", 0.5, math.log(math.pi) / 2),
+    ("llround", np.float32(-2.5), -3),
+    ("logb", 0, -INF),
+    ("logb", 0.3, -2),
+    ("logb", 1, 0),
+    ("logb", -INF, INF),
+    ("logb", math.nan, math.nan),
+    ("nearbyint", 2.5, 2),
+    ("normcdfinv", 0.5, 0),
+    ("normcdfinv", 0.975, 1.959963984540054),
+    ("normcdfinv", 0, -INF),
+    ("popc", np.int32(-1), 32),
+    ("rcbrt", 8, 0.5),
+    ("round", 2.5, 3),
+    ("round", -0.4, 0),
+    ("saturate", 1.5, 1),
+    ("saturate", -1, 0),
+    ("saturate", math.nan, 0),
+    ("sinpi", 2.5, 1),
+    ("tgamma", 5, 24),
+    ("trunc", -1.5, -1),
+]
+
+
+@pytest.mark.parametrize("name, argument, value", KNOWN)
+def test_values_that_are_known(name, argument, value):
+    (found,) = call(f"__nv_{name}", [np.asarray([argument])])
+    assert found == pytest.approx(value, rel=1e-14, abs=1e-15, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    "name, x, y, value",
+    [
+        ("fdim", 3, 5, 0),
+        ("fdim", 5, 3, 2),
+        ("powi", 2, -3, 0.125),
+        ("remainder", 5, 3, -1),
+        ("remainder", -INF, 3, math.nan),
+        ("remainder", 5, 0, math.nan),
+        ("rhypot", 3, 4, 0.2),
+    ],
+)
+def test_values_of_two_arguments(name, x, y, value):
+    (found,) = call(f"__nv_{name}", [np.asarray([x], np.float32), np.asarray([y], np.float32)])
+    assert found == pytest.approx(value, nan_ok=True)
 
 
 @triton.jit

@@ -144,7 +144,7 @@ _FLOAT: dict[str, _Function] = {
     "log10": np.log10,
     "log1p": np.log1p,
     "log2": np.log2,
-    "logb": lambda x: np.where(x == 0, -np.inf, np.where(np.isinf(x), np.inf, np.frexp(x)[1] - 1.0) + x * 0),
+    "logb": lambda x: np.where(x == 0, -np.inf, np.where(np.isfinite(x), np.frexp(x)[1] - 1.0, np.abs(x))),
     "nearbyint": np.rint,
     "normcdf": lambda x: 0.5 * _FLOAT["erfc"](-x / _ROOT_2),
     "normcdfinv": _scalar(_normcdfinv),
