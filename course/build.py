@@ -26,6 +26,7 @@ import hashlib
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import jupytext
 import nbformat
@@ -72,7 +73,7 @@ METADATA = {
 }
 
 
-def build(chapter: Path, regions: dict[tuple[str, str], Region], exercises: dict = EXERCISES) -> str:
+def build(chapter: Path, regions: dict[tuple[str, str], Region], exercises: dict[str, Any] = EXERCISES) -> str:
     """The notebook of one chapter, as the text of its file.
 
     Raises `ChapterError`, naming file and line, for an unknown exercise, a missing region, a missing picture,
@@ -97,7 +98,7 @@ def build(chapter: Path, regions: dict[tuple[str, str], Region], exercises: dict
     version = hashlib.sha256(body.encode()).hexdigest()[:12]
     notebook.metadata["graded_kernels"] = {"chapter": chapter.stem, "version": version}
     nbformat.validate(notebook)
-    return nbformat.writes(notebook, version=4) + "\n"
+    return f"{nbformat.writes(notebook, version=4)}\n"
 
 
 def _has_setup(notebook: NotebookNode) -> bool:
@@ -129,7 +130,9 @@ def _id(chapter: Path, source: str) -> str:
     return f"{chapter.stem}-{hashlib.sha256(source.encode()).hexdigest()[:8]}"
 
 
-def _exercise_cells(piece: Exercise, chapter: Path, regions: dict, exercises: dict) -> list[NotebookNode]:
+def _exercise_cells(
+    piece: Exercise, chapter: Path, regions: dict[tuple[str, str], Region], exercises: dict[str, Any]
+) -> list[NotebookNode]:
     where, backend = f"{chapter}:{piece.line}", BACKENDS[piece.folder]
     if piece.name not in exercises:
         raise ChapterError(f"{where}: no exercise is called `{piece.name}`; known are {', '.join(sorted(exercises))}")
@@ -166,7 +169,7 @@ def _number_repeated_ids(notebook: NotebookNode) -> None:
             cell.id = f"{cell.id}-{seen[cell.id]}"
 
 
-def build_all(root: Path = ROOT, exercises: dict = EXERCISES) -> dict[Path, str]:
+def build_all(root: Path = ROOT, exercises: dict[str, Any] = EXERCISES) -> dict[Path, str]:
     """Every chapter below ``root``: the path of its notebook, and the text that belongs there."""
     try:
         regions = find_regions(root)
@@ -186,7 +189,7 @@ def stray_files(source: Path, notebooks: dict[Path, str]) -> list[Path]:
     return [p for p in sorted(source.rglob("*")) if p.is_file() and p not in notebooks and hidden not in p.parts]
 
 
-def main(arguments: list[str] | None = None, root: Path = ROOT, exercises: dict = EXERCISES) -> int:
+def main(arguments: list[str] | None = None, root: Path = ROOT, exercises: dict[str, Any] = EXERCISES) -> int:
     parser = argparse.ArgumentParser(prog=COMMAND, description="Build course/source from course/chapters.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a notebook is stale")
     check = parser.parse_args(arguments).check

@@ -10,12 +10,14 @@ SCHEMA_VERSION = 3
 
 def prose(source: str, id: str) -> NotebookNode:
     """Text nobody is graded on."""
-    return nbformat.v4.new_markdown_cell(source, id=id)
+    cell: NotebookNode = nbformat.v4.new_markdown_cell(source, id=id)
+    return cell
 
 
 def demo(source: str, id: str) -> NotebookNode:
     """Code to run and change. Never part of a grade."""
-    return nbformat.v4.new_code_cell(source, id=id)
+    cell: NotebookNode = nbformat.v4.new_code_cell(source, id=id)
+    return cell
 
 
 def setup(source: str) -> NotebookNode:

@@ -1,6 +1,7 @@
 """What a chapter's text asks for: its directives, found, checked, and located by line."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ QUESTION = re.compile(r"^```\{question\} ([A-Za-z0-9_]+)\s*$")
 POINTS = re.compile(r"^:points: ([1-9]\d*)\s*$")
 STEP = ":step:"
 FENCE = re.compile(r"^(`{3,}|~{3,})")
+Lines = Iterator[tuple[int, str]]  # those that are left, with their numbers
 
 
 class ChapterError(Exception):
@@ -47,7 +49,7 @@ def parse(path: Path, text: str) -> list[str | Exercise | Question]:
     """Plain text and directives, in order. Raises `ChapterError` for a directive that is malformed or used twice."""
     pieces: list[str | Exercise | Question] = []
     plain: list[str] = []
-    seen: dict = {}
+    seen: dict[str | tuple[str, str], int] = {}
     lines = iter(enumerate(text.splitlines(), start=1))
     for number, line in lines:
         where = f"{path}:{number}"
@@ -82,7 +84,7 @@ def _exercise(where: str, line: str, number: int) -> Exercise:
     return Exercise(match[1], match[2], number)
 
 
-def _question(where: str, line: str, number: int, lines) -> Question:
+def _question(where: str, line: str, number: int, lines: Lines) -> Question:
     name = QUESTION.match(line)
     body = _until("```", where, lines)[:-1]
     points = POINTS.match(body[0]) if body else None
@@ -92,7 +94,7 @@ def _question(where: str, line: str, number: int, lines) -> Question:
     return Question(name[1], int(points[1]), guide, number)
 
 
-def _paragraph(first: str, lines) -> str:
+def _paragraph(first: str, lines: Lines) -> str:
     """``first`` and the lines up to the next empty one, as one line of text."""
     taken = [first.strip()]
     for _, line in lines:
@@ -102,7 +104,7 @@ def _paragraph(first: str, lines) -> str:
     return " ".join(taken)
 
 
-def _until(fence: str, where: str, lines) -> list[str]:
+def _until(fence: str, where: str, lines: Lines) -> list[str]:
     """The lines up to and with the one that closes ``fence``."""
     taken = []
     for _, line in lines:

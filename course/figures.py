@@ -4,6 +4,7 @@ Everything takes tensors, arrays or lists. Labels stand beside what they name; t
 A picture has no background: its colours are mid-tones that can be read on a light page and on a dark one.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -20,6 +21,7 @@ from matplotlib_inline.config import InlineBackend
 RIGHT, WRONG, CURE, QUIET, INK = "#2f80c0", "#d64a3b", "#b9770e", "#9a9a9a", "#808080"
 BEYOND = 1e9  # where an error of infinitely many ulp is drawn
 SMALLEST = 2.0**-149  # of float32
+Numbers = torch.Tensor | np.ndarray | Sequence[float]
 
 plt.rcParams.update(
     {
@@ -40,7 +42,7 @@ plt.rcParams.update(
 )
 
 
-def _show_without_background(shell) -> None:
+def _show_without_background(shell: object) -> None:
     """A figure that is transparent itself is not enough: from the colour of its ticks IPython would guess a theme, and
     JupyterLab would put a background of that theme behind it.
     """
@@ -61,8 +63,8 @@ def axes(x_label: str, y_label: str, title: str, *, y: tuple[float, float], heig
 
 def curve(
     ax: Axes,
-    x,
-    y,
+    x: Numbers,
+    y: Numbers,
     label: str,
     color: str,
     *,
@@ -100,7 +102,7 @@ def ulp_axes(title: str) -> Axes:
     return ax
 
 
-def ulp(ax: Axes, x, error, label: str, color: str, *, at: float, above: bool = True) -> None:
+def ulp(ax: Axes, x: Numbers, error: Numbers, label: str, color: str, *, at: float, above: bool = True) -> None:
     """Errors as dots; those below half an ulp lie on the bottom, a NaN or an infinity is a cross at the top."""
     x, error = _numbers(x), _numbers(error)
     finite = np.isfinite(error)
@@ -114,10 +116,10 @@ def _envelope(y: np.ndarray) -> np.ndarray:
     """The largest of the dots around each dot, so that a label stands above them all."""
     reach = len(y) // 50
     padded = np.pad(y, reach, mode="edge")
-    return np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1).max(axis=1)
+    return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1).max(axis=1))
 
 
-def online_softmax(scores, block: int, *, guard: bool) -> None:
+def online_softmax(scores: Numbers, block: int, *, guard: bool) -> None:
     """The online softmax on its way over one row of scores, block by block: the running maximum as a step, and under
     each block the maximum, the factor e^(old - new) and the sum. guard: whether -inf - -inf is avoided.
     """
@@ -220,11 +222,11 @@ def _label(
     )
 
 
-def _numbers(values) -> np.ndarray:
+def _numbers(values: Numbers) -> np.ndarray:
     return torch.as_tensor(values).detach().cpu().double().numpy()
 
 
-def _power(value: float, _) -> str:
+def _power(value: float, _: object) -> str:
     if value == 0:
         return "0"
     sign, power = "-" if value < 0 else "", round(np.log10(abs(value)))

@@ -6,6 +6,8 @@ loads it, once ``configure`` has run: in ``setup_venv.py``, and where chapters a
 
 import sys
 from pathlib import Path
+from types import TracebackType
+from typing import Any
 
 CONFIG = """# Every kernel of this environment: see graded_kernels.course.first_cell.
 c = get_config()
@@ -20,11 +22,14 @@ NAMES = frozenset(
 ADVICE = "The first code cell of this notebook has not run in this kernel: run it, then this cell again."
 
 
-def load_ipython_extension(shell) -> None:
+def load_ipython_extension(shell: Any) -> None:
+    """Called by IPython; shell: the running one."""
     shell.set_custom_exc((NameError,), _show)
 
 
-def _show(shell, kind: type[NameError], error: NameError, trace, tb_offset: int | None = None) -> None:
+def _show(
+    shell: Any, kind: type[NameError], error: NameError, trace: TracebackType, tb_offset: int | None = None
+) -> None:
     if error.name in NAMES and "check" not in shell.user_ns:
         error.args = (f"{error}. {ADVICE}",)
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)

@@ -31,13 +31,13 @@ def release(source: Path) -> str:
     for preprocessor in GenerateAssignment(config=config).preprocessors:
         if preprocessor is not SaveCells:
             notebook, resources = preprocessor(config=config)(notebook, resources)
-    return nbformat.writes(notebook, version=4) + "\n"
+    return f"{nbformat.writes(notebook, version=4)}\n"
 
 
 def version(notebook: Path) -> str | None:
     """Which build of its chapter a notebook comes from; None if it does not say, cannot be read, or is missing."""
     try:
-        return json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["graded_kernels"]["version"]
+        return str(json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["graded_kernels"]["version"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,14 +46,14 @@ class _Recorder(Emulator):
     story = Story()
     together = False  # the picture tells programs apart, so they run one after the other
 
-    def begin(self, launch):
+    def begin(self, launch: Any) -> Any:
         access = super().begin(launch)
         for verb in ("load", "store"):
             setattr(access, verb, self._recorded(verb, access, getattr(access, verb)))
         return access
 
-    def _recorded(self, verb: str, access, perform: Callable) -> Callable:
-        def recorded(addresses, values_or_mask, *rest):
+    def _recorded(self, verb: str, access: Any, perform: Callable[..., object]) -> Callable[..., object]:
+        def recorded(addresses: Any, values_or_mask: Any, *rest: Any) -> object:
             mask = values_or_mask if verb == "load" else rest[0]
             flat = addresses.ravel()
             on = np.broadcast_to(True if mask is None else np.asarray(mask, bool), addresses.shape).ravel()

@@ -6,6 +6,7 @@ may not be saved yet. ``graded-kernels progress`` prints the same in a terminal.
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from ..autograder.results.data import ReportData
 from .desk.chapter_progress import read_progress
@@ -30,7 +31,7 @@ def chapter(name: str) -> End:
     return End(chapters[at], chapters[at + 1] if at + 1 < len(chapters) else None)
 
 
-def _of_this_kernel() -> list[dict]:
+def _of_this_kernel() -> list[dict[str, Any]]:
     """What the check cells of chapters found since the kernel began, the latest last; checks of anything else do not
     count.
     """

@@ -6,6 +6,7 @@ starts a region that runs to the next such line or to the end of the file. `hide
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,8 +81,10 @@ def hide_bodies(region: Region) -> str:
     return "\n".join(lines)
 
 
-def _functions(body: list[ast.stmt]):
-    """Functions of the module and methods of its classes, in order. A function inside a function is part of a body."""
+def _functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
+    """Yields the functions of the module and the methods of its classes, in order. A function inside a function is part
+    of a body.
+    """
     for node in body:
         if isinstance(node, ast.FunctionDef):
             yield node

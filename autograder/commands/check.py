@@ -124,11 +124,12 @@ def show(options: argparse.Namespace, report: "Report", stdout: TextIO) -> int:
 
         write(options.junit, [(options.files[0], report)])
     from ..report import terminal as text
+    from ..report.progress import wants_color
 
     if options.json:
         shown = json.dumps(report.to_dict(), indent=2, allow_nan=False)
     else:
-        shown = text.render(report, color=text.wants_color(stdout))
+        shown = text.render(report, color=wants_color(stdout))
     print(shown, file=stdout, flush=True)
     return PASSED if report.passed else NOT_PASSED
 

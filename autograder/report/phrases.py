@@ -3,6 +3,7 @@
 import math
 import textwrap
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -227,14 +228,14 @@ def not_run(report: ReportData) -> dict[str, list[str]]:
     return reasons
 
 
-def traffic(figures: dict) -> str:
+def traffic(figures: dict[str, Any]) -> str:
     loaded, stored, least = (size(figures[name]) for name in ("loaded", "stored", "least"))
     sentence = f"{figures['ratio']:.2f} times the minimum: {loaded} loaded and {stored} stored, where {least} would do"
     allowed = figures.get("allowed")
     return f"{sentence}; the limit is {allowed:.2f} times" if allowed is not None else sentence
 
 
-def compiled(figures: dict) -> str:
+def compiled(figures: dict[str, Any]) -> str:
     """What was compiled, and what was not, above `targets`, which say why a kernel does not compile."""
     if figures["status"] == "fail":
         return "Compiler: a kernel does not compile." if figures["targets"] else f"Compiler: {figures['reason']}"
@@ -266,11 +267,11 @@ def size(number_of_bytes: float) -> str:
     return f"{number_of_bytes:,.4g} GiB"
 
 
-def targets(rows: Iterable[dict]) -> list[tuple[str, str]]:
+def targets(rows: Iterable[dict[str, Any]]) -> list[tuple[str, str]]:
     """Status and line of each kernel for each target: one for all forms that compile, and one for each message of the
     compiler's; targets with the same line share it.
     """
-    kernels: dict[tuple, list[dict]] = {}
+    kernels: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
         kernels.setdefault((row["status"], row.get("message"), row.get("kernel"), row["target"]), []).append(row)
     together: dict[tuple[str, str], list[str]] = {}
@@ -279,7 +280,7 @@ def targets(rows: Iterable[dict]) -> list[tuple[str, str]]:
     return [(status, f"{', '.join(names)} {text}") for (status, text), names in together.items()]
 
 
-def target(forms: list[dict]) -> str:
+def target(forms: list[dict[str, Any]]) -> str:
     """``silu_kernel: up to 32 registers, no spills, 128-bit loads`` of a kernel's forms that compile for a target, or
     the compiler's message of those that fail with it.
     """
@@ -297,11 +298,11 @@ def target(forms: list[dict]) -> str:
     return f"{row.get('kernel') or ''}: {', '.join(figures + message + place) or row['status']}".lstrip()
 
 
-def _most(forms: list[dict], name: str) -> int | None:
+def _most(forms: list[dict[str, Any]], name: str) -> int | None:
     return max((row[name] for row in forms if row.get(name) is not None), default=None)
 
 
-def environment(values: dict) -> str:
+def environment(values: dict[str, Any]) -> str:
     names = {"python": "Python", "torch": "PyTorch", "triton": "Triton"}
     versions = [f"{name} {values[key]}" for key, name in names.items() if values.get(key)]
     seed = [f"seed {values['seed']}"] if "seed" in values else []  # with it the same inputs can be made again

@@ -82,14 +82,14 @@ def reach(curve: Curve) -> float:
     """The end of the axis: `FAR`, unless everything that is wrong lies beyond."""
     distance = np.abs(curve.x)
     lost = distance[wrong(curve)]
-    return distance.max() if lost.size and lost.min() > FAR else min(distance.max(), FAR)
+    return float(distance.max() if lost.size and lost.min() > FAR else min(distance.max(), FAR))
 
 
 def bound(allowed: np.ndarray) -> str:
     return f"allowed: {ulp(allowed[0])}" if allowed.min() == allowed.max() else "allowed"
 
 
-def mark_lost(axes: Axes, x: np.ndarray, top: float, **style) -> None:
+def mark_lost(axes: Axes, x: np.ndarray, top: float, **style: Any) -> None:
     """Marks on the top edge, where the error is NaN or infinity."""
     where = envelope(axes, x, np.ones(len(x)))[0]
     axes.plot(where, np.full(len(where), top), "o", markeredgewidth=0, clip_on=False, **style)

@@ -5,7 +5,7 @@ import shutil
 import sys
 import threading
 import time
-from typing import TextIO
+from typing import Any, TextIO
 
 from ..run.answer_cell import shell
 
@@ -17,7 +17,7 @@ class Progress:
     notebook, no terminal, or a notebook that nbgrader runs.
     """
 
-    def __init__(self, name: str, after: float = AFTER, every: float = EVERY, stream=None):
+    def __init__(self, name: str, after: float = AFTER, every: float = EVERY, stream: TextIO | None = None):
         self.name, self.after, self.every = name, after, every
         self.line = _line(stream or sys.stderr)
         self.where = ""
@@ -28,21 +28,21 @@ class Progress:
     def __enter__(self) -> "Progress":
         self.begun = self.since = time.monotonic()
         self.done = threading.Event()
-        self.thread = threading.Thread(target=self._run, daemon=True) if self.line else None
+        self.thread = threading.Thread(target=self._run, args=(self.line,), daemon=True) if self.line else None
         if self.thread:
             self.thread.start()
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self.done.set()
-        if self.thread:
+        if self.thread and self.line:
             self.thread.join()
             self.line.clear()
 
-    def _run(self) -> None:
+    def _run(self, line: "Cell | Terminal") -> None:
         wait = self.after
         while not self.done.wait(wait):
-            self.line.show(self.text())
+            line.show(self.text())
             wait = self.every
 
     def text(self) -> str:
@@ -54,7 +54,7 @@ class Progress:
         return f"{text}. If it is an endless loop, interrupt: the message names its line."
 
 
-def _line(stream):
+def _line(stream: TextIO) -> "Cell | Terminal | None":
     if "NBGRADER_EXECUTION" in os.environ:
         return None
     if getattr(shell(), "kernel", None):
@@ -65,8 +65,8 @@ def _line(stream):
 class Cell:
     """A line of a notebook cell's output."""
 
-    def __init__(self):
-        self.handle = None
+    def __init__(self) -> None:
+        self.handle: Any = None
 
     def show(self, text: str) -> None:
         data = {"text/plain": text}

@@ -1,6 +1,7 @@
 """What a check returns: its findings, and how they are shown in a terminal and in a notebook."""
 
 import os
+from typing import Any
 
 from ..results.data import MIME, ReportData
 from . import notebook, terminal
@@ -17,7 +18,7 @@ class Report(ReportData):
     def __str__(self) -> str:
         return terminal.render(self, color=False)
 
-    def _repr_pretty_(self, printer, cycle: bool) -> None:  # what IPython prints where it cannot show HTML
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # what IPython prints where it cannot show HTML
         printer.text(str(self))
 
     def _ipython_display_(self) -> None:
@@ -27,7 +28,7 @@ class Report(ReportData):
         if "NBGRADER_EXECUTION" not in os.environ:
             raise NotImplementedError
 
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         """The report as data: it is saved with the notebook, and `graded-kernels progress` reads it."""
         return {MIME: self.to_dict()}
 

@@ -30,7 +30,7 @@ def causes(cases: Iterable[CaseResult], source: str) -> tuple[Cause, ...]:
 
     source: the bug whose values the wrong ones are, the cause of all of them; or "".
     """
-    groups: dict[tuple, list[CaseResult]] = {}
+    groups: dict[tuple[object, ...], list[CaseResult]] = {}
     for case in cases:
         if not case.bonus and case.status in ("fail", "error"):
             groups.setdefault(_key(case, source), []).append(case)
@@ -38,7 +38,7 @@ def causes(cases: Iterable[CaseResult], source: str) -> tuple[Cause, ...]:
     return tuple(sorted(found, key=lambda cause: _ORDER.index(cause.kind)))
 
 
-def _key(case: CaseResult, source: str) -> tuple:
+def _key(case: CaseResult, source: str) -> tuple[object, ...]:
     if case.hidden:  # of an instructor's cases each is listed by itself
         return (case.kind, case.name)
     if case.failure and source and case.kind is Quality.CORRECT:

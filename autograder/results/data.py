@@ -3,6 +3,7 @@
 import math
 import numbers
 from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,9 +42,9 @@ class ReportData:
     summary: str
     fingerprint: str | None
     fingerprint_story: str
-    traffic: dict | None
-    compile: dict | None
-    environment: dict
+    traffic: dict[str, Any] | None
+    compile: dict[str, Any] | None
+    environment: dict[str, Any]
     notes: tuple[str, ...] = ()
     correct: bool | None = None
     portable: bool | None = None
@@ -51,7 +52,7 @@ class ReportData:
     required: tuple[Quality, ...] = tuple(Quality)
     conventions: str = "course"
     timed_out: bool = False
-    stopped_in: dict | None = None
+    stopped_in: dict[str, Any] | None = None
     tolerance: str = ""
     mistake: str = ""
     split: tuple[Part, ...] = ()
@@ -70,13 +71,14 @@ class ReportData:
         """The bug or the mistake that the wrong values come from, where it is known."""
         return self.fingerprint or self.mistake
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """The report as strictly valid JSON values: NaN and infinity are the strings "nan", "inf" and "-inf"."""
         causes = [{"kind": c.kind, "message": c.message, "cases": [x.name for x in c.cases]} for c in self.causes]
-        return plain(self) | plain({"causes": causes})
+        data: dict[str, Any] = plain(self) | plain({"causes": causes})
+        return data
 
 
-def plain(value):
+def plain(value: object) -> Any:
     """``value`` as JSON holds it, without the curves: sixty-five thousand points are a picture, not data."""
     if value is None:
         return value

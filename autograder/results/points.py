@@ -12,6 +12,7 @@ again. Points go to aims, not to cases, and a cause of failure counts once, in t
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from .aim import Aim
 from .flaw import Flaw
@@ -59,7 +60,7 @@ class Points:
     limit: str = ""
 
 
-def points_of(report: Mapping, weights: Mapping[str, float] = WEIGHTS) -> Points:
+def points_of(report: Mapping[str, Any], weights: Mapping[str, float] = WEIGHTS) -> Points:
     """The points for ``report`` (`ReportData.to_dict`). weights: of the aims, in any unit."""
     cases = [case for case in report["cases"] if not case["bonus"] and case["aim"]]
     if any(case["flaw"] == Flaw.WHOLE for case in report["cases"]):
@@ -79,12 +80,12 @@ def points_of(report: Mapping, weights: Mapping[str, float] = WEIGHTS) -> Points
     return account.limited(account.parts(weights), near, bool(report["fingerprint"]))
 
 
-def _is_open(case: Mapping) -> bool:
+def _is_open(case: Mapping[str, Any]) -> bool:
     """Whether it was not reached, or no result was waited for."""
     return case["status"] == "not-run" or (case["status"] == "error" and case["flaw"] is None)
 
 
-def _counts(kind: str | None, report: Mapping) -> bool:
+def _counts(kind: str | None, report: Mapping[str, Any]) -> bool:
     return kind is None or kind in report["required"]
 
 
@@ -96,7 +97,7 @@ class _Cause:
     input alone.
     """
 
-    def __init__(self, message: str, cases: list[Mapping], spoils: bool = False):
+    def __init__(self, message: str, cases: list[Mapping[str, Any]], spoils: bool = False):
         flaws, met = {case["flaw"] for case in cases}, {Aim(case["aim"]) for case in cases}
         self.message, self.cases = message, cases
         self.share = TEXT if flaws == {Flaw.TEXT} else 1.0
@@ -129,7 +130,7 @@ def _without_repetition(causes: list[_Cause]) -> list[_Cause]:
 class _Account:
     """What causes of failure cost."""
 
-    def __init__(self, cases: list[Mapping], causes: list[_Cause]):
+    def __init__(self, cases: list[Mapping[str, Any]], causes: list[_Cause]):
         found = {aim: [case for case in cases if case["aim"] == aim] for aim in Aim}
         self.first = [case for case in cases[:FIRST] if case["aim"] == Aim.PLAIN]
         self.of, self.causes = {aim: own for aim, own in found.items() if own}, causes
@@ -154,7 +155,7 @@ class _Account:
             score, limit = OUTPUTS * near, PARTIAL
         return Points(max(score, LEAST), parts, limit)
 
-    def _of_point(self, case: Mapping) -> float:
+    def _of_point(self, case: Mapping[str, Any]) -> float:
         """What is lost of a case of the point."""
         return max((c.share for c in self.causes if Aim.POINT in c.about and case in c.cases), default=0.0)
 
@@ -193,5 +194,5 @@ class _Account:
         if unreached := self._unreached(aim):
             yield f"{len(unreached)} of {len(self.of[aim])} cases: {unreached[0]['message']}"
 
-    def _unreached(self, aim: Aim) -> list[Mapping]:
+    def _unreached(self, aim: Aim) -> list[Mapping[str, Any]]:
         return [case for case in self.of[aim] if _is_open(case)]

@@ -7,6 +7,7 @@ file system that the compute nodes share; the course root need not be.
 """
 
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,7 +25,7 @@ CERTIFICATES = Path.home() / ".dask-certificates"  # read by the nodes, and by y
 
 
 @contextmanager
-def slurm(rung: str):
+def slurm(rung: str) -> Iterator[Cluster]:
     """A job for each node, and a worker for each of its cores."""
     CERTIFICATES.mkdir(mode=0o700, exist_ok=True)
     with (

@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ...autograder.results.data import MIME
 
 State = Literal["passed", "tried", "open"]
+Report = dict[str, Any]  # `ReportData.to_dict`
 BLANK = "YOUR ANSWER HERE"  # nbgrader's stub of a written answer
 
 
@@ -57,7 +58,7 @@ class Chapter:
         return earned, earned + sum(len(step.missing) for step in self.steps)
 
 
-def read_progress(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict] = ()) -> list[Chapter]:
+def read_progress(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict[str, Any]] = ()) -> list[Chapter]:
     """Every chapter, in order.
 
     folder: the learner's notebooks. sources: the chapters as built, which tell of those that the folder lacks.
@@ -76,7 +77,7 @@ def read_progress(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict
     return [chapter for chapter in chapters if chapter.steps]  # the start page is not a chapter
 
 
-def _read(path: Path) -> dict:
+def _read(path: Path) -> dict[str, Any]:
     """A notebook as JSON; an empty one where the file is none, which costs no more than its own progress."""
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -85,12 +86,12 @@ def _read(path: Path) -> dict:
     return notebook if isinstance(notebook, dict) else {}
 
 
-def _metadata(notebook: dict) -> dict:
+def _metadata(notebook: dict[str, Any]) -> dict[str, Any]:
     metadata = notebook.get("metadata")
     return metadata if isinstance(metadata, dict) else {}
 
 
-def _chapter(name: str, notebook: dict, begun: bool, newer: dict) -> Chapter:
+def _chapter(name: str, notebook: dict[str, Any], begun: bool, newer: dict[tuple[str, str], Report]) -> Chapter:
     steps: dict[tuple[str, str], Step] = {}
     questions: dict[str, bool] = {}
     title = ""
@@ -109,7 +110,7 @@ def _chapter(name: str, notebook: dict, begun: bool, newer: dict) -> Chapter:
     return Chapter(name, title or name, begun, tuple(steps.values()), tuple(questions.items()))
 
 
-def _report(cell: dict) -> dict | None:
+def _report(cell: dict[str, Any]) -> dict[str, Any] | None:
     for output in reversed(cell.get("outputs", [])):
         report = output.get("data", {}).get(MIME)
         if isinstance(report, dict):
@@ -117,7 +118,7 @@ def _report(cell: dict) -> dict | None:
     return None
 
 
-def _step(exercise: str, backend: str, report: dict | None) -> Step:
+def _step(exercise: str, backend: str, report: dict[str, Any] | None) -> Step:
     if report is None or str(report.get("summary", "")).startswith("not implemented yet"):
         return Step(exercise, backend)
     bonus = [case for case in report.get("cases", []) if case.get("bonus")]

@@ -6,10 +6,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from ...autograder.commands.usage import Commands, UsageError
+
 ROOT = Path(__file__).resolve().parents[2]
+Run = Callable[[argparse.Namespace, Path], int]
 
 
-def add_to(commands) -> None:
+def add_to(commands: Commands) -> None:
+    """Adds the three commands to those of `graded-kernels`."""
     update = _command(commands, "update", run_update, "merge chapters that have changed into your notebooks")
     update.add_argument("chapter", nargs="*", metavar="CHAPTER", help="01_silu, say; left out, every one")
     update.add_argument("--dry-run", action="store_true", help="say what would be done and write nothing")
@@ -24,16 +28,14 @@ def add_to(commands) -> None:
     progress.add_argument("--json", action="store_true", help="print one JSON array")
 
 
-def _command(commands, name: str, run: Callable, help: str) -> argparse.ArgumentParser:
-    command = commands.add_parser(name, help=help)
+def _command(commands: Commands, name: str, run: Run, help: str) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(name, help=help)
     command.add_argument("--notebooks", type=Path, metavar="FOLDER", help="where your notebooks are (my-notebooks)")
     command.set_defaults(run=lambda options: _guarded(run, options))
     return command
 
 
-def _guarded(run: Callable[[argparse.Namespace, Path], int], options: argparse.Namespace) -> int:
-    from ...autograder.commands.usage import UsageError
-
+def _guarded(run: Run, options: argparse.Namespace) -> int:
     folder = options.notebooks or ROOT / "my-notebooks"
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}; `make lab` makes it, and --notebooks names another")

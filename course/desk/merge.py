@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -71,14 +72,14 @@ def unchanged(mine: NotebookNode, chapter: str) -> bool:
     count, and a cell of ours that was deleted cannot be told from one that the chapter has only since.
     """
     ours = mine.metadata.get("graded_kernels", {}).get("chapter") == chapter
-    return ours and all(_is_ours(cell, chapter) and _untouched(cell) for cell in mine.cells)
+    return bool(ours) and all(_is_ours(cell, chapter) and _untouched(cell) for cell in mine.cells)
 
 
 def _key(cell: NotebookNode) -> str:
     return grade_id(cell) or cell.id
 
 
-def _identify(cell: NotebookNode, chapter: str, released: dict, taken: dict) -> str:
+def _identify(cell: NotebookNode, chapter: str, released: dict[str, Any], taken: dict[str, Any]) -> str:
     """Which cell of the chapter this is. Editors that drop ids (Colab) leave the content to go by."""
     key = _key(cell)
     if key in released or grade_id(cell):
@@ -102,7 +103,7 @@ def _untouched(cell: NotebookNode) -> bool:
     if cell.source.startswith(start.HEADING):  # the start page's table, which `make lab` writes
         return True
     if grade_id(cell):
-        return cell.metadata["nbgrader"].get("checksum") == compute_checksum(cell)
+        return bool(cell.metadata["nbgrader"].get("checksum") == compute_checksum(cell))
     match = OURS.fullmatch(cell.id)
     return bool(match and match["digest"] == _digest(cell))
 
@@ -132,7 +133,8 @@ def _both(mine: NotebookNode, fresh: NotebookNode, merged: Merged) -> list[Noteb
 
 def _renewed(mine: NotebookNode, fresh: NotebookNode) -> NotebookNode:
     """The learner's source and outputs with the metadata of the chapter."""
-    return nbformat.from_dict(mine | {"id": fresh.id, "metadata": mine.metadata | fresh.metadata})
+    renewed: NotebookNode = nbformat.from_dict(mine | {"id": fresh.id, "metadata": mine.metadata | fresh.metadata})
+    return renewed
 
 
 def _orphan(cell: NotebookNode, merged: Merged) -> list[NotebookNode]:
@@ -148,7 +150,8 @@ def _orphan(cell: NotebookNode, merged: Merged) -> list[NotebookNode]:
 
 
 def _shown(said: str, source: str) -> NotebookNode:
-    return nbformat.v4.new_markdown_cell(f"> **Update.** {said}\n\n````python\n{source}\n````")
+    shown: NotebookNode = nbformat.v4.new_markdown_cell(f"> **Update.** {said}\n\n````python\n{source}\n````")
+    return shown
 
 
 def _with_own_ids(cells: list[NotebookNode]) -> list[NotebookNode]:

@@ -19,12 +19,13 @@ class DeskError(Exception):
 def read(path: Path) -> NotebookNode:
     """Raises DeskError for a file that is missing or is not a notebook."""
     try:
-        return nbformat.read(path, as_version=4)
+        notebook: NotebookNode = nbformat.read(path, as_version=4)
     except FileNotFoundError:
         raise DeskError(f"there is no notebook {path}; `make lab` makes it") from None
     except (OSError, ValueError, AttributeError, nbformat.ValidationError) as error:
         said = str(error).splitlines()[0][:200]
         raise DeskError(f"{path} cannot be read as a notebook and was left alone ({said})") from None
+    return notebook
 
 
 def write(path: Path, notebook: NotebookNode) -> None:
@@ -59,4 +60,5 @@ def keep(folder: Path, name: str, suffix: str, content: bytes) -> Path:
 
 def grade_id(cell: NotebookNode) -> str | None:
     """nbgrader's name of a cell that it knows: `silu_forward-triton`, `silu_forward-triton-check`, `setup`."""
-    return cell.metadata.get("nbgrader", {}).get("grade_id")
+    name: str | None = cell.metadata.get("nbgrader", {}).get("grade_id")
+    return name

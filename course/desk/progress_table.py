@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass
 from html import escape
+from typing import Any
 from urllib.parse import quote
 
 from .chapter_progress import Chapter
@@ -34,7 +35,7 @@ class Course:
 
     chapters: tuple[Chapter, ...]
 
-    def to_list(self) -> list[dict]:
+    def to_list(self) -> list[dict[str, Any]]:
         return [asdict(chapter) | {"passed": chapter.passed, "done": chapter.done} for chapter in self.chapters]
 
     def __str__(self) -> str:

@@ -26,7 +26,7 @@ class Conv1D(nn.Module):
         self.weight = nn.Parameter(torch.randn(inputs, outputs) * 0.02)
         self.bias = nn.Parameter(torch.zeros(outputs))
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x @ self.weight + self.bias
 
 
@@ -37,9 +37,11 @@ class Attention(nn.Module):
         self.c_attn = Conv1D(width, 3 * width)
         self.c_proj = Conv1D(width, width)
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.c_attn(x).chunk(3, dim=-1))
-        return self.c_proj(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(-2))
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        y: torch.Tensor = self.c_proj(mixed.transpose(1, 2).flatten(-2))
+        return y
 
 
 class MLP(nn.Module):
@@ -48,8 +50,9 @@ class MLP(nn.Module):
         self.c_fc = Conv1D(width, 4 * width)
         self.c_proj = Conv1D(4 * width, width)
 
-    def forward(self, x, activation: Activation):
-        return self.c_proj(activation(self.c_fc(x)))
+    def forward(self, x: torch.Tensor, activation: Activation) -> torch.Tensor:
+        y: torch.Tensor = self.c_proj(activation(self.c_fc(x)))
+        return y
 
 
 class Block(nn.Module):
@@ -58,9 +61,10 @@ class Block(nn.Module):
         self.ln_1, self.attn = nn.LayerNorm(width), Attention(width, heads)
         self.ln_2, self.mlp = nn.LayerNorm(width), MLP(width)
 
-    def forward(self, x, activation: Activation):
+    def forward(self, x: torch.Tensor, activation: Activation) -> torch.Tensor:
         x = x + self.attn(self.ln_1(x))
-        return x + self.mlp(self.ln_2(x), activation)
+        y: torch.Tensor = x + self.mlp(self.ln_2(x), activation)
+        return y
 
 
 class GPT(nn.Module):
@@ -79,7 +83,8 @@ class GPT(nn.Module):
         x = self.wte(tokens) + self.wpe.weight[: tokens.shape[-1]]
         for block in self.h:
             x = block(x, activation)
-        return self.ln_f(x) @ self.wte.weight.t()
+        logits: torch.Tensor = self.ln_f(x) @ self.wte.weight.t()
+        return logits
 
     @torch.no_grad()
     def write(self, tokens: torch.Tensor, count: int, activation: Activation = gelu_tanh) -> torch.Tensor:
