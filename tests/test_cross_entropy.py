@@ -1,8 +1,10 @@
 """Cross-entropy, its mean and the fused last layer: the oracles, what the check sees, and what the kernels promise."""
 
 import dataclasses
+import functools
 import importlib
 
+import library
 import mpmath
 import pytest
 import torch
@@ -25,10 +27,7 @@ from torch.nn import functional as F
 
 triton_answers = importlib.import_module("graded_kernels.kernels.cross_entropy")
 BACKENDS = {"torch": torch_answers, "triton": triton_answers}
-
-
-def random(*shape, dtype=torch.float32, seed: int = 3, scale: float = 3.0) -> torch.Tensor:
-    return (torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * scale).to(dtype)
+random = functools.partial(library.random, scale=3.0)
 
 
 def labels_of(rows: int, classes: int, *ignored: int) -> torch.Tensor:
@@ -200,7 +199,7 @@ def test_peak_counts_each_storage_once_and_until_it_is_freed():
 
 
 @pytest.mark.parametrize("backend", ["torch", pytest.param("triton", marks=pytest.mark.exhaustive)])
-def test_fused_layer_takes_a_smaller_share_of_memory_the_more_classes_there_are(backend):
+def test_fused_layer_saves_more_memory_the_more_classes(backend):
     name = "linear_cross_entropy_forward_backward"
     record, function, shares = EXERCISES[name], load(answer(name, backend)), []
     for classes in (64, 256, 1024):
@@ -237,7 +236,7 @@ def test_ignored_rows_are_not_read():
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_half_precision_gradient_is_rounded_once_from_an_unlikely_to_a_certain_label(backend):
+def test_half_precision_gradient_is_rounded_once(backend):
     """p of the label from 1e-6 to 1 - 1e-6, in bfloat16: half an ulp, and a little for float32."""
     gap = torch.linspace(-13.8, 13.8, 400).bfloat16()
     logits = torch.stack([torch.zeros_like(gap), gap, gap - 2], dim=1)

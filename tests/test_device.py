@@ -61,7 +61,7 @@ def test_a_load_outside_reads_nan():
     assert outside(x, -5, 5).isnan().all()
 
 
-def test_a_view_in_the_middle_of_a_larger_tensor_is_unchanged_until_something_changes():
+def test_a_view_within_a_larger_tensor_is_unchanged_until_it_changes():
     original = torch.full((64, 11), torch.inf)[5:28]
     copy = Device("cpu").put("b", original)
     assert unchanged(original, copy)
@@ -176,7 +176,7 @@ def test_a_function_whose_text_is_refused_keeps_the_devices_points(tmp_path):
 
 
 @pytest.mark.exhaustive
-def test_a_function_whose_text_does_not_load_alone_keeps_the_devices_points(tmp_path, monkeypatch):
+def test_a_function_that_does_not_load_alone_keeps_the_devices_points(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "neighbour", types.SimpleNamespace(factor=2))
     (tmp_path / "mine.py").write_text("from neighbour import factor\ndef silu_forward(x): return factor * x\n")
     module, record = module_of(tmp_path / "mine.py"), EXERCISES["silu_forward"]
@@ -188,7 +188,7 @@ def test_a_function_whose_text_does_not_load_alone_keeps_the_devices_points(tmp_
     assert "neighbour" in report
 
 
-def test_a_function_gets_its_tensors_on_the_device_also_after_a_call_that_launched_nothing(monkeypatch):
+def test_tensors_are_on_the_device_after_a_call_that_launched_nothing(monkeypatch):
     put = []
 
     class Noted(Device):

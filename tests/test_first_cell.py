@@ -48,7 +48,7 @@ def test_the_names_are_those_of_the_first_cells():
     assert defined == NAMES
 
 
-def test_an_environment_that_conda_made_is_configured_when_the_chapters_are_given_out(tmp_path, monkeypatch):
+def test_condas_environment_is_configured_when_the_chapters_are_given_out(tmp_path, monkeypatch):
     """No ``setup_venv.py`` has run there. What its owner had configured stays, and a second time changes nothing."""
     monkeypatch.setattr("sys.prefix", str(tmp_path))
     monkeypatch.setattr(learner, "give", lambda *args, **options: [])

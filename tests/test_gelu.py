@@ -85,7 +85,7 @@ def test_unknown_form_is_refused_by_name(backend):
         BACKENDS[backend].gelu_backward(x, x, "sigmoid")
 
 
-def test_wild_half_gradient_is_what_automatic_differentiation_makes_of_the_formula():
+def test_wild_half_gradient_is_the_formulas_own():
     x = torch.arange(-400.0, 400.0, 1.3).half().requires_grad_()
     dy = torch.linspace(-1.7, 1.3, x.numel()).half()
     y = 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * torch.pow(x, 3))))
@@ -97,12 +97,6 @@ def test_wild_half_gradient_is_what_automatic_differentiation_makes_of_the_formu
 
 
 @pytest.mark.parametrize("approximate", FORMS)
-def test_gradcheck_in_float64(approximate):
-    x = torch.cat([torch.linspace(-6, 6, 25, dtype=torch.float64), torch.tensor([0.0, -0.7517915])]).requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: gelu(x, approximate), (x,))
-
-
-@pytest.mark.parametrize("approximate", FORMS)
 def test_differentiable_like_pytorchs_own(approximate):
     x = torch.randn(5, 7, generator=torch.Generator().manual_seed(0)).t().requires_grad_()
     dy = torch.linspace(-1.7, 1.3, 35).reshape(7, 5)
@@ -110,14 +104,6 @@ def test_differentiable_like_pytorchs_own(approximate):
     torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-6)
     grads = [torch.autograd.grad(y, x, dy)[0] for y in (mine, theirs)]
     torch.testing.assert_close(*grads, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.exhaustive
-def test_compiles_without_a_graph_break():
-    compiled = torch.compile(lambda x: gelu(x, "tanh").sum(), fullgraph=True, backend="aot_eager")
-    x = torch.linspace(-3, 3, 11, requires_grad=True)
-    compiled(x).backward()
-    torch.testing.assert_close(x.grad, torch_answers.gelu_backward(torch.ones(11), x.detach(), "tanh"))
 
 
 @pytest.mark.parametrize("answer", [(torch.tensor([1.0]),), (torch.tensor([1.0]), "tanh"), torch.tensor([1.0])])

@@ -8,6 +8,7 @@ import pytest
 import torch
 from graded_kernels import kernels
 from graded_kernels.autograder.emulator import Emulator, EmulatorError
+from library import CALLS, call, random
 
 floats, silu, swiglu, gelu = (
     importlib.import_module(f"graded_kernels.kernels.{name}") for name in ("floats", "silu", "swiglu", "gelu")
@@ -24,13 +25,9 @@ def inputs(count: int, shape=(3, 5), dtype=torch.float64, seed: int = 5) -> list
     ]
 
 
-@pytest.mark.parametrize("op", OPS)
-def test_gradcheck(op):
-    function, count = OPS[op]
-    tensors = inputs(count)
-    with torch.no_grad():
-        tensors[0][0, :2] = 0.0
-    assert torch.autograd.gradcheck(function, tensors)
+@pytest.mark.parametrize("name", CALLS)
+def test_gradcheck(name):
+    assert torch.autograd.gradcheck(*call(name, torch.float64))
 
 
 @pytest.mark.parametrize("op", OPS)
@@ -58,17 +55,19 @@ def test_strides_make_no_difference(op):
         assert torch.equal(one.grad, other.grad)
 
 
-@pytest.mark.parametrize("op", OPS)
-def test_compiles_without_a_graph_break(op):
-    function, count = OPS[op]
-    eager, compiled = inputs(count, (4, 9), torch.float32), inputs(count, (4, 9), torch.float32)
-    dy = torch.randn((4, 9), generator=torch.Generator().manual_seed(9))
-    y = torch.compile(function, fullgraph=True, backend="aot_eager")(*compiled)
-    torch.testing.assert_close(y, function(*eager), rtol=0, atol=0)
-    y.backward(dy)
-    function(*eager).backward(dy)
-    for one, other in zip(eager, compiled, strict=True):
-        torch.testing.assert_close(one.grad, other.grad, rtol=0, atol=0)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in OPS else pytest.mark.exhaustive) for name in CALLS]
+)
+def test_compiles_without_a_graph_break(name):
+    function, leaves = call(name, torch.float32)
+    torch.compiler.reset()  # which compiles one code so many times and no more
+    results = []
+    for one in (function, torch.compile(function, fullgraph=True, backend="aot_eager")):
+        y = one(*leaves)
+        dy = random(*y.shape, seed=9)
+        results.append((y, *torch.autograd.grad(y, leaves, dy)))
+    for eager, compiled in zip(*results, strict=True):
+        torch.testing.assert_close(compiled, eager, rtol=0, atol=0)
 
 
 PARAMETERS = {"silu": 0, "gelu": 0, "swiglu": 0, "layer_norm": 2, "rms_norm": 1}  # besides what has the shape of x

@@ -66,7 +66,7 @@ def test_the_start_page_shows_a_chapter_begun_and_keeps_the_learners_cells(desk)
     assert not start.refresh(folder / start.NAME, learner.sources(build.ROOT))
 
 
-def test_a_chapter_that_changed_is_renewed_at_the_start_unless_the_learner_changed_it_too(desk, capsys):
+def test_a_changed_chapter_is_renewed_unless_the_learner_changed_it_too(desk, capsys):
     folder = desk / "my-notebooks"
     for name, mine in (("02_gelu.ipynb", []), ("03_layer_norm.ipynb", [nbformat.v4.new_markdown_cell("My notes")])):
         notebook = nbformat.read(folder / name, as_version=4)
@@ -122,7 +122,7 @@ def test_jupyterlab_has_every_setting_that_is_overridden():
         assert values.keys() <= properties.keys(), plugin
 
 
-def test_the_extensions_that_a_learner_does_without_are_installed_and_a_teacher_keeps_them():
+def test_extensions_hidden_from_a_learner_are_a_teachers():
     disabled = json.loads((LEARNER / "labconfig/page_config.json").read_text())["disabledExtensions"]
     share = os.path.join(sys.prefix, "share/jupyter/labextensions")
     assert all(os.path.isdir(os.path.join(share, name)) for name in disabled)

@@ -14,15 +14,12 @@ from graded_kernels.autograder.run.contract import as_tuple
 from graded_kernels.autograder.ulp import ulp_size
 from graded_kernels.kernels.layer_norm import layer_norm
 from graded_kernels.kernels.rms_norm import rms_norm
+from library import random
 from torch.nn import functional as F
 
 FILES = ("layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward")
 KERNELS = {name: importlib.import_module(f"graded_kernels.kernels.{name}") for name in FILES}
 OPS = {"layer_norm": (layer_norm, 2), "rms_norm": (rms_norm, 1)}
-
-
-def random(*shape, dtype=torch.float32, seed: int = 3) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
 
 
 def parameters(count: int, n: int, dtype=torch.float32) -> list[torch.Tensor]:
@@ -126,17 +123,6 @@ def test_a_large_mean_costs_nothing(sigmas):
 
 
 @pytest.mark.parametrize("op", OPS)
-@pytest.mark.parametrize("shape", [(5,), (3, 5), (2, 3, 4)])
-def test_gradcheck(op, shape):
-    function, count = OPS[op]
-    x = random(*shape, dtype=torch.float64)
-    if len(shape) == 2:
-        x[1] = 0.25  # a constant row
-    tensors = [t.requires_grad_() for t in (x, *parameters(count, shape[-1], torch.float64))]
-    assert torch.autograd.gradcheck(lambda *t: function(*t, eps=0.1), tensors)
-
-
-@pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("shape", [(5,), (0, 5), (4, 0), (2, 0, 3), (1, 1), (7, 3, 2)])
 @pytest.mark.parametrize("mixed", [False, True])
@@ -177,21 +163,6 @@ def test_strides_make_no_difference(op):
     assert not view.is_contiguous()  # so that PyTorch adds up a row in another order
     torch.testing.assert_close(function(dense, *tensors), function(view, *tensors), rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(view.grad, dense.grad, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("op", OPS)
-def test_compiles_without_a_graph_break(op):
-    function, count = OPS[op]
-    tensors = [random(3, 4, 9), *parameters(count, 9)]
-    eager, compiled = ([t.clone().requires_grad_() for t in tensors] for _ in range(2))
-    y = torch.compile(function, fullgraph=True, backend="aot_eager")(*compiled)
-    torch.testing.assert_close(y, function(*eager), rtol=0, atol=0)
-    dy = random(3, 4, 9, seed=5)
-    y.backward(dy)
-    function(*eager).backward(dy)
-    for one, other in zip(eager, compiled, strict=True):
-        torch.testing.assert_close(one.grad, other.grad, rtol=0, atol=0)
 
 
 def test_a_wrong_parameter_is_named():

@@ -118,7 +118,7 @@ def test_plain_values_that_are_nearly_right_cost_their_aim():
     assert score(*everything) == 5
 
 
-def test_nothing_is_left_of_wrong_plain_values_and_a_share_where_an_output_is_right():
+def test_wrong_plain_values_leave_nothing_or_the_share_of_right_outputs():
     assert score(case("first", "plain", "numbers", near=0.0)) == 0
     assert score(case("first", "plain", "numbers", near=0.5)) == 40
     assert score(case("first", "plain", "numbers", near=0.5), case("a", "point", "numbers"), together=True) == 40

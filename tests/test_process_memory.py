@@ -35,7 +35,7 @@ def test_some_exercise_is_held_to_its_memory():
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=by_name)
-def test_the_oracle_for_a_small_call_tells_what_is_right_for_its_rows_in_the_large_one(record):
+def test_the_small_calls_oracle_is_right_for_its_rows_in_the_large_call(record):
     """On numbers of the first case, of which the oracle can still be asked for both."""
     small = arguments(record.cases[0], 0, 0)
     large, places = _among_others(record.large, small, torch.Generator().manual_seed(0))

@@ -1,0 +1,69 @@
+"""The functions that a training script imports, each with tensors to call it on."""
+
+import functools
+from collections.abc import Callable
+
+import torch
+from graded_kernels import kernels
+
+
+def random(*shape, dtype=torch.float32, seed: int = 3, scale: float = 1.0) -> torch.Tensor:
+    """Normal numbers, drawn in float64 and rounded once: the same ones in every dtype."""
+    return (torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * scale).to(dtype)
+
+
+def heads(b=2, h=4, g=2, m=5, n=7, d=3, dtype=torch.float64) -> list[torch.Tensor]:
+    """q, k and v with gradients, of h heads and of g."""
+    shapes = (b, h, m, d), (b, g, n, d), (b, g, n, d)
+    return [random(*shape, dtype=dtype, seed=seed).requires_grad_() for seed, shape in enumerate(shapes)]
+
+
+def rows(shape=(3, 5), *, parameters: int = 0) -> list[torch.Tensor]:
+    """x, with a constant row, and parameters of one number a column."""
+    x = random(*shape, dtype=torch.float64)
+    x.view(-1, shape[-1])[-1] = 0.25
+    return [x, *(random(shape[-1], dtype=torch.float64, seed=7 + i) for i in range(parameters))]
+
+
+GELU_POINTS = torch.tensor([*range(-6, 7), -0.7517915, 0.5, -0.0], dtype=torch.float64)  # its least value among them
+LABELS = torch.tensor([[2, -100, 6, 0], [5, 5, 1, 3], [0, 4, 4, -100]])
+MASK = torch.tensor([[True, False, True, True, False], [False] * 5, [True] * 5])
+ATTENTION = {
+    "plain": {},
+    "lengths": {"key_lengths": torch.tensor([7, 0])},
+    "causal": {"causal": True},
+    "causal with lengths": {"causal": True, "key_lengths": torch.tensor([6, 3])},
+    "scale": {"scale": -0.4},
+}
+EXACT_ZEROS = random(3, 5, dtype=torch.float64, seed=5, scale=3) * torch.tensor([0.0, -0.0, 1.0, 1.0, 1.0])
+LOGITS, HIDDEN = random(3, 4, 7, dtype=torch.float64), random(3, 4, 5, dtype=torch.float64)
+WEIGHT = random(7, 5, dtype=torch.float64, seed=4)
+CALLS: dict[str, tuple[Callable, list[torch.Tensor]]] = {  # a function of differentiable tensors, and these
+    "silu": (kernels.silu, [EXACT_ZEROS]),
+    "swiglu": (kernels.swiglu, [EXACT_ZEROS, random(3, 5, dtype=torch.float64)]),
+    **{f"gelu {form}": (functools.partial(kernels.gelu, approximate=form), [GELU_POINTS]) for form in ("none", "tanh")},
+    **{
+        f"{name} {shape}": (functools.partial(getattr(kernels, name), eps=0.1), rows(shape, parameters=count))
+        for name, count in (("layer_norm", 2), ("rms_norm", 1))
+        for shape in ((5,), (3, 5), (2, 3, 4))
+    },
+    "masked_softmax": (functools.partial(kernels.masked_softmax, mask=MASK), rows()),
+    **{
+        f"attention, {name}": (functools.partial(kernels.attention, **setting), heads(m=3, d=2))
+        for name, setting in ATTENTION.items()
+    },
+    **{
+        f"{function.__name__}, {reduction}": (
+            lambda *tensors, function=function, reduction=reduction: function(*tensors, LABELS, reduction=reduction),
+            tensors,
+        )
+        for function, tensors in ((kernels.cross_entropy, [LOGITS]), (kernels.linear_cross_entropy, [HIDDEN, WEIGHT]))
+        for reduction in ("mean", "sum", "none")
+    },
+}
+
+
+def call(name: str, dtype: torch.dtype) -> tuple[Callable, list[torch.Tensor]]:
+    """The function of this name in `CALLS`, and leaves of this dtype."""
+    function, tensors = CALLS[name]
+    return function, [tensor.detach().to(dtype, copy=True).requires_grad_() for tensor in tensors]
