@@ -29,7 +29,7 @@ __all__ += ["require"]
 _HOME = {"Compiler": "compiler", "Isolated": "isolated"}
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> object:
     """Imported on first use, and PyTorch with it: a worker can start first and do its own imports in parallel."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from ..compiler import CannotCompile, KernelLaunch, Target, compile_report, device_libraries
+from ..compiler.launch import Json
 from ..compiler.report import NUMBERS
 from . import roles
 from .host import Host, WorkerLost
@@ -40,32 +41,38 @@ class Compiler:
         self.rung, self.limits, self.hidden, self.children = rung, limits, hidden, children
         self.spent = 0.0
         self._worker: Host | None = None
-        self._folder: tempfile.TemporaryDirectory | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._lock = threading.Lock()  # the folder is emptied when a child has ended
 
     def __enter__(self) -> "Compiler":
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
+        """Ends its process, and removes the folder."""
         if self._worker:
             self._worker.close()
         if self._folder:
             self._folder.cleanup()
         self._worker = self._folder = None
 
-    def report(self, launches: Iterable[KernelLaunch], targets: Sequence[Target] | None = None) -> dict:
-        """See `compiler.compile_report`."""
+    def report(self, launches: Iterable[KernelLaunch], targets: Sequence[Target] | None = None) -> Json:
+        """Returns the report of `compiler.compile_report` on these launches."""
         budget = Budget("answer", self.limits.total_seconds)
         return compile_report(launches, partial(self.run_jobs, budget=budget), targets)
 
     def run_jobs(
-        self, modules: list[dict], jobs: list[dict], *, control: bool = False, budget: Budget | None = None
-    ) -> list[tuple[int, dict]]:
-        """For each job its number and its result (see `compiler.worker`). A job during which the process ended has the
-        result ``lost``, which says how. Raises CannotCompile where no process can be started.
+        self,
+        modules: list[Json],
+        jobs: list[Json],
+        *,
+        control: bool = False,
+        budget: Budget | None = None,
+    ) -> list[tuple[int, Json]]:
+        """Returns for each job its number and its result (see `compiler.worker`). A job during which the process ended
+        has the result ``lost``, which says how. Raises CannotCompile where no process can be started.
 
         budget: of all kernels of one answer, of which a ``control`` takes nothing.
         """
@@ -73,14 +80,14 @@ class Compiler:
             fresh = Budget("answer", self.limits.total_seconds)
             return self._run_jobs(modules, jobs, fresh if control or budget is None else budget)
 
-    def _run_jobs(self, modules: list[dict], jobs: list[dict], budget: Budget) -> list[tuple[int, dict]]:
+    def _run_jobs(self, modules: list[Json], jobs: list[Json], budget: Budget) -> list[tuple[int, Json]]:
         worker, before = self._ready(), budget.spent
         forked = worker.spent
 
-        def compiled(part: list[int]) -> dict[int, dict]:
+        def compiled(part: list[int]) -> dict[int, Json]:
             return _compiled(worker, modules, {i: jobs[i] for i in part}, self.limits, budget)
 
-        answers: dict[int, dict] = {}
+        answers: dict[int, Json] = {}
         with ThreadPoolExecutor(self.children, "compiling") as threads:
             try:
                 parts = [[*range(len(jobs))][first :: self.children] for first in range(min(self.children, len(jobs)))]
@@ -120,7 +127,7 @@ _shared: dict[int, Compiler] = {}  # by the number of the process: one that was 
 
 
 def shared_compiler() -> Compiler:
-    """The one of all checks of this process that have none of their own, as in a notebook: its start takes as long as
+    """Returns the compiler that all checks of this process share, as in a notebook: its start takes as long as
     compiling a kernel. It starts with the first kernel, and ends with this process.
     """
     process = os.getpid()
@@ -136,10 +143,10 @@ def _close(process: int) -> None:
 
 
 def _compiled(
-    worker: Host, modules: list[dict], jobs: dict[int, dict], limits: Limits, budget: Budget
-) -> dict[int, dict]:
+    worker: Host, modules: list[Json], jobs: dict[int, Json], limits: Limits, budget: Budget
+) -> dict[int, Json]:
     """The answer to each of the jobs, by number. Where a child ends before its time, another one takes the rest."""
-    answers: dict[int, dict] = {}
+    answers: dict[int, Json] = {}
     while waiting := [i for i in jobs if i not in answers]:
         request = {"modules": modules, "jobs": [jobs[i] for i in waiting]}
         try:
@@ -152,7 +159,7 @@ def _compiled(
     return answers
 
 
-def _run(worker: Host, request: dict, limits: Limits, budget: Budget) -> Ended:
+def _run(worker: Host, request: Json, limits: Limits, budget: Budget) -> Ended:
     """One child: a call for each job."""
     with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as job, open(os.devnull, "r+b") as nothing:
         text = json.dumps(request)
@@ -164,9 +171,9 @@ def _run(worker: Host, request: dict, limits: Limits, budget: Budget) -> Ended:
         return worker.run(files, task, limits, [budget])
 
 
-def _replies(ended: Ended, limits: Limits, count: int) -> dict[int, dict]:
+def _replies(ended: Ended, limits: Limits, count: int) -> dict[int, Json]:
     """A child's results for ``count`` jobs, and for the job that it was working on when it ended the reason."""
-    answers: dict[int, dict] = {}
+    answers: dict[int, Json] = {}
     try:
         for number, line in enumerate(ended.reports):
             answers[number] = _answer(checked.loads(line))
@@ -204,11 +211,11 @@ _KINDS: dict[str, type | types.UnionType] = {
     "operations": list,
     "function": str | None,
     "line": int | None,
-    "result": dict,
+    "result": Json,
 }
 
 
-def _answer(reply: dict) -> dict:
+def _answer(reply: Json) -> Json:
     """``reply``, which comes from an untrusted process, if it matches the schema. Raises TypeError, KeyError."""
     for name, value in reply.items():
         if not isinstance(value, _KINDS[name]):

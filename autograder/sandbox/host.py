@@ -40,7 +40,7 @@ class Host:
         require(best)
         self.rung, self.role = best, role
         self._lock = threading.RLock()
-        self._process: subprocess.Popen | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._waiting = False
         self.starts = 0  # of the process so far; its children end with it
@@ -50,7 +50,7 @@ class Host:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -67,7 +67,7 @@ class Host:
         finally:
             launcher.kill(process)
 
-    def _started(self) -> tuple[subprocess.Popen, socket.socket]:
+    def _started(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
         if self._process is None or self._control is None:
             raise OSError("the worker ended")
         return self._process, self._control
@@ -92,6 +92,7 @@ class Host:
             return child.watched()
 
     def runs(self) -> bool:
+        """Returns whether its process is running."""
         return self._process is not None and self._process.poll() is None
 
     @contextlib.contextmanager

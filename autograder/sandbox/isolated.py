@@ -77,7 +77,7 @@ class Isolated:
     def __enter__(self) -> "Isolated":
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self._children.close()
         if self._own:
             self._worker.close()
@@ -130,7 +130,7 @@ class Isolated:
             first.decoy = decoy, before
         return _Called(call, first, second, self)
 
-    def _code(self) -> dict:
+    def _code(self) -> dict[str, Any]:
         cells = [[cell.name, cell.source] for cell in self.answer.cells]
         own = self.answer
         more = {"setup": own.setup, "after": own.after, "module": own.module}
@@ -200,12 +200,14 @@ class Isolated:
         pairs = zip(tensors, layouts, strict=False)
         return tuple(name for (name, a), layout in pairs if not buffers.same(inputs, layout, a))
 
-    def _loading(self, ended: Ended, job: dict) -> str:
+    def _loading(self, ended: Ended, job: dict[str, Any]) -> str:
         """The cell that was being loaded when the child ended, if one was."""
         names = ["setup", *(cell.name for cell in self.answer.cells)]
         return names[ended.loaded] if ended.loaded < job["steps"] else ""
 
-    def _run(self, job: dict, inputs: Shared, outputs: Shared, task: Task, limits: Limits, alone: bool) -> Ended:
+    def _run(
+        self, job: dict[str, Any], inputs: Shared, outputs: Shared, task: Task, limits: Limits, alone: bool
+    ) -> Ended:
         with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as file:
             file.write(json.dumps(job).encode())
             file.seek(0)
@@ -241,6 +243,6 @@ def _put(shared: Shared, layouts: list[Layout], args: Args) -> None:
         buffers.put(shared, layout, tensor)
 
 
-def _specs(args: Args, layouts: list[Layout]) -> list[dict]:
+def _specs(args: Args, layouts: list[Layout]) -> list[dict[str, Any]]:
     rest = iter(layouts)
     return [{"tensor": next(rest).data()} if isinstance(a, torch.Tensor) else {"value": a} for a in args]

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+from typing import Any
 
 from . import paths
 
@@ -27,12 +28,12 @@ def environment() -> dict[str, str]:
     }
 
 
-def locations() -> dict:
+def locations() -> dict[str, Any]:
     """Where the worker imports from."""
     return {"machine": str(paths.GRADER), "site": paths.site_folders()}
 
 
-def python(settings: dict) -> list[str]:
+def python(settings: dict[str, Any]) -> list[str]:
     """The worker's command: no user site-packages, no .pth files, no bytecode written."""
     return [paths.interpreter(), "-I", "-S", "-B", _SCRIPT, json.dumps(settings)]
 
@@ -53,7 +54,7 @@ def make_again(folder: str) -> None:
             raise PermissionError(f"{folder} is another account's") from None
 
 
-def kill(process: subprocess.Popen) -> None:
+def kill(process: subprocess.Popen[Any]) -> None:
     """Kills a process that was started in a session of its own, and everything that is left in its process group.
 
     bubblewrap consists of two processes while it sets up a sandbox. If only the first is killed, the second waits for

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 
@@ -142,7 +143,7 @@ def _wrong_number(described: tuple[Described, ...] | None, contract: Contract) -
     return None
 
 
-def _taken(described: tuple[Described, ...], outputs: Shared, begin: int, end: int) -> Iterable:
+def _taken(described: tuple[Described, ...], outputs: Shared, begin: int, end: int) -> Iterable[Any]:
     """Copies of the outputs, by their descriptions. Raises ValueError where a description exceeds the space."""
     offset = begin
     for one in described:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from typing import Any
 
 from . import bubblewrap, launcher, paths
 from .worker import linux, syscalls
@@ -49,6 +50,7 @@ class Probe:
     rung: str | None
 
     def has(self, name: str) -> bool:
+        """Returns whether the layer of this name works."""
         return any(layer.works for layer in self.layers if layer.name == name)
 
     def __str__(self) -> str:
@@ -85,9 +87,9 @@ def probe() -> Probe:
 
 
 def require(rung: str) -> Probe:
-    """The probe, if it gives at least ``rung``. Raises SandboxError, and ValueError for an unknown rung."""
+    """Returns the probe if it gives at least ``rung``. Raises SandboxError, and ValueError for an unknown rung."""
     if rung not in RUNGS:
-        raise ValueError(f"there is no rung {rung!r}; there are {', '.join(RUNGS)}")
+        raise ValueError(f"{rung!r} is not a rung; there are {', '.join(RUNGS)}")
     found = probe()
     if found.rung is None or RUNGS.index(found.rung) < RUNGS.index(rung):
         missing = "; ".join(str(layer) for layer in found.layers if not layer.works)
@@ -111,14 +113,15 @@ def _memory_watch() -> str:
         os.close(handle)
 
 
-def _tried(settings: dict, layers: tuple[str, ...], walled: bool) -> dict[str, str]:
+def _tried(settings: dict[str, Any], layers: tuple[str, ...], walled: bool) -> dict[str, str]:
     """For each layer "" if it held, else what went wrong."""
     view = paths.view()
     settings = settings | {"probe": True, "layers": layers, "rules": view.rules(), **launcher.locations()}
     try:
         wall = bubblewrap.command(view, paths.interpreter(), launcher.environment()) if walled else []
         status, printed, errors = _run(wall + launcher.python(settings))
-        return json.loads(printed)
+        found: dict[str, str] = json.loads(printed)
+        return found
     except ValueError:
         reason = (errors.strip().splitlines() or [f"exit status {status}"])[-1]
     except (OSError, subprocess.TimeoutExpired) as error:

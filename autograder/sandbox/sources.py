@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 from ..compiler import SEAM, KernelLaunch
-from ..compiler.bindings import Import, bindings
+from ..compiler.bindings import Import, Names, bindings
 from ..run.answer import OURS, Answer, AnswerError, is_python, without_imports_of
 from ..run.package import absolute
 
@@ -60,7 +60,7 @@ class Sources:
         return replace(launch, source=self.text_with(launch.kernel), helpers=self.helpers, modules=modules)
 
 
-def _bindings(text: str) -> dict[str, list]:
+def _bindings(text: str) -> Names:
     """What the top level of ``text`` binds; nothing where it is not Python."""
     try:
         return bindings(ast.parse(text))

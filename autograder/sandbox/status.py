@@ -5,7 +5,7 @@ Text loses its control characters and is shortened; one field of a wrong type ma
 
 import math
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import Any, get_args
 
 import torch
 
@@ -37,11 +37,14 @@ class Described:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of its elements."""
         return math.prod(self.shape) * self.dtype.itemsize if self.dtype else 0
 
 
 @dataclass(frozen=True)
 class Status:
+    """A report that was checked; see `Outcome` for most of its fields. plan: what a recorder wrote, not checked yet."""
+
     trouble: Trouble | None = None
     outputs: tuple[Described, ...] | None = None
     aliased: tuple[str, ...] = ()
@@ -56,7 +59,7 @@ class Status:
 
 
 def read(raw: bytes, source: str) -> Status:
-    """Raises MalformedReport. ``source``: the text that the launches' kernels were defined in."""
+    """Returns what a report says. source: the text that defines the launches' kernels. Raises MalformedReport."""
     try:
         report = checked.loads(raw)
         return Status(
@@ -76,11 +79,11 @@ def read(raw: bytes, source: str) -> Status:
         raise MalformedReport(f"{type(error).__name__}: {error}") from None
 
 
-def _texts(values, limit: int) -> tuple[str, ...]:
+def _texts(values: Any, limit: int) -> tuple[str, ...]:
     return tuple(checked.text(value, limit) for value in checked.items(values)[:MANY])
 
 
-def _trouble(given) -> Trouble | None:
+def _trouble(given: Any) -> Trouble | None:
     if given is None:
         return None
     kind = given["kind"]
@@ -91,11 +94,11 @@ def _trouble(given) -> Trouble | None:
     return Trouble(kind, message, details, error, cause, place=checked.text(given["place"], checked.SENTENCE))
 
 
-def _findings(given) -> tuple[Finding, ...]:
+def _findings(given: Any) -> tuple[Finding, ...]:
     return tuple(_finding(one) for one in checked.items(given)[:MANY])
 
 
-def _finding(given) -> Finding:
+def _finding(given: Any) -> Finding:
     if given["kind"] not in FINDINGS:
         raise TypeError("unknown finding")
     return Finding(
@@ -108,11 +111,11 @@ def _finding(given) -> Finding:
     )
 
 
-def _outputs(given) -> tuple[Described, ...] | None:
+def _outputs(given: Any) -> tuple[Described, ...] | None:
     return None if given is None else tuple(_output(one) for one in checked.items(given)[:MANY])
 
 
-def _output(given) -> Described:
+def _output(given: Any) -> Described:
     if "value" in given:
         value = given["value"]
         if isinstance(value, str):
@@ -126,20 +129,20 @@ def _output(given) -> Described:
     return Described(DTYPES[given["dtype"]], shape)
 
 
-def _traffic(given) -> dict[str, dict[str, int]]:
+def _traffic(given: Any) -> dict[str, dict[str, int]]:
     rows = list(checked.fields(given).items())[:MANY]
     return {
         checked.part(name): {key: checked.count(moved[key]) for key in ("loaded", "stored")} for name, moved in rows
     }
 
 
-def _launches(given, source: str) -> tuple[KernelLaunch | str, ...]:
+def _launches(given: Any, source: str) -> tuple[KernelLaunch | str, ...]:
     if len(checked.items(given)) > _LAUNCHES:
         raise TypeError("too many launches")
     return tuple(_launch(one, source) for one in given)
 
 
-def _launch(given, source: str) -> KernelLaunch | str:
+def _launch(given: Any, source: str) -> KernelLaunch | str:
     if isinstance(given, str):
         return checked.clean(given)
     try:

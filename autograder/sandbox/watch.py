@@ -157,7 +157,7 @@ class Child:
     def __enter__(self) -> "Child":
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

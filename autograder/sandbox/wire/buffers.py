@@ -11,6 +11,7 @@ import mmap
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -45,6 +46,7 @@ class Layout:
 
     @property
     def is_apart(self) -> bool:
+        """Whether its rows lie so far apart that 32-bit offsets cannot reach them (`apart`)."""
         return huge_strides.is_apart(self.shape, self.stride)
 
     @property
@@ -52,26 +54,30 @@ class Layout:
         """Bytes of address space that the tensor needs in addition to its memory."""
         return huge_strides.reach(DTYPES[self.dtype], self.shape) if self.is_apart else 0
 
-    def data(self) -> dict:
+    def data(self) -> dict[str, Any]:
+        """Returns the layout as JSON has it, for `of`."""
         return {"dtype": self.dtype, "shape": self.shape, "stride": self.stride, "offset": self.offset}
 
     @staticmethod
-    def of(data: dict) -> "Layout":
+    def of(data: dict[str, Any]) -> "Layout":
+        """Returns the layout that `data` wrote."""
         return Layout(data["dtype"], tuple(data["shape"]), tuple(data["stride"]), data["offset"])
 
 
 def span(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:
-    """Elements from the first to the last one, both included."""
+    """Returns the number of elements of memory from the first to the last one, both included."""
     if 0 in shape:
         return 0
     return 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
 
 
 def rounded(nbytes: int) -> int:
+    """Returns the bytes of the whole pages that hold ``nbytes``."""
     return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
 def contiguous(dtype: torch.dtype, shape: tuple[int, ...], offset: int) -> Layout:
+    """Returns the layout of a contiguous tensor that begins ``offset`` bytes into the memory."""
     stride = tuple(math.prod(max(size, 1) for size in shape[i + 1 :]) for i in range(len(shape)))
     return Layout(dtype_name(dtype), tuple(shape), stride, offset)
 
@@ -94,22 +100,23 @@ class Shared:
     def __enter__(self) -> "Shared":
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         """Gives the descriptor back; the memory goes when the last tensor in it does."""
         os.close(self.file)
 
     def tensor(self, layout: Layout) -> torch.Tensor:
+        """Returns the tensor that lies there, see `tensor_in`."""
         return tensor_in(self.memory, layout)
 
 
 def opened(file: int) -> mmap.mmap:
-    """The memory behind a descriptor that another process handed over, which is closed."""
+    """Maps the memory behind a descriptor that another process handed over, and closes the descriptor."""
     with open(file, "r+b", buffering=0) as shared:
         return mmap.mmap(shared.fileno(), os.fstat(shared.fileno()).st_size)
 
 
 def tensor_in(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
-    """A tensor whose storage is just its part of ``memory``. Raises ValueError where it would reach out of it."""
+    """Returns a tensor whose storage is just its part of ``memory``. Raises ValueError where it would exceed it."""
     dtype, elements = DTYPES[layout.dtype], span(layout.shape, layout.stride)
     if layout.offset < 0 or layout.offset + layout.nbytes > len(memory):
         raise ValueError("a tensor lies outside of its memory")
@@ -122,7 +129,7 @@ def tensor_in(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
 
 
 def lay_out(tensors: list[torch.Tensor]) -> list[Layout]:
-    """One after the other, each at the beginning of a page. Strides are kept."""
+    """Returns layouts one after the other, each at the beginning of a page. Strides are kept."""
     layouts, offset = [], 0
     for tensor in tensors:
         layout = Layout(dtype_name(tensor.dtype), tuple(tensor.shape), tensor.stride(), offset)
@@ -132,6 +139,7 @@ def lay_out(tensors: list[torch.Tensor]) -> list[Layout]:
 
 
 def size_of(layouts: list[Layout]) -> int:
+    """Returns the bytes of memory that hold them all."""
     return max((layout.offset + rounded(layout.nbytes) for layout in layouts), default=0)
 
 
@@ -142,13 +150,13 @@ def put(shared: Shared, layout: Layout, tensor: torch.Tensor) -> None:
 
 
 def same(shared: Shared, layout: Layout, tensor: torch.Tensor) -> bool:
-    """Whether the memory still holds what `put` wrote, bit for bit."""
+    """Returns whether the memory still holds what `put` wrote, bit for bit."""
     place, source = _once(shared.tensor(layout)), _once(tensor)
     return bits(place).equal(bits(source))
 
 
 def decoy(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Other numbers in the same layout: random ones for floats, the same ones in another order for integers."""
+    """Returns other numbers in the same layout: random ones for floats, the same ones in another order for integers."""
     if tensor.is_floating_point():
         return changed(tensor, lambda elements: torch.randn(elements.shape, generator=generator))
 
@@ -160,7 +168,7 @@ def decoy(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 
 def changed(tensor: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-    """A tensor of the same layout, with what ``change`` makes of each element of its memory."""
+    """Returns a tensor of the same layout, with what ``change`` makes of each element of its memory."""
     if huge_strides.is_apart(tensor.shape, tensor.stride()):
         other = huge_strides.far_apart(torch.zeros(tensor.shape, dtype=tensor.dtype))
     else:
@@ -182,7 +190,7 @@ def _once(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def bits(tensor: torch.Tensor) -> torch.Tensor:
-    """As integers: NaN equals itself, and -0 is not 0."""
+    """Returns the elements as integers of their bits: NaN equals itself, and -0 is not 0."""
     size = tensor.dtype.itemsize
     if tensor.dtype.is_complex:
         tensor, size = torch.view_as_real(tensor), size // 2

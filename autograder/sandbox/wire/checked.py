@@ -20,7 +20,7 @@ class Malformed(TypeError):
 
 
 def loads(raw: bytes | str) -> dict[str, Any]:
-    """The object that ``raw`` holds."""
+    """Returns the object that ``raw`` holds."""
     try:
         return fields(json.loads(raw))
     except (ValueError, RecursionError) as error:
@@ -28,45 +28,47 @@ def loads(raw: bytes | str) -> dict[str, Any]:
 
 
 def fields(value: object) -> dict[str, Any]:
+    """Returns an object."""
     return value if isinstance(value, dict) else _malformed(value, "an object")
 
 
 def items(value: object) -> list[Any]:
+    """Returns a list."""
     return value if isinstance(value, list) else _malformed(value, "a list")
 
 
 def text(value: object, limit: int = SENTENCE) -> str:
-    """Cleaned, and shortened to about ``limit`` characters."""
+    """Returns text, cleaned, and shortened to about ``limit`` characters."""
     return clean(value, limit) if isinstance(value, str) else _malformed(value, "text")
 
 
 def name(value: object) -> str:
-    """An identifier of up to 100 characters."""
+    """Returns an identifier of up to 100 characters."""
     return value if isinstance(value, str) and _NAME.fullmatch(value) else _malformed(value, "a name")
 
 
 def part(value: object) -> str:
-    """A name, or a place in the tuple of that name, as in ``ins[0]``."""
+    """Returns a name, or a place in the tuple of that name, as in ``ins[0]``."""
     return value if isinstance(value, str) and _PART.fullmatch(value) else _malformed(value, "a name")
 
 
 def count(value: object) -> int:
-    """A number of bytes, elements or steps: what fits into 62 bits, so that a few of them can be added."""
+    """Returns a number of bytes, elements or steps: what fits into 62 bits, so that a few of them can be added."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**62:
         return value
     return _malformed(value, "a count")
 
 
 def number(value: object) -> int | float:
-    """A float, or an integer of up to 64 bits."""
+    """Returns a float, or an integer of up to 64 bits."""
     if isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**64):
         return value
     return _malformed(value, "a number")
 
 
 def clean(value: str, limit: int = SENTENCE) -> str:
-    """Without control characters, direction marks and lone surrogates, but for line breaks and tabs; shortened in the
-    middle.
+    """Returns the text without control characters, direction marks and lone surrogates, except line breaks and tabs;
+    shortened in the middle.
     """
     if len(value) <= limit and value.isprintable():
         return value

@@ -37,8 +37,8 @@ class BadPlan(Exception):
     """A plan that cannot be replayed; the message tells the answer's author why."""
 
 
-def check(plan, inputs: int, ops: Iterable[str], memory: int) -> dict:
-    """``plan``, if it is valid for this many ``inputs``, these ``ops`` and ``memory`` bytes. Raises BadPlan."""
+def check(plan: Any, inputs: int, ops: Iterable[str], memory: int) -> dict[str, Any]:
+    """Returns ``plan`` if it is valid for this many ``inputs``, these ``ops`` and ``memory`` bytes. Raises BadPlan."""
     try:
         return _Check(plan, inputs, frozenset(ops), memory).plan()
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
@@ -46,11 +46,11 @@ def check(plan, inputs: int, ops: Iterable[str], memory: int) -> dict:
 
 
 class _Check:
-    def __init__(self, plan, inputs: int, ops: frozenset[str], memory: int):
+    def __init__(self, plan: Any, inputs: int, ops: frozenset[str], memory: int) -> None:
         self.given, self.inputs, self.ops, self.memory = plan, inputs, ops, memory
-        self.buffers: list[dict] = []
+        self.buffers: list[dict[str, Any]] = []
 
-    def plan(self) -> dict:
+    def plan(self) -> dict[str, Any]:
         self.buffers = [self.buffer(one) for one in checked.items(self.given["buffers"])]
         total = sum(b["elements"] * DTYPES[b["dtype"]].itemsize for b in self.buffers if "elements" in b)
         if total > self.memory:
@@ -63,7 +63,7 @@ class _Check:
         values = {checked.name(k): _value(v) for k, v in self.given["globals"].items()}
         return {"buffers": self.buffers, "steps": steps, "outputs": outputs, "globals": values}
 
-    def buffer(self, given: dict) -> dict:
+    def buffer(self, given: dict[str, Any]) -> dict[str, Any]:
         if "input" in given:
             if given["input"] not in range(self.inputs):
                 raise ValueError("no such input")
@@ -76,7 +76,7 @@ class _Check:
             return {"dtype": dtype, "bytes": data.hex()}
         return {"dtype": dtype, "elements": checked.count(given["elements"])}
 
-    def ref(self, given: dict) -> dict:
+    def ref(self, given: dict[str, Any]) -> dict[str, Any]:
         ref: dict[str, Any] = {"dtype": _dtype(given["dtype"])}
         ref |= {key: [checked.count(n) for n in checked.items(given[key])] for key in ("shape", "stride")}
         if len(ref["shape"]) != len(ref["stride"]) or len(ref["shape"]) > 16:
@@ -95,7 +95,7 @@ class _Check:
                 raise ValueError("a view reaches out of its memory")
         return ref
 
-    def launch(self, given: dict) -> dict:
+    def launch(self, given: dict[str, Any]) -> dict[str, Any]:
         grid = [checked.count(n) for n in checked.items(given["grid"])]
         if len(grid) != 3:
             raise ValueError("a grid has three dimensions")
@@ -103,7 +103,7 @@ class _Check:
         options = {checked.name(k): checked.number(v) for k, v in given["options"].items()}
         return {"launch": checked.name(given["launch"]), "grid": grid, "arguments": arguments, "options": options}
 
-    def op(self, given: dict) -> dict:
+    def op(self, given: dict[str, Any]) -> dict[str, Any]:
         name = checked.name(given["op"])
         if name not in self.ops:
             raise BadPlan(f"{name} is PyTorch's arithmetic; this exercise wants it in the kernel")
@@ -112,7 +112,7 @@ class _Check:
         out = [None if one is None else self.ref(one) for one in checked.items(given["out"])]
         return {"op": name, "overload": checked.name(given["overload"]), "args": args, "kwargs": kwargs, "out": out}
 
-    def value(self, given, depth: int = 0):
+    def value(self, given: Any, depth: int = 0) -> Any:
         if not isinstance(given, dict):
             return self.scalar(given)
         [(kind, inner)] = given.items()
@@ -122,7 +122,7 @@ class _Check:
             return {"list": [self.value(one, depth + 1) for one in checked.items(inner)]}
         return self.scalar(given)
 
-    def scalar(self, given):
+    def scalar(self, given: Any) -> Any:
         if isinstance(given, dict):
             [(kind, inner)] = given.items()
             if kind == "constexpr":
@@ -141,13 +141,13 @@ class _Check:
         return checked.number(given)
 
 
-def _value(given):
+def _value(given: Any) -> Any:
     if not is_value(given):
         raise ValueError(f"what a name stands for is not a value of a kernel: {given!r:.40}")
     return given
 
 
-def _dtype(given) -> str:
+def _dtype(given: Any) -> str:
     if given not in DTYPES:
         raise BadPlan(f"a tensor has dtype {given!r:.40}, which cannot be replayed")
-    return given
+    return str(given)

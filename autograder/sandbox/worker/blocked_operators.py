@@ -7,9 +7,9 @@ would restore the operators. The libraries that are kept here cannot be found in
 import ctypes
 import gc
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -33,13 +33,13 @@ _ELSEWHERE = frozenset(
 class Overrides:
     """Kernels replaced in the dispatcher, until `open` restores them, or for good after `keep`."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._libraries: dict[str, Any] = {}  # PyTorch has no public name for their type
 
     def refuse(self, key: str, name: str, why: str) -> None:
         """The kernel of operator ``name`` (``aten::add.Tensor``) under this dispatch key raises OperatorRefused."""
 
-        def refusal(*args, **kwargs):
+        def refusal(*args: object, **kwargs: object) -> NoReturn:
             raise OperatorRefused(why)
 
         self._replace(key, name, refusal)
@@ -48,18 +48,20 @@ class Overrides:
         """Results of this operator have no ``grad_fn``: what autograd does before and after it is left out."""
         self._replace("Autograd", name, torch.library.fallthrough_kernel)
 
-    def _replace(self, key: str, name: str, kernel) -> None:
+    def _replace(self, key: str, name: str, kernel: Callable[..., Any]) -> None:
         namespace, _, rest = name.partition("::")
         if namespace not in self._libraries:
             self._libraries[namespace] = torch._C._dispatch_library("IMPL", namespace, "", __file__, 0)
         self._libraries[namespace].impl(rest, key, kernel, False)
 
     def open(self) -> None:
+        """Restores the kernels."""
         for library in self._libraries.values():
             library.reset()
         self._libraries = {}
 
     def keep(self) -> None:
+        """Makes the replacements last as long as the process: nothing can find them any more."""
         for library in self._libraries.values():
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
         self._libraries = {}
@@ -70,7 +72,7 @@ class BlockedOperators:
     `operators`, and autograd. A child calls `settle` before it loads an answer.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.unlisted, self.gradients, self.autograd = Overrides(), Overrides(), Overrides()
         self._met: set[tuple[str, str]] = set()
         self.close()
@@ -124,6 +126,7 @@ class BlockedOperators:
 
 
 def unlisted(name: str) -> str:
+    """Returns the message for an operator that is not on the list."""
     return f"{base(name)} is not among the operators that an answer may call. Write it out with basic ones."
 
 
@@ -140,9 +143,9 @@ def _refuse_every_kernel(overrides: Overrides, name: str, why: str) -> None:
                 overrides.refuse(key, full, why)
 
 
-def holders(module: ModuleType, names: Iterable[str]) -> list[tuple[dict, str]]:
-    """Every dictionary with what a module in machine code has under these names, and its key there: Python keeps a copy
-    of the module's.
+def holders(module: ModuleType, names: Iterable[str]) -> list[tuple[dict[str, Any], str]]:
+    """Returns every dictionary with what a module in machine code has under these names, and its key there: Python
+    keeps a copy of the module's.
     """
     values = [value for name in names if (value := getattr(module, name, None)) is not None]
     sought = set(map(id, values))

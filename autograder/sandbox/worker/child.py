@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from typing import Any
 
 import torch
 
@@ -17,6 +18,7 @@ from ...compiler.extract import ADVICE
 from ...emulator import Finding
 from ...run.answer import Answer, AnswerError, AnswerRefused, Cell, load, trace
 from ...run.contract import Contract, as_tuple
+from ...run.machine import Machine
 from ...run.outcome import Outcome, Trouble
 from ...run.package import Module
 from ...run.runner import InProcess, shares_memory
@@ -31,7 +33,7 @@ _TEXT = 50_000  # characters
 _LIMIT = 3 << 20  # bytes of a status; the parent reads a little more than this
 
 
-def run(job: dict, inputs: int, outputs: int, status: int, go: int, blocked: BlockedOperators) -> None:
+def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, blocked: BlockedOperators) -> None:
     """Does what ``job`` says, and the jobs that follow it. inputs, outputs, status, go: descriptors of shared memory,
     of shared memory, of a pipe to write to, and of a socket to read from.
 
@@ -88,7 +90,7 @@ class _Parent:
         self._left -= count
         self._write(self._status, b"\n" * count)
 
-    def send(self, report: dict) -> None:
+    def send(self, report: dict[str, Any]) -> None:
         if self._left:  # loading stopped with an error
             self.loaded(self._left)
         text = self._dump(report).encode()
@@ -109,12 +111,12 @@ class _Parent:
 class _Functions:
     """What a job calls."""
 
-    def __init__(self):
-        self._answer: Callable | BaseException | None = None
+    def __init__(self) -> None:
+        self._answer: Callable[..., Any] | BaseException | None = None
         self._kernels: Kernels | None = None
-        self._cut_out: dict | None = None
+        self._cut_out: dict[str, Any] | None = None
 
-    def of(self, job: dict, loaded: Callable[[], None]) -> "Repeated | BaseException":
+    def of(self, job: dict[str, Any], loaded: Callable[[], None]) -> "Repeated | BaseException":
         """The answer, which is loaded once, or the player of a plan; the error where there is none."""
         try:
             if job["mode"] == "replay":
@@ -128,7 +130,7 @@ class _Functions:
                 self._answer = error
         return self._answer if isinstance(self._answer, BaseException) else Repeated(self._answer)
 
-    def _live(self, cut_out: dict) -> Kernels:
+    def _live(self, cut_out: dict[str, Any]) -> Kernels:
         """Those of the last job where this one has the same."""
         if self._kernels is None or cut_out != self._cut_out:
             forget()
@@ -136,7 +138,9 @@ class _Functions:
         return self._kernels
 
 
-def _one(call: dict, function, contract: Contract, backend: str, inputs: mmap.mmap, outputs: mmap.mmap) -> dict:
+def _one(
+    call: dict[str, Any], function: Any, contract: Contract, backend: str, inputs: mmap.mmap, outputs: mmap.mmap
+) -> dict[str, Any]:
     if isinstance(function, BaseException):
         return _report(Outcome(trouble=_trouble(function)))
     recorder = Recorder(function) if call["plan"] else None
@@ -163,14 +167,14 @@ def _trouble(error: BaseException) -> Trouble:
     return Trouble("raised", f"{name}: {error}", trace(error), name)
 
 
-def _answer(given: dict, loaded: Callable[[], None]) -> Callable:
+def _answer(given: dict[str, Any], loaded: Callable[[], None]) -> Callable[..., Any]:
     cells = tuple(Cell(name, source) for name, source in given["cells"])
     modules = tuple(Module(**one) for one in given["modules"])
     answer = Answer(given["exercise"], cells, given["setup"], given["after"], given["module"], given["name"], modules)
     return load(answer, loaded, go_on=True)
 
 
-def _arguments(specs: list, memory: mmap.mmap) -> tuple:
+def _arguments(specs: list[dict[str, Any]], memory: mmap.mmap) -> tuple[Any, ...]:
     """The arguments, with tensors directly in the shared memory that the parent checks afterwards."""
     return tuple(_tensor(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
 
@@ -185,18 +189,18 @@ _mapped = functools.cache(tensor_in)  # once for all calls: there are addresses 
 class Recorded(InProcess):
     """A call whose steps are recorded. The result is not checked, since no kernel ran."""
 
-    def _complaint(self, result, args: tuple, emulator) -> Trouble | None:
+    def _complaint(self, result: Any, args: tuple[Any, ...], machine: Machine) -> Trouble | None:
         return None
 
 
 class Repeated:
     """An answer that is called more than once: no result may share memory with an earlier one."""
 
-    def __init__(self, function):
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function = self.__wrapped__ = function
         self.held: list[torch.Tensor] = []
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         result = self.function(*args)
         given = [a for a in args if isinstance(a, torch.Tensor)]
         made = [one for one in as_tuple(result) if isinstance(one, torch.Tensor)]
@@ -207,7 +211,7 @@ class Repeated:
         return result
 
 
-def _deliver(outputs: tuple, memory: mmap.mmap, begin: int, end: int) -> list[dict]:
+def _deliver(outputs: tuple[Any, ...], memory: mmap.mmap, begin: int, end: int) -> list[dict[str, Any]]:
     """Copies the outputs' bytes to the memory in which the parent expects them, and describes them."""
     described, offset = [], begin
     for output in outputs:
@@ -232,7 +236,7 @@ def _copy(memory: mmap.mmap, layout: Layout, tensor: torch.Tensor) -> None:
         )
 
 
-def _plain(launch: KernelLaunch | str) -> dict | str:
+def _plain(launch: KernelLaunch | str) -> dict[str, Any] | str:
     """A launch without the source: the parent uses its own copy."""
     if isinstance(launch, str):
         return launch
@@ -241,7 +245,7 @@ def _plain(launch: KernelLaunch | str) -> dict | str:
     return fields
 
 
-def _report(outcome: Outcome) -> dict:
+def _report(outcome: Outcome) -> dict[str, Any]:
     trouble = asdict(outcome.trouble) if outcome.trouble else None
     return {
         "trouble": trouble and {name: text[:_TEXT] for name, text in trouble.items()},
@@ -257,12 +261,13 @@ def _report(outcome: Outcome) -> dict:
     }
 
 
-def _finding(finding: Finding) -> dict:
+def _finding(finding: Finding) -> dict[str, Any]:
     texts = {name: getattr(finding, name)[:_TEXT] for name in ("message", "kernel", "tensor", "source")}
     return {"kind": finding.kind, "line": finding.line} | texts
 
 
 def flush() -> None:
+    """Writes what the answer printed to the pipes."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()

@@ -2,6 +2,7 @@
 
 import json
 import os
+from typing import Any
 
 from ...compiler import targets_of, worker
 
@@ -23,7 +24,7 @@ def imported() -> None:
     device_libraries.share()
 
 
-def run(job: dict, inputs: int, outputs: int, status: int, go: int) -> None:
+def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int) -> None:
     """job: a request of `compiler.worker.results`. Writes a line for each result, and waits for a line before the next
     one. status, go: descriptors of pipes to write to and to read from.
     """

@@ -10,20 +10,22 @@ import mmap
 import os
 import socket
 import traceback
+from collections.abc import Callable
+from typing import Any
 
 from . import confine, landlock, linux, syscalls
 
 _MEMORY = 256 << 20
 
 
-def run(settings: dict) -> None:
+def run(settings: dict[str, Any]) -> None:
     """settings: ``canary`` (a file outside), ``port`` (a listening one), ``layers`` to try, each in a process of its
     own.
     """
     print(json.dumps({layer: _tried(_LAYERS[layer], settings) for layer in settings["layers"]}))
 
 
-def _tried(layer, settings: dict) -> str:
+def _tried(layer: Callable[[dict[str, Any]], str], settings: dict[str, Any]) -> str:
     """What ``layer`` failed to prevent ("" for nothing), or why it cannot be used."""
     reader, writer = os.pipe()
     pid = os.fork()
@@ -43,21 +45,21 @@ def _tried(layer, settings: dict) -> str:
     return result if status == 0 else f"{result} (ended with {status})".strip()
 
 
-def _bubblewrap(settings: dict) -> str:
+def _bubblewrap(settings: dict[str, Any]) -> str:
     return _got_through(read=settings["canary"], connect=settings["port"], signal=settings["pid"])
 
 
-def _landlock(settings: dict) -> str:
+def _landlock(settings: dict[str, Any]) -> str:
     confine.give_up_rights(confine.Layers(landlock.rules(*settings["rules"]), seccomp=False))
     return _got_through(read=settings["canary"], write=settings["canary"])
 
 
-def _seccomp(settings: dict) -> str:
+def _seccomp(settings: dict[str, Any]) -> str:
     confine.give_up_rights(confine.Layers(None, seccomp=True))
     return _got_through(connect=settings["port"], signal=os.getppid(), fork=True, look=settings["canary"])
 
 
-def _limits(settings: dict) -> str:
+def _limits(settings: dict[str, Any]) -> str:
     confine.limit(5, _MEMORY, 0)
     with contextlib.suppress(OSError, MemoryError):
         mmap.mmap(-1, 4 * _MEMORY).close()
@@ -68,9 +70,11 @@ def _limits(settings: dict) -> str:
 _LAYERS = {"bubblewrap": _bubblewrap, "landlock": _landlock, "seccomp": _seccomp, "limits": _limits}
 
 
-def _got_through(read=None, write=None, connect=None, signal=None, fork=False, look=None) -> str:
+def _got_through(
+    read: str = "", write: str = "", connect: int = 0, signal: int = 0, fork: bool = False, look: str = ""
+) -> str:
     """Which of these attempts worked, as a sentence."""
-    attempts = {
+    attempts: dict[str, Any] = {
         "a file outside was read": read and (lambda: open(read).close()),
         "a file outside was written": write and (lambda: open(write, "a").close()),
         "a connection was made": connect and (lambda: socket.create_connection(("127.0.0.1", connect), 1).close()),

@@ -21,24 +21,26 @@ _libc.syscall.restype = ctypes.c_long
 
 
 def checked(result: int) -> int:
+    """Returns what a function of the C library returned. Raises OSError where that is an error."""
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return result
 
 
-def syscall(number: int, *arguments) -> int:
-    """Raises OSError, as `prctl` and `drop_capabilities` do."""
+def syscall(number: int, *arguments: object) -> int:
+    """Makes a system call and returns its result. Raises OSError, as `prctl` and `drop_capabilities` do."""
     return checked(_libc.syscall(ctypes.c_long(number), *arguments))
 
 
 def prctl(option: int, argument: int = 0, second: int = 0) -> None:
+    """Changes an attribute of this process: see ``man 2 prctl``."""
     zero = ctypes.c_ulong(0)
     checked(_libc.prctl(ctypes.c_int(option), ctypes.c_ulong(argument), ctypes.c_ulong(second), zero, zero))
 
 
 def drop_capabilities() -> None:
-    """What root may do beyond any other user: all of it is given up, in every set."""
+    """Gives up whatever root may do beyond any other user, in every set of capabilities."""
     for capability in range(64):
         try:
             prctl(CAPBSET_DROP, capability)
@@ -94,7 +96,7 @@ def heap_on_huge_pages() -> Iterator[None]:
 
 
 def pid_of(handle: int) -> int:
-    """The number of the process behind a pidfd, as this process would call it."""
+    """Returns the number of the process behind a pidfd, as this process would call it."""
     with open(f"/proc/self/fdinfo/{handle}") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("Pid:"))
 
@@ -110,14 +112,15 @@ class Process:
         self._files = {name: _opened(f"/proc/{pid}/{name}") for name in ("status", "stat")}
 
     def close(self) -> None:
+        """Closes its files."""
         while self._files:
             file = self._files.popitem()[1]
             if file is not None:
                 os.close(file)
 
     def resident(self) -> int | None:
-        """Bytes of memory that it occupies, less the parts of files (code, mostly) that the system has loaded for it;
-        None where it has just ended.
+        """Returns the bytes of memory that it occupies, less the parts of files (code, mostly) that the system has
+        loaded for it; None where it has just ended.
         """
         fields = self._read("status")
         try:
@@ -126,14 +129,15 @@ class Process:
             return None
 
     def processor_time(self) -> float | None:
-        """Seconds of processor time that it has taken, with all its threads, running and ended, and the children it has
-        waited for; None where it has just ended. The kernel's own account: nothing a process does takes it back.
+        """Returns the seconds of processor time that it has taken, with all its threads, running and ended, and the
+        children it has waited for; None where it has just ended. The kernel's own account: nothing a process does takes
+        it back.
         """
         fields = self._read("stat").rpartition(b")")[2].split()  # the name before it is the process's own choice
         return sum(map(int, fields[11:15])) / _TICKS if fields else None
 
     def sleeps(self) -> bool:
-        """Whether it waits for something other than a processor or a disk."""
+        """Returns whether it waits for something other than a processor or a disk."""
         return self._read("stat").rpartition(b")")[2].split()[:1] == [b"S"]
 
     def _read(self, name: str) -> bytes:

@@ -16,6 +16,7 @@ import json
 import os
 import sys
 import types
+from typing import Any
 
 
 def make_packages(machine: str) -> None:
@@ -32,7 +33,7 @@ def make_packages(machine: str) -> None:
             setattr(sys.modules[outer], own, package)
 
 
-def main(settings: dict) -> None:
+def main(settings: dict[str, Any]) -> None:
     """settings: ``machine`` and ``site`` (folders to import from), ``socket`` (descriptor), ``rules``, ``seccomp``,
     ``probe``, ``role`` (a module of this package) and ``folder`` (one to write to).
     """

@@ -12,12 +12,13 @@ import functools
 import gc
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
+from typing import Any
 
 from .blocked_operators import holders
 
 _CALL = object.__sizeof__(object()) + 14 * ctypes.sizeof(ctypes.c_void_p)  # of `tp_call` in an object that is a type
 _WHY = "An answer calls PyTorch's operators; functions of a library cannot be called here, nor another library loaded."
-_loading: list[tuple[dict, str]] = []
+_loading: list[tuple[dict[str, Any], str]] = []
 
 
 def prepare() -> None:
@@ -30,7 +31,7 @@ def prepare() -> None:
 @functools.cache
 def end() -> None:
     """From now on. Raises RuntimeError where a C function can still be called."""
-    methods: dict = gc.get_referents(_ctypes.CFuncPtr.__dict__)[0]
+    methods: dict[str, Any] = gc.get_referents(_ctypes.CFuncPtr.__dict__)[0]
     del methods["__call__"]
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(_ctypes.CFuncPtr))
     ctypes.CDLL.__init__ = _refuse  # type: ignore[method-assign]
@@ -42,7 +43,7 @@ def end() -> None:
         raise RuntimeError("functions of C libraries can still be called")
 
 
-def _refuse(*arguments, **options) -> None:
+def _refuse(*arguments: object, **options: object) -> None:
     raise OSError(_WHY)  # as where there is no such library
 
 

@@ -8,6 +8,7 @@ import ctypes
 import inspect
 import operator
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import triton.language as tl
@@ -33,19 +34,19 @@ class Recorder(TorchDispatchMode):
     reads a number that they may have written. Afterwards ``plan`` is the plan, or ``reason`` says why there is none.
     """
 
-    def __init__(self, function):
-        super().__init__()
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
         self.function = function
         self._begin((), False)
 
-    def _begin(self, args: tuple, running: bool) -> None:
-        self.plan: dict | None = None
+    def _begin(self, args: tuple[Any, ...], running: bool) -> None:
+        self.plan: dict[str, Any] | None = None
         self.reason = ""
-        self.buffers: list[dict] = []
-        self.steps: list[dict] = []
+        self.buffers: list[dict[str, Any]] = []
+        self.steps: list[dict[str, Any]] = []
         self.globals: dict[str, object] = {}
         self.numbers: dict[int, int] = {}  # address of a storage -> number of its buffer
-        self.kept: list = []  # storages, kept alive so that no address is used twice
+        self.kept: list[torch.UntypedStorage] = []  # storages, kept alive so that no address is used twice
         self.running, self.launching = running, False
         self.waiting: list[Callable[[], None]] = []  # launches that did not run
         self.read = False  # whether the answer read such a number
@@ -57,7 +58,7 @@ class Recorder(TorchDispatchMode):
             else:
                 self.buffers.append({"input": i})
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         """A number that the answer reads is right, or a flag such as "all labels are valid" would never be set: the
         kernels before it run first. Where an operator came between them, the call is recorded again, with all kernels.
         """
@@ -71,7 +72,7 @@ class Recorder(TorchDispatchMode):
         self._finish(result)
         return result
 
-    def _called(self, args: tuple, running: bool):
+    def _called(self, args: tuple[Any, ...], running: bool) -> Any:
         self._begin(args, running)
         original = interpreter.GridExecutor.__call__
         interpreter.GridExecutor.__call__ = lambda executor, *a, **k: self._launched(original, executor, a, k)
@@ -82,7 +83,7 @@ class Recorder(TorchDispatchMode):
             interpreter.GridExecutor.__call__ = original
             self.waiting = []
 
-    def _finish(self, result) -> None:
+    def _finish(self, result: Any) -> None:
         outputs = result if isinstance(result, tuple | list) else (result,)
         if self.reason or not all(isinstance(o, torch.Tensor) for o in outputs):
             return
@@ -95,7 +96,7 @@ class Recorder(TorchDispatchMode):
 
     # PyTorch's operators
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         if self.launching or self.reason:
             return func(*args, **kwargs)
@@ -122,14 +123,14 @@ class Recorder(TorchDispatchMode):
         number = self.numbers.get(self._address(tensor))
         return launched and (number is None or "input" not in self.buffers[number])
 
-    def _step(self, func, args, kwargs) -> dict:
+    def _step(self, func: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         schema = func._schema
         encoded = [self._value(a) for a in args]
         named = {k: self._value(v) for k, v in kwargs.items() if not isinstance(v, _ABOUT_MEMORY)}
         name = schema.name.split("::")[-1]
         return {"op": name, "overload": schema.overload_name or "default", "args": encoded, "kwargs": named}
 
-    def _note(self, func, step: dict, result) -> None:
+    def _note(self, func: Any, step: dict[str, Any], result: Any) -> None:
         """Records an allocation as a buffer, and anything but a view as a step with the buffers that it fills."""
         made = [r for r in (result if isinstance(result, tuple | list) else (result,)) if isinstance(r, torch.Tensor)]
         fresh = [r for r in made if r.numel() and self._address(r) not in self.numbers]
@@ -145,7 +146,7 @@ class Recorder(TorchDispatchMode):
 
     # Triton's launches
 
-    def _launched(self, original, executor, args, kwargs) -> None:
+    def _launched(self, original: Callable[..., Any], executor: Any, args: Any, kwargs: dict[str, Any]) -> None:
         """Records a launch and lets it wait: what a kernel computes must not influence the next launch."""
         if not self.reason:
             try:
@@ -165,7 +166,7 @@ class Recorder(TorchDispatchMode):
         else:
             self.waiting.append(launch)
 
-    def _launch(self, executor, args, kwargs) -> dict:
+    def _launch(self, executor: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         names = list(inspect.signature(executor.fn).parameters)
         given = inspect.getcallargs(executor.fn, *args, **{k: v for k, v in kwargs.items() if k in names})
         arguments = {name: self._value(given[name]) for name in names}
@@ -179,7 +180,7 @@ class Recorder(TorchDispatchMode):
 
     # Values
 
-    def _value(self, value):
+    def _value(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return {"ref": self._ref(value)}
         if value is None or isinstance(value, bool | int | float | str):
@@ -199,7 +200,7 @@ class Recorder(TorchDispatchMode):
             return {"function": inner.__name__}
         raise Unrecordable(f"a {type(value).__name__} is handed to a kernel or an operator; use tensors and numbers")
 
-    def _ref(self, tensor: torch.Tensor) -> dict:
+    def _ref(self, tensor: torch.Tensor) -> dict[str, Any]:
         view = {"dtype": dtype_name(tensor.dtype), "shape": list(tensor.shape), "stride": list(tensor.stride())}
         if not tensor.numel():
             return view
@@ -207,7 +208,7 @@ class Recorder(TorchDispatchMode):
             self._register(tensor, self._constant(tensor))
         return view | {"buffer": self.numbers[self._address(tensor)], "offset": tensor.storage_offset()}
 
-    def _constant(self, tensor: torch.Tensor) -> dict:
+    def _constant(self, tensor: torch.Tensor) -> dict[str, Any]:
         """A tensor that no recorded step made: a few bytes are a constant of the answer; more are refused."""
         storage = tensor.untyped_storage()
         if storage.nbytes() > CONSTANT or tensor.device.type != "cpu":
@@ -220,7 +221,7 @@ class Recorder(TorchDispatchMode):
             "bytes": (ctypes.c_char * storage.nbytes()).from_address(storage.data_ptr()).raw.hex(),
         }
 
-    def _register(self, tensor: torch.Tensor, buffer: dict) -> None:
+    def _register(self, tensor: torch.Tensor, buffer: dict[str, Any]) -> None:
         self.numbers[self._address(tensor)] = len(self.buffers)
         self.kept.append(tensor.untyped_storage())
         self.buffers.append(buffer)
@@ -233,11 +234,11 @@ class Recorder(TorchDispatchMode):
 class _HandedOver(TorchFunctionMode):
     """Has a recorder catch up where numbers are taken out of a tensor without an operator."""
 
-    def __init__(self, recorder: Recorder):
+    def __init__(self, recorder: "Recorder") -> None:
         super().__init__()
         self.recorder = recorder
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         if self.recorder.read and getattr(func, "__name__", "") in _WITHOUT_OPERATOR:
             self.recorder.catch_up()
         return func(*args, **(kwargs or {}))

@@ -24,7 +24,7 @@ class Kernels:
     Triton's language.
     """
 
-    def __init__(self, cut_out: dict):
+    def __init__(self, cut_out: dict[str, Any]):
         self.names: dict[str, Any] = {
             "__builtins__": {f.__name__: f for f in (*BUILTINS, AssertionError)},
             "__name__": "kernels",
@@ -45,26 +45,27 @@ class Kernels:
             kernels = Kernels(module).names
             self.names |= {name: kernels[name] for name in module["functions"]}
 
-    def launch(self, name: str, grid: list[int], arguments: dict) -> None:
+    def launch(self, name: str, grid: list[int], arguments: dict[str, Any]) -> None:
+        """Launches the kernel of this name."""
         self.names[name][tuple(grid)](**arguments)
 
 
 def forget() -> None:
-    """The lines of all `Kernels` so far, none of which is called again."""
+    """Drops the lines of all `Kernels` so far, none of which is called again."""
     for file in [name for name in linecache.cache if name.startswith(_FILE[:-1])]:
         del linecache.cache[file]
 
 
-def _is_helper(value) -> bool:
+def _is_helper(value: object) -> bool:
     """Whether it is a function of another module, with that module."""
     return isinstance(value, dict) and "of" in value
 
 
-def _helper(value: dict):
+def _helper(value: dict[str, Any]) -> Any:
     return Kernels(value["of"]).names[value["function"]]
 
 
-def _at_their_lines(functions: dict) -> str:
+def _at_their_lines(functions: dict[str, Any]) -> str:
     """One text with every function where it stood in the answer, so that messages name the answer's lines."""
     text, line = "", 1
     for function in sorted(functions.values(), key=lambda f: f.get("line", 1)):
@@ -78,13 +79,13 @@ class Player:
     its first use to its last.
     """
 
-    def __init__(self, plan: dict, kernels: Kernels):
+    def __init__(self, plan: dict[str, Any], kernels: Kernels):
         self.plan, self.kernels = plan, kernels
         used = {number: step for step, what in enumerate(plan["steps"]) for number in _buffers(what)}
         used |= dict.fromkeys(_buffers(plan["outputs"]), len(plan["steps"]))
         self.done = [[number for number, last in used.items() if last == step] for step in range(len(plan["steps"]))]
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         self.inputs = [a for a in args if isinstance(a, torch.Tensor)]
         self.memory: dict[int, torch.Tensor] = {}
         for step, done in zip(self.plan["steps"], self.done, strict=True):
@@ -99,7 +100,7 @@ class Player:
         outputs = tuple(self._view(ref) for ref in self.plan["outputs"])
         return outputs if len(outputs) > 1 else outputs[0]
 
-    def _operator(self, step: dict) -> None:
+    def _operator(self, step: dict[str, Any]) -> None:
         function = getattr(getattr(torch.ops.aten, step["op"]), step["overload"])
         kwargs = {name: self._value(v) for name, v in step["kwargs"].items()}
         result = function(*(self._value(v) for v in step["args"]), **kwargs)
@@ -108,7 +109,7 @@ class Player:
             if ref is not None and not self._adopted(ref, tensor):
                 self._view(ref).copy_(tensor)
 
-    def _adopted(self, ref: dict, tensor: torch.Tensor) -> bool:
+    def _adopted(self, ref: dict[str, Any], tensor: torch.Tensor) -> bool:
         """Whether the memory that an operator made can serve as the buffer: the sizes agree, and it is not shared."""
         if 0 in ref["shape"] or ref["buffer"] in self.memory or tensor._is_view():
             return False
@@ -119,7 +120,7 @@ class Player:
             return True
         return False
 
-    def _view(self, ref: dict) -> torch.Tensor:
+    def _view(self, ref: dict[str, Any]) -> torch.Tensor:
         dtype = DTYPES[ref["dtype"]]
         if 0 in ref["shape"]:
             return torch.empty(ref["shape"], dtype=dtype)
@@ -133,7 +134,7 @@ class Player:
             return memory
         return memory.as_strided(*_place(ref))
 
-    def _value(self, value, kernel: bool = False):
+    def _value(self, value: Any, kernel: bool = False) -> Any:
         if not isinstance(value, dict):
             return value
         [(kind, inner)] = value.items()
@@ -151,7 +152,7 @@ class Player:
         return tl.constexpr(self._value(inner))
 
 
-def _buffers(what) -> Iterator[int]:
+def _buffers(what: Any) -> Iterator[int]:
     """The indices of the buffers that a step or a list of refs mentions."""
     if isinstance(what, dict):
         if "shape" in what and "buffer" in what:
@@ -162,7 +163,7 @@ def _buffers(what) -> Iterator[int]:
             yield from _buffers(one)
 
 
-def _place(ref: dict) -> list:
+def _place(ref: dict[str, Any]) -> list[Any]:
     return [ref["shape"], ref["stride"], ref["offset"]]
 
 
@@ -171,10 +172,10 @@ def _flat(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.as_strided((tensor.untyped_storage().nbytes() // tensor.element_size(),), (1,), 0)
 
 
-def _memory(buffer: dict, inputs: list[torch.Tensor], ref: dict) -> torch.Tensor:
+def _memory(buffer: dict[str, Any], inputs: list[torch.Tensor], ref: dict[str, Any]) -> torch.Tensor:
     """A tensor in the memory behind all views of a buffer; where it can be, the one that ``ref`` asks for."""
     if "input" in buffer:
-        return inputs[buffer["input"]]
+        return inputs[int(buffer["input"])]
     dtype = DTYPES[buffer["dtype"]]
     if "elements" not in buffer:
         return torch.frombuffer(bytearray.fromhex(buffer["bytes"]), dtype=dtype)

@@ -162,6 +162,7 @@ OPENAT = (257, 56)
 
 
 def known() -> bool:
+    """Returns whether there is a table for this machine's architecture."""
     return platform.machine() in AUDIT_ARCH
 
 
@@ -172,5 +173,5 @@ def of(pair: tuple[int | None, int | None]) -> int | None: ...
 
 
 def of(pair: tuple[int | None, int | None]) -> int | None:
-    """The number on this machine; None where the call does not exist here."""
+    """Returns the number on this machine; None where the call does not exist here."""
     return pair[list(AUDIT_ARCH).index(platform.machine())]

@@ -15,6 +15,7 @@ import time
 import traceback
 import types
 from dataclasses import dataclass
+from typing import Any
 
 from . import confine, garbage_collection, landlock, linux
 
@@ -24,7 +25,7 @@ _FIRST = 3  # a child's descriptors, in the order of FILES
 _FAR = 100  # above any that the worker has open
 
 
-def serve(settings: dict, role: types.ModuleType) -> None:
+def serve(settings: dict[str, Any], role: types.ModuleType) -> None:
     """role: the module with ``prepare()``, which is called before any child is forked, and ``run(job, inputs, outputs,
     status, go)``, which is called in a child (see `child.run`); if requests name modules, also ``imported()``, which is
     called after their import.
@@ -86,7 +87,7 @@ class _Running:
 
 def _begin(
     control: socket.socket,
-    limits: dict,
+    limits: dict[str, Any],
     files: list[int],
     layers: confine.Layers,
     role: types.ModuleType,
@@ -157,7 +158,7 @@ def _children() -> set[int]:
         return set()
 
 
-def _become(limits: dict, files: list[int], layers: confine.Layers, role: types.ModuleType) -> None:
+def _become(limits: dict[str, Any], files: list[int], layers: confine.Layers, role: types.ModuleType) -> None:
     """In the child: keeps its own descriptors, sets its limits, then runs its job. Never returns."""
     code = 1
     try:
