@@ -158,3 +158,26 @@ def test_the_shadow_of_a_tensor_goes_with_it_and_not_with_a_view():
             assert emulator.unwritten(view) is None
     del x, view
     assert not emulator._shadows
+
+
+@triton.jit
+def neighbour_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    own = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + own, own)
+    tl.store(y_ptr + own, tl.load(x_ptr + own - BLOCK, mask=own >= BLOCK, other=0))
+
+
+@triton.jit
+def same_place_kernel(x_ptr, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    tl.store(x_ptr + columns, (columns >= 5) * (tl.program_id(0) + 1))
+
+
+@pytest.mark.parametrize("seen_as", [torch.int32, torch.int16])
+def test_a_race_is_at_the_element_whatever_the_memory_was_seen_as_before(seen_as):
+    x = torch.zeros(32, dtype=torch.int32)
+    with Emulator() as emulator:
+        copy_kernel[(1,)](x.view(seen_as), torch.zeros(64, dtype=seen_as), BLOCK=16)
+        neighbour_kernel[(2,)](x, torch.zeros(32, dtype=torch.int32), BLOCK=16)
+        same_place_kernel[(2,)](x, BLOCK=16)
+    assert [(f.kind, f.offset) for f in emulator.findings] == [("race-read", 1), ("store-conflict", 5)]
