@@ -66,7 +66,7 @@ class Beside:
 
 
 def beside(exercise: str, function: Callable[..., Any], backend: str) -> Beside | None:
-    """Checks ``function`` and the course's answer, and shows both. Prints why where there is nothing to show yet.
+    """Checks ``function`` and the course's answer, and shows both. Where there is nothing to show yet it prints why.
 
     Raises ValueError for an exercise or a backend that there is not.
     """

@@ -1,4 +1,4 @@
-"""Build the instructor's notebooks from the chapters: ``python -m graded_kernels.course.build [--check]``.
+"""Builds the instructor's notebooks from the chapters: ``python -m graded_kernels.course.build [--check]``.
 
 ``course/chapters/NN_case.md`` and regions of ``solutions/*.py`` and ``kernels/*.py`` become
 ``course/source/NN_case/NN_case.ipynb``, and ``course/start.md`` becomes ``course/start.ipynb``. The same text gives the
@@ -190,6 +190,7 @@ def stray_files(source: Path, notebooks: dict[Path, str]) -> list[Path]:
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT, exercises: dict[str, Any] = EXERCISES) -> int:
+    """Builds what is stale, or with ``--check`` names it. Returns an exit status."""
     parser = argparse.ArgumentParser(prog=COMMAND, description="Build course/source from course/chapters.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a notebook is stale")
     check = parser.parse_args(arguments).check

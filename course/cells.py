@@ -9,13 +9,13 @@ SCHEMA_VERSION = 3
 
 
 def prose(source: str, id: str) -> NotebookNode:
-    """Text nobody is graded on."""
+    """A cell of text, which is not graded."""
     cell: NotebookNode = nbformat.v4.new_markdown_cell(source, id=id)
     return cell
 
 
 def demo(source: str, id: str) -> NotebookNode:
-    """Code to run and change. Never part of a grade."""
+    """A cell of code to run and change, which is not graded."""
     cell: NotebookNode = nbformat.v4.new_code_cell(source, id=id)
     return cell
 
@@ -26,7 +26,7 @@ def setup(source: str) -> NotebookNode:
 
 
 def answer(source: str, grade_id: str) -> NotebookNode:
-    """A function to write."""
+    """The cell of an answer: a function to write."""
     return _graded(nbformat.v4.new_code_cell(source, id=grade_id), solution=True)
 
 

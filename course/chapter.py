@@ -28,6 +28,7 @@ class Exercise:
 
     @property
     def key(self) -> tuple[str, str]:
+        """Folder and name, by which the answer's region is found."""
         return (self.folder, self.name)
 
 
@@ -42,6 +43,7 @@ class Question:
 
     @property
     def key(self) -> str:
+        """The question's name, which a chapter may use once."""
         return self.name
 
 

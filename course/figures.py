@@ -181,26 +181,6 @@ def attention_tiles(queries: int, length: int, keys: int, block: int, *, causal:
     ax.tick_params(length=0)
 
 
-def tiles(n: int, block: int) -> None:
-    """How programs share ``n`` elements in blocks: a row a program, grey where the mask is false.
-
-    No chapter of today draws it; those that were handed out on 20 November 2026 do.
-    """
-    count = -(-n // block)
-    title = f"n = {n}, BLOCK = {block}: a grid of {count} programs"
-    ax = axes("offset", "", title, y=(0.2 - count, 1), height=0.9 + 0.45 * count)
-    for offset in range(count * block):
-        row, color = offset // block, RIGHT if offset < n else QUIET
-        ax.add_patch(plt.Rectangle((offset, -row), 0.92, 0.8, facecolor=to_rgba(color, 0.25), edgecolor=color))
-        ax.text(offset + 0.46, 0.4 - row, str(offset), ha="center", va="center", color=color)
-    ax.axvline(n - 0.04, color=WRONG, linewidth=1.2, linestyle="--")
-    ax.text(n + 0.1, 0.4, "mask is false", color=WRONG, va="center")
-    ax.set(xlim=(-0.2, max(count * block, n + 7)), xticks=[])
-    ax.set_yticks([0.4 - row for row in range(count)], [f"program {row}" for row in range(count)])
-    ax.tick_params(left=False)
-    ax.spines[:].set_visible(False)
-
-
 def drawing(name: str) -> SVG:
     """``course/images/NAME.svg``, for a cell to end with. JupyterLab does not show an SVG that is attached to prose."""
     return SVG(filename=str(Path(__file__).parent / "images" / f"{name}.svg"))

@@ -1,4 +1,4 @@
-"""Give the learner their own notebooks: ``python -m graded_kernels.course.learner [--to FOLDER]``.
+"""Gives learners their own notebooks: ``python -m graded_kernels.course.learner [--to FOLDER]``.
 
 Every chapter that is not yet in the learner's folder (``my-notebooks/``) is released into it: the instructor's notebook
 without the answers, made by nbgrader's own preprocessors and without a gradebook. What is there is never touched here:
@@ -54,7 +54,7 @@ def notebooks(root: Path) -> list[Path]:
 
 
 def give(sources: list[Path], folder: Path, *, answers: bool = True) -> list[str]:
-    """Release what ``folder`` lacks, and say what was done with each chapter.
+    """Releases what ``folder`` lacks; returns a line for each chapter that says what was done.
 
     answers: whether its notebooks may show the course's answers after a try (`course.answers`).
     """
@@ -79,6 +79,7 @@ def _write_new(path: Path, text: str) -> None:
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+    """Gives out the chapters that are missing, and prints what was done with each. Returns an exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m graded_kernels.course.learner", description="Put the chapters into the learner's own folder."
     )

@@ -37,6 +37,7 @@ class Story:
     error: str = ""
 
     def of(self, program: int) -> list[Touch]:
+        """Returns what one program touched, in order."""
         return [touch for touch in self.touches if touch.program == program]
 
 
@@ -85,7 +86,7 @@ def watch(launch: Callable[[], object]) -> Story:
 
 
 def _words(launch: Callable[[], object]) -> str:
-    """Said without the recorder, which stands between the emulator and the line of the kernel."""
+    """Returns the emulator's words without the recorder, which stands between it and the line of the kernel."""
     try:
         with Emulator():
             launch()

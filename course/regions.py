@@ -28,6 +28,7 @@ class Region:
 
     @property
     def backend(self) -> str:
+        """``torch`` or ``triton``, by the region's folder."""
         return BACKENDS[self.folder]
 
 
@@ -93,7 +94,7 @@ def _functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
 
 
 def _add_helper(spans: list[tuple[int, int, str]], helper: ast.FunctionDef, lines: list[str]) -> None:
-    """Hide a whole function, in one span with the helper before it: one line of stub is room enough for all."""
+    """Hides a whole function, in one span with the helper before it: one line of stub is room enough for all."""
     first = min([helper.lineno, *(decorator.lineno for decorator in helper.decorator_list)]) - 1
     while first and lines[first - 1].lstrip().startswith("#"):
         first -= 1

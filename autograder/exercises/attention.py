@@ -17,6 +17,7 @@ from .record import Case, CommonMistake, Exercise, Inputs, Output, Tolerance, Wi
 
 
 def forward_arguments(generator: Generator, *given: object, view: View = as_it_is) -> Args:
+    """Returns the arguments of attention as they were drawn."""
     return given
 
 
@@ -47,6 +48,7 @@ def block_bytes(q: Tensor, k: Tensor, v: Tensor) -> tuple[int, int, int]:
 
 
 def forward_bytes(q: Tensor, k: Tensor, v: Tensor, *how: object) -> int:
+    """Returns the bytes that attention has to move: rows of q once, k and v once for each block of 64 rows."""
     rows, keys, blocks = block_bytes(q, k, v)
     return rows + keys * blocks
 

@@ -25,6 +25,7 @@ def checked(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, 
 
 
 def label_logit(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Tensor:
+    """Returns the logit of each row's label, (B,); 0 where the row is ignored. Raises IndexError for a bad label."""
     keep, column = checked(logits, labels, ignore_index)
     return logits.gather(1, column).squeeze(1).where(keep, 0.0)
 
@@ -95,6 +96,7 @@ def _ignored(lost: Tensor, keep: Tensor) -> Tensor:
 
 
 def forward_arguments(generator: Generator, logits: Tensor, labels: Tensor, ignore_index: int | None) -> Args:
+    """Returns (logits, labels), and ``ignore_index`` where it is not the default."""
     return (logits, labels) + (() if ignore_index is None else (ignore_index,))
 
 

@@ -27,7 +27,7 @@ def _floor(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Floors:
 
 
 def _no_witness(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> str:
-    """Why cross-entropy does not accept these arguments; "" if it does."""
+    """Returns why cross-entropy does not accept these arguments; "" if it does."""
     if logits.dim() != 2 or labels.shape != logits.shape[:1]:
         return "logits are a matrix (M, V), labels are (M,)."
     bad = (labels != ignore_index) & ((labels < 0) | (labels >= logits.shape[1]))

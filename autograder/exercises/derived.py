@@ -61,6 +61,8 @@ def derived(oracle: Callable[..., Any], half: float = 1, single: float = 8) -> T
 
 
 def floor_of(oracle: Callable[..., Any]) -> Callable[..., Floors]:
+    """Returns the floor of a `Tolerance`: for each element `WIDE` times the spread of `SEEDS` runs in float32."""
+
     def floor(*args: Any) -> Floors:
         exact = as_tuple(oracle(*args))
         squares = [torch.zeros(one.shape, dtype=torch.float64) for one in exact]
@@ -79,7 +81,7 @@ def _in_float32(oracle: Callable[..., Any], args: Args, seed: int) -> tuple[Tens
 
 
 class _RandomRounding(TorchDispatchMode):
-    """Every float64 result of an operator becomes one that float32 code could have had."""
+    """Changes every float64 result of an operator into one that float32 code could have had."""
 
     def __init__(self, seed: int):
         super().__init__()  # type: ignore[no-untyped-call]

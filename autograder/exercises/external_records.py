@@ -1,4 +1,4 @@
-"""Records that are none of the course's: of a file, and of packages that offer theirs by an entry point.
+"""Records from outside the course: from a file, and from packages that offer theirs by an entry point.
 
 [project.entry-points."graded_kernels.exercises"]
 my_ops = "my_package.exercises"            # a module with records, or one record: "my_package.exercises:my_op"
@@ -29,7 +29,7 @@ class Offer(NamedTuple):
 
 
 def read(path: Path, name: str) -> Record:
-    """The record of this name in a Python file, which is run: it is the checker's own. Raises RecordError."""
+    """Returns the record of this name in a Python file, which is run: it must be trusted. Raises RecordError."""
     records = {record.name: record for record in _records_of(_module(path))}
     if not records:
         raise RecordError(f"{path} defines no record: write {name} = Exercise(name={name!r}, ...)")
@@ -40,7 +40,7 @@ def read(path: Path, name: str) -> Record:
 
 
 def _module(path: Path) -> types.ModuleType:
-    """The file as a module; files in its folder can be imported."""
+    """Returns the file as a module; files in its folder can be imported."""
     spec = importlib.util.spec_from_file_location(f"graded_kernels_record_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise RecordError(f"there is no Python file {path} to read a record from")
@@ -68,7 +68,7 @@ def _records_of(found: object) -> tuple[Record, ...]:
 
 @functools.cache
 def offers() -> tuple[Offer, ...]:
-    """What installed packages offer, in the order of their names. One that cannot be used is reported, not raised."""
+    """Returns what installed packages offer, by name. What cannot be used is reported, not raised."""
     return tuple(_offer(point) for point in sorted(metadata.entry_points(group=RECORDS), key=lambda p: p.name))
 
 

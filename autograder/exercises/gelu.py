@@ -35,10 +35,12 @@ def density(x: Tensor, approximate: str) -> Tensor:
 
 
 def gelu(x: Tensor, approximate: str = "none") -> Tensor:
+    """Returns x · F(x) in float64, with its limit -0 at -infinity."""
     return torch.where(x == -torch.inf, -0.0, x * cumulative(x, approximate))
 
 
 def gelu_slope(x: Tensor, approximate: str = "none") -> Tensor:
+    """Returns the derivative F(x) + x · F'(x) in float64, with its limits at both infinities."""
     slope = cumulative(x, approximate) + x * density(x, approximate)
     return torch.where(x.isinf(), (x > 0).double(), slope)
 
@@ -49,6 +51,7 @@ def exponent(x: Tensor, approximate: str) -> Tensor:
 
 
 def finite(x: Tensor) -> Tensor:
+    """Returns x with 0 for infinity, at which no rounding counts."""
     return x.nan_to_num(posinf=0, neginf=0)
 
 
@@ -58,6 +61,7 @@ def gelu_floor(x: Tensor, approximate: str = "none") -> Floors:
 
 
 def gelu_tail_floor(x: Tensor, approximate: str = "none") -> Floors:
+    """Returns what no float32 code avoids in the tail, where e^-(x²/2) takes over the error of its exponent."""
     x = finite(x)
     return (2 * EPS * exponent(x, approximate) * gelu(x, approximate).abs(),)
 
@@ -90,6 +94,7 @@ REASON = (
 def in_tanh_form(
     function: Callable[..., Any], who: str, thread: str, story: str, seen_by: str = "tanh: ordinary values"
 ) -> WildBug:
+    """Returns a bug of GELU's tanh form, which that form's ordinary values show unless ``seen_by`` says otherwise."""
     return WildBug(who, thread, function, seen_by, story)
 
 

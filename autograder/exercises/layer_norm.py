@@ -36,11 +36,12 @@ def layer_norm_gradients(
 
 
 def mean_error(x: Tensor, rstd: Tensor) -> Tensor:
-    """What honest float32 code may lose of x̂, in standard deviations: the rounding of a sum of x, done in any way."""
+    """What honest float32 code may lose of x̂, in standard deviations: the rounding of a sum of x, in any order."""
     return (4 + walk(x.shape[-1])) * EPS * row_mean(x.abs()) * rstd.unsqueeze(-1)
 
 
 def forward_floor(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5, *, corrected: bool = False) -> Floors:
+    """Returns the floors of y, mean and rstd. corrected: for code that takes the mean's own error out again."""
     _, _, rstd = layer_norm(x, weight, bias, eps)
     normal = ((x - row_mean(x)) * rstd.unsqueeze(-1)).abs()
     lost = torch.zeros_like(rstd).unsqueeze(-1) if corrected else mean_error(x, rstd)
@@ -53,6 +54,7 @@ def forward_floor(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5, *,
 def backward_floor(
     dy: Tensor, x: Tensor, weight: Tensor, mean: Tensor, rstd: Tensor, *, corrected: bool = False
 ) -> Floors:
+    """Returns the floors of dx, dweight and dbias. corrected: as `forward_floor` has it."""
     normal = ((x - row_mean(x)) * rstd.unsqueeze(-1)).abs()
     g = (dy * weight).abs()
     lost = torch.zeros_like(rstd).unsqueeze(-1) if corrected else mean_error(x, rstd)
@@ -65,6 +67,7 @@ def backward_floor(
 def forward_arguments(
     generator: Generator, x: Tensor, eps: float | None = None, dtype: torch.dtype | None = None
 ) -> Args:
+    """Draws weight and bias for the rows x; returns (x, weight, bias), and eps where it is given."""
     w = weights(generator, x, dtype)
     return (x, w, normal(generator, w.shape, w.dtype)) + (() if eps is None else (eps,))
 
@@ -72,6 +75,7 @@ def forward_arguments(
 def backward_arguments(
     generator: Generator, x: Tensor, eps: float | None = None, dtype: torch.dtype | None = None
 ) -> Args:
+    """Draws dy, weight and what forward saves for the rows x; returns (dy, x, weight, mean, rstd)."""
     zero = torch.zeros((), dtype=torch.float64)
     _, mean, rstd = layer_norm(x.double(), zero, zero, 1e-5 if eps is None else eps)
     return gradient(generator, x.shape, x.dtype), x, weights(generator, x, dtype), mean.float(), rstd.float()
@@ -87,6 +91,7 @@ def far_from_zero(arguments: Arguments) -> Case:
 
 
 def torch_forward(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns PyTorch's own (y, mean, rstd)."""
     _, mean, rstd = torch.native_layer_norm(x.float(), weight.shape, weight.float(), bias.float(), eps)
     return F.layer_norm(x, weight.shape, weight, bias, eps), mean.squeeze(-1), rstd.squeeze(-1)
 
@@ -188,7 +193,7 @@ layer_norm_backward = Exercise(
 
 
 def _no_witness(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> str:
-    """Why layer norm does not accept these arguments; "" if it does."""
+    """Returns why layer norm does not accept these arguments; "" if it does."""
     if x.dim() != 2 or weight.shape != x.shape[1:] or bias.shape != x.shape[1:]:
         return "x is a matrix (M, N), weight and bias are (N,)."
     if len({x.dtype, weight.dtype, bias.dtype}) > 1:

@@ -36,6 +36,7 @@ def softmax_under(x: Tensor, mask: Tensor) -> Tensor:
 
 
 def softmax_gradient(dy: Tensor, y: Tensor) -> Tensor:
+    """Returns dx = y · (dy - Σ y · dy), the sum over each row."""
     return y * (dy - (y * dy).sum(1, keepdim=True))
 
 

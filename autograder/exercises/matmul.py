@@ -37,6 +37,7 @@ def transposed(m: int, k: int, n: int, which: str) -> Inputs:
 
 
 def ones(generator: Generator) -> tuple[Tensor, Tensor]:
+    """Returns matrices of ones in bfloat16, (3, 20,000) and (20,000, 5): a sum of bfloat16 stops growing at 256."""
     return torch.ones(3, 20_000, dtype=torch.bfloat16), torch.ones(20_000, 5, dtype=torch.bfloat16)
 
 

@@ -220,7 +220,7 @@ merge_witness = Witness(
 def _no_attention(
     q: Tensor, k: Tensor, v: Tensor, key_lengths: Tensor | None = None, causal: bool = False, scale: float | None = None
 ) -> str:
-    """Why attention does not accept these arguments; "" if it does."""
+    """Returns why attention does not accept these arguments; "" if it does."""
     shapes = q.dim() == k.dim() == 4 and k.shape == v.shape and q.shape[:2] == k.shape[:2] and q.shape[3] == k.shape[3]
     if not shapes or len({q.dtype, k.dtype, v.dtype}) > 1:
         return "q is (B, H, M, D), k and v are (B, H, N, D), all of one dtype."

@@ -202,6 +202,7 @@ class Exercise:
 
     @property
     def parameters(self) -> tuple[str, ...]:
+        """The names of the oracle's parameters, in order."""
         return _parameters(self.oracle)
 
     @property
@@ -258,6 +259,7 @@ class Exercise:
 
     @property
     def signature(self) -> str:
+        """The call and its outputs in a line: ``silu_forward(x) -> y``."""
         plain = [p.replace(annotation=p.empty) for p in inspect.signature(self.oracle).parameters.values()]
         return f"{self.name}{inspect.Signature(plain)} -> {', '.join(o.name for o in self.outputs)}"
 
@@ -284,6 +286,7 @@ class Witness:
 
     @property
     def parameters(self) -> tuple[str, ...]:
+        """The names of the arguments to find, in order."""
         return self.exercise.parameters
 
     @property
@@ -295,4 +298,5 @@ class Witness:
 
     @property
     def signature(self) -> str:
+        """The call and its result in a line: ``silu_witness() -> (dy, x)``."""
         return f"{self.name}() -> ({', '.join(self.parameters)})"

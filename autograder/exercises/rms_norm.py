@@ -25,12 +25,14 @@ def rms_norm_gradients(dy: Tensor, x: Tensor, weight: Tensor, rstd: Tensor) -> t
 
 
 def forward_floor(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Floors:
+    """Returns the floors of y and rstd: what a sum of squares loses, in order."""
     y, rstd = rms_norm(x, weight, eps)
     squares = EPS * leaning_walk(x.shape[-1]) / 2  # of rstd, for the root of a sum is half as wrong as the sum
     return floors(squares * y.abs(), squares * rstd)
 
 
 def backward_floor(dy: Tensor, x: Tensor, weight: Tensor, rstd: Tensor) -> Floors:
+    """Returns the floors of dx and dweight."""
     normal = (x * rstd.unsqueeze(-1)).abs()
     g = (dy * weight).abs()
     inner = (4 + walk(x.shape[-1])) * row_mean(g * normal)
@@ -41,12 +43,14 @@ def backward_floor(dy: Tensor, x: Tensor, weight: Tensor, rstd: Tensor) -> Floor
 def forward_arguments(
     generator: Generator, x: Tensor, eps: float | None = None, dtype: torch.dtype | None = None
 ) -> Args:
+    """Draws a weight for the rows x; returns (x, weight), and eps where it is given."""
     return (x, weights(generator, x, dtype)) + (() if eps is None else (eps,))
 
 
 def backward_arguments(
     generator: Generator, x: Tensor, eps: float | None = None, dtype: torch.dtype | None = None
 ) -> Args:
+    """Draws dy, a weight and what forward saves for the rows x; returns (dy, x, weight, rstd)."""
     _, rstd = rms_norm(x.double(), torch.zeros((), dtype=torch.float64), 1e-6 if eps is None else eps)
     return gradient(generator, x.shape, x.dtype), x, weights(generator, x, dtype), rstd.float()
 
@@ -71,6 +75,7 @@ REASON = (
 
 
 def torch_forward(x: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:
+    """Returns PyTorch's y, and rstd by its formula."""
     y, rstd = torch.ops.aten._fused_rms_norm(x, weight.shape, weight, eps)
     return y, rstd.squeeze(-1)
 

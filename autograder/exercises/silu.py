@@ -12,6 +12,7 @@ UNDERFLOW = 1e-36  # e^88.7 overflows float32: 1 / (1 + e^-x) is 0 below -88.7, 
 
 
 def silu(x: Tensor) -> Tensor:
+    """Returns x · s(x) in float64, with its limit -0 at -infinity."""
     return torch.where(x == -torch.inf, -0.0, x * torch.sigmoid(x))
 
 
@@ -31,11 +32,13 @@ def slope_floor(dy: Tensor, x: Tensor) -> Floors:
 
 
 def slope_cancellation(dy: Tensor, x: Tensor) -> tuple[Tensor]:
+    """Returns the rounding of the terms of 1 + x · s(-x), which no float32 code avoids."""
     x = x.nan_to_num(posinf=0, neginf=0)
     return (4 * EPS * torch.sigmoid(x) * (1 + x.abs() * torch.sigmoid(-x)) * dy.abs(),)
 
 
 def silu_floor(x: Tensor) -> Floors:
+    """Returns what e^x costs: |x| roundings, where s(-x) does not hide them."""
     x = x.nan_to_num(posinf=0, neginf=0)
     return (EPS * (x * torch.sigmoid(x)).abs() * x.abs() * torch.sigmoid(-x) + UNDERFLOW,)
 

@@ -42,6 +42,6 @@ def find(exercise: str | Exercise | Witness) -> Exercise | Witness:
 
 
 def offered() -> dict[str, Exercise | Witness]:
-    """The records of installed packages, by name; of one name the first counts, the course's own before all others."""
+    """The records of installed packages, by name. Of one name the first counts, the course's own before all."""
     records = [record for offer in offers() for record in offer.records]
     return {record.name: record for record in reversed(records) if record.name not in EXERCISES}

@@ -86,7 +86,7 @@ def render(report: ReportData, draw_passed: bool = True, points: bool = True) ->
 
 
 def split(points: Points) -> str:
-    """A row for each aim: what it gave, and what cost the rest."""
+    """Returns a row for each aim: what it gave, and what cost the rest."""
     rows = phrases.split(points.parts, points.limit)
     cells = (
         f"<dt>{escape(name)}</dt><dd><b>{escape(earned)}</b> {prose(because)}</dd>" for name, earned, because in rows
@@ -95,6 +95,7 @@ def split(points: Points) -> str:
 
 
 def head(report: ReportData, points: bool) -> str:
+    """Returns the heading: exercise, backend, verdict and the three qualities."""
     return (
         f'<p class="head"><b>{escape(report.exercise)}</b> <span>{escape(report.backend)}</span> '
         f'<span class="verdict">{phrases.verdict(report, points).capitalize()}</span></p>{answers(report)}'
@@ -102,6 +103,7 @@ def head(report: ReportData, points: bool) -> str:
 
 
 def answers(report: ReportData) -> str:
+    """Returns a line with each quality and whether the answer has it; "" where nothing was judged."""
     colors = {"yes": "right", "no": "wrong"}
     parts = (f'{name} <b class="{colors.get(text, "quiet")}">{text}</b>' for name, text in phrases.answers(report))
     line = " ".join(f"<span>{part}</span>" for part in parts)
@@ -109,6 +111,7 @@ def answers(report: ReportData) -> str:
 
 
 def stub(report: ReportData) -> str:
+    """Returns what a learner reads before the first try."""
     return f"<p>{escape(phrases.encouragement(report))}</p>"
 
 
@@ -131,7 +134,7 @@ def failure(report: ReportData) -> str:
 
 
 def more_causes(title: str, causes: list[Cause]) -> str:
-    """One line each, with the cases behind it folded."""
+    """Returns a line for each cause, with the cases behind it folded."""
     if not causes:
         return ""
     lines = "".join(
@@ -143,12 +146,14 @@ def more_causes(title: str, causes: list[Cause]) -> str:
 
 
 def cases_of(cause: Cause) -> str:
+    """Returns the name of the only case behind a cause, or all of them folded."""
     if len(cause.cases) == 1:
         return f'<span class="quiet">{escape(cause.cases[0].name)}</span>'
     return folded(phrases.count(len(cause.cases), "case"), items(cause.cases))
 
 
 def first_failure(report: ReportData, cause: Cause) -> str:
+    """Returns the first cause in full: its first case, what happened there, and the traceback."""
     case = cause.cases[0]
     name = f'<p class="case"><span class="wrong">{escape(phrases.label(cause))}</span> {escape(case.name)}</p>'
     details = "\n".join(phrases.details(case))
@@ -160,6 +165,7 @@ def first_failure(report: ReportData, cause: Cause) -> str:
 
 
 def also_in(cause: Cause) -> str:
+    """Returns the other cases of a cause, folded; "" where there are none."""
     more = cause.cases[1:]
     return folded(f"The same cause in {phrases.count(len(more), 'more case')}", items(more)) if more else ""
 
@@ -188,6 +194,7 @@ def chosen(cases: Sequence[CaseResult]) -> tuple[CaseResult, Curve] | None:
 
 
 def figure(case: CaseResult, curve: Curve) -> str:
+    """Returns the picture of a case's error, with a caption."""
     from . import plot  # when there is something to draw: matplotlib takes longer to import than a check runs
 
     caption = f"{escape(case.name)}: the largest error near each {escape(curve.parameter)}"
@@ -195,7 +202,7 @@ def figure(case: CaseResult, curve: Curve) -> str:
 
 
 def rest(report: ReportData, draw_passed: bool) -> str:
-    """Folded or quiet: what passed, the distinctions, the traffic, the compiler, what did not run."""
+    """Returns what is folded or quiet: what passed, the distinctions, the traffic, the compiler, what did not run."""
     parts = []
     passing = phrases.passing(report.cases)
     if passing:
@@ -225,6 +232,7 @@ def rest(report: ReportData, draw_passed: bool) -> str:
 
 
 def items(cases: Iterable[CaseResult]) -> str:
+    """Returns the cases as a list, a line each."""
     lines = []
     for case in cases:
         text = f" <span class='quiet'>{prose(phrases.message_of(case))}</span>" if case.message else ""
@@ -234,14 +242,16 @@ def items(cases: Iterable[CaseResult]) -> str:
 
 
 def folded(summary: str, body: str) -> str:
+    """Returns ``body`` behind a summary that opens it. Both are HTML already."""
     return f"<details><summary>{summary}</summary>{body}</details>"
 
 
 def escape(text: str) -> str:
+    """Returns the text with markup and control characters spelled out."""
     return escape_markup(visible(text))
 
 
 def prose(text: str) -> str:
-    """Escaped, with `code` set as code and ``owner/repository#number`` linked to its thread."""
+    """Returns the text escaped, with `code` set as code and ``owner/repository#number`` linked to its thread."""
     text = CODE.sub(r"<code>\1</code>", escape(text))
     return THREAD.sub(r'<a href="https://github.com/\1/issues/\2" rel="noopener">\1#\2</a>', text)

@@ -21,6 +21,7 @@ SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 
 
 def is_stub(report: ReportData) -> bool:
+    """Whether the answer is still the stub that was handed out."""
     return report.summary.startswith(STUB)
 
 
@@ -30,6 +31,7 @@ def is_stopped(report: ReportData, case: CaseResult) -> bool:
 
 
 def encouragement(report: ReportData) -> str:
+    """Returns what a learner reads before the first try."""
     return f"Nothing is wrong yet. Write the body of {report.exercise}, then run the check again."
 
 
@@ -60,7 +62,7 @@ def _first_of(sentences: list[str]) -> str:
 
 
 def verdict(report: ReportData, points: bool = True) -> str:
-    """points: whether it says how many."""
+    """The verdict in a few words: ``not passed, 50 % of the points``. points: whether it says how many."""
     if is_stub(report):
         return STUB
     text = "passed" if report.passed else "not passed"
@@ -84,11 +86,12 @@ def required(report: ReportData) -> tuple[list[Cause], list[Cause]]:
 
 
 def convention(case: CaseResult) -> str:
-    """Which choice a case rests on that mathematics leaves open."""
+    """The choice that a case rests on and mathematics leaves open; "" where there is none."""
     return f"{case.convention}; --conventions pytorch accepts PyTorch's own answer as well" if case.convention else ""
 
 
 def also_in(cause: Cause) -> str:
+    """Returns the names of the cases behind a cause, but for the first."""
     return ", ".join(case.name for case in cause.cases[1:])
 
 
@@ -104,19 +107,19 @@ def sentence_of(cause: Cause) -> str:
 
 
 def label(cause: Cause) -> str:
-    """What the answer is not."""
+    """What the answer is not: ``not correct``; or ``refused`` or ``no result``, where it was not judged."""
     if cause.kind:
         return f"not {cause.kind}"
     return "refused" if cause.cases[0].status == "fail" else "no result"
 
 
 def percent(score: float) -> str:
-    """Rounded down, so that 100 % means every point."""
+    """The score in percent, rounded down, so that 100 % means every point."""
     return f"{math.floor(100 * score + 1e-9)} %"
 
 
 def sentence(text: str) -> str:
-    """A capital and a full stop."""
+    """The text with a capital and a full stop."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 
@@ -136,6 +139,7 @@ def number(value: float) -> str:
 
 
 def count(how_many: int, noun: str) -> str:
+    """Returns ``1 case`` or ``1,234 cases``."""
     return f"{how_many:,} {noun}" if how_many == 1 else f"{how_many:,} {noun}s"
 
 
@@ -145,10 +149,12 @@ def element(failure: Failure) -> str:
 
 
 def went_in(failure: Failure) -> str:
+    """Returns the inputs at the worst element: ``dy = 0.5, x = 0.0``."""
     return ", ".join(f"{name} = {number(value)}" for name, value in failure.inputs.items())
 
 
 def off_by(failure: Failure) -> str:
+    """Returns how far off the worst element is, or which kind of value stands where another belongs."""
     got, expected = kind(failure.got), kind(failure.expected)
     if got != expected:
         return f"{got} where {expected} belongs"
@@ -156,6 +162,7 @@ def off_by(failure: Failure) -> str:
 
 
 def kind(value: float) -> str:
+    """Returns ``NaN``, ``infinity``, ``-infinity`` or ``a number``."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -169,6 +176,7 @@ def failing(cases: Iterable[CaseResult]) -> list[CaseResult]:
 
 
 def hidden_first(causes: list[Cause]) -> list[Cause]:
+    """Returns the causes with an instructor's own cases in front, otherwise in their order."""
     return sorted(causes, key=lambda cause: not cause.cases[0].hidden)
 
 
@@ -192,19 +200,23 @@ def details(case: CaseResult) -> list[str]:
 
 
 def passed(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    """Returns the cases that passed, distinctions among them."""
     return [case for case in cases if case.status == "pass"]
 
 
 def passing(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    """Returns the cases that passed, without distinctions."""
     return [case for case in passed(cases) if not case.bonus]
 
 
 def how_many_passed(report: ReportData) -> str:
+    """Returns ``12 cases passed.``"""
     passing_cases = passing(report.cases)
     return f"{count(len(passing_cases), 'case')} passed." if passing_cases else "No case passed."
 
 
 def distinctions(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    """Returns the distinctions that were tried."""
     return [case for case in cases if case.bonus and case.status != "not-run"]
 
 
@@ -214,6 +226,7 @@ def title(case: CaseResult) -> str:
 
 
 def distinctions_earned(bonus: list[CaseResult]) -> str:
+    """Returns how many of these distinctions were earned, in a sentence."""
     return f"Distinctions, never needed to pass: {len(passed(bonus))} of {len(bonus)}."
 
 
@@ -229,6 +242,7 @@ def not_run(report: ReportData) -> dict[str, list[str]]:
 
 
 def traffic(figures: dict[str, Any]) -> str:
+    """Returns the bytes loaded and stored beside the least that would do, in a sentence (`ReportData.traffic`)."""
     loaded, stored, least = (size(figures[name]) for name in ("loaded", "stored", "least"))
     sentence = f"{figures['ratio']:.2f} times the minimum: {loaded} loaded and {stored} stored, where {least} would do"
     allowed = figures.get("allowed")
@@ -260,6 +274,7 @@ def left_out(names: list[str], reason: str) -> str:
 
 
 def size(number_of_bytes: float) -> str:
+    """Returns ``1.5 KiB``: a number of bytes in the largest unit that fits."""
     for unit in ("B", "KiB", "MiB"):
         if number_of_bytes < 1024:
             return f"{number_of_bytes:,.4g} {unit}"
@@ -303,6 +318,7 @@ def _most(forms: list[dict[str, Any]], name: str) -> int | None:
 
 
 def environment(values: dict[str, Any]) -> str:
+    """Returns versions, device and seed in a line (`ReportData.environment`)."""
     names = {"python": "Python", "torch": "PyTorch", "triton": "Triton"}
     versions = [f"{name} {values[key]}" for key, name in names.items() if values.get(key)]
     seed = [f"seed {values['seed']}"] if "seed" in values else []  # with it the same inputs can be made again

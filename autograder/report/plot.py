@@ -48,6 +48,7 @@ def drawn(plot: Callable[[Axes], None], title: str, size: tuple[float, float]) -
 
 
 def plot(axes: Axes, curve: Curve) -> None:
+    """Draws the curves of a case into ``axes``."""
     far = reach(curve)
     beyond = int(np.count_nonzero(wrong(curve) & (np.abs(curve.x) > far)))
     note = f"  ({phrases.count(beyond, 'more wrong value')} beyond this axis)" if beyond else ""
@@ -75,6 +76,7 @@ def plot(axes: Axes, curve: Curve) -> None:
 
 
 def wrong(curve: Curve) -> np.ndarray:
+    """Returns where the error is larger than what is allowed, or not a number."""
     return ~(curve.ulp <= curve.allowed)
 
 
@@ -86,6 +88,7 @@ def reach(curve: Curve) -> float:
 
 
 def bound(allowed: np.ndarray) -> str:
+    """Returns the label of the tolerance, with its size where it is the same everywhere."""
     return f"allowed: {ulp(allowed[0])}" if allowed.min() == allowed.max() else "allowed"
 
 
@@ -130,6 +133,7 @@ def scale_errors(axes: Axes, top: float, lost: bool) -> None:
 
 
 def power(exponent: int) -> str:
+    """Returns ``0.1`` to ``100``, and any other power of ten with its exponent raised."""
     return f"{10.0**exponent:g}" if -1 <= exponent <= 2 else f"10{str(exponent).translate(SUPERSCRIPT)}"
 
 

@@ -23,6 +23,7 @@ class Progress:
         self.where = ""
 
     def at(self, where: str) -> None:
+        """Notes what the check does from now on."""
         self.where, self.since = where, time.monotonic()
 
     def __enter__(self) -> "Progress":
@@ -46,6 +47,7 @@ class Progress:
             wait = self.every
 
     def text(self) -> str:
+        """Returns the line to show now, with the seconds since the check began."""
         now = time.monotonic()
         here = f" ({now - self.since:.0f} s)" if now - self.since >= self.after else ""
         text = f"checking {self.name}, {now - self.begun:.0f} s: {self.where}{here}"
@@ -69,6 +71,7 @@ class Cell:
         self.handle: Any = None
 
     def show(self, text: str) -> None:
+        """Shows the text, in place of the last one."""
         data = {"text/plain": text}
         if self.handle is None:
             from IPython.display import display
@@ -78,6 +81,7 @@ class Cell:
             self.handle.update(data, raw=True)
 
     def clear(self) -> None:
+        """Removes the line."""
         if self.handle:
             self.handle.update({"text/html": "", "text/plain": ""}, raw=True)
 
@@ -89,11 +93,13 @@ class Terminal:
         self.stream, self.shown = stream, False
 
     def show(self, text: str) -> None:
+        """Shows the text, in place of the last one."""
         self.stream.write(f"\r\033[K{text[: shutil.get_terminal_size().columns - 1]}")
         self.stream.flush()
         self.shown = True
 
     def clear(self) -> None:
+        """Removes the line."""
         if self.shown:
             self.stream.write("\r\033[K")
             self.stream.flush()

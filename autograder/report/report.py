@@ -22,8 +22,8 @@ class Report(ReportData):
         printer.text(str(self))
 
     def _ipython_display_(self) -> None:
-        """Nothing where nbgrader runs the notebook, which takes the output of a check for points; else IPython asks for
-        the other forms.
+        """Shows nothing where nbgrader runs the notebook, which takes the output of a check for points; else IPython
+        asks for the other forms.
         """
         if "NBGRADER_EXECUTION" not in os.environ:
             raise NotImplementedError

@@ -50,7 +50,7 @@ def render(report: ReportData, color: bool | None = None, points: bool = True) -
 
 
 def split(page: "Page", report: ReportData) -> None:
-    """A line for each aim: what it gave, and what cost the rest."""
+    """Adds a line for each aim: what it gave, and what cost the rest."""
     rows = phrases.split(report.split, report.limit)
     if rows:
         page.blank()
@@ -62,6 +62,7 @@ def split(page: "Page", report: ReportData) -> None:
 
 
 def more_causes(page: "Page", title: str, causes: list[Cause]) -> None:
+    """Adds a line for each of the first `OTHERS` causes, and the names of the cases behind the rest."""
     if not causes:
         return
     page.blank()
@@ -75,6 +76,7 @@ def more_causes(page: "Page", title: str, causes: list[Cause]) -> None:
 
 
 def first_failure(page: "Page", report: ReportData, cause: Cause) -> None:
+    """Adds the first cause in full: its first case, and what went in, came out and was expected there."""
     case = cause.cases[0]
     page.blank()
     page.line(f"{phrases.label(cause)}  {case.name}", BOLD, RED)
@@ -100,6 +102,7 @@ def first_failure(page: "Page", report: ReportData, cause: Cause) -> None:
 
 
 def traceback(page: "Page", lines: list[str]) -> None:
+    """Adds the last `DETAIL_LINES` lines of a traceback."""
     if not lines:
         return
     page.blank()
@@ -111,7 +114,7 @@ def traceback(page: "Page", lines: list[str]) -> None:
 
 
 def what_else(page: "Page", report: ReportData) -> None:
-    """What passed, the distinctions, what the kernel moved and compiled to, and what did not run."""
+    """Adds what passed, the distinctions, what the kernel moved and compiled to, and what did not run."""
     page.blank()
     page.line(phrases.how_many_passed(report), GREEN if report.passed else "")
     bonus = phrases.distinctions(report.cases)
@@ -146,13 +149,16 @@ class Page:
         self.lines: list[str] = []
 
     def text(self) -> str:
+        """Returns all lines as one text."""
         return "\n".join(self.lines)
 
     def blank(self) -> None:
+        """Adds an empty line, unless the last one is empty."""
         if self.lines[-1]:
             self.lines.append("")
 
     def line(self, text: str, *styles: str, indent: int = 0, hanging: int = 0) -> None:
+        """Adds a paragraph, wrapped. indent, hanging: columns before its first line and before the others."""
         for part in visible(text).splitlines():
             first, others = " " * indent, " " * (hanging or indent)
             wrapped = textwrap.wrap(
@@ -161,18 +167,20 @@ class Page:
             self.lines += [self.paint(line, *styles) for line in wrapped]
 
     def field(self, label: str, text: str) -> None:
+        """Adds a label and its text, which begins in column `LABEL`."""
         start = len(self.lines)
         self.line(f"{label:{LABEL}}{text}", indent=2, hanging=2 + LABEL)
         head = self.lines[start]
         self.lines[start] = head[:2] + self.paint(head[2 : 2 + len(label)], DIM) + head[2 + len(label) :]
 
     def answers(self, answers: list[tuple[str, str]]) -> None:
-        """``correct: yes   portable: no   efficient: not judged``"""
+        """Adds ``correct: yes   portable: no   efficient: not judged``"""
         colors = {"yes": GREEN, "no": RED}
         parts = [f"{name}: {self.paint(text, colors.get(text, DIM))}" for name, text in answers]
         self.lines += ["   ".join(parts)] if parts else []
 
     def item(self, status: str, name: str, message: str, *styles: str) -> None:
+        """Adds a case of a list: its status in colour, its name and its message."""
         start, status = len(self.lines), status.replace("-", " ")
         width = LABELLED - 4 if len(status) > 7 else 7
         self.line(f"{status:{width}}  {name}{': ' if message else ''}{message}", indent=2, hanging=width + 4)
@@ -180,9 +188,11 @@ class Page:
         self.lines[start] = head[:2] + self.paint(head[2 : 2 + len(status)], *styles) + head[2 + len(status) :]
 
     def paint(self, text: str, *styles: str) -> str:
+        """Returns the text between the codes of these styles; plain where the page has no colours."""
         codes = ";".join(style for style in styles if style)
         return f"\033[{codes}m{text}\033[0m" if self.color and codes and text else text
 
 
 def verdict_color(report: ReportData) -> str:
+    """Returns the colour of the heading: yellow for a stub, green for passed, red otherwise."""
     return YELLOW if phrases.is_stub(report) else GREEN if report.passed else RED

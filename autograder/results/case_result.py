@@ -1,4 +1,4 @@
-"""What came of one case, as data."""
+"""The result of one case, as data."""
 
 import math
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ _ORDER = (None, *Quality)  # an answer that was refused has no other failures
 
 @dataclass(frozen=True)
 class Cause:
-    """Why cases fail. kind: the quality that the answer lacks, None where the answer was not judged at all. message:
+    """A reason why cases fail. kind: the quality that the answer lacks, None where it was not judged at all. message:
     one sentence that is true of all ``cases``; the whole message where there is one.
     """
 

@@ -63,7 +63,7 @@ class ReportData:
 
     @property
     def causes(self) -> tuple[Cause, ...]:
-        """Why cases fail, the cause to mend first at the front."""
+        """The causes of all failures, the one to mend first at the front."""
         return causes(self.cases, self.source)
 
     @property

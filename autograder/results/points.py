@@ -156,11 +156,11 @@ class _Account:
         return Points(max(score, LEAST), parts, limit)
 
     def _of_point(self, case: Mapping[str, Any]) -> float:
-        """What is lost of a case of the point."""
+        """The share that is lost of a case of the point."""
         return max((c.share for c in self.causes if Aim.POINT in c.about and case in c.cases), default=0.0)
 
     def _lost(self, aim: Aim) -> float:
-        """The share of an aim."""
+        """The share that is lost of an aim."""
         unreached = len(self._unreached(aim)) / len(self.of[aim])
         here = self._here(aim)
         if aim is Aim.POINT:

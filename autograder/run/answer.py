@@ -139,7 +139,7 @@ def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool 
 
 
 def _module(answer: Answer) -> types.ModuleType:
-    """An empty one for it, where Triton and dataclasses look it up by its name, and what it imports finds it."""
+    """Returns an empty module for the answer, where Triton and dataclasses look it up by its name."""
     install(answer.modules)
     for one in answer.modules:
         refuse(one.source, packaged=True)
@@ -214,7 +214,7 @@ def refuse(source: str, packaged: bool = False) -> None:
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """Every statement, at any depth. `ast.walk` looks at expressions as well, in thirty times the time."""
+    """Yields every statement, at any depth. `ast.walk` visits expressions as well, and takes thirty times as long."""
     left: list[ast.AST] = [tree]
     while left:
         node = left.pop()
@@ -240,6 +240,7 @@ def imported(node: ast.AST) -> list[str]:
 
 
 def parse(source: str) -> ast.Module:
+    """Returns the syntax tree. Raises AnswerError where ``source`` is not Python."""
     try:
         return ast.parse(source)
     except SyntaxError as error:
@@ -250,8 +251,9 @@ def parse(source: str) -> ast.Module:
 
 @functools.lru_cache(maxsize=1024)  # in a notebook all cells so far are asked about at every launch
 def is_python(source: str) -> bool:
+    """Whether `parse` takes ``source``."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an invalid escape in a learner's string is no news for whoever asks
+        warnings.simplefilter("ignore")  # of an invalid escape in a learner's string, say
         try:
             parse(source)
         except AnswerError:
@@ -286,6 +288,6 @@ _STUBS = {_body("..."), _body("raise NotImplementedError"), _body("raise NotImpl
 
 
 def is_stub(function: Callable[..., Any]) -> bool:
-    """Whether its body does nothing: ``...``, ``pass``, a docstring alone, or nbgrader's NotImplementedError."""
+    """Whether a function's body does nothing: ``...``, ``pass``, a docstring, or nbgrader's NotImplementedError."""
     code = getattr(function, "__code__", None)
     return isinstance(code, types.CodeType) and _instructions(code) in _STUBS

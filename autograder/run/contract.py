@@ -1,4 +1,4 @@
-"""What an answer has to keep to, and nothing of what is right: all that a runner or a child of a worker is given."""
+"""The form of an answer, without what is right: all that a runner or a worker's child is told of an exercise."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Watching a Triton answer on a real GPU: what the hardware does not say is read from canaries around each tensor."""
+"""A Triton answer on a real GPU: stray accesses are read from canaries around each tensor."""
 
 from typing import Any
 
@@ -45,8 +45,8 @@ class Device:
         JITFunction.run = self._run
 
     def put(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
-        """The tensor on the device, same shape, strides and offset, between two pads of canaries. Its storage has no
-        pads, and ends with it: what holds the pads is another one in the same memory.
+        """The tensor on the device, same shape, strides and offset, between two pads of canaries. The pads belong to
+        another storage in the same memory: its own ends with it.
         """
         storage = tensor.untyped_storage()
         data = torch.empty(0, dtype=torch.uint8).set_(storage.cpu() if storage.device.type != "cpu" else storage)
@@ -72,7 +72,7 @@ class Device:
         return self.put("a tensor from torch.empty", typed)
 
     def unwritten(self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None) -> None:
-        """Nothing: an element that was not written still holds a canary, which the comparison finds."""
+        """Reports nothing: an element that was not written still holds a canary, which the comparison finds."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -1,4 +1,4 @@
-"""Names of dtypes, as reports and wire formats have them."""
+"""The names of dtypes in reports and wire formats."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Answers whose gradient is PyTorch's to take: is the result attached to the graph, and what flows back through it?"""
+"""Answers whose gradient PyTorch takes: whether the result is attached to the graph, and what flows back."""
 
 from collections.abc import Callable
 from typing import Any

@@ -2,7 +2,7 @@
 
 A PyTorch answer calls basic operators (see `operators`), and not the one that is the answer; and it calls them itself
 (see `callers`). A Triton answer allocates, takes views and launches kernels; arithmetic with PyTorch is what the kernel
-is for. This is how honest people are told early; it is no wall against the others.
+is for. Honest people learn of it early this way; the sandbox is what stops the others.
 """
 
 from collections.abc import Callable

@@ -51,7 +51,7 @@ def tensor(memory: mmap.mmap, begin: int, dtype: torch.dtype, shape: tuple[int, 
 
 
 def far_apart(rows: torch.Tensor) -> torch.Tensor:
-    """The tensor with its rows `STRIDE` elements apart, in memory of its own; a copy where there is no Linux."""
+    """The tensor with its rows `STRIDE` elements apart, in memory of its own; a plain copy outside Linux."""
     if sys.platform != "linux":
         return rows.clone()
     memory = mmap.mmap(-1, nbytes(rows.dtype, rows.shape))
@@ -78,5 +78,5 @@ def _row(dtype: torch.dtype, shape: tuple[int, ...]) -> int:
 
 def _checked(address: int) -> int:
     if address == ctypes.c_void_p(-1).value:
-        raise OSError(ctypes.get_errno(), "there are no addresses for a tensor whose rows lie far apart")
+        raise OSError(ctypes.get_errno(), "no addresses left for a tensor whose rows lie far apart")
     return address

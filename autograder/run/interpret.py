@@ -11,7 +11,7 @@ DEVICES = ("nvidia", "nvhost", "nvgpu", "nvmap", "tegra", "dxg", "kfd")
 
 
 def has_gpu() -> bool:
-    """What PyTorch says. It is not imported to be asked where there is no device: that takes longer than a command."""
+    """Whether PyTorch finds a GPU. Where there is no device file it is not imported, which would take seconds."""
     if "torch" not in sys.modules and sys.platform == "linux":
         if not any(name.startswith(DEVICES) for name in os.listdir("/dev")):
             return False
@@ -36,11 +36,12 @@ def choose() -> None:
 
 
 def interpreted() -> bool:
+    """Whether Triton's kernels are interpreted in this process."""
     return os.environ.get("TRITON_INTERPRET") == "1"
 
 
 def ensure_runnable(backend: str) -> None:
-    """Raises RuntimeError where an answer of ``backend`` can run in no way in this process."""
+    """Raises RuntimeError where an answer of ``backend`` cannot run in this process."""
     if backend == "triton" and not interpreted() and not has_gpu():
         raise RuntimeError("TRITON_INTERPRET turns the interpreter off, and there is no GPU: unset it and restart.")
 

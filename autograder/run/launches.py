@@ -23,9 +23,7 @@ def plain_launches(launches: Iterable[Launch]) -> tuple[KernelLaunch | str, ...]
 
 
 def source_of(kernel: FunctionType) -> str:
-    """The text that a kernel lives in. In a notebook all cells run so far, its own and its callees' last; else its
-    file.
-    """
+    """The text around a kernel: in a notebook all cells run so far, its own and its callees' last; else its file."""
     own = own_texts(kernel)
     earlier = [cell for cell in kernel.__globals__.get("In", ()) if isinstance(cell, str) and is_python(cell)]
     return SEAM.join(dict.fromkeys([*(cell for cell in earlier if cell not in own), *own]))

@@ -76,7 +76,7 @@ class _Collection:
         try:
             nodes = list(ast.walk(ast.parse(source)))
         except (SyntaxError, ValueError, RecursionError):
-            return  # it is told where it runs
+            return  # the answer's own run reports it
         for node in nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
@@ -105,7 +105,7 @@ class _Collection:
         return True
 
     def _file(self, name: str) -> tuple[Path, bool] | None:
-        """Of a module: its file, and whether it is a package, whose folder may have no ``__init__.py``."""
+        """Returns a module's file, and whether it is a package, whose folder may have no ``__init__.py``."""
         parts = name.split(".")
         if self.top and parts[0] == self.top:
             parts = parts[1:]
@@ -145,23 +145,26 @@ class Texts(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> ModuleSpec | None:
+        """Finds the modules whose texts are known, for `sys.meta_path`."""
         module = self.modules.get(fullname)
         if module is None:
             return None
         return importlib.util.spec_from_loader(fullname, self, origin=f"<{module.file}>", is_package=module.package)
 
     def exec_module(self, module: types.ModuleType) -> None:
+        """Runs a module's text, under a name that tracebacks find its lines by."""
         source = self.get_source(module.__name__)
         filename = module.__file__ = f"<{self.modules[module.__name__].file}>"
         linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
         exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
 
     def get_source(self, fullname: str) -> str:  # which `inspect` asks for
+        """Returns a module's text, which `inspect` asks for."""
         return self.modules[fullname].source
 
 
 def install(modules: tuple[Module, ...]) -> None:
-    """From now on these are imported from their texts, and those of an earlier answer no more."""
+    """Has these modules imported from their texts from now on, and those of an earlier answer no longer."""
     for finder in [one for one in sys.meta_path if isinstance(one, Texts)]:
         sys.meta_path.remove(finder)
         for name in finder.modules:

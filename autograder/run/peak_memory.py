@@ -16,11 +16,11 @@ class Peak:
         self._known: dict[int, weakref.finalize[..., torch.UntypedStorage]] = {}
 
     def exclude(self, tensor: torch.Tensor) -> None:
-        """Memory that was there before, and that views of it share."""
+        """Leaves out memory that was there before, and views of it."""
         self._watch(tensor, 0)
 
     def note(self, result: object) -> None:
-        """What an operator returned, or was given."""
+        """Counts what an operator returned, or was given."""
         for one in result if isinstance(result, tuple | list) else (result,):
             if isinstance(one, torch.Tensor):
                 self._watch(one, one.untyped_storage().nbytes())

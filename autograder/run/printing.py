@@ -19,9 +19,11 @@ class Few(io.TextIOBase):
         self.begun = False  # whether the line that is being written was begun before the limit
 
     def writable(self) -> bool:
+        """Returns True, as a stream of text does that can be written to."""
         return True
 
     def write(self, text: str) -> int:
+        """Writes what fits and counts the rest; returns the number of characters, as any stream does."""
         for line in text.splitlines(keepends=True):
             self._line(line)
         return len(text)
@@ -39,6 +41,7 @@ class Few(io.TextIOBase):
             self.more += line.endswith("\n")
 
     def flush(self) -> None:
+        """Flushes the stream below."""
         self.stream.flush()
 
     def finish(self) -> None:
@@ -53,6 +56,7 @@ class Few(io.TextIOBase):
 
 @contextlib.contextmanager
 def few_lines() -> Iterator[None]:
+    """Shortens what is printed to standard output in the ``with`` block."""
     few = Few(sys.stdout)
     try:
         with contextlib.redirect_stdout(few):

@@ -1,4 +1,4 @@
-"""How many threads PyTorch computes with during a check."""
+"""The number of threads that PyTorch computes with during a check."""
 
 import contextlib
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import torch
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """PyTorch computes in the calling thread alone. A check makes thousands of short operations: threads that wait
+    """Has PyTorch compute in the calling thread alone. A check makes thousands of short operations: threads that wait
     beside each other for the next one take several times its processor time, and on a busy machine its time, too.
     """
     before = torch.get_num_threads()

@@ -26,6 +26,7 @@ class Step:
 
     @property
     def name(self) -> str:
+        """``silu_forward (PyTorch)``"""
         return f"{self.exercise} ({'PyTorch' if self.backend == 'torch' else 'Triton'})"
 
 
@@ -41,14 +42,17 @@ class Chapter:
 
     @property
     def passed(self) -> int:
+        """How many steps are passed."""
         return sum(step.state == "passed" for step in self.steps)
 
     @property
     def done(self) -> bool:
+        """Whether every step is passed and every question has an answer."""
         return self.passed == len(self.steps) and all(written for _, written in self.questions)
 
     @property
     def left(self) -> list[Step]:
+        """The steps that are not passed yet."""
         return [step for step in self.steps if step.state != "passed"]
 
     @property
@@ -78,7 +82,7 @@ def read_progress(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A notebook as JSON; an empty one where the file is none, which costs no more than its own progress."""
+    """A notebook as JSON; an empty one where the file cannot be read."""
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -48,6 +48,7 @@ def _guarded(run: Run, options: argparse.Namespace) -> int:
 
 
 def run_update(options: argparse.Namespace, folder: Path) -> int:
+    """Merges chapters that have changed. Returns an exit status."""
     from ..learner import notebooks
     from . import update
 
@@ -56,6 +57,7 @@ def run_update(options: argparse.Namespace, folder: Path) -> int:
 
 
 def run_reset(options: argparse.Namespace, folder: Path) -> int:
+    """Puts one answer cell back as it was released. Returns an exit status."""
     from .notebook import RELOAD
     from .reset import reset
 
@@ -66,6 +68,7 @@ def run_reset(options: argparse.Namespace, folder: Path) -> int:
 
 
 def run_progress(options: argparse.Namespace, folder: Path) -> int:
+    """Prints how far the learner is in each chapter. Returns an exit status."""
     from .chapter_progress import read_progress
     from .progress_table import Course
 

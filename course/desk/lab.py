@@ -20,6 +20,7 @@ INPUTS = ("course/**/*.md", "course/**/*.py", "solutions/*.py", "kernels/**/*.py
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+    """Prepares the learner's notebooks and becomes JupyterLab; returns only where that fails, an exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     folder, state = root / "my-notebooks", root / ".lab"
     if status := prepare(root, folder, state):

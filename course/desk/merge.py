@@ -69,7 +69,7 @@ def merge(mine: NotebookNode, fresh: NotebookNode) -> Merged:
 
 def unchanged(mine: NotebookNode, chapter: str) -> bool:
     """Whether every cell of a learner's copy is as it was released: nothing written, edited or added. Outputs do not
-    count, and a cell of ours that was deleted cannot be told from one that the chapter has only since.
+    count, and a cell of ours that was deleted cannot be told from one that the chapter got later.
     """
     ours = mine.metadata.get("graded_kernels", {}).get("chapter") == chapter
     return bool(ours) and all(_is_ours(cell, chapter) and _untouched(cell) for cell in mine.cells)
@@ -109,7 +109,7 @@ def _untouched(cell: NotebookNode) -> bool:
 
 
 def _both(mine: NotebookNode, fresh: NotebookNode, merged: Merged) -> list[NotebookNode]:
-    """What becomes of a cell that both have."""
+    """Returns what stands for a cell that both have."""
     if not grade_id(fresh):  # the id says that the chapter's version is the same
         return [mine]
     if mine.source == fresh.source:
@@ -155,7 +155,7 @@ def _shown(said: str, source: str) -> NotebookNode:
 
 
 def _with_own_ids(cells: list[NotebookNode]) -> list[NotebookNode]:
-    """A notebook's ids must differ; a learner's copy of a cell gives way."""
+    """Returns the cells with ids that differ; a learner's copy of a cell gets another one."""
     seen: set[str] = set()
     for cell in cells:
         while cell.id in seen:

@@ -1,4 +1,4 @@
-"""A learner's notebook as a file: read with a clear error, replaced in one step, its old form kept."""
+"""A learner's notebook as a file: read with a clear error, replaced in one step, its old version kept."""
 
 import os
 import tempfile
@@ -9,7 +9,7 @@ import nbformat
 from nbformat import NotebookNode
 
 RELOAD = "A notebook that is open in JupyterLab: File > Reload Notebook from Disk."
-KEPT = "kept"  # the folder beside the notebooks in which older forms are
+KEPT = "kept"  # the folder beside the notebooks for older versions
 
 
 class DeskError(Exception):
@@ -17,7 +17,7 @@ class DeskError(Exception):
 
 
 def read(path: Path) -> NotebookNode:
-    """Raises DeskError for a file that is missing or is not a notebook."""
+    """Returns the notebook. Raises DeskError for a file that is missing or is not a notebook."""
     try:
         notebook: NotebookNode = nbformat.read(path, as_version=4)
     except FileNotFoundError:
@@ -29,7 +29,7 @@ def read(path: Path) -> NotebookNode:
 
 
 def write(path: Path, notebook: NotebookNode) -> None:
-    """The whole file or nothing: a full disk leaves the old one in place."""
+    """Writes the whole file or nothing: a full disk leaves the old one in place."""
     text = nbformat.writes(notebook, version=4) + "\n"
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.")
     try:
@@ -43,7 +43,7 @@ def write(path: Path, notebook: NotebookNode) -> None:
 
 
 def keep(folder: Path, name: str, suffix: str, content: bytes) -> Path:
-    """``content`` as a new, dated file in ``folder/kept``."""
+    """Writes ``content`` to a new, dated file in ``folder/kept``; returns its path."""
     kept = folder / KEPT
     kept.mkdir(exist_ok=True)
     stem = f"{name}.{datetime.now():%Y-%m-%dT%H-%M-%S}"

@@ -36,6 +36,7 @@ class Course:
     chapters: tuple[Chapter, ...]
 
     def to_list(self) -> list[dict[str, Any]]:
+        """Returns the chapters as JSON values."""
         return [asdict(chapter) | {"passed": chapter.passed, "done": chapter.done} for chapter in self.chapters]
 
     def __str__(self) -> str:
@@ -79,6 +80,7 @@ class End:
         return "\n".join([*said, after])
 
     def lines(self) -> list[str]:
+        """Returns what is left, what is not written and which distinctions are missing, a line each."""
         c = self.chapter
         lines = []
         if c.left:
@@ -99,16 +101,19 @@ class End:
 
 
 def bar(done: int, of: int) -> str:
+    """Returns a bar of `WIDTH` characters."""
     full = WIDTH * done // of if of else 0
     return "█" * full + "░" * (WIDTH - full)
 
 
 def html_bar(chapter: Chapter) -> str:
+    """Returns a bar as HTML, with a label that is read aloud."""
     label = escape(f"{chapter.title}: {chapter.passed} of {len(chapter.steps)} passed", quote=True)
     return f'<progress max="{max(len(chapter.steps), 1)}" value="{chapter.passed}" aria-label="{label}"></progress>'
 
 
 def link(chapter: Chapter) -> str:
+    """Returns a link to the chapter's notebook, as HTML."""
     return f'<a href="{quote(chapter.name)}.ipynb">{escape(chapter.title)}</a>'
 
 

@@ -1,4 +1,4 @@
-"""A language model small enough to train while one has a coffee, in the format of GPT-2's weights."""
+"""A language model small enough to train during a coffee, in the format of GPT-2's weights."""
 
 from .model import GPT
 from .text import corpus, decode, encode

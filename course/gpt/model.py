@@ -14,7 +14,7 @@ Activation = Callable[[torch.Tensor], torch.Tensor]
 
 
 def gelu_tanh(x: torch.Tensor) -> torch.Tensor:
-    """GPT-2's own."""
+    """GPT-2's own activation."""
     return F.gelu(x, approximate="tanh")
 
 
@@ -27,10 +27,13 @@ class Conv1D(nn.Module):
         self.bias = nn.Parameter(torch.zeros(outputs))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Returns (..., outputs) for x (..., inputs)."""
         return x @ self.weight + self.bias
 
 
 class Attention(nn.Module):
+    """Causal self-attention of several heads."""
+
     def __init__(self, width: int, heads: int):
         super().__init__()
         self.heads = heads
@@ -38,6 +41,7 @@ class Attention(nn.Module):
         self.c_proj = Conv1D(width, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Returns (B, T, width) for x of that shape."""
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.c_attn(x).chunk(3, dim=-1))
         mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         y: torch.Tensor = self.c_proj(mixed.transpose(1, 2).flatten(-2))
@@ -45,30 +49,36 @@ class Attention(nn.Module):
 
 
 class MLP(nn.Module):
+    """Two layers of weights with an activation between them, four times as wide inside."""
+
     def __init__(self, width: int):
         super().__init__()
         self.c_fc = Conv1D(width, 4 * width)
         self.c_proj = Conv1D(4 * width, width)
 
     def forward(self, x: torch.Tensor, activation: Activation) -> torch.Tensor:
+        """Returns (..., width) for x of that shape."""
         y: torch.Tensor = self.c_proj(activation(self.c_fc(x)))
         return y
 
 
 class Block(nn.Module):
+    """Attention and MLP, each behind a layer norm and added to what came in."""
+
     def __init__(self, width: int, heads: int):
         super().__init__()
         self.ln_1, self.attn = nn.LayerNorm(width), Attention(width, heads)
         self.ln_2, self.mlp = nn.LayerNorm(width), MLP(width)
 
     def forward(self, x: torch.Tensor, activation: Activation) -> torch.Tensor:
+        """Returns (B, T, width) for x of that shape."""
         x = x + self.attn(self.ln_1(x))
         y: torch.Tensor = x + self.mlp(self.ln_2(x), activation)
         return y
 
 
 class GPT(nn.Module):
-    """vocab: how many tokens there are; context: how many may stand in a row; width, layers, heads: its size."""
+    """The model. vocab: how many tokens there are; context: how many it reads; width, layers, heads: its size."""
 
     def __init__(self, vocab: int, context: int, width: int, layers: int, heads: int):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Train the small model again: ``python -m graded_kernels.course.gpt.train [--steps N] [--seed N] [--out FILE]``.
+"""Trains the small model again: ``python -m graded_kernels.course.gpt.train [--steps N] [--seed N] [--out FILE]``.
 
 A few minutes on one CPU core. The file in the package was made with the defaults.
 """
@@ -17,7 +17,7 @@ BATCH, PAGES, RATE = 24, 20_000, 3e-3
 
 
 def train(steps: int, seed: int = 0) -> GPT:
-    """A model after ``steps`` of AdamW on the diary; the loss is printed on the way, in nats a character."""
+    """Returns a model after ``steps`` of AdamW on the diary; the loss is printed on the way, in nats a character."""
     torch.manual_seed(seed)
     text = encode(corpus(PAGES, seed))
     model = GPT(len(ALPHABET), CONTEXT, WIDTH, LAYERS, HEADS)
@@ -38,6 +38,7 @@ def train(steps: int, seed: int = 0) -> GPT:
 
 
 def main(arguments: list[str] | None = None) -> None:
+    """Trains the model and writes its weights to the file that ``--out`` names."""
     parser = argparse.ArgumentParser(description="Train the course's small language model.")
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=0)

@@ -16,7 +16,7 @@ HEAD = 64  # width of an attention head in every GPT-2; another one has to be na
 
 
 def shipped() -> GPT:
-    """The model that wrote lighthouse diaries until it was put into this package. ``train.py`` makes another."""
+    """The model that comes with this package, trained on lighthouse diaries. ``train.py`` makes another."""
     return load(SHIPPED)
 
 

@@ -41,6 +41,7 @@ class Batch:
     view: View = as_it_is
 
     def draw(self, generator: Generator) -> Args:
+        """Draws (q, k, v) with shapes (b, h, m or n, d), and what `arguments` takes beside them."""
         sizes = ((self.b, self.h, rows, self.d) for rows in (self.m, self.n, self.n))
         q, k, v = (self.view(normal(generator, size, self.dtype, 1.5)) for size in sizes)
         lengths = None if self.lengths is None else torch.tensor(self.lengths, dtype=torch.int64)
@@ -132,6 +133,7 @@ def one_key_for_all(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tu
 
 
 def one_huge(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Makes two keys score 200 times their query: each takes that query's whole weight."""
     k[:, :, 3], k[:, :, 66] = q[:, :, 0] * 200, q[:, :, 1] * 200
     return q, k, v
 

@@ -88,6 +88,7 @@ def along(values: Draw) -> Batch:
 
 
 def listed(*values: float) -> Batch:
+    """Returns a batch of these float32 values."""
     return along(lambda generator: torch.tensor(values))
 
 

@@ -62,10 +62,12 @@ def without(*rows: int, index: int = IGNORE) -> View:
 
 
 def large_logits(generator: Generator) -> tuple[Tensor, Tensor]:
+    """Draws logits (6, 64) up to 10,000 on both sides, and labels."""
     return normal(generator, (6, 64), scale=3000.0).clamp(-1e4, 1e4), labelled(generator, 6, 64)
 
 
 def low_logits(generator: Generator) -> tuple[Tensor, Tensor]:
+    """Draws logits (6, 100) around -200, and labels."""
     return normal(generator, (6, 100)) - 200.0, labelled(generator, 6, 100)
 
 
@@ -78,6 +80,7 @@ def long_rows(generator: Generator) -> tuple[Tensor, Tensor]:
 
 
 def unlikely(generator: Generator) -> tuple[Tensor, Tensor]:
+    """Draws logits (5, 80) whose labels have probabilities from e^-15 down to e^-87."""
     logits = normal(generator, (5, 80))
     labels = labelled(generator, 5, 80)
     logits[range(5), labels] = torch.tensor([-15.0, -25.0, -40.0, -60.0, -87.0])
@@ -107,6 +110,7 @@ def all_certainties(generator: Generator) -> tuple[Tensor, Tensor]:
 
 
 def masked(generator: Generator) -> tuple[Tensor, Tensor]:
+    """Draws logits (8, 90) in which 40 % are -infinity, one label and all but one label of a row among them."""
     logits, labels = normal(generator, (8, 90), scale=SCALE), labelled(generator, 8, 90)
     hidden = torch.rand(logits.shape, generator=generator) < 0.4
     hidden[range(8), labels] = False
@@ -118,18 +122,21 @@ def masked(generator: Generator) -> tuple[Tensor, Tensor]:
 
 
 def masked_block(generator: Generator) -> tuple[Tensor, Tensor]:
+    """Draws logits (2, 40,000) whose first 32,768 are -infinity, as many as a block may have."""
     logits = normal(generator, (2, 40_000), scale=SCALE)
     logits[:, :32_768] = -torch.inf
     return logits, torch.tensor([39_999, 32_768])
 
 
 def one_nan(generator: Generator) -> tuple[Tensor, Tensor]:
+    """Draws logits (5, 45) with a NaN in one row, and labels."""
     logits, labels = normal(generator, (5, 45), scale=SCALE), labelled(generator, 5, 45)
     labels[2], logits[2, 11] = 10, torch.nan
     return logits, labels
 
 
 def ignored_nan(generator: Generator) -> tuple[Tensor, Tensor]:
+    """Draws logits (5, 45) with NaN and infinity in rows that are ignored."""
     logits, labels = normal(generator, (5, 45)), ignored(labelled(generator, 5, 45), 1, 3)
     logits[1], logits[3, 7] = torch.nan, torch.inf
     return logits, labels

@@ -35,6 +35,7 @@ def weights(generator: Generator, x: Tensor, dtype: torch.dtype | None = None) -
 
 
 def row_mean(x: Tensor) -> Tensor:
+    """Returns the mean of each row, with the last dimension kept."""
     return x.mean(-1, keepdim=True)
 
 
@@ -84,6 +85,7 @@ def shaped(
 
 
 def rows(*means_and_scales: tuple[float, float], n: int = 100) -> Draw:
+    """Returns what draws rows of ``n`` elements, one for each mean and scale."""
     return lambda generator: offset(generator, list(means_and_scales), n)
 
 
@@ -98,6 +100,7 @@ def half_offset(sigma: float, dtype: torch.dtype) -> Draw:
 
 
 def constant(generator: Generator) -> Tensor:
+    """Returns four rows (4, 60), each of one value: its variance is 0."""
     return torch.tensor([3.0, 0.0, -0.1, 700.0]).unsqueeze(-1).repeat(1, 60)
 
 
@@ -116,6 +119,7 @@ def one_outlier(generator: Generator) -> Tensor:
 
 
 def one_nan(generator: Generator) -> Tensor:
+    """Draws rows (5, 45) with a NaN in one of them."""
     x = normal(generator, (5, 45), scale=ORDINARY)
     x[2, 11] = torch.nan
     return x
