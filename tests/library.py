@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import torch
 from graded_kernels import kernels
+from torch.nn import functional as F
 
 
 def random(*shape, dtype=torch.float32, seed: int = 3, scale: float = 1.0) -> torch.Tensor:
@@ -23,6 +24,22 @@ def rows(shape=(3, 5), *, parameters: int = 0) -> list[torch.Tensor]:
     x = random(*shape, dtype=torch.float64)
     x.view(-1, shape[-1])[-1] = 0.25
     return [x, *(random(shape[-1], dtype=torch.float64, seed=7 + i) for i in range(parameters))]
+
+
+def pytorchs_attention(q, k, v, key_lengths=None, causal=False, scale=None) -> tuple[torch.Tensor, torch.Tensor]:
+    """(o, lse) by F.scaled_dot_product_attention, which needs padding without NaN and gives no lse."""
+    (B, H, M, D), (G, N) = q.shape, k.shape[1:3]
+    lengths = [N] * B if key_lengths is None else key_lengths.tolist()
+    mask = torch.zeros(B, 1, M, N, dtype=torch.bool)
+    for one, length in zip(mask, lengths, strict=True):
+        for back in range(1, M + 1):  # the last query sees all, the one before it one less
+            one[0, M - back, : max(length - (back - 1 if causal else 0), 0)] = True
+    used = mask.any((1, 2))[:, None, :, None]
+    k, v = (x.masked_fill(~used, 0).repeat_interleave(H // G, 1) for x in (k, v))
+    o = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
+    wide = torch.promote_types(q.dtype, torch.float32)
+    s = q.to(wide) @ k.to(wide).mT * (D**-0.5 if scale is None else scale)
+    return o, s.masked_fill(~mask, -torch.inf).logsumexp(-1)
 
 
 GELU_POINTS = torch.tensor([*range(-6, 7), -0.7517915, 0.5, -0.0], dtype=torch.float64)  # its least value among them

@@ -11,26 +11,11 @@ from graded_kernels.autograder.emulator import Emulator
 from graded_kernels.autograder.run.huge_strides import far_apart
 from graded_kernels.autograder.run.launches import plain_launches
 from graded_kernels.kernels import attention, masked_softmax
-from library import ATTENTION, heads
-from torch.nn import functional as F
+from library import ATTENTION, heads, pytorchs_attention
 
 LIBRARY = importlib.import_module("graded_kernels.kernels.attention_function")
 SOFTMAX = importlib.import_module("graded_kernels.kernels.masked_softmax")
 random = functools.partial(library.random, dtype=torch.float64)
-
-
-def seen(lengths: list[int], causal: bool, m: int, n: int) -> torch.Tensor:
-    """(B, 1, M, N), written out."""
-    rows = [
-        [[j < length and (not causal or j <= i + length - m) for j in range(n)] for i in range(m)] for length in lengths
-    ]
-    return torch.tensor(rows).unsqueeze(1)
-
-
-def pytorchs(q, k, v, key_lengths=None, causal=False, scale=None):
-    lengths = [k.shape[2]] * q.shape[0] if key_lengths is None else key_lengths.tolist()
-    mask = seen(lengths, causal, q.shape[2], k.shape[2])
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale, enable_gqa=True)
 
 
 @pytest.mark.parametrize("setting", ATTENTION.values(), ids=ATTENTION)
@@ -38,7 +23,7 @@ def pytorchs(q, k, v, key_lengths=None, causal=False, scale=None):
 def test_as_pytorchs_own_in_float64(setting, g):
     """The output and, by gradients that are not all alike, every gradient; a query without a key gives 0."""
     tensors = heads(g=g)
-    mine, theirs = attention(*tensors, **setting), pytorchs(*tensors, **setting)
+    mine, theirs = attention(*tensors, **setting), pytorchs_attention(*tensors, **setting)[0]
     torch.testing.assert_close(mine, theirs, rtol=1e-12, atol=1e-13)
     do = random(*mine.shape, seed=9)
     got, want = (torch.autograd.grad(o, tensors, do) for o in (mine, theirs))

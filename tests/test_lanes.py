@@ -5,7 +5,6 @@ from answers import answer
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.run.runner import InProcess
-from graded_kernels.autograder.sandbox import Worker
 
 ISOLATED = pytest.mark.parametrize("isolated", [False, True], ids=["in process", "isolated"])
 CROSS_ENTROPY = (
@@ -51,12 +50,13 @@ TIMES_ZERO = (f"{LOAD}\n", f"{WITHOUT}\n    x += tl.sum(tl.where(mask, 0.0, x) *
 AT_LEAST_ZERO = (f"{LOAD}\n", f"{WITHOUT}\n    x += tl.maximum(tl.max(tl.where(mask, -1.0, x)), 0.0)\n")
 
 
-def checked(exercise: str, patch: tuple[str, str], isolated: bool):
-    one = answer(exercise, "triton", *patch)
-    if not isolated:
-        return check_answer(one, "triton", compiler=False)
-    with Worker() as worker:
-        return check_answer(one, "triton", compiler=False, worker=worker)
+@pytest.fixture
+def checked(request):
+    def report_on(exercise: str, patch: tuple[str, str], isolated: bool):
+        worker = request.getfixturevalue("worker") if isolated else None
+        return check_answer(answer(exercise, "triton", *patch), "triton", compiler=False, worker=worker)
+
+    return report_on
 
 
 @ISOLATED
@@ -67,7 +67,7 @@ def checked(exercise: str, patch: tuple[str, str], isolated: bool):
         ("masked_softmax_forward", SOFTMAX, "x = tl.load(x_ptr + row + cols, mask=keep)"),
     ],
 )
-def test_a_maximum_over_masked_off_lanes_fails(exercise, patch, line, isolated):
+def test_a_maximum_over_masked_off_lanes_fails(exercise, patch, line, isolated, checked):
     """A maximum drops the NaN that the lanes hold in the first call."""
     report = checked(exercise, patch, isolated)
     first = next(case for case in report.cases if case.status == "fail")
@@ -79,7 +79,7 @@ def test_a_maximum_over_masked_off_lanes_fails(exercise, patch, line, isolated):
 
 
 @ISOLATED
-def test_an_answer_that_knows_the_poison_is_not_correct(isolated):
+def test_an_answer_that_knows_the_poison_is_not_correct(isolated, checked):
     report = checked("silu_forward", SILU, isolated)
     first = next(case for case in report.cases if case.status == "fail")
     assert report.correct is False, str(report)
@@ -94,7 +94,7 @@ def test_an_answer_that_knows_the_poison_is_not_correct(isolated):
     [(TIMES_ZERO, "the result is right."), (AT_LEAST_ZERO, "the result is right; with 10,000 in them y is wrong.")],
     ids=["times zero", "at least zero"],
 )
-def test_what_is_right_with_zeros_alone_is_not_portable(patch, end, isolated):
+def test_what_is_right_with_zeros_alone_is_not_portable(patch, end, isolated, checked):
     report = checked("silu_forward", patch, isolated)
     first = next(case for case in report.cases if case.status == "fail")
     assert (report.correct, report.portable) == (True, False), str(report)

@@ -6,7 +6,6 @@ from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises.record import WildBug
 from graded_kernels.autograder.results.aim import Aim
 from graded_kernels.autograder.results.points import GROSS, MISSED, SHIPPED, WEIGHTS, points_of
-from graded_kernels.autograder.sandbox import Worker
 from wrong_answers import GUIDE, WRONG, row
 
 WITHIN = 5  # points of 100: a contract
@@ -14,12 +13,6 @@ WITHIN = 5  # points of 100: a contract
 
 def ids(wrong) -> str:
     return f"{wrong.exercise}-{wrong.backend}-{wrong.what}".replace(" ", "_")
-
-
-@pytest.fixture(scope="module")
-def worker():
-    with Worker() as one:
-        yield one
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=ids)

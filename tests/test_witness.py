@@ -9,7 +9,6 @@ from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises.record import Witness
 from graded_kernels.autograder.run.answer import Answer, Cell, load
-from graded_kernels.autograder.sandbox import Worker
 
 WITNESSES = [name for name, record in EXERCISES.items() if isinstance(record, Witness)]
 STRANGE = {
@@ -56,45 +55,42 @@ def test_strange_values_get_a_sentence(name):
     assert tried > len(STRANGE)
 
 
-def test_the_sentence_names_the_value_and_the_remedy():
-    matrix, vector = torch.ones(2, 8), torch.ones(8)
-    cases = [
-        ("gelu_witness", (torch.arange(4),), "x is int64. Use float32, float16 or bfloat16."),
-        ("gelu_witness", (matrix, 3), "approximate should be str, but is int."),
-        ("gelu_witness", (matrix, "tan"), "The bug is in the tanh form"),
-        ("silu_witness", (matrix, 3), "x should be a tensor, but is int."),
-        (
-            "silu_witness",
-            (torch.ones([1] * 64),) * 2,
-            "dy has 64 dimensions and 1 elements, of at most 8 and 1,048,576.",
-        ),
-        ("layer_norm_witness", (matrix, vector, vector, 1), "eps should be float, but is int."),
-        ("layer_norm_witness", (matrix, vector, vector, -1.0), "eps is positive and finite."),
-        ("cross_entropy_witness", (matrix, vector[:2]), "labels is float32. Use int64."),
-        (
-            "silu_witness",
-            (torch.empty(2**40, 0),) * 2,
-            "dy is of length 1,099,511,627,776 in one dimension, of at most",
-        ),
-        ("cross_entropy_witness", (torch.ones(2, 8, dtype=torch.bool), torch.zeros(2).long()), "logits is bool. Use"),
-    ]
-    for name, found, sentence in cases:
-        first = check(name, lambda given=found: given).cases[0]
-        assert first.status == "fail", first
-        assert first.message.startswith(sentence), first
+MATRIX, VECTOR = torch.ones(2, 8), torch.ones(8)
+REMEDIES = [
+    ("gelu_witness", (torch.arange(4),), "x is int64. Use float32, float16 or bfloat16."),
+    ("gelu_witness", (MATRIX, 3), "approximate should be str, but is int."),
+    ("gelu_witness", (MATRIX, "tan"), "The bug is in the tanh form"),
+    ("silu_witness", (MATRIX, 3), "x should be a tensor, but is int."),
+    ("silu_witness", (torch.ones([1] * 64),) * 2, "dy has 64 dimensions and 1 elements, of at most 8 and 1,048,576."),
+    ("silu_witness", (torch.empty(2**40, 0),) * 2, "dy is of length 1,099,511,627,776 in one dimension, of at most"),
+    ("layer_norm_witness", (MATRIX, VECTOR, VECTOR, 1), "eps should be float, but is int."),
+    ("layer_norm_witness", (MATRIX, VECTOR, VECTOR, -1.0), "eps is positive and finite."),
+    ("cross_entropy_witness", (MATRIX, VECTOR[:2]), "labels is float32. Use int64."),
+    ("cross_entropy_witness", (torch.ones(2, 8, dtype=torch.bool), torch.zeros(2).long()), "logits is bool. Use"),
+]
 
 
-def test_isolated_a_strange_value_gets_a_sentence_too():
-    values = ("torch.arange(4)", "torch.ones([1] * 64)", "torch.ones(4, dtype=torch.complex64)", "torch.ones(2, 2**22)")
-    values += ("((1, 2), (3,))", "torch.ones(4).to(torch.float8_e5m2)", "torch.ones(4).to_sparse()", "10**30", "None")
-    with Worker() as worker:
-        for value in values:
-            source = f"import torch\ndef silu_witness():\n    return {value}, {value}"
-            report = check_answer(Answer("silu_witness", (Cell("a", source),)), "torch", worker=worker)
-            assert not report.passed, (value, report.cases[0])
-            assert report.score == 0, (value, report.cases[0])
-            assert report.cases[0].message, (value, report.cases[0])
-            assert "ended its process" not in report.cases[0].message or value == "10**30", value
+@pytest.mark.parametrize(("name", "found", "sentence"), REMEDIES, ids=[sentence for *_, sentence in REMEDIES])
+def test_the_sentence_names_the_value_and_the_remedy(name, found, sentence):
+    first = check(name, lambda: found).cases[0]
+    assert first.status == "fail"
+    assert first.message.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("torch.arange(4)", "torch.ones([1] * 64)", "torch.ones(4, dtype=torch.complex64)", "torch.ones(2, 2**22)"),
+        *("((1, 2), (3,))", "torch.ones(4).to(torch.float8_e5m2)", "torch.ones(4).to_sparse()", "10**30", "None"),
+    ],
+)
+def test_isolated_a_strange_value_gets_a_sentence_too(value, worker):
+    source = f"import torch\ndef silu_witness():\n    return {value}, {value}"
+    report = check_answer(Answer("silu_witness", (Cell("a", source),)), "torch", worker=worker)
+    assert not report.passed
+    assert report.score == 0
+    assert report.cases[0].message
+    assert "ended its process" not in report.cases[0].message or value == "10**30"
 
 
 NO_LENGTHS = """
@@ -104,13 +100,12 @@ def attention_witness():
 """
 
 
-def test_what_may_be_left_out_may_be_none():
+def test_what_may_be_left_out_may_be_none(worker):
     """More queries than keys under causality, with key_lengths as None: the chapter says that it may be."""
     namespace: dict = {}
     exec(NO_LENGTHS, namespace)
     here = check("attention_witness", namespace["attention_witness"])
-    with Worker() as worker:
-        apart = check_answer(Answer("attention_witness", (Cell("a", NO_LENGTHS),)), "torch", worker=worker)
+    apart = check_answer(Answer("attention_witness", (Cell("a", NO_LENGTHS),)), "torch", worker=worker)
     assert here.passed, (here.cases[0], apart.cases[0])
     assert apart.passed, (here.cases[0], apart.cases[0])
 
@@ -123,14 +118,13 @@ def cross_entropy_witness():
 
 
 @pytest.mark.parametrize("rows", [0, 1])
-def test_a_batch_without_rows_convicts_and_one_with_a_token_does_not(rows):
+def test_a_batch_without_rows_convicts_and_one_with_a_token_does_not(rows, worker):
     """The chapter shows that Liger-Kernel 0.2.1 fails there."""
     source = NO_ROWS.replace("ROWS", str(rows))
     namespace: dict = {}
     exec(source, namespace)
     here = check("cross_entropy_witness", namespace["cross_entropy_witness"])
-    with Worker() as worker:
-        apart = check_answer(Answer("cross_entropy_witness", (Cell("a", source),)), "torch", worker=worker)
+    apart = check_answer(Answer("cross_entropy_witness", (Cell("a", source),)), "torch", worker=worker)
     for report in (here, apart):
         valid, right, convicts = report.cases
         assert (valid.status, right.status) == ("pass", "pass"), report
