@@ -159,3 +159,15 @@ def test_an_offset_that_wraps_around_is_named_with_its_line(way):
     assert f"A 32-bit {way} wrapped around, line {hint.line}, `at" in hint.message
     assert "2,147,483,648 became -2,147,483,648" in hint.message
     assert_same(program)
+
+
+@triton.jit
+def fraction_kernel(x_ptr, n_ptr, y_ptr, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    tl.store(y_ptr + columns, tl.load(x_ptr + columns).to(tl.int32) + tl.load(n_ptr + columns).to(tl.float32))
+
+
+def test_a_conversion_that_rounds_is_not_an_integer_that_wraps():
+    with Emulator() as emulator:
+        fraction_kernel[(1,)](torch.full((16,), 2.5), torch.full((16,), 2**24 + 1), torch.zeros(16), BLOCK=16)
+    assert emulator.hints == ()
