@@ -44,5 +44,13 @@ def configure(environment: Path) -> None:
         path.write_text(f"{there}\n{CONFIG}" if there else CONFIG, encoding="utf-8")
 
 
+def configure_this_environment() -> None:
+    """Configures the environment that runs this; where its files cannot be written a note is printed."""
+    try:
+        configure(Path(sys.prefix))
+    except OSError as error:
+        print(f"note     without advice on cells that run before the first one: {error}")
+
+
 if __name__ == "__main__":
-    configure(Path(sys.prefix))
+    configure_this_environment()

@@ -91,10 +91,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         return 1
     for line in give(notebooks(root), options.to, answers=not options.without_answers):
         print(line)
-    try:
-        first_cell.configure(Path(sys.prefix))
-    except OSError as error:
-        print(f"note     without advice on cells that run before the first one: {error}")
+    first_cell.configure_this_environment()
     return 0
 
 

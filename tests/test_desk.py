@@ -135,7 +135,7 @@ def test_update_keeps_a_backup_and_does_nothing_twice(mine, tmp_path, capsys):
     assert len(list((tmp_path / "kept").iterdir())) == 1
 
 
-def test_update_leaves_alone_what_is_no_notebook(tmp_path, capsys):
+def test_update_leaves_alone_what_is_not_a_notebook(tmp_path, capsys):
     (tmp_path / SILU.name).write_text("<<<<<<< HEAD")
     assert run("update", "01_silu", "--notebooks", tmp_path) == 1
     assert "left alone" in capsys.readouterr().out

@@ -84,7 +84,7 @@ def test_a_changed_chapter_is_renewed_unless_the_learner_changed_it_too(desk, ca
     assert nbformat.read(folder / "03_layer_norm.ipynb", as_version=4).cells[-1].source == "My notes"
 
 
-def test_a_start_page_that_is_no_notebook_is_left_alone(tmp_path):
+def test_a_start_page_that_is_not_a_notebook_is_left_alone(tmp_path):
     (tmp_path / start.NAME).write_text("<<<<<<< HEAD")
     assert not start.refresh(tmp_path / start.NAME, [])
     assert (tmp_path / start.NAME).read_text() == "<<<<<<< HEAD"

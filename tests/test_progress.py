@@ -120,7 +120,7 @@ def test_a_written_answer_counts_when_it_is_written(folder):
 
 
 @pytest.mark.parametrize("text", ["", "<<<<<<< HEAD", "[]", '{"cells": []}', '{"metadata": [1], "cells": [{}]}'])
-def test_a_file_that_is_no_notebook_costs_its_own_progress_only(tmp_path, text):
+def test_a_file_that_is_not_a_notebook_does_not_hide_the_others(tmp_path, text):
     (tmp_path / "01_silu.ipynb").write_text(text)
     (tmp_path / "scratch.ipynb").write_text(text)
     chapters = read_progress(tmp_path, SOURCES)

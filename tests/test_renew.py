@@ -73,7 +73,7 @@ def test_what_cannot_be_read_or_is_not_there_is_not_renewed(tmp_path):
     assert (tmp_path / SILU.name).read_text() == "<<<<<<< HEAD"
 
 
-def test_the_table_of_the_start_page_is_no_change_of_the_learners(tmp_path):
+def test_the_table_of_the_start_page_does_not_count_as_a_change(tmp_path):
     page = build.ROOT / "course" / start.NAME
     old = nbformat.reads(learner.release(page), as_version=4)
     table = next(cell for cell in old.cells if cell.source.startswith(start.HEADING))

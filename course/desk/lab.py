@@ -54,10 +54,7 @@ def prepare(root: Path, folder: Path, state: Path) -> int:
         if not line.startswith("kept") or "changed" in line:
             print(line)
     refresh(folder / NAME, [source for source in sources if source.name != NAME])
-    try:
-        first_cell.configure(Path(sys.prefix))
-    except OSError as error:
-        print(f"note     without advice on cells that run before the first one: {error}")
+    first_cell.configure_this_environment()
     return 0
 
 
