@@ -375,26 +375,29 @@ def sum_of_those_kept(a, loss, labels, ignore_index=-100, num_items=None):
 # Softmax and attention.
 
 
-@answers("masked_softmax_forward")
-def largest_first(a, x, mask):
+def exponentials(a: Float32, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """(e^(x - the largest); their sum over what the mask leaves, 1 where it is 0)."""
     scores = x.float().masked_fill(~mask, -torch.inf)
-    if not x.numel():
-        return x.clone()
     top = scores.amax(1, keepdim=True)
     e = a.exp(scores - top.masked_fill(top == -torch.inf, 0))
     total = a.sum(e)
-    return (e / total.masked_fill(total == 0, 1)).masked_fill(~mask, 0).to(x.dtype)
+    return e, total.masked_fill(total == 0, 1)
+
+
+@answers("masked_softmax_forward")
+def largest_first(a, x, mask):
+    if not x.numel():
+        return x.clone()
+    e, total = exponentials(a, x, mask)
+    return (e / total).masked_fill(~mask, 0).to(x.dtype)
 
 
 @answers("masked_softmax_forward")
 def times_reciprocal(a, x, mask):
-    scores = x.float().masked_fill(~mask, -torch.inf)
     if not x.numel():
         return x.clone()
-    top = scores.amax(1, keepdim=True)
-    e = a.exp(scores - top.masked_fill(top == -torch.inf, 0))
-    total = a.sum(e)
-    return (e * (1 / total.masked_fill(total == 0, 1))).masked_fill(~mask, 0).to(x.dtype)
+    e, total = exponentials(a, x, mask)
+    return (e * (1 / total)).masked_fill(~mask, 0).to(x.dtype)
 
 
 @answers("masked_softmax_backward")

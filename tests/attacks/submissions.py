@@ -13,7 +13,7 @@ from textwrap import dedent
 ROOT = Path(__file__).resolve().parents[2]
 CASES, ROWS, PARTS = (Path(__file__).parent / name for name in ("cases", "rows", "parts"))
 HONEST = ROOT / "tests/honest"
-_FIELD = re.compile(r"^# (exercise|backend|expect|trouble|limits|weak|kind): (.*)$", re.M)
+_FIELD = re.compile(r"^# (exercise|backend|expect|trouble|limits|weak|slow|kind): (.*)$", re.M)
 _INCLUDE = re.compile(r"^# include: (\w+)$", re.M)
 _DECOY = "@triton.jit\ndef decoy_{0}(x_ptr, BLOCK: tl.constexpr):\n    tl.load(x_ptr)\n\n\n"
 LONG = {
@@ -37,7 +37,7 @@ FUNCTIONS = {"beside": "attack", "detour": "detour"}  # what is called, where it
 @dataclass(frozen=True)
 class Submission:
     """A program and what it should get: ``full`` marks, ``less``, or ``nothing``; and the kind of the first trouble,
-    if it matters.
+    if it matters. slow: whether `make test` leaves it to `make test-all`.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Submission:
     trouble: str = ""
     limits: str = ""
     weak: str = ""
+    slow: str = ""
 
     def wanted(self, rung: str) -> str:
         """What it should get on this rung; "" where it is not to be run there."""

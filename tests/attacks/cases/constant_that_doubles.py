@@ -2,6 +2,7 @@
 # backend: triton
 # ruff: noqa: F821
 # expect: nothing
+# slow: yes
 """Tuples of tuples: forty lines here, a million million elements for whoever writes them out."""
 
 import triton

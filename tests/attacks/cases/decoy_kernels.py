@@ -1,6 +1,7 @@
 # exercise: silu_forward
 # backend: triton
 # expect: less
+# slow: yes
 # ruff: noqa: F821
 """Dozens of kernels hide one that no GPU compiles: in a branch that no program takes, a block of 100."""
 

@@ -1,6 +1,7 @@
 # exercise: silu_backward
 # backend: torch
 # expect: nothing
+# slow: yes
 # trouble: timeout
 # limits: seconds=1.5, total_seconds=2
 """Never returns, and ignores every signal that can be ignored."""

@@ -1,6 +1,7 @@
 # exercise: silu_forward
 # backend: triton
 # expect: nothing
+# slow: yes
 # limits: seconds=30, total_seconds=60
 """Computes in Python, and hands the results to a kernel as arguments."""
 

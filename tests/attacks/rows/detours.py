@@ -53,6 +53,7 @@ def memory_detour(x, y):
 
 
 # expect: nothing
+# slow: yes
 def fill_each_element(x, y):
     """Computes in Python, and hands the results over as constants, one allowed fill for each element."""
     flat = y.view(-1)

@@ -42,6 +42,7 @@ def forge_outputs(dy, x):
 # expect: nothing
 # trouble: timeout
 # limits: seconds=1
+# slow: yes
 def flood_status(dy, x):
     """Writes a hundred megabytes into every descriptor."""
     for _ in range(1600):

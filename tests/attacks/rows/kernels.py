@@ -7,6 +7,7 @@ import triton.language as tl
 
 
 # expect: less
+# slow: yes
 def compiler_killed(x, n):
     """A branch that no program takes ends LLVM, with a constraint of inline assembly that it does not know."""
     if n < 0:
@@ -14,6 +15,7 @@ def compiler_killed(x, n):
 
 
 # expect: less
+# slow: yes
 def compiler_without_end(x, n):
     """A branch that no program takes keeps the compiler busy for hours."""
     if n < 0:

@@ -26,6 +26,7 @@ def exit_at_once():
 # expect: nothing
 # trouble: timeout
 # limits: seconds=1.5, total_seconds=2
+# slow: yes
 def endless_import():
     """Never finishes loading."""
     while True:

@@ -38,6 +38,7 @@ def network():
 
 # expect: full
 # limits: seconds=20, total_seconds=200
+# slow: yes
 def install():
     """Installs a package, or loads weights from somewhere."""
     try:
@@ -191,6 +192,7 @@ def raise_own_limits():
 
 # expect: full
 # weak: full
+# slow: yes
 def print_without_end():
     """Prints two hundred megabytes in each call."""
     for _ in range(200):

@@ -54,6 +54,7 @@ def stop_itself(dy, x):
 # expect: nothing
 # trouble: timeout
 # limits: seconds=1.5, total_seconds=2
+# slow: yes
 def endless_loop(dy, x):
     """Never returns."""
     while True:
@@ -63,6 +64,7 @@ def endless_loop(dy, x):
 # expect: nothing
 # trouble: timeout
 # limits: seconds=1.5, total_seconds=2, wall_factor=2
+# slow: yes
 def sleep(dy, x):
     """Waits, which costs no processor time."""
     time.sleep(3600)
@@ -74,6 +76,7 @@ def deeper(n):
 
 # expect: nothing
 # limits: seconds=8, total_seconds=8
+# slow: yes
 def deep_recursion(dy, x):
     """Recurses until the stack is gone."""
     sys.setrecursionlimit(10**9)
@@ -102,6 +105,7 @@ def shrink_memory(dy, x):
 
 # expect: nothing
 # limits: memory=300000000, seconds=10
+# slow: yes
 def memory_of_lists(dy, x):
     """Allocates lists until nothing is left."""
     lists = []
@@ -114,6 +118,7 @@ kept = []
 
 # expect: nothing
 # limits: memory=300000000, seconds=10
+# slow: yes
 def memory_of_tensors(dy, x):
     """Allocates tensors until nothing is left."""
     while True:
@@ -131,6 +136,7 @@ def memory_shared(dy, x):
 
 # expect: nothing
 # limits: memory=300000000, seconds=10
+# slow: yes
 def memory_files(dy, x):
     """Fills files that exist in memory only."""
     while True:

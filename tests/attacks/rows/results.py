@@ -96,6 +96,7 @@ def one_buffer(dy, x):
 
 # expect: nothing
 # limits: seconds=5, total_seconds=5
+# slow: yes
 def late_thread(dy, x):
     """A thread that goes on writing into the result after it was handed over."""
     result = torch.zeros_like(x)
@@ -185,6 +186,7 @@ def error_without_words(dy, x):
 
 
 # expect: nothing
+# slow: yes
 def huge_message(dy, x):
     """Raises an error with fifty million characters."""
     raise ValueError("x" * 50_000_000)
