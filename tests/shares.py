@@ -17,7 +17,6 @@ import torch
 from graded_kernels.autograder.exercises.record import Case, Exercise
 from graded_kernels.autograder.judge.compare import compare_all, expect
 from graded_kernels.autograder.run.contract import Args, as_tuple
-from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.gradient import with_gradient
 from graded_kernels.autograder.run.runner import InProcess, duplicate
 from graded_kernels.course.regions import BACKENDS, find_regions
@@ -72,7 +71,7 @@ def margin_of(record: Exercise, backend: str, seeds: range) -> Margin:
         for answer in answers:
             if (case.bonus and not answer.ours) or (case.convention and answer.theirs):
                 continue
-            outputs = answer.examine(Call(args)).first
+            outputs = answer.call(args)
             compared = compare_all(expected, outputs, record.named(args)) if outputs else []
             share = max(math.inf if c.complaint else c.used for c in compared) if compared else math.inf
             found.take(share, case.name, answer.name, seed)
