@@ -28,10 +28,6 @@ def test_a_command_line_that_starts_python(command, shown):
     assert python_of(command) == shown
 
 
-def nothing():
-    pass
-
-
 def test_processes_of_python_are_told_and_others_are_not():
     with reported((seen := []).append):
         subprocess.run([sys.executable, "-S", "-c", "pass"], check=True)
@@ -45,7 +41,7 @@ def test_processes_of_python_are_told_and_others_are_not():
 @pytest.mark.exhaustive
 def test_a_process_of_multiprocessing_is_told_once():
     with reported((seen := []).append):
-        child = multiprocessing.get_context("spawn").Process(target=nothing)
+        child = multiprocessing.get_context("spawn").Process(target=os.getpid)  # importable wherever pytest is started
         child.start()
         child.join()
     assert child.exitcode == 0
