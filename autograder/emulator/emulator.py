@@ -37,7 +37,7 @@ class Emulator:
     one element, are recorded, once for each kernel, tensor and line, and the launch goes on. `findings` holds both
     kinds, in order. `hints` holds what is suspicious but may be right: masked loads without ``other``, reads of memory
     that was never written, integers that wrapped, indices outside a block, products in TF32. They explain a wrong
-    result; alone they are no fault.
+    result; alone they are not faults.
 
     together (a class attribute, True): run as many programs of a launch at one time as ``memory`` allows (`grid`); one
         program at a time finds the same. A launch that cannot run together, because something is to be reported or an

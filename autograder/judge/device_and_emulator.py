@@ -1,4 +1,4 @@
-"""On a machine with a GPU: the cases on the device, and the same cases in the emulator, in one report.
+"""One report on the cases on a GPU and the same cases in the emulator, on a machine that has one.
 
 The device shows what hardware does; the emulator names what hardware keeps silent about. The process that holds the
 function compiles its kernels, so the emulator runs in a worker, on the text of the code.

@@ -35,7 +35,7 @@ class Outcome:
     launches: tuple[KernelLaunch | str, ...] = ()  # distinct ones; a sentence for one that cannot be described
     traffic: dict[str, dict[str, int]] = field(default_factory=dict)  # tensor -> {"loaded": bytes, "stored": bytes}
     findings: tuple[Finding, ...] = ()  # faults the emulator saw; the first came first
-    hints: tuple[Finding, ...] = ()  # what may explain a wrong result, and is no fault of its own
+    hints: tuple[Finding, ...] = ()  # what may explain a wrong result; not faults by themselves
     peak: int = 0  # bytes: the most that tensors took at once, arguments excluded
     looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
     undefined: bool = False  # whether a load had masked-off lanes and no `other`

@@ -1,7 +1,7 @@
 """An answer in a file of a package: what it imports of that package, as text that travels with it.
 
 The answer's process sees no folder of the package. A module's own parents are packages without content, unless a name
-is imported from them that is no module: `__init__.py` would import everything else there is.
+is imported from them that is not a module: `__init__.py` would import everything else there is.
 """
 
 import ast
