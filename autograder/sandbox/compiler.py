@@ -211,7 +211,7 @@ _KINDS: dict[str, type | types.UnionType] = {
     "operations": list,
     "function": str | None,
     "line": int | None,
-    "result": Json,
+    "result": dict,
 }
 
 
