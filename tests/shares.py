@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from graded_kernels.autograder.exercises.record import Case, Exercise
 from graded_kernels.autograder.judge.compare import compare_all, expect
+from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.run.contract import Args, as_tuple
 from graded_kernels.autograder.run.gradient import with_gradient
 from graded_kernels.autograder.run.runner import InProcess, duplicate
@@ -66,7 +67,7 @@ def margin_of(record: Exercise, backend: str, seeds: range) -> Margin:
     for seed, (number, case) in product(seeds, enumerate(record.cases)):
         if case.raises or (seed and number in fixed):
             continue
-        args = drawn(case, number, seed)
+        args = arguments(case, number, seed)
         expected = expect(record, case, args)
         for answer in answers:
             if (case.bonus and not answer.ours) or (case.convention and answer.theirs):
@@ -78,15 +79,10 @@ def margin_of(record: Exercise, backend: str, seeds: range) -> Margin:
     return found
 
 
-def drawn(case: Case, number: int, seed: int) -> Args:
-    """As a check with this seed does."""
-    return case.inputs(torch.Generator().manual_seed(seed * 1000 + number))
-
-
 def _is_fixed(case: Case, number: int) -> bool:
     if case.raises:
         return True
-    pairs = list(zip(drawn(case, number, 0), drawn(case, number, 1), strict=True))
+    pairs = list(zip(arguments(case, number, 0), arguments(case, number, 1), strict=True))
     halves = [a for a, _ in pairs if isinstance(a, torch.Tensor) and a.element_size() == 2]
     whole = bool(case.swept) and any(a.numel() >= 2**16 for a in halves)
     return whole or all(_same(a, b) for a, b in pairs)
