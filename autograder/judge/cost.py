@@ -53,7 +53,7 @@ def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
     message = f"Its tensors take {took:,} bytes at once; up to {most:,} are allowed here."
     if took <= most:
         return [_found(record, MEMORY, "pass", message, largest.result.inputs)]
-    return [_found(record, MEMORY, "fail", message, largest.result.inputs, _IN_PARTS)]
+    return [_found(record, MEMORY, "fail", message, largest.result.inputs, hint=_IN_PARTS)]
 
 
 def judge_process(record: Exercise, runner: Runner) -> Judged | None:
@@ -77,7 +77,7 @@ def judge_process(record: Exercise, runner: Runner) -> Judged | None:
         status: Status = "error" if late else "fail"
         kind = None if late else Quality.EFFICIENT
         message = f"In a process with memory for the {most:,} bytes that are allowed here it fails: {trouble.message}"
-        failed = _found(record, MEMORY, status, message, shown, _IN_PARTS, kind=kind, details=trouble.details)
+        failed = _found(record, MEMORY, status, message, shown, hint=_IN_PARTS, kind=kind, details=trouble.details)
         return Judged(failed, trouble=trouble if late else None)
     if message := _wrong_rows(large, expected, outcome.outputs, results, places, record.named(small)):
         return Judged(_found(record, MEMORY, "fail", message, shown, kind=Quality.CORRECT))
@@ -157,12 +157,14 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
     needed = min(least - _bytes(largest.outcome.outputs), _bytes(largest.args))
     if loaded < LEAST_SHARE * needed:
         message = f"It loads {loaded:,} bytes, and its inputs are {needed:,}: the result cannot follow from them."
-        return traffic, [_found(record, TRAFFIC, "fail", message, inputs, "Load every input.", kind=Quality.CORRECT)]
+        return traffic, [
+            _found(record, TRAFFIC, "fail", message, inputs, hint="Load every input.", kind=Quality.CORRECT)
+        ]
     if ratio <= record.traffic:
         return traffic, [_found(record, TRAFFIC, "pass", message, inputs)]
     hint = "Load each input once and store each output once; keep what lies between in registers."
     message += f" Up to {record.traffic:g} times is accepted."
-    return traffic, [_found(record, TRAFFIC, "fail", message, inputs, hint)]
+    return traffic, [_found(record, TRAFFIC, "fail", message, inputs, hint=hint)]
 
 
 def judge_compile(
@@ -209,21 +211,14 @@ def _not_measured(record: Exercise, name: str, largest: Judged | None) -> CaseRe
     return _found(record, name, "not-run", reason)
 
 
-def _found(
-    record: Exercise,
-    name: str,
-    status: Status,
-    message: str,
-    inputs: str = "",
-    hint: str = "",
-    *,
-    kind: Quality | None = Quality.EFFICIENT,
-    details: str = "",
-) -> CaseResult:
-    """What was measured is the point of some exercises; in all others it belongs to the layouts."""
-    aim = Aim.POINT if name in record.about else Aim.LAYOUTS
-    flaw = Flaw.NUMBERS if kind is Quality.CORRECT else None
-    return CaseResult(name, status, False, message, inputs, hint, kind=kind, details=details, aim=aim, flaw=flaw)
+def _found(record: Exercise, name: str, status: Status, message: str, inputs: str = "", **more: Any) -> CaseResult:
+    """The result of a measurement. more: fields of it. What was measured is the point of some exercises; in all others
+    it belongs to the layouts.
+    """
+    kind = more.setdefault("kind", Quality.EFFICIENT)
+    more["aim"] = Aim.POINT if name in record.about else Aim.LAYOUTS
+    more["flaw"] = Flaw.NUMBERS if kind is Quality.CORRECT else None
+    return CaseResult(name, status, False, message, inputs, **more)
 
 
 def _failed(reason: str, kind: Quality) -> tuple[Figures, list[CaseResult]]:

@@ -23,6 +23,7 @@ from . import outcomes
 from .answers import Worker
 from .decoy import decoy_of
 from .host import WorkerLost
+from .outcomes import Outcomes
 from .persistent_children import PersistentChildren
 from .proof import Answering, Came, ChildCall, Proof
 from .sources import Sources
@@ -187,9 +188,8 @@ class Isolated:
                 ended = self._run(job, inputs, outputs, task, limits, alone or bool(addresses))
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
-            found = outcomes.of(
-                ended, rooms, outputs, self.contract, limits, self._sources.text, self._loading(ended, job)
-            )
+            left = Outcomes(outputs, self.contract, limits, self._sources.text)
+            found = left.of(ended, rooms, self._loading(ended, job))
             for call, (outcome, _) in zip(calls, found, strict=False):
                 outcome.mutated = self._mutated(inputs, layouts, call.args)
                 outcome.launches = tuple(map(self._sources.completed, outcome.launches))

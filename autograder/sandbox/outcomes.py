@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -27,30 +28,58 @@ def laid_out(results: Iterable[tuple[torch.dtype, torch.Size]]) -> list[Layout]:
     return layouts
 
 
-def of(
-    ended: Ended,
-    rooms: list[tuple[int, int] | None],
-    outputs: Shared,
-    contract: Contract,
-    limits: Limits,
-    source: str,
-    loading: str,
-) -> list[tuple[Outcome, Status]]:
-    """The outcome of each call that was started, and the report that it was read from.
+@dataclass(frozen=True)
+class Outcomes:
+    """Reads what a child left.
 
-    rooms: for each call its range of ``outputs``. A child that was killed or failed did so in the last call. source:
-    the text that the answer's kernels were defined in. loading: the cell that was being executed when the child ended,
-    if any.
+    outputs: the memory that it wrote results to. source: the text that the answer's kernels were defined in.
     """
-    found = [
-        _one(line, room, outputs, contract, limits, source) for line, room in zip(ended.reports, rooms, strict=False)
-    ]
-    if ended.killed or ended.status:
-        return [*found[: ended.begun - 1], (Outcome(trouble=_end_of(ended, limits, loading)), Status())]
-    if len(found) < ended.begun:
-        details = clean(ended.printed, status.DETAILS)
-        found.append((Outcome(trouble=Trouble("crashed", _LEFT, details, cell=loading)), Status()))
-    return found
+
+    outputs: Shared
+    contract: Contract
+    limits: Limits
+    source: str
+
+    def of(self, ended: Ended, rooms: list[tuple[int, int] | None], loading: str) -> list[tuple[Outcome, Status]]:
+        """The outcome of each call that was started, and the report that it was read from.
+
+        rooms: for each call its range of the outputs. A child that was killed or failed did so in the last call.
+        loading: the cell that was being executed when the child ended, if any.
+        """
+        found = [self._one(line, room) for line, room in zip(ended.reports, rooms, strict=False)]
+        if ended.killed or ended.status:
+            return [*found[: ended.begun - 1], (Outcome(trouble=_end_of(ended, self.limits, loading)), Status())]
+        if len(found) < ended.begun:
+            details = clean(ended.printed, status.DETAILS)
+            found.append((Outcome(trouble=Trouble("crashed", _LEFT, details, cell=loading)), Status()))
+        return found
+
+    def _one(self, line: bytes, room: tuple[int, int] | None) -> tuple[Outcome, Status]:
+        try:
+            report = status.read(line, self.source)
+        except MalformedReport:
+            return Outcome(trouble=Trouble("crashed", _LEFT)), Status()
+        if report.trouble and (report.trouble.error == "MemoryError" or _NO_MEMORY in report.trouble.message):
+            return Outcome(trouble=Trouble("memory", _too_much(self.limits), report.trouble.details)), report
+        outcome = Outcome(
+            trouble=report.trouble,
+            aliased=tuple(p for p in self.contract.parameters if p in report.aliased),
+            launches=report.launches,
+            traffic=report.traffic,
+            findings=report.findings,
+            hints=report.hints,
+            looser=report.looser,
+            peak=report.peak,
+            undefined=report.undefined,
+        )
+        if outcome.trouble is None and room:
+            outcome.trouble = _wrong_number(report.outputs, self.contract)
+            if outcome.trouble is None:
+                try:
+                    outcome.outputs = tuple(_taken(report.outputs or (), self.outputs, *room))
+                except ValueError as error:
+                    outcome.trouble = Trouble("raised", str(error))
+        return outcome, report
 
 
 def failed(reports: bytes, made: int) -> bool:
@@ -59,41 +88,6 @@ def failed(reports: bytes, made: int) -> bool:
         return status.read(reports.split(b"\n")[made - 1], "").trouble is not None
     except MalformedReport:
         return True
-
-
-def _one(
-    line: bytes,
-    room: tuple[int, int] | None,
-    outputs: Shared,
-    contract: Contract,
-    limits: Limits,
-    source: str,
-) -> tuple[Outcome, Status]:
-    try:
-        report = status.read(line, source)
-    except MalformedReport:
-        return Outcome(trouble=Trouble("crashed", _LEFT)), Status()
-    if report.trouble and (report.trouble.error == "MemoryError" or _NO_MEMORY in report.trouble.message):
-        return Outcome(trouble=Trouble("memory", _too_much(limits), report.trouble.details)), report
-    outcome = Outcome(
-        trouble=report.trouble,
-        aliased=tuple(p for p in contract.parameters if p in report.aliased),
-        launches=report.launches,
-        traffic=report.traffic,
-        findings=report.findings,
-        hints=report.hints,
-        looser=report.looser,
-        peak=report.peak,
-        undefined=report.undefined,
-    )
-    if outcome.trouble is None and room:
-        outcome.trouble = _wrong_number(report.outputs, contract)
-        if outcome.trouble is None:
-            try:
-                outcome.outputs = tuple(_taken(report.outputs or (), outputs, *room))
-            except ValueError as error:
-                outcome.trouble = Trouble("raised", str(error))
-    return outcome, report
 
 
 def _end_of(ended: Ended, limits: Limits, loading: str) -> Trouble:
