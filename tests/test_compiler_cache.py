@@ -5,10 +5,13 @@ import json
 import os
 
 import pytest
+from answers import answer
 from compiler_kernels import BODY, COMPILER, HEADER, SCALE, SM_90, cache, compile_report, described, no_worker, row_of  # noqa: F401
 from graded_kernels.autograder import compiler
 from graded_kernels.autograder.compiler import cache as cache_module
-from graded_kernels.autograder.sandbox import Compiler, paths
+from graded_kernels.autograder.exercises import EXERCISES
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.sandbox import Compiler, Isolated, Worker, paths
 from graded_kernels.autograder.sandbox import compiler as sandbox_compiler
 from graded_kernels.autograder.sandbox.compiler import shared_compiler
 
@@ -91,6 +94,14 @@ def test_checks_without_a_compiler_of_their_own_share_one_process(empty_cache):
     assert found[0] is found[1]
     assert found[0].starts == 1
     assert found[0].runs()
+
+
+def test_the_compiler_of_an_isolated_answer_starts_with_its_first_launch(empty_cache):
+    """Its imports go on while the other cases run."""
+    record, started = EXERCISES["axpy"], []
+    with Worker() as worker, Isolated(answer("axpy", "triton"), record.contract, "triton", worker=worker) as runner:
+        judge(record, "triton", runner, at=lambda where: started.append(worker.compiler._worker is not None))
+    assert started[:2] == [False, True]
 
 
 def test_a_process_that_was_forked_neither_has_nor_ends_the_compiler_of_the_other():

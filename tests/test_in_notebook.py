@@ -95,6 +95,8 @@ def test_an_answers_cell_that_stops_is_named_and_no_earlier_function_is_checked(
     notebook.run(RIGHT, cell="silu_forward-torch")
     notebook.run(RIGHT.replace("x.float()", "x.float("), cell="silu_forward-torch")
     assert "stopped with SyntaxError in line 2" in checked(notebook)
+    notebook.run(RIGHT.replace("    return", "   return"), cell="silu_forward-torch")
+    assert "stopped with IndentationError in line 4" in checked(notebook)
     notebook.run("not_there = nothing\n" + RIGHT, cell="silu_forward-torch")
     assert "stopped with NameError in line 1 (name 'nothing' is not defined)" in checked(notebook)
 
@@ -117,6 +119,13 @@ def test_an_answer_in_a_cell_of_the_learners_own_is_checked(notebook):
     assert ": passed" in checked(notebook)
     notebook.run(RIGHT.replace("return (v", "return (2 * v"), cell="silu_forward-torch")
     assert ": passed" not in checked(notebook)
+
+
+def test_a_broken_cell_of_the_learners_own_does_not_matter(notebook):
+    notebook.run(RIGHT, cell="silu_forward-torch")
+    notebook.run(SILU_KERNEL, cell="silu_forward-triton")
+    notebook.run("if silu_forward:\n    pass\n  pass", cell="added")
+    assert ": passed" in checked(notebook)
 
 
 def test_a_check_in_the_answers_own_cell_is_of_the_function_there(notebook):

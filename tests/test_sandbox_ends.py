@@ -3,6 +3,7 @@ waits for the first for ever.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -55,9 +56,18 @@ def test_a_worker_that_does_not_end_is_killed_with_all_that_it_is(setting_up, mo
     )
     worker = host.Host("weak", role)
     worker.start()
+    worker._waiting = False  # as after its imports
     second = setting_up.second()
     worker.close()
     assert not runs(second)
+
+
+def test_a_worker_that_is_not_ready_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(host, "_GRACE", 600.0)
+    with Compiler() as compiler:
+        compiler.start()
+        process = compiler._worker._process
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_an_interrupted_probe_leaves_nothing_running(setting_up, monkeypatch):

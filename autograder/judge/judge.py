@@ -130,10 +130,9 @@ class _Check:
 
     def _starting(self, compiler: Compiles) -> Callable[[Judged], None]:
         """Has the compiler's process start with the first launch of what was not compiled before: its imports take
-        longer than most checks. Not where the answer has a compiler of its own, as those of a class have: they keep the
-        machine busy, and it is started in vain for a wrong answer.
+        longer than most checks.
         """
-        started = self.runner.facts.compiler is not None
+        started = False
 
         def see(judged: Judged) -> None:
             nonlocal started

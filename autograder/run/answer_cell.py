@@ -31,7 +31,7 @@ def follow_cells() -> None:
 
 def _note(info: Any) -> None:
     global _running
-    _running = info.cell_id or ""
+    _running = getattr(info, "cell_id", None) or ""  # IPython 7 has no such attribute
     if _running:
         _cells[_running] = info.raw_cell
 
@@ -50,8 +50,8 @@ def answer_of(function: Callable[..., Any], name: str, backend: str) -> Callable
     names: dict[str, object] = here.user_ns
     if function is not names.get(name):
         return function
-    added = [code for other, code in _cells.items() if other.rpartition("-")[0] != name]
-    if _code_around(function) in (here.transform_cell(code).strip() for code in added):
+    added = [code for other, code in _cells.items() if other.rpartition("-")[0] != name and name in code]
+    if _code_around(function) in (_python(code).strip() for code in added):
         return function
     del names[name]
     try:
@@ -72,7 +72,7 @@ def _run_again(cell: str) -> str:
     from IPython.utils.capture import capture_output
 
     here, check = shell(), _running
-    code = here.transform_cell(_cells[cell])
+    code = _python(_cells[cell])
     file = here.compile.cache(code, raw_code=_cells[cell])
     _running = cell  # a check in that cell is about the function it is given
     try:
@@ -86,6 +86,14 @@ def _run_again(cell: str) -> str:
     finally:
         _running = check
     return ""
+
+
+def _python(code: str) -> str:
+    """Returns the code of a cell without IPython's magics; as it is where its indentation is wrong."""
+    try:
+        return str(shell().transform_cell(code))
+    except SyntaxError:
+        return code
 
 
 def _code_around(function: Callable[..., Any]) -> str:

@@ -19,7 +19,7 @@ from .watch import Budget, Child, Ended, Ends, Limits, Task
 from .wire import checked
 
 _START = 600.0  # seconds for the worker's imports, on a slow disk or a busy machine
-_GRACE = 2.0  # seconds for a worker to end by itself when its socket is closed
+_GRACE = 2.0  # seconds for a worker that is ready to end by itself when its socket is closed
 
 
 class WorkerLost(Exception):
@@ -54,16 +54,16 @@ class Host:
         self.close()
 
     def close(self) -> None:
-        """Ends the process, and its children that are running."""
+        """Ends the process, and its children that are running; at once where its imports are still going on."""
         with self._lock:  # of threads that wait for its children, each finds that it ended
-            process, control = self._process, self._control
+            process, control, ready = self._process, self._control, not self._waiting
             self._process = self._control = None
         if process is None or control is None:
             return
         control.close()
         try:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_GRACE)
+                process.wait(_GRACE if ready else 0)
         finally:
             launcher.kill(process)
 
