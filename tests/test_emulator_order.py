@@ -64,3 +64,16 @@ def test_what_a_program_does_after_it_gave_back_the_lock_is_not_guarded(how, kin
 
 def test_order_is_handed_on_from_word_to_word():
     assert found(handed_on) == (2, [])
+
+
+@triton.jit
+def reads_the_total(x, y):
+    tl.atomic_add(x, 1.0, sem="relaxed")
+    if tl.program_id(0) == 3:
+        tl.store(y, tl.load(x))
+
+
+def test_a_total_of_several_programs_is_not_one_programs_own():
+    with Emulator() as emulator:
+        reads_the_total[(4,)](torch.zeros(1), torch.zeros(1))
+    assert [finding.kind for finding in emulator.findings] == ["race-read"]
