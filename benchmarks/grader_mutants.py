@@ -275,7 +275,7 @@ def main() -> None:
     parser.add_argument("--rooms", nargs="+", default=list(ROOMS), help="folders of autograder/")
     parser.add_argument("--budget", type=float, default=15, help="seconds of tests for each mutant")
     parser.add_argument("--only", default="*", help="mutants of these files, a pattern")
-    parser.add_argument("--page", action="store_true", help="writes benchmarks/grader_mutants.md")
+    parser.add_argument("--page", action="store_true", help="writes grader_mutants.md beside this file")
     options = parser.parse_args()
     chosen = [c for c in sample(options.rooms, options.seed, options.count) if fnmatch.fnmatch(c.path, options.only)]
     path = FOUND / f"{options.seed}.jsonl"
