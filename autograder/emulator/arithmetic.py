@@ -104,7 +104,7 @@ def to_integer(values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
         return to_integer(values, np.dtype(np.int32)).astype(dtype)
     limits = np.iinfo(dtype)
     whole = np.trunc(values.astype(np.float64))
-    # The upper limit itself is no float64 for 64-bit types: compare with the power of two above it.
+    # The upper limit of 64-bit types has no float64 of its own: compare with the power of two above it.
     high, low = whole >= float(limits.max) + (dtype.itemsize < 8), whole <= float(limits.min)
     safe = np.where(np.isnan(whole) | high | low, 0, whole).astype(dtype)
     return np.where(high, limits.max, np.where(low, limits.min, safe)).astype(dtype)

@@ -97,6 +97,7 @@ class Place:
 
     @property
     def source(self) -> str:
+        """The text of the line, "" where it is not known."""
         return linecache.getline(self.file, self.line).strip()
 
     def __str__(self) -> str:
@@ -150,4 +151,5 @@ def place_of(error: BaseException) -> Place:
 
 
 def count(number: int, noun: str) -> str:
+    """``1 element``, ``2,000 elements``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

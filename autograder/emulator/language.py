@@ -106,7 +106,7 @@ def _with_semantic(builtin: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Scope:
-    """In place of Triton's own scope: changes are made, written down, and taken back."""
+    """Stands for Triton's own scope: changes are made, written down, and taken back."""
 
     def __init__(self) -> None:
         self._made: dict[int, Change] = {}

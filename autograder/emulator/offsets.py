@@ -19,13 +19,14 @@ NARROW = 6  # a product of two numbers that vary, in 32 bits: an offset into a w
 
 
 def mark(handle: TensorHandle, kind: int) -> TensorHandle:
+    """The handle, marked. kind: 0 leaves it as it is."""
     if kind:
         handle.attr[_MARK] = kind
     return handle
 
 
 def kind_of(handle: TensorHandle) -> int:
-    """0 for a constant and what nothing is known of."""
+    """The mark of a handle; 0 for a constant and what nothing is known of."""
     attr: Mapping[str, int] = handle.attr
     return attr.get(_MARK, 0) if attr else 0
 
@@ -48,6 +49,7 @@ def total(one: int, other: int) -> int:
 
 
 def quotient(one: int) -> int:
+    """The mark of a quotient."""
     return min(one, PROGRAM)
 
 

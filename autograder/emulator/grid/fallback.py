@@ -4,7 +4,7 @@
 class Fallback(BaseException):
     """The launch must run one program at a time; the text says why.
 
-    No `Exception`: nothing between the access and the launch, neither Triton's wrappers nor a kernel, may catch it.
+    It is not an `Exception`, so that neither Triton's wrappers nor a kernel catch it on its way to the launch.
     """
 
 

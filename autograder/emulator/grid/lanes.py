@@ -39,14 +39,17 @@ class Lanes:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape of the access: ``(rows, *block)``."""
         return self.rows, *self.block
 
     @functools.cached_property
     def places(self) -> Places:
+        """Where ``at`` lies."""
         return Places(self.at)
 
     @property
     def every(self) -> bool:
+        """Whether all lanes are on."""
         return self.columns is None and self.flat is None
 
     def pick(self, values: np.ndarray) -> np.ndarray:
@@ -81,7 +84,7 @@ class Lanes:
 
     def distinct(self) -> int | np.ndarray:
         """The number of different elements that the lanes of a row ask for, in the form of `counts`."""
-        if self.places.rising:
+        if self.places.run:
             return self.counts()
         if self.flat is None:
             rows = self.at.reshape(self.rows, -1)

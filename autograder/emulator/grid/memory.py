@@ -1,7 +1,6 @@
 """Loads, stores and atomics of the programs of a pass, checked so that "nothing to report" is certain."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -44,12 +43,11 @@ class Memory:
         self._numbers = (programs.numbers + self.access.first + 1).astype(np.int32)
         self._stored = self._atomics = False
         self._own: list[tuple[Region, np.ndarray]] = []  # of stores since the last barrier: offsets
-        self._last: tuple[np.ndarray, np.ndarray | None, Lanes] | None = None  # offsets, mask and lanes of an access
         self._moved: list[tuple[Region, str, int | np.ndarray]] = []  # bytes of each program, or by row
 
     def end(self) -> None:
         """Ends a pass and counts the bytes that its programs moved."""
-        self._last, live = None, self.programs.live
+        live = self.programs.live
         for region, way, nbytes in self._moved:
             total = int(nbytes[live].sum()) if isinstance(nbytes, np.ndarray) else nbytes * live.size
             self._traffic.setdefault(id(region), (region, {"loaded": 0, "stored": 0}))[1][way] += total
@@ -112,7 +110,7 @@ class Memory:
     ) -> np.ndarray:
         """Loads ``(rows, *block)``. filler: one element for masked-off lanes that have no ``other``."""
         region, sound = pointer.region, self.programs.sound
-        lanes = self._lanes(pointer.offsets, mask, sound)
+        lanes = Lanes(sound(pointer.offsets), sound(mask))
         values = self._load(region, lanes).view(filler.dtype) if lanes.at.size else None
         if self._own and lanes.at.size:
             self._unordered(region, pointer.offsets, lanes)
@@ -135,16 +133,6 @@ class Memory:
         if others and self.storage(region).stored_in(self._place("load", region, lanes)[1]):
             raise Fallback("a program that loads what it stored, by other lanes")
 
-    def _lanes(self, offsets: np.ndarray, mask: np.ndarray | None, chosen: Callable[[Any], Any]) -> Lanes:
-        """The lanes of the programs that go on. While all do, those of the last access may be these: a kernel loads and
-        stores under one mask at the offsets that it has computed once.
-        """
-        if len(self._numbers) > self.programs.live.size:
-            return Lanes(chosen(offsets), chosen(mask))
-        if self._last is None or self._last[0] is not offsets or self._last[1] is not mask:
-            self._last = offsets, mask, Lanes(offsets, mask)
-        return self._last[2]
-
     def _load(self, region: Region, lanes: Lanes) -> np.ndarray:
         storage, places = self._place("load", region, lanes)
         values = storage.read(places, self._readers(lanes), self._pattern(region))
@@ -165,7 +153,7 @@ class Memory:
                 raise Fallback("several programs store to one place")
             offsets = np.broadcast_to(offsets, (mask.shape[0], *offsets.shape[1:]))
         only = self.programs.only_live
-        lanes = self._lanes(offsets, mask, only)
+        lanes = Lanes(only(offsets), only(mask))
         if not lanes.at.size:
             return
         storage, places = self._place("store", region, lanes)

@@ -110,6 +110,7 @@ class _Plan:
         return any(self.wider) or any(self.axes)
 
     def operands(self, *handles: TensorHandle) -> tuple[TensorHandle, ...]:
+        """The operands as the builder's operation takes them."""
         return tuple(map(_operand, handles, self.wider, self.axes))
 
 

@@ -4,8 +4,12 @@ from ..reduction import StrictReduce, StrictScan
 
 
 class GridReduce(StrictReduce):
+    """`tl.reduce` for many programs."""
+
     programs = 1
 
 
 class GridScan(StrictScan):
+    """`tl.associative_scan` for many programs."""
+
     programs = 1

@@ -161,7 +161,7 @@ def _found(fn: FunctionType, seen: set[int]) -> Iterator[Hashable]:
 @functools.lru_cache(maxsize=1024)
 def _looked_up(code: CodeType) -> tuple[str, ...]:
     """Global names that a function's code, and the code inside it, looks up. What it stores, it stores in variables of
-    its own: anything else is no name that a pure function looks up.
+    its own: a pure function does nothing else.
     """
     found = set()
     for instruction in dis.get_instructions(code):

@@ -47,12 +47,12 @@ class Storage:
             self._before = self.words.copy(), self.writer != 0
 
     def put_back(self, where: "slice | np.ndarray" = slice(None)) -> None:
-        """As before the launch. A stamp of an earlier launch says only that somebody wrote."""
+        """Restores what was before the launch. A stamp of an earlier launch says only that somebody wrote."""
         if self._before is not None:
             self.words[where], self.writer[where] = (kept[where] for kept in self._before)
 
     def put_back_of(self, numbers: np.ndarray) -> None:
-        """Take back what some programs stored."""
+        """Takes back what some programs stored."""
         if self._before is not None:
             self.put_back(np.flatnonzero(np.isin(self.writer >> 2, numbers)))
 
@@ -92,7 +92,7 @@ class Storage:
         self._unwritten(places, values, pattern)
         if not self._huge:  # there, a store falls back anyway
             self._reads.append((places, owners))
-            self._read_lanes += 0 if places.compact else places.size
+            self._read_lanes += 0 if places.run else places.size
             if self._before is not None or self._read_lanes > self._remembered:
                 self._stamp_reads()
         return values
@@ -109,7 +109,7 @@ class Storage:
             seen = places.take(readers)
             stamps = np.where((seen == 0) | (seen == owners), owners, SEVERAL)
             places.put(readers, stamps)
-            met = places.take(readers) != stamps if not places.apart else np.False_  # two programs of this very load
+            met = places.take(readers) != stamps if not places.run else np.False_  # two programs of this very load
             if met.any():
                 readers[places.at[met]] = SEVERAL
         self._readers, self._reads, self._read_lanes = readers, [], 0
@@ -132,15 +132,13 @@ class Storage:
         self._least, self._most = min(self._least, places.low), max(self._most, places.high)
         places.put(self.writer, stamps)
         places.put(self.words, values)
-        if not places.apart and (
-            (places.take(self.writer) != stamps).any() or (places.take(self.words) != values).any()
-        ):
+        if not places.run and ((places.take(self.writer) != stamps).any() or (places.take(self.words) != values).any()):
             raise Fallback("two lanes store one element")
 
     def update(
         self, kind: str, places: Places, values: np.ndarray, operation: np.ufunc, pattern: np.ndarray | None
     ) -> None:
-        """An atomic operation on lanes, one after another.
+        """Does an atomic operation on lanes, one after another.
 
         kind: operations of one kind may change places. Here all programs do the first before any does the second.
         """
