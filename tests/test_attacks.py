@@ -1,10 +1,11 @@
 """Every attack gets what its file says it gets and harms nothing; every honest submission gets full marks."""
 
 import os
+import re
 
 import pytest
 from attacks.scene import Scene
-from attacks.submissions import attacks, honest
+from attacks.submissions import ROWS, attacks, honest
 from attacks.table import grade, run, run_as_user
 from graded_kernels.autograder.sandbox import Worker, probe
 from graded_kernels.autograder.sandbox.probe import RUNGS
@@ -29,6 +30,14 @@ def stage():
 def test_there_are_as_many_as_promised():
     assert len(attacks()) >= 150
     assert len(honest()) >= 15
+
+
+def test_every_function_in_the_rows_is_an_attack_or_serves_one():
+    """One whose comment `# expect:` is misspelt would be left out without a word."""
+    found = attacks()
+    texts = "\n".join(attack.source for attack in found.values())
+    functions = [name for path in ROWS.glob("*.py") for name in re.findall(r"^def (\w+)", path.read_text(), re.M)]
+    assert [name for name in functions if name not in found and f"def {name}(" not in texts] == []
 
 
 @pytest.mark.parametrize(
