@@ -6,10 +6,10 @@ from graded_kernels.autograder.nbgrader import interrupt
 
 interrupt.install()  # before the imports that take seconds
 
-from graded_kernels.autograder.nbgrader import markdown, times  # noqa: E402
+from graded_kernels.autograder.nbgrader import autograde, markdown  # noqa: E402
 from nbgrader.server_extensions import formgrader  # noqa: E402
 
-times.install()
+autograde.install()  # our own converter, for `nbgrader autograde` and formgrader's button
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  traitlets defines it
 
@@ -23,7 +23,6 @@ c.Exchange.root = os.path.join(os.path.dirname(c.CourseDirectory.root), "exchang
 c.ClearSolutions.code_stub = {"python": "...  # YOUR CODE HERE"}
 
 # Our own grader in place of nbgrader's run of the notebook: see graded_kernels.autograder.nbgrader.
-c.Autograde.exporter_class = "graded_kernels.autograder.nbgrader.submission.Submissions"
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.OverwriteCells",
     "nbgrader.preprocessors.CheckCellMetadata",
@@ -33,7 +32,7 @@ c.Autograde.autograde_preprocessors = [
     "graded_kernels.autograder.nbgrader.grade.SaveScores",
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
-    "graded_kernels.autograder.nbgrader.guides.WithGuides",
+    "graded_kernels.autograder.nbgrader.marking_guides.WithGuides",
 ]
 
 # A CSV in which a comma in a name does no harm, and no 0 stands for what was not graded.
@@ -41,7 +40,7 @@ c.ExportApp.plugin_class = "graded_kernels.autograder.nbgrader.export.Grades"
 
 # Feedback shows scores and reports, not the source of tests that were hidden.
 c.GenerateFeedback.preprocessors = [
-    "graded_kernels.autograder.nbgrader.guides.WithoutGuides",  # without it graded notebooks get no marking guide
+    "graded_kernels.autograder.nbgrader.marking_guides.WithoutGuides",  # else graded notebooks have no marking guide
     "nbgrader.preprocessors.GetGrades",
     "nbgrader.preprocessors.ClearHiddenTests",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",

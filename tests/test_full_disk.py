@@ -12,8 +12,7 @@ import full_disk
 import pytest
 from classroom import api, assert_success, copied, place, right_answers, scores
 from graded_kernels.autograder.classroom.course import environment
-from graded_kernels.autograder.nbgrader import room
-from nbgrader.converters import Autograde
+from graded_kernels.autograder.nbgrader import disk
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
@@ -43,12 +42,12 @@ def stepped(*args, **options):
 if "AT" in os.environ:
     setattr(place, name, stepped)
 """
-OURS, CONVERTERS = "graded_kernels.autograder.nbgrader.submission", "nbgrader.converters.autograde.Autograde"
+OURS, CONVERTERS = "graded_kernels.autograder.nbgrader", "nbgrader.converters.autograde.Autograde"
 STEPS = {
-    "old scores": (f"{OURS}.clear_scores", 2),
+    "old scores": (f"{OURS}.gradebook.clear_scores", 2),
     "submission": (f"{CONVERTERS}.init_assignment", 2),
-    "scores": ("nbgrader.preprocessors.SaveAutoGrades._add_score", 5),
-    "last step": (f"{OURS}.lateness", 2),
+    "scores": (f"{OURS}.grade.SaveScores._add_score", 5),
+    "last step": (f"{OURS}.autograde.lateness", 2),
 }
 
 
@@ -126,37 +125,33 @@ def test_a_gradebook_whose_disk_fills_ends_a_run_in_a_sentence_and_costs_nothing
 
 
 @pytest.fixture
-def converter(tmp_path):
-    made = Autograde(coursedir=CourseDirectory(root=str(tmp_path)))
-    made.coursedir.db_url = f"sqlite:///{tmp_path}/gradebook.db"
+def courses(tmp_path):
+    made = CourseDirectory(root=str(tmp_path))
+    made.db_url = f"sqlite:///{tmp_path}/gradebook.db"
     return made
 
 
-def test_sqlites_full_disk_is_told_apart_from_its_other_failures(converter):
-    engine = create_engine(converter.coursedir.db_url)
-    with room.watched(converter), engine.connect() as connection:
+def test_sqlites_full_disk_is_told_apart_from_its_other_failures(courses):
+    engine = create_engine(courses.db_url)
+    with disk.watched(courses), engine.connect() as connection:
         with pytest.raises(OperationalError, match="no such table"):
             connection.execute(text("SELECT * FROM student"))
         connection.execute(text("PRAGMA max_page_count = 2"))
         connection.execute(text("CREATE TABLE student (id TEXT)"))
-        with pytest.raises(room.DiskFull, match=r"gradebook\.db\) is full.*free some space"):
+        with pytest.raises(disk.DiskFull, match=r"gradebook\.db\) is full.*free some space"):
             connection.execute(text("INSERT INTO student VALUES (:id)"), {"id": "a" * 100_000})
     with pytest.raises(OperationalError, match="is full"), engine.connect() as connection:
         connection.execute(text("PRAGMA max_page_count = 2"))
         connection.execute(text("INSERT INTO student VALUES (:id)"), {"id": "a" * 100_000})
 
 
-def test_a_file_that_finds_no_room_ends_the_run_and_another_error_does_not(converter, monkeypatch):
-    codes = iter([errno.ENOSPC, errno.EDQUOT, errno.EACCES])
+def test_a_file_that_finds_no_space_ends_the_run_and_another_error_does_not(tmp_path):
+    def write(code: int) -> None:
+        with disk.writing(tmp_path):
+            raise OSError(code, os.strerror(code))
 
-    def write(*args):
-        code = next(codes)
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr(converter, "init_assignment", write)
-    with room.watched(converter):
-        for sentence in ("No space left on device", "Disk quota exceeded"):
-            with pytest.raises(room.DiskFull, match=sentence):
-                converter.init_assignment("tiny", "a")
-        with pytest.raises(PermissionError):
-            converter.init_assignment("tiny", "a")
+    for code, sentence in ((errno.ENOSPC, "No space left on device"), (errno.EDQUOT, "Disk quota exceeded")):
+        with pytest.raises(disk.DiskFull, match=sentence):
+            write(code)
+    with pytest.raises(PermissionError):
+        write(errno.EACCES)

@@ -17,8 +17,8 @@ from graded_kernels.autograder.classroom import grade as grading
 from graded_kernels.autograder.classroom.cluster import NoCluster
 from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.classroom.task import FAILED, UNFIT, check
-from graded_kernels.autograder.classroom.waiting import notebooks
-from graded_kernels.autograder.nbgrader.contents import Origin, digest, mark
+from graded_kernels.autograder.nbgrader.reader import Reader
+from graded_kernels.autograder.nbgrader.regrade import Origin, digest, mark
 from graded_kernels.autograder.verdicts.job import Job
 from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.autograder.verdicts.verdict import LATE, Verdict
@@ -61,11 +61,11 @@ def graded(monkeypatch) -> list:
     """What nbgrader's autograde would have been asked for; it does not run."""
     asked: list = []
 
-    def autograde(course, students, force):
-        asked.append((list(students), force))
+    def autograde(course, force):
+        asked.append((list(course.run.students), force))
         return 0
 
-    monkeypatch.setattr(grading, "autograde", autograde)
+    monkeypatch.setattr(Course, "autograde", autograde)
     return asked
 
 
@@ -207,7 +207,7 @@ def test_a_run_that_ends_early_keeps_what_it_has(course, graded, capsys, monkeyp
     assert "the same command goes on from here" in output
     assert graded == []
     again = Answers(right)
-    monkeypatch.setattr(grading, "autograde", lambda *args: 0)
+    monkeypatch.setattr(Course, "autograde", lambda *args: 0)
     assert grading.grade("tiny", again.connect, course) == 0
     assert [job.name for job in again.asked] == [TORCH]
 
@@ -218,12 +218,12 @@ def test_a_new_case_asks_for_the_verdicts_that_it_changes(course, graded, monkey
     grading.grade("tiny", Answers(right).connect, course)
     nb = nbformat.read(place(course, "a"), as_version=4)
     known = Course(course, "tiny", [])
-    mark(nb, Origin(digest(place(course, "a").parent, 50), known.standard("tiny")))
+    mark(nb, Origin(digest(place(course, "a").parent, 50), known.run.standard("tiny")))
     del nb.metadata["graded_kernels"]["begun"]
-    path = known.graded("a", "tiny")
+    path = course / "autograded" / "a" / "tiny" / "tiny.ipynb"
     path.parent.mkdir(parents=True)
     nbformat.write(nb, path)
-    assert list(notebooks(known, force=False)) == []
+    assert list(known.run.outdated(force=False)) == []
     (course / "hidden_cases.toml").write_text(
         '[[silu_forward]]\nname = "new"\nx = { values = [0.0], dtype = "float32" }\n'
     )
@@ -254,14 +254,24 @@ def test_a_cluster_that_lost_a_worker_while_it_started_is_started_again(monkeypa
 
 
 @pytest.mark.exhaustive
-def test_nbgrader_runs_in_a_process_of_its_own(course, capfd):
-    hand_in(course, "a")
-    with open(course / "nbgrader_config.py", "a") as file:
-        file.write('\nimport os, sys\nprint("read by", os.getpid())\n')
-    assert grading.grade("tiny", Answers(right).connect, course) == grading.DONE
-    assert scores(course, "a") == FULL
-    *_, last = [line.split() for line in capfd.readouterr().out.splitlines() if line.startswith("read by")]
-    assert last[2] != str(os.getpid())
+def test_a_submission_is_read_once_for_the_cluster_and_the_gradebook(course, monkeypatch):
+    """Graded is what was read: what is handed in meanwhile is graded by the next run."""
+    reads, read = [], Reader.rebuilt
+    monkeypatch.setattr(Reader, "rebuilt", lambda *given: reads.append(given[1].parent.parent.name) or read(*given))
+
+    def found(job):
+        hand_in(course, "a", lambda notebook: add(notebook, TORCH, "meanwhile = 1"))
+        return check(job.to_json(), "")
+
+    for student in "ab":
+        hand_in(course, student)
+    assert grading.grade("tiny", Answers(found).connect, course) == grading.DONE
+    assert reads == ["a", "b"]
+    assert scores(course, "a") == scores(course, "b") == FULL
+    assert "meanwhile" not in (course / "autograded" / "a" / "tiny" / "tiny.ipynb").read_text()
+    assert grading.grade("tiny", Answers(found).connect, course) == grading.DONE
+    assert reads == ["a", "b", "a"]
+    assert "meanwhile" in (course / "autograded" / "a" / "tiny" / "tiny.ipynb").read_text()
 
 
 def test_a_worker_takes_text_and_gives_text(course, graded):

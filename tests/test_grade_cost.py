@@ -12,12 +12,10 @@ import pytest
 from classroom import api, assert_success, copied, hand_in, place, right_answers, scores
 from graded_kernels.autograder import check
 from graded_kernels.autograder.classroom import cluster as cluster_module
-from graded_kernels.autograder.classroom import waiting
+from graded_kernels.autograder.classroom import grade
 from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.classroom.grade import Making
-from graded_kernels.autograder.classroom.waiting import notebooks
-from graded_kernels.autograder.nbgrader.standard import MADE_FOR
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.sandbox import Budget, Limits
 from graded_kernels.autograder.verdicts import make as making
@@ -30,12 +28,12 @@ from tampered import FULL, TORCH, find
 ASKED = """
 import sys
 from pathlib import Path
-from graded_kernels.autograder.classroom import cluster, grade, task, waiting
+from graded_kernels.autograder.classroom import cluster, grade, task
 from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
 course = Course(Path(sys.argv[1]), "tiny", [])
-course.grader.tables(course.root), course.standard("tiny")
-jobs = [job for notebook in waiting.notebooks(course, False) for job in notebook.jobs({})]
+course.grader.tables(course.root), course.run.standard("tiny")
+jobs = [job for one in course.run.outdated(False) for job in one.jobs(course.job, lambda job: None)]
 print(len(jobs), sorted({"torch", "triton", "matplotlib"} & set(sys.modules)))
 """
 FORKED = """
@@ -80,16 +78,17 @@ def test_workers_begin_to_start_while_the_notebooks_are_read(course):
     read, started = [], []
 
     def reading():
-        for notebook in notebooks(asked, False):
+        for notebook in asked.run.outdated(False):
             yield notebook
             read.append(notebook.name)
 
-    made = Making(Store(course), reading(), lambda: started.append(list(read)))
+    made = Making(Store(course), reading(), asked.job, lambda: started.append(list(read)))
     assert started == [[]]
     assert len(read) == 2
     for job in made.queue:
         Store(course).put(Verdict(job.key, job.name, report={"stopped_in": None}))
-    assert not Making(Store(course), notebooks(asked, False), lambda: pytest.fail("nothing is missing")).queue
+    outdated = asked.run.outdated(False)
+    assert not Making(Store(course), outdated, asked.job, lambda: pytest.fail("nothing is missing")).queue
 
 
 @pytest.mark.exhaustive
@@ -98,7 +97,7 @@ def test_workers_are_forked_from_a_process_that_has_imported_all_that_a_check_ta
 
 
 @pytest.mark.exhaustive
-def test_a_run_that_follows_on_its_verdicts_starts_no_worker(course, monkeypatch):
+def test_a_run_that_follows_on_its_verdicts_starts_no_worker(course, monkeypatch, capfd):
     hand_in(course, "a")
     assert_success(api(course).autograde("tiny", "a"))
 
@@ -108,10 +107,8 @@ def test_a_run_that_follows_on_its_verdicts_starts_no_worker(course, monkeypatch
 
     monkeypatch.setattr(making, "_shared", None)
     monkeypatch.setattr(making, "Worker", Unstarted)
-    monkeypatch.setenv(MADE_FOR, json.dumps({"tiny": Course(course, "tiny", []).standard("tiny")}))
-    result = api(course).autograde("tiny", "a", force=True)
-    assert_success(result)
-    assert "2 of 2 verdicts were there" in result["log"]
+    assert grade.grade("tiny", lambda rung: pytest.fail("no verdict is missing"), course, force=True) == grade.DONE
+    assert "2 of 2 verdicts were there" in capfd.readouterr().err
     assert scores(course, "a") == FULL
 
 
@@ -157,13 +154,18 @@ def test_a_worker_has_its_next_check_before_the_last_verdict_is_written(monkeypa
     assert Client.asked == (0 if threads else 4)
 
 
-def test_a_notebook_is_read_once_whatever_its_verdicts_are(made_course, tmp_path, monkeypatch):
-    course, asked, ask = copied(made_course, tmp_path), [], waiting.answer_to
-    monkeypatch.setattr(waiting, "answer_to", lambda *given: asked.append(given[-1]) or ask(*given))
+def test_the_jobs_of_a_notebook_are_made_once_whatever_their_verdicts_are(made_course, tmp_path):
+    course, asked = copied(made_course, tmp_path), []
     hand_in(course, "a")
-    (notebook,) = notebooks(Course(course, "tiny", []), force=False)
-    first = [job.key for job in notebook.jobs({})]
-    assert [job.key for job in notebook.jobs(dict.fromkeys(first))] == first
+    known = Course(course, "tiny", [])
+
+    def job_of(*given):
+        asked.append(given)
+        return known.job(*given)
+
+    (notebook,) = known.run.outdated(force=False)
+    first = [job.key for job in notebook.jobs(job_of, lambda job: None)]
+    assert [job.key for job in notebook.jobs(job_of, lambda job: None)] == first
     assert len(asked) == len(first) == 2
 
 

@@ -11,9 +11,9 @@ import nbformat
 import pytest
 from classroom import api, assert_success, autograded, copied, grade, place, right_answers, scores, shown
 from graded_kernels.autograder.check import check_answer
-from graded_kernels.autograder.nbgrader.checks import answer_to
 from graded_kernels.autograder.nbgrader.grade import SaveScores
 from graded_kernels.autograder.nbgrader.outputs import NotGradable
+from graded_kernels.autograder.nbgrader.submission import Notebook
 from graded_kernels.autograder.verdicts import make as making
 from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.course import cells
@@ -146,7 +146,7 @@ def test_a_check_of_no_answer_gets_no_score():
     """A test cell that a teacher added is never executed, and nbgrader would count a cell without output as right."""
     cell = cells.check("silu_forward", "torch", points=2)
     with pytest.raises(NotGradable, match="silu_forward-torch-check"):
-        answer_to(nbformat.v4.new_notebook(cells=[cell]), {}, 0)
+        Notebook("a, tiny", nbformat.v4.new_notebook(cells=[cell])).check("silu_forward-torch-check")
 
 
 def test_a_renamed_notebook_keeps_nobody_else_from_a_grade(course):

@@ -6,8 +6,8 @@ import os
 
 import pytest
 from classroom import api, copied, place, right_answers
-from graded_kernels.autograder.nbgrader import submission
-from nbgrader.preprocessors import SaveAutoGrades
+from graded_kernels.autograder.nbgrader import autograde
+from graded_kernels.autograder.nbgrader.grade import SaveScores
 from sqlalchemy import text
 
 
@@ -19,7 +19,7 @@ def test_a_disk_that_fills_as_nbgraders_step_begins_ends_it_in_a_sentence(made_c
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "autograded")
 
-    monkeypatch.setattr(submission, "close_to_others", full)
+    monkeypatch.setattr(autograde, "close_to_others", full)
     result = api(course).autograde("tiny", "a")
     assert not result["success"]
     assert "Stopped: [Errno 28] No space left on device" in result["log"]
@@ -36,7 +36,7 @@ def test_a_disk_that_fills_as_scores_are_saved_ends_it_in_a_sentence(made_course
         self.gradebook.db.execute(text("PRAGMA max_page_count = 1"))
         self.gradebook.db.execute(text("CREATE TABLE ballast AS SELECT zeroblob(1000000)"))
 
-    monkeypatch.setattr(SaveAutoGrades, "_add_score", full)
+    monkeypatch.setattr(SaveScores, "_add_score", full)
     result = api(course).autograde("tiny", "a")
     assert not result["success"]
     assert "upgrade" not in result["log"]

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from graded_kernels.autograder.doctor import doctor
-from graded_kernels.autograder.nbgrader.contents import digest
 from graded_kernels.autograder.nbgrader.late import PerDay, lateness
+from graded_kernels.autograder.nbgrader.misplaced import elsewhere
 from graded_kernels.autograder.nbgrader.outputs import notes_output
-from graded_kernels.autograder.nbgrader.published import is_published
+from graded_kernels.autograder.nbgrader.published_answers import is_published
+from graded_kernels.autograder.nbgrader.regrade import digest
 from graded_kernels.autograder.nbgrader.summary import Summary, quiet
-from graded_kernels.autograder.nbgrader.survey import elsewhere
 from nbgrader.api import Gradebook
 from nbgrader.utils import parse_utc
 

@@ -1,13 +1,13 @@
 """Grading a class from verdicts: what was checked once is not checked again."""
 
 import json
+from functools import partial
 
 import nbformat
 import pytest
 from classroom import api, assert_success, autograded, copied, grade, place, right_answers, scores, shown
-from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.nbgrader.grade import Grade
-from graded_kernels.autograder.nbgrader.standard import FIELDS, MADE_FOR, NAMES, changes, standard
+from graded_kernels.autograder.nbgrader.regrade import FIELDS, NAMES, changes, standard
 from graded_kernels.autograder.verdicts import make as making
 from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.autograder.verdicts.verdict import LATE
@@ -105,29 +105,16 @@ def test_every_part_of_a_job_has_a_name_in_a_sentence(course):
     grader = Grade(parent=None)
     grader.seed = 1
     released = nbformat.read(course / "release" / "both" / "both.ipynb", as_version=4)
-    found = standard(grader, course, "both", released)
+    job_of = partial(grader.job, course, "both")
+    found = standard(grader.aims, job_of, released)
     assert {"your cases for silu_forward", "the limits", "the version of PyTorch"} <= set(found)
     grader.seconds, grader.seed = 3.0, 2
-    changed = changes(found, standard(grader, course, "both", released))
+    changed = changes(found, standard(grader.aims, job_of, released))
     assert changed == ["the limits", "the seed of the class"]
     without_points = {name: digest for name, digest in found.items() if "points" not in name}
     assert without_points != found
     assert changes(without_points, found) == []
     assert set(FIELDS) == set(NAMES)
-
-
-@pytest.mark.exhaustive
-def test_a_run_that_cannot_use_the_verdicts_made_for_it_says_why(course, monkeypatch):
-    """As where the teacher's cases change between the cluster's work and nbgrader's."""
-    hand_in(course, "a", notebook=right_answers(course))
-    made_for = {"tiny": Course(course, "tiny", []).standard("tiny")}
-    (course / "hidden_cases.toml").write_text(HIDDEN)
-    monkeypatch.setenv(MADE_FOR, json.dumps(made_for))
-    result = api(course).autograde("tiny", "a")
-    assert_success(result)
-    assert "cannot be used, because your cases for silu_forward changed meanwhile" in result["log"]
-    monkeypatch.setenv(MADE_FOR, json.dumps({"tiny": Course(course, "tiny", []).standard("tiny")}))
-    assert "cannot be used" not in autograde(course, force=True)
 
 
 @pytest.mark.exhaustive

@@ -130,7 +130,7 @@ def test_two_graders_at_once(made_course, tmp_path, server, lite):
     with contextlib.ExitStack() as stack:
         graders = []
         for root, half in zip(roots, halves, strict=True):
-            chosen = [f"--Submissions.students={student}" for student in half]
+            chosen = [f"--Autograde.students={student}" for student in half]
             line = [sys.executable, "-m", "nbgrader", "autograde", "tiny", *chosen]
             environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
             log = stack.enter_context(open(root / "log", "w"))

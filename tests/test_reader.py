@@ -8,10 +8,10 @@ import sys
 import nbformat
 import pytest
 from graded_kernels.autograder.nbgrader import reader as module
-from graded_kernels.autograder.nbgrader.checks import learners_code
+from graded_kernels.autograder.nbgrader.notebook_file import PICTURES, Unreadable
 from graded_kernels.autograder.nbgrader.reader import Reader
-from graded_kernels.autograder.nbgrader.reading import PICTURES, Unreadable
 from graded_kernels.autograder.nbgrader.rebuild import NOTES, RECORD, grade_id
+from graded_kernels.autograder.nbgrader.submission import learners_code
 from graded_kernels.course import cells
 
 ANSWERS = ("silu_forward", "silu_backward", "gelu_forward", "gelu_backward", "row_sum")

@@ -10,9 +10,9 @@ import grade_demo
 import pytest
 from classroom import api, assert_success, grade, hand_in, place, right_answers, scores, shown, with_settings
 from graded_kernels.autograder.nbgrader import grade as grading
+from graded_kernels.autograder.nbgrader.autograde import Autograde
 from graded_kernels.autograder.nbgrader.class_seed import FILE, class_seed
 from graded_kernels.autograder.nbgrader.late import PerDay
-from graded_kernels.autograder.nbgrader.submission import Submissions
 from graded_kernels.autograder.sandbox import SandboxError
 from graded_kernels.autograder.verdicts import make as making
 from tampered import FULL, TORCH, UNREAD
@@ -113,7 +113,7 @@ def test_a_file_that_a_teacher_names_and_that_is_missing_stops_the_run(course):
 def test_the_guide_names_every_setting_with_its_default():
     guide = (Path(__file__).parents[1] / "course" / "TEACHING.md").read_text(encoding="utf-8")
     documented = {(owner, name): ast.literal_eval(value) for owner, name, value in SETTING.findall(guide)}
-    owners = (grading.Grade, Submissions, PerDay)
+    owners = (grading.Grade, Autograde, PerDay)
     documented = {
         setting: value for setting, value in documented.items() if setting[0] in {owner.__name__ for owner in owners}
     }

@@ -63,7 +63,7 @@ class Cluster:
         """Each job of the queue with what came of it (`task.check`), or None where it ended `DEATHS` workers. Jobs may
         be added to the queue between two results.
         """
-        running: dict[Future, Job] = {}
+        running: dict[Future[str], Job] = {}
         done = as_completed()
 
         def fill() -> None:

@@ -5,8 +5,10 @@ import atexit
 import gc
 from pathlib import Path
 
+from ..commands.usage import Commands
 
-def add_to(commands) -> None:
+
+def add_to(commands: Commands) -> None:
     """Adds the command to the parser."""
     about = "check a class's answers on all cores or on a cluster, then run nbgrader autograde"
     grade = commands.add_parser("grade", help=about, description=about)

@@ -5,12 +5,13 @@ import os
 import sys
 from pathlib import Path
 
-from nbgrader.apps import AutogradeApp
-from nbgrader.converters import Autograde
+from nbgrader.apps import AutogradeApp, autogradeapp
 from nbgrader.converters.base import NbGraderException
 
+from ..nbgrader.autograde import Autograde
 from ..nbgrader.grade import Grade
-from ..nbgrader.submission import Submissions
+from ..run.answer import Answer
+from ..verdicts.job import Job
 
 
 class NoCourse(Exception):
@@ -20,39 +21,41 @@ class NoCourse(Exception):
 class Course:
     """The submissions of ``assignment`` in the course at ``root``, with every setting that ``nbgrader autograde`` would
     have there. students: only theirs; all by default. Raises NoCourse.
+
+    run: what will grade them; grader: the settings.
     """
 
     def __init__(self, root: Path, assignment: str, students: list[str]):
         app = configured(root)
+        if autogradeapp.Autograde is not Autograde:
+            raise NoCourse("nbgrader_config.py does not install this grader; take over its lines from the course's own")
         with contextlib.chdir(root):
             app.coursedir.assignment_id = assignment
-            self.root, self.assignment, self.directory = Path(app.coursedir.root), assignment, app.coursedir
-            self._converter = Autograde(coursedir=self.directory, parent=app)
-            if not issubclass(self._converter.exporter_class, Submissions):
-                raise NoCourse(
-                    "nbgrader_config.py does not name this grader; take over its lines from the course's own"
-                )
+            self.root, self.assignment = Path(app.coursedir.root), assignment
+            self.run = Autograde(coursedir=app.coursedir, parent=app, students=students)
+            self.grader = Grade(parent=self.run)
             try:
-                self._converter.init_notebooks()
+                self.run.init_notebooks()
             except NbGraderException as error:
-                raise NoCourse(f"{error}. Run `nbgrader autograde {assignment}` to see what lies elsewhere") from None
-            self.submissions = self._converter.exporter_class(parent=self._converter, config=self._converter.config)
-            self.submissions.students = students
-            self.grader = Grade(parent=self.submissions)
-            found = self.submissions.chosen()
-        unknown = set(students) - set(found.values())
+                raise NoCourse(str(error)) from None
+        unknown = set(students) - {self.run.student_of(folder) for folder in self.run.assignments}
         if unknown:
             raise NoCourse(f"there is no submission of {', '.join(sorted(unknown))} to {assignment}")
-        self.folders = sorted((student, self.root / folder) for folder, student in found.items())
 
-    def standard(self, notebook: str) -> dict[str, str]:
-        """What decides the verdicts on a notebook besides its answers, as it was when the run first asked."""
-        return self.submissions.standard(self.assignment, notebook)
+    def job(self, answer: Answer, backend: str) -> Job:
+        """The check of an answer to this assignment."""
+        return self.grader.job(self.root, self.assignment, answer, backend)
 
-    def graded(self, student: str, notebook: str) -> Path:
-        """The file that nbgrader writes the graded notebook to."""
-        folder = self.directory.format_path(self.directory.autograded_directory, student, self.assignment)
-        return Path(self.root, folder, f"{notebook}.ipynb")
+    def autograde(self, force: bool) -> int:
+        """Grades them with the verdicts that there are, and returns the exit status."""
+        self.run.force = force
+        try:
+            self.run.start()
+        except NbGraderException:  # it is in the log
+            return 1
+        except SystemExit as ended:
+            return int(ended.code or 0)
+        return 0
 
 
 def configured(root: Path) -> AutogradeApp:

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbgrader.api import Gradebook
@@ -40,7 +41,7 @@ class Check:
 
     student: str
     answer: str
-    report: dict
+    report: dict[str, Any]
     seconds: float
 
 
@@ -50,7 +51,7 @@ class Case:
 
     name: str
     inputs: str
-    counts: Counter = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter[str])
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Answer:
     @property
     def mean(self) -> float:
         """The mean of the scores, 0 to 1."""
-        return sum(check.report["score"] for check in self.checks) / len(self.checks)
+        return float(sum(check.report["score"] for check in self.checks) / len(self.checks))
 
     @property
     def seconds(self) -> float:
@@ -114,7 +115,7 @@ class Findings:
     unchecked: tuple[tuple[str, str], ...]
 
 
-def findings(courses: CourseDirectory, assignment: str, rows: list[dict]) -> Findings:
+def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any]]) -> Findings:
     """rows: `rows_of` the course."""
     store = Store(Path(courses.root))
     order: dict[str, list[Check]] = {}
@@ -140,7 +141,7 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict]) -> Fin
     return Findings(assignment, learners, answers, tuple(unchecked))
 
 
-def _learner(courses: CourseDirectory, row: dict) -> Learner:
+def _learner(courses: CourseDirectory, row: dict[str, Any]) -> Learner:
     pages = _files(courses, "feedback", row["student_id"], row["assignment"], "*.html")
     name = " ".join(filter(None, (row["first_name"], row["last_name"])))
     feedback = {path.stem: path for path in pages}
@@ -153,6 +154,6 @@ def _files(courses: CourseDirectory, step: str, student: str, assignment: str, p
     return sorted(Path(courses.root, folder).glob(pattern))
 
 
-def rows(courses: CourseDirectory) -> list[dict]:
+def rows(courses: CourseDirectory) -> list[dict[str, Any]]:
     with Gradebook(courses.db_url) as gradebook:
         return list(rows_of(gradebook, courses))

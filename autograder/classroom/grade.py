@@ -2,8 +2,7 @@
 
 import argparse
 import json
-import signal
-import subprocess
+import os
 import sys
 import time
 from collections import Counter, defaultdict, deque
@@ -14,13 +13,14 @@ from pathlib import Path
 
 from ..instructor.tables import HiddenCasesError
 from ..nbgrader.class_seed import ClassSecretError
+from ..nbgrader.disk import fix
 from ..nbgrader.grade import duration
 from ..nbgrader.lock import Lock
 from ..nbgrader.points import PointsError
-from ..nbgrader.room import fix
-from ..nbgrader.standard import MADE_FOR
-from ..nbgrader.submission import NotReleased
+from ..nbgrader.released import NotReleased
+from ..nbgrader.submission import Notebook, Stop
 from ..report.phrases import count
+from ..run.answer import Answer
 from ..sandbox import SandboxError
 from ..verdicts.job import Job
 from ..verdicts.store import Store
@@ -28,7 +28,6 @@ from ..verdicts.verdict import Verdict
 from .cluster import DEATHS, Cluster, NoCluster, local, prepare, remote
 from .course import Course, NoCourse, environment
 from .task import FAILED, UNFIT
-from .waiting import Notebook, notebooks
 
 DONE, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
 LOCK = "grade.lock"
@@ -38,6 +37,8 @@ REFUSALS = (NoCourse, NotReleased, HiddenCasesError, ClassSecretError, PointsErr
 
 
 def main(options: argparse.Namespace) -> int:
+    """Carries out the command and returns its exit status."""
+    os.environ["PATH"] = environment()["PATH"]
     if options.scheduler and not options.scheduler.startswith("tls://"):
         tell(f"{options.scheduler} is not encrypted: whoever reaches it can read answers and change verdicts.")
     where = options.course, options.students, options.force
@@ -63,12 +64,12 @@ def grade(
         course = Course(root, assignment, list(students))
         course.grader.tables(course.root)
         with Lock(course.root, LOCK, wait=lambda holder: tell(f"Waiting for another run to end: {holder}")):
-            making = Making(Store(course.root, tell), notebooks(course, force), missing)
+            making = Making(Store(course.root, tell), course.run.outdated(force), course.job, missing)
             if making.queue:
                 with connect(course.grader.isolation) as cluster:
                     making.carry_out(cluster)
             tell(making.table())
-            return autograde(course, students, force)
+            return course.autograde(force)
     except REFUSALS as error:
         print(f"graded-kernels: {error}", file=sys.stderr)
         return USAGE
@@ -84,27 +85,19 @@ def tell(sentence: str) -> None:
     print(sentence, flush=True)
 
 
-def autograde(course: Course, students: Sequence[str], force: bool) -> int:
-    """nbgrader's own, in a process of its own, the only one that writes the gradebook. Returns its exit status."""
-    command = [sys.executable, "-P", "-m", "nbgrader", "autograde", course.assignment]
-    command += [f"--Submissions.students={student}" for student in students] + (["--force"] if force else [])
-    made_for = {name: course.standard(name) for name in course.submissions.names(course.assignment)}
-    variables = environment() | {MADE_FOR: json.dumps(made_for)}
-    with subprocess.Popen(command, cwd=course.root, env=variables) as nbgrader:
-        try:
-            return nbgrader.wait()
-        except KeyboardInterrupt:  # what was sent to this process alone
-            nbgrader.send_signal(signal.SIGINT)
-            raise
-
-
 class Making:
     """The verdicts that are missing: the ``queue``; and which notebooks wait for which."""
 
-    def __init__(self, store: Store, waiting: Iterable[Notebook], missing: Callable[[], None] = lambda: None):
-        """missing: as `grade` has it."""
-        self.store, self.queue, self._missing = store, deque[Job](), missing
-        self._known: dict[str, dict | None] = {}  # of every verdict that there is, by its key, what stopped it
+    def __init__(
+        self,
+        store: Store,
+        waiting: Iterable[Notebook],
+        job_of: Callable[[Answer, str], Job],
+        missing: Callable[[], None] = lambda: None,
+    ):
+        """job_of: the job of an answer and its backend; missing: as `grade` has it."""
+        self.store, self.queue, self._job_of, self._missing = store, deque[Job](), job_of, missing
+        self._known: dict[str, Stop | None] = {}  # of every verdict that there is, by its key, what stopped it
         self._wait: dict[str, list[Notebook]] = {}
         self._taken, self._made = Counter[str](), Counter[str]()
         self._seconds, self._odd = defaultdict[str, float](float), Counter[str]()
@@ -157,23 +150,33 @@ class Making:
 
     def _advance(self, notebook: Notebook) -> bool:
         """Asks for the verdicts that it lacks; True where that is none."""
-        ready = True
-        for job in notebook.jobs(self._known):
+        lacking = []
+
+        def stopped_in(job: Job) -> Stop | None:
             if job.key not in self._known and job.key not in self._wait:
-                if verdict := self.store.get(job):
-                    self._known[job.key] = verdict.stopped_in
-                    self._taken[job.name] += 1
-                else:
-                    if not self._wait and not self._made:
-                        self._missing()
-                    self.queue.append(job)
-                    self._wait[job.key] = []
+                self._ask_for(job)
             if job.key not in self._known:
-                ready = False
+                lacking.append(job)
                 if notebook not in self._wait[job.key]:
                     self._wait[job.key].append(notebook)
+            return self._known.get(job.key)
+
+        for _ in notebook.jobs(self._job_of, stopped_in):
+            pass
+        ready = not lacking
         self._ready += ready
         return ready
+
+    def _ask_for(self, job: Job) -> None:
+        """Takes the verdict from the store, or puts the job into the queue."""
+        if verdict := self.store.get(job):
+            self._known[job.key] = verdict.stopped_in
+            self._taken[job.name] += 1
+            return
+        if not self._wait and not self._made:
+            self._missing()
+        self.queue.append(job)
+        self._wait[job.key] = []
 
     def table(self) -> str:
         """What there is now, by answer."""

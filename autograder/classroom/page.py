@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from ..nbgrader.export import GRADED, WAITS
@@ -79,9 +80,9 @@ def similar_page(assignment: str, found: Sequence[Pair]) -> str:
     return _page(f"{assignment}: similar answers", shown)
 
 
-def course_page(assignments: Sequence[str], rows: list[dict], written: Iterable[str]) -> str:
+def course_page(assignments: Sequence[str], rows: list[dict[str, Any]], written: Iterable[str]) -> str:
     """Students by assignments. rows: `export.rows_of` the course. written: the assignments that have a page."""
-    by_student: dict[str, dict[str, dict]] = {}
+    by_student: dict[str, dict[str, dict[str, Any]]] = {}
     for row in rows:
         by_student.setdefault(row["student_id"], {})[row["assignment"]] = row
     lines = []

@@ -9,8 +9,8 @@ from pathlib import Path
 from nbgrader.api import MissingEntry
 from nbgrader.coursedir import CourseDirectory
 
+from ..nbgrader.disk import NotWritten, make_folder, put
 from ..nbgrader.export import safe
-from ..nbgrader.whole import NotWritten, make_folder, put
 from .course import NoCourse, configured
 from .findings import FAILED, PASSED, UNREACHED, Findings, findings, rows
 from .page import class_page, course_page, similar_page

@@ -6,13 +6,14 @@ import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from nbgrader.api import Assignment, Gradebook, MissingEntry, Student, SubmittedAssignment
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExportPlugin
 from traitlets import Enum
 
-from .whole import NotWritten, put
+from .disk import NotWritten, put
 
 COLUMNS = (
     "assignment duedate timestamp student_id last_name first_name email "
@@ -51,13 +52,13 @@ class Grades(ExportPlugin):
             sys.exit(1)
         self.log.info("Grades are in %s", to)
 
-    def lines(self, gradebook: Gradebook, rows: list[dict]) -> Iterator[list]:
+    def lines(self, gradebook: Gradebook, rows: list[dict[str, Any]]) -> Iterator[list[Any]]:
         yield list(COLUMNS)
         for row in rows:
             yield [row.get(name) for name in COLUMNS]
 
     @staticmethod
-    def _wanted(name: str, among: list) -> bool:
+    def _wanted(name: str, among: list[Any]) -> bool:
         return not among or name in map(str, among)
 
 
@@ -74,7 +75,7 @@ class Wide(Grades):
     `update_grade_item`, `map_user_data_with_value`) and `normalise_value` in lib/dml.
     """
 
-    def lines(self, gradebook: Gradebook, rows: list[dict]) -> Iterator[list]:
+    def lines(self, gradebook: Gradebook, rows: list[dict[str, Any]]) -> Iterator[list[Any]]:
         assignments = list(dict.fromkeys(row["assignment"] for row in rows))
         yield [*MOODLE, *(f"{name}{what}" for name in assignments for what in ("", " status", " late days"))]
         for own in _by_student(rows):
@@ -101,7 +102,7 @@ class Canvas(Grades):
         help="What a student's login in Canvas is: nbgrader's name, or the address.",
     ).tag(config=True)
 
-    def lines(self, gradebook: Gradebook, rows: list[dict]) -> Iterator[list]:
+    def lines(self, gradebook: Gradebook, rows: list[dict[str, Any]]) -> Iterator[list[Any]]:
         most = {row["assignment"]: row["max_score"] for row in rows}
         yield [*CANVAS, *most]
         yield ["    Points Possible", "", "", "", "", *most.values()]
@@ -115,7 +116,7 @@ class Canvas(Grades):
 class ByExercise(Grades):
     """A row for each assignment, student and graded cell. points is empty where the status is not ``graded``."""
 
-    def lines(self, gradebook: Gradebook, rows: list[dict]) -> Iterator[list]:
+    def lines(self, gradebook: Gradebook, rows: list[dict[str, Any]]) -> Iterator[list[Any]]:
         yield ["assignment", "student_id", "last_name", "first_name", "notebook", "exercise", "status", "points", "of"]
         for row in rows:
             person = [row[name] for name in ("assignment", "student_id", "last_name", "first_name")]
@@ -126,7 +127,7 @@ class ByExercise(Grades):
                     yield [*person, notebook.name, name, status, points, cell.max_score]
 
 
-def rows_of(gradebook: Gradebook, courses: CourseDirectory) -> Iterator[dict]:
+def rows_of(gradebook: Gradebook, courses: CourseDirectory) -> Iterator[dict[str, Any]]:
     """A dictionary for each assignment and student, with the names of `COLUMNS` and ``late_days``.
 
     Assignments by due date and name, students by name and id: databases differ in how they order accents and what is
@@ -143,10 +144,10 @@ def rows_of(gradebook: Gradebook, courses: CourseDirectory) -> Iterator[dict]:
             yield row
 
 
-def safe(value) -> str:
+def safe(value: object) -> str:
     """As a cell that no spreadsheet takes for a formula."""
     if value == NO_GRADE:
-        return value
+        return NO_GRADE
     if isinstance(value, float):
         return str(round(value, DECIMALS))
     if not isinstance(value, str):
@@ -159,15 +160,15 @@ def _has_files(courses: CourseDirectory, step: str, student: str, assignment: st
     return any(Path(courses.root, folder).glob("*.ipynb"))
 
 
-def _by_student(rows: list[dict]) -> list[dict[str, dict]]:
+def _by_student(rows: list[dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:
     """For each student the rows by assignment."""
-    found: dict[str, dict[str, dict]] = {}
+    found: dict[str, dict[str, dict[str, Any]]] = {}
     for row in rows:
         found.setdefault(row["student_id"], {})[row["assignment"]] = row
     return list(found.values())
 
 
-def _points(gradebook: Gradebook, row: dict, notebook: str, cell: str) -> tuple[str, float | None]:
+def _points(gradebook: Gradebook, row: dict[str, Any], notebook: str, cell: str) -> tuple[str, float | None]:
     if row["status"] in (NEVER, NOT_YET):
         return row["status"], None
     try:
@@ -178,7 +179,7 @@ def _points(gradebook: Gradebook, row: dict, notebook: str, cell: str) -> tuple[
     return (WAITS, None) if waits else (GRADED, grade.score)
 
 
-def _row(gradebook: Gradebook, assignment: Assignment, student: Student):
+def _row(gradebook: Gradebook, assignment: Assignment, student: Student) -> Iterator[tuple[str, Any]]:
     yield from {
         "assignment": assignment.name,
         "duedate": assignment.duedate,
@@ -196,7 +197,7 @@ def _row(gradebook: Gradebook, assignment: Assignment, student: Student):
     yield from _graded(submission)
 
 
-def _graded(submission: SubmittedAssignment):
+def _graded(submission: SubmittedAssignment) -> Iterator[tuple[str, Any]]:
     grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
     waiting = [grade for grade in grades if grade.auto_score is None and grade.manual_score is None]
     yield "timestamp", submission.timestamp

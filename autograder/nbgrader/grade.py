@@ -8,11 +8,13 @@ import functools
 import os
 import time
 from pathlib import Path
+from typing import Any
 
+from nbconvert.exporters.exporter import Exporter, ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
-from nbgrader.utils import is_solution
+from nbgrader.utils import compute_checksum, determine_grade, is_solution, is_task
 from traitlets import Bool, Dict, Enum, Float, Integer, Unicode
 
 from ..instructor.tables import HiddenCasesError, read_tables
@@ -24,12 +26,12 @@ from ..verdicts.make import make, shared_worker
 from ..verdicts.store import Store
 from ..verdicts.verdict import Verdict
 from . import interrupt
-from .checks import answer_to, is_check, learners_code
 from .class_seed import class_seed
+from .notebook_file import MEGABYTE
 from .outputs import NotGradable, beginning, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
 from .points import weights_of
-from .reading import MEGABYTE
 from .rebuild import RECORD, UNREAD, grade_id
+from .submission import Check, Stop, is_check
 
 
 class Grade(NbGraderPreprocessor):
@@ -57,78 +59,72 @@ class Grade(NbGraderPreprocessor):
         config=True
     )
 
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        """The notebook with a report and a score below each check cell; none where the submission was not read."""
         started, earned, possible, failed = time.monotonic(), 0.0, 0.0, []
-        where, summary = resources["nbgrader"], self.parent.summary
-        name, unread = f"{where['student']}, {where['notebook']}", nb.metadata.get(RECORD, {}).get(UNREAD)
-        learners, self._known, checks = learners_code(nb), 0, 0
-        self._stopped: dict[str, str] = {}
+        where, run = resources["nbgrader"], self.parent.parent
+        notebook, checks = run.notebook, 0
+        self._known, self._stopped = 0, dict[str, str]()
         self._budget = Budget("notebook", self.notebook_seconds)
-        self._job = functools.partial(self.job, self._root, where["assignment"])
         self._store = Store(self._root, self.log.warning)
         for index, cell in enumerate(nb.cells):
-            if unread or not is_check(cell):
+            if notebook.unread or not is_check(cell):
                 continue
             interrupt.raise_if_asked()
             points = float(cell.metadata.nbgrader["points"])
             possible, checks = possible + points, checks + 1
             try:
-                score, cell.outputs = self._graded(nb, learners, index, points)
+                check = notebook.check(grade_id(cell))
+                score, cell.outputs = self._graded(nb, index, check, where["assignment"])
                 earned += score
             except (Exception, SystemExit) as error:
                 if not isinstance(error, NotGradable):
                     self.log.exception("%s could not be graded", grade_id(cell))
                 cell.outputs = not_graded(error)
                 cell.metadata.setdefault(RECORD, {})["not_graded"] = True
-                failed.append(f"{name}: {grade_id(cell)} could not be graded: {why_not_graded(error)}")
-        line = f"{self._progress(where)}{name}: "
-        if unread:
+                failed.append(f"{notebook.name}: {grade_id(cell)} could not be graded: {why_not_graded(error)}")
+        line = f"{self._progress(where)}{notebook.name}: "
+        if notebook.unread:
             self.log.info("%snot graded, waits for a person", line)
             return nb, resources
         seconds = time.monotonic() - started
         more = f", {self._known} of {checks} verdicts were there" if self._known else ""
         more += f", {count(len(failed), 'check')} could not be graded" if failed else ""
         self.log.info("%s%g of %g points in %.1f s%s", line, earned, possible, seconds, more)
-        self.parent.judged += 1
-        summary.for_a_person += failed
-        self._list_published(nb, where)
+        run.judged += 1
+        run.summary.for_a_person += failed
+        self._list_published(nb, notebook.name)
         return nb, resources
 
-    def _list_published(self, nb: NotebookNode, where: dict) -> None:
+    def _list_published(self, nb: NotebookNode, name: str) -> None:
         """Lists for the teacher the answers that are those of the course; the feedback does not say it."""
         same = [grade_id(cell) for cell in nb.cells if cell.metadata.get(RECORD, {}).get("published")]
         if same:
-            self.parent.summary.published.append(f"{where['student']}, {where['notebook']}: {', '.join(same)}")
+            self.parent.parent.summary.published.append(f"{name}: {', '.join(same)}")
 
-    def _graded(self, nb: NotebookNode, learners: dict, index: int, points: float) -> tuple[float, list[NotebookNode]]:
-        answer, backend = answer_to(nb, learners, index)
-        verdict, notes = self._settled(answer, backend)
+    def _graded(self, nb: NotebookNode, index: int, check: Check, assignment: str) -> tuple[float, list[NotebookNode]]:
+        """The points of the check cell at ``index``, and what it shows. Raises NotGradable."""
+        verdicts: dict[str, Verdict] = {}
+
+        def stopped_in(job: Job) -> Stop | None:
+            verdicts[job.key] = self._verdict(job)
+            return verdicts[job.key].stopped_in
+
+        job = check.job(self._stopped, functools.partial(self.job, self._root, assignment), stopped_in)
+        verdict, points = verdicts[job.key], float(nb.cells[index].metadata.nbgrader["points"])
         if verdict.left:
             raise NotGradable(verdict.left)
         nb.cells[index].metadata.setdefault(RECORD, {})["verdict"] = verdict.key
         found = verdict.points(weights_of(self.aims))
         score = min(round(points * found.score, 2), points)
         own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
-        return score, [*notes_of(own), *notes, *shown_verdict(verdict, found), result(score, points, found)]
-
-    def _settled(self, answer: Answer, backend: str) -> tuple[Verdict, list[NotebookNode]]:
-        """The verdict, and which of the learner's other cells were left out because they do not end: they cost what
-        depends on them, and one look at each.
-        """
-        while True:
-            kept = answer.without(self._stopped)
-            verdict = self._verdict(self._job(kept, backend))
-            stop = verdict.stopped_in
-            if stop:
-                self._stopped[stop["cell"]] = stop["reason"]
-            if not stop or answer.without(self._stopped) == kept:  # nothing stopped, or it stopped in the answer's own
-                break
-        left_out = [cell for cell in answer.cells if cell not in kept.cells]
+        left_out = [cell for cell in check.answer.cells if cell not in job.answer.cells]
         notes = [
             f"{self._stopped[cell.name]} This answer was checked without that cell.{beginning(cell.source)}"
             for cell in left_out
         ]
-        return verdict, [notes_output(notes)] if notes else []
+        shown = [notes_output(notes)] if notes else []
+        return score, [*notes_of(own), *shown, *shown_verdict(verdict, found), result(score, points, found)]
 
     def _verdict(self, job: Job) -> Verdict:
         """The one in the course's store, or a new one, which is kept there. What depends on the time that the other
@@ -173,12 +169,14 @@ class Grade(NbGraderPreprocessor):
 
     @property
     def _root(self) -> Path:
-        return Path(self.parent.parent.coursedir.root)
+        """Of the course, where this grades a notebook (its parent is an exporter) or is asked for its settings."""
+        run: Any = self.parent.parent if isinstance(self.parent, Exporter) else self.parent
+        return Path(run.coursedir.root)
 
     def _seed(self, root: Path, assignment: str) -> int:
         return class_seed(root, assignment) if self.seed is None else self.seed
 
-    def tables(self, root: Path) -> dict[str, list[dict]]:
+    def tables(self, root: Path) -> dict[str, list[dict[str, Any]]]:
         """The teacher's cases as they are written, by exercise. Raises HiddenCasesError."""
         path = root / self.hidden_cases
         if path.exists():
@@ -190,12 +188,11 @@ class Grade(NbGraderPreprocessor):
     def _limits(self) -> Limits:
         return Limits(self.seconds, self.total_seconds, int(self.memory_megabytes * MEGABYTE), self.wall_factor)
 
-    def _progress(self, where: dict) -> str:
+    def _progress(self, where: dict[str, Any]) -> str:
         """``[3/30, about 40 s left] ``: which submission of this run it is, and how long the rest will take."""
-        run, converter = self.parent, self.parent.parent
-        courses = converter.coursedir
-        mine = courses.format_path(courses.submitted_directory, where["student"], where["assignment"])
-        folders = [os.path.normpath(folder) for folder in sorted(converter.assignments)]
+        run = self.parent.parent
+        mine = run.released.submitted(where["student"])
+        folders = [os.path.normpath(folder) for folder in sorted(run.assignments)]
         number = folders.index(os.path.normpath(mine)) + 1
         run.graded += 1
         left = (len(folders) - number) * (time.monotonic() - run.begun) / run.graded
@@ -207,28 +204,27 @@ class SaveScores(SaveAutoGrades):
     notebook are committed together: nbgrader waits for the disk after each cell.
     """
 
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        """The notebook as it is, with its scores in the gradebook."""
         self._unread, where = UNREAD in nb.metadata.get(RECORD, {}), resources["nbgrader"]
-        self.notebook_id, self.assignment_id, self.student_id = (
-            where[name] for name in ("notebook", "assignment", "student")
-        )
+        self._place = where["notebook"], where["assignment"], where["student"]
         with Gradebook(where["db_url"]) as self.gradebook:
-            database = self.gradebook.db
-            commit, database.commit = database.commit, lambda: None
-            found = NbGraderPreprocessor.preprocess(self, nb, resources)
-            commit()
-        return found
-
-    def _add_score(self, cell: NotebookNode, resources: dict) -> None:
-        if not self._unread:
-            super()._add_score(cell, resources)
-        grade = self.gradebook.find_grade(grade_id(cell), self.notebook_id, self.assignment_id, self.student_id)
-        if self._unread or cell.metadata.get(RECORD, {}).get("not_graded"):
-            grade.auto_score = None
-            grade.needs_manual_grade = True
+            NbGraderPreprocessor.preprocess(self, nb, resources)
             self.gradebook.db.commit()
-        elif grade.auto_score is None and grade.manual_score is None and is_solution(cell):
-            self.parent.summary.written += 1
+        return nb, resources
+
+    def _add_score(self, cell: NotebookNode, resources: ResourcesDict) -> None:
+        grade = self.gradebook.find_grade(grade_id(cell), *self._place)
+        ungraded = self._unread or cell.metadata.get(RECORD, {}).get("not_graded")
+        grade.auto_score = None if ungraded else determine_grade(cell, self.log)[0]
+        grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
+        if not ungraded and grade.auto_score is None and grade.manual_score is None and is_solution(cell):
+            self.parent.parent.summary.written += 1
+
+    def _add_comment(self, cell: NotebookNode, resources: ResourcesDict) -> None:
+        comment = self.gradebook.find_comment(grade_id(cell), *self._place)
+        untouched = cell.metadata.nbgrader.get("checksum") == compute_checksum(cell) and not is_task(cell)
+        comment.auto_comment = "No response." if untouched else None
 
 
 def duration(seconds: float) -> str:
@@ -243,7 +239,7 @@ class _NotebookLate(Exception):
 
 
 @functools.lru_cache(maxsize=1)
-def _read(path: Path, changed: int) -> dict[str, list[dict]]:
+def _read(path: Path, changed: int) -> dict[str, list[dict[str, Any]]]:
     """The file's tables, tried once for all notebooks of a run unless it has ``changed``."""
     from ..instructor.hidden import read_cases  # and PyTorch with it, which a run without such a file may not need
 

@@ -1,4 +1,4 @@
-"""The gradebook's database before a run writes to it: that it can be written, and that another program may hold it."""
+"""The gradebook's database: whether a run can write it, who else holds it, and taking back old scores."""
 
 import os
 import sqlite3
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import make_url
 
@@ -42,6 +43,19 @@ def wait(db_url: str, tell: Callable[..., None]) -> None:
             tell(HELD, book.database)
         told = True
         time.sleep(PAUSE)
+
+
+def clear_scores(db_url: str, assignment: str, student: str, notebook: str) -> None:
+    """Takes back the automatic scores of one submitted notebook. What a person gave, scores and comments, stays."""
+    with Gradebook(db_url) as gradebook:
+        try:
+            submitted = gradebook.find_submission_notebook(notebook, assignment, student)
+        except MissingEntry:
+            return
+        for grade in submitted.grades:
+            grade.auto_score = None
+            grade.needs_manual_grade = True
+        gradebook.db.commit()
 
 
 def _is_held(database: str) -> bool:

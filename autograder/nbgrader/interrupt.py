@@ -10,8 +10,10 @@ import functools
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 EXIT = 130  # the exit status of a command that Ctrl-C ended
 KEPT = "Stopped. What was graded is kept; the same command goes on from here."
@@ -33,13 +35,21 @@ def install() -> None:
 
 @contextlib.contextmanager
 def grading() -> Iterator[None]:
-    """While submissions are graded, an interruption is a KeyboardInterrupt. Before and after, it ends the process."""
+    """While submissions are graded, an interruption is a KeyboardInterrupt, and one that was dropped is remembered.
+    Before and after, it ends the command ``nbgrader autograde``; other programs have their own handler again.
+    """
     global _grading, _asked, _sentence
     _grading, _asked = True, False
+    before = signal.getsignal(signal.SIGINT)
+    ours = before is signal.default_int_handler and threading.current_thread() is threading.main_thread()
+    if ours:
+        signal.signal(signal.SIGINT, _interrupted)
     try:
         yield
     finally:
         _grading, _sentence = False, KEPT
+        if ours:
+            signal.signal(signal.SIGINT, before)
 
 
 def raise_if_asked() -> None:
@@ -57,6 +67,6 @@ def _interrupted(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _dropped(show: Callable, unraisable: "sys.UnraisableHookArgs") -> None:
+def _dropped(show: Callable[..., Any], unraisable: "sys.UnraisableHookArgs") -> None:
     if not (_asked and unraisable.exc_type is KeyboardInterrupt):
         show(unraisable)

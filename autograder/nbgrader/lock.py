@@ -45,7 +45,7 @@ class Lock:
         os.pwrite(self._file, f"{_this_process()}\n".encode(), 0)
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         os.ftruncate(self._file, 0)
         os.close(self._file)
 

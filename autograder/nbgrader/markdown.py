@@ -7,10 +7,12 @@ browser would fetch by itself. Mathematics becomes MathML (`mathml`).
 import html
 import re
 import secrets
+from typing import Any
 
 import bleach
 from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
+from jinja2.runtime import Context
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from .mathml import mathml
@@ -32,7 +34,7 @@ _PICTURE = re.compile(r"data:image/[a-z.+-]+;base64,[A-Za-z0-9+/=\s]*", re.I)
 
 
 @pass_context
-def safe_markdown(context, source: str) -> str:
+def safe_markdown(context: Context, source: str) -> str:
     """In place of nbconvert's filter ``markdown2html``: the same HTML, less what a browser would run.
 
     A text that cannot be rendered, or only in a long time, is shown as it was typed.
@@ -61,7 +63,7 @@ class _Renderer(IPythonRenderer):
     through has been a hole before.
     """
 
-    def __init__(self, attachments: dict):
+    def __init__(self, attachments: dict[str, Any]):
         super().__init__(escape=False, attachments=attachments)
         size = sum(len(text) for bundle in attachments.values() for text in bundle.values())
         self._left = LONGEST + SHOWN_TWICE * size

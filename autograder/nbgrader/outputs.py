@@ -3,6 +3,7 @@
 import html
 import re
 import textwrap
+from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
@@ -49,14 +50,16 @@ def notes_output(sentences: list[str]) -> NotebookNode:
     return shown("\n".join(sentences), "<ul>{}</ul>".format("".join(f"<li>{item}</li>" for item in items)))
 
 
-def shown(text: str, rich: str, more: dict | None = None) -> NotebookNode:
-    return new_output("display_data", {"text/html": rich, "text/plain": text, **(more or {})})
+def shown(text: str, rich: str, more: dict[str, Any] | None = None) -> NotebookNode:
+    output: NotebookNode = new_output("display_data", {"text/html": rich, "text/plain": text, **(more or {})})
+    return output
 
 
 def result(score: float, points: float, found: Points) -> NotebookNode:
     """The output nbgrader reads the score from: the first ``execute_result``, its text a plain float."""
     data = {"text/plain": repr(float(score)), "text/html": f"<b>{score:g} of {points:g} points</b>{split(found)}"}
-    return new_output("execute_result", data, execution_count=None)
+    output: NotebookNode = new_output("execute_result", data, execution_count=None)
+    return output
 
 
 def why_not_graded(error: BaseException) -> str:

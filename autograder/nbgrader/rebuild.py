@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from .notebook_code import defined, is_blank
-from .reading import Piece
+from .notebook_file import Piece
 
 RECORD = "graded_kernels"  # our key in the metadata of a notebook and of a cell
 NOTES, UNREAD = "notes", "unread"  # under it: what was odd about a submission, and why one was not read
@@ -26,13 +26,13 @@ PYTHON = "python"  # and the learner's code of a cell as Python, with what was l
 @functools.lru_cache(maxsize=8)
 def released_notebook(path: Path, changed: int) -> NotebookNode:
     """Read once for all submissions of a run, unless it has ``changed``."""
-    return nbformat.read(path, as_version=4)
+    notebook: NotebookNode = nbformat.read(path, as_version=4)
+    return notebook
 
 
-def rebuild(released: NotebookNode, pieces: list[Piece], file_notes: Sequence[str] = ()) -> NotebookNode:
-    """The released notebook with the submitted ``pieces`` in it, and notes on what was wrong with the submission.
-
-    file_notes: about other files in the submission.
+def rebuild(released: NotebookNode, pieces: list[Piece], notes_on_file: Sequence[str] = ()) -> NotebookNode:
+    """The released notebook with the submitted ``pieces`` in it, and under `NOTES` in its metadata what was wrong with
+    the submission, ``notes_on_file`` first.
     """
     pieces, general = _without_other_version(released, pieces)
     places = _places(released.cells, pieces)
@@ -48,28 +48,29 @@ def rebuild(released: NotebookNode, pieces: list[Piece], file_notes: Sequence[st
         notebook.cells += [cell, *_added(between[index])]
     for number, cell in enumerate((c for c in notebook.cells if is_added(c)), start=1):
         cell.id = f"added-{number}"
-    return _with_notes(
-        notebook, [*file_notes, *general] + [sentence for index in sorted(notes) for sentence in notes[index]]
-    )
+    sentences = [*notes_on_file, *general, *(sentence for index in sorted(notes) for sentence in notes[index])]
+    if sentences:
+        notebook.metadata.setdefault(RECORD, {})[NOTES] = sentences
+    return notebook
 
 
 def without_submission(released: NotebookNode, sentence: str, file_notes: Sequence[str] = ()) -> NotebookNode:
     """The released notebook, for a submission that was not read; the ``sentence`` says why."""
     notebook = copy.deepcopy(released)
     notebook.metadata.setdefault(RECORD, {})[UNREAD] = sentence
-    return _with_notes(notebook, [sentence, "Nothing in it is graded yet. A person will look at it.", *file_notes])
+    return with_notes(notebook, [sentence, "Nothing in it is graded yet. A person will look at it.", *file_notes])
 
 
 def grade_id(cell: NotebookNode) -> str:
-    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
+    return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
 
 
 def is_answer(cell: NotebookNode) -> bool:
-    return cell.metadata.get("nbgrader", {}).get("solution", False)
+    return bool(cell.metadata.get("nbgrader", {}).get("solution", False))
 
 
 def is_added(cell: NotebookNode) -> bool:
-    return cell.metadata.get(RECORD, {}).get("added", False)
+    return bool(cell.metadata.get(RECORD, {}).get("added", False))
 
 
 def exercise_of(answer_id: str) -> tuple[str, str]:
@@ -184,7 +185,7 @@ def _changes(cell: NotebookNode, parts: list[Piece]) -> list[str]:
     return []
 
 
-def _with_notes(notebook: NotebookNode, sentences: list[str]) -> NotebookNode:
+def with_notes(notebook: NotebookNode, sentences: list[str]) -> NotebookNode:
     """Puts the notes on a submission, if any, before everything else."""
     if sentences:
         lines = "\n".join(f"- {sentence}" for sentence in sentences)

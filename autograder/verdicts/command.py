@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+from ..commands.usage import Commands
 from .store import Store
 
 DONE, USAGE = 0, 2
@@ -13,7 +14,7 @@ _AGE = re.compile(r"(\d+)([hdw])")
 _SECONDS = {"h": 3600, "d": 86_400, "w": 604_800}
 
 
-def add_to(commands) -> None:
+def add_to(commands: Commands) -> None:
     """Adds the command to the parser."""
     about = "show what the checks of a course found and kept, or remove it"
     command = commands.add_parser("verdicts", help=about, description=about)

@@ -6,6 +6,7 @@ import json
 import platform
 from dataclasses import asdict, dataclass
 from importlib import metadata
+from typing import Any
 
 from ..run.answer import Answer, Cell
 from ..run.package import Module
@@ -26,7 +27,7 @@ class Job:
     backend: str
     seed: int
     limits: Limits
-    cases: tuple[dict, ...] = ()
+    cases: tuple[dict[str, Any], ...] = ()
     isolated: bool = True
 
     @property
@@ -43,8 +44,9 @@ class Job:
         """The job as JSON with its key, by which a worker can tell whether it has the same versions."""
         return json.dumps(self._data() | {"key": self.key})
 
-    def _data(self) -> dict:
-        return json.loads(json.dumps(asdict(self), default=str))
+    def _data(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(json.dumps(asdict(self), default=str))
+        return data
 
     @classmethod
     def from_json(cls, text: str) -> "Job":

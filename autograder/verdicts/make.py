@@ -10,7 +10,7 @@ import os
 import platform
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..check import check_answer
 from ..sandbox import Budget, SandboxError, Worker, require
@@ -79,7 +79,7 @@ def _cases(exercise: str, tables: str) -> "tuple[Case, ...]":
     return cases_of(exercise, json.loads(tables)) if tables != "[]" else ()
 
 
-def shown(report: "Report") -> tuple[str, str, dict]:
+def shown(report: "Report") -> tuple[str, str, dict[str, Any]]:
     """The report as text, as HTML and as data without what it cost: the same answer, checked again, gives the same.
     Its points, which a teacher may weigh otherwise, are in none of the pages.
 
@@ -98,7 +98,7 @@ def shown(report: "Report") -> tuple[str, str, dict]:
     return text, f"<pre>{html.escape(text)}</pre>", _cut(data)
 
 
-def _cut(value):
+def _cut(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _cut(one) for name, one in value.items()}
     if isinstance(value, list):

@@ -12,6 +12,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from .job import Job
 from .verdict import Damaged, Verdict
@@ -91,7 +92,7 @@ class Store:
         """The files of all verdicts, in order."""
         return iter(sorted(self.folder.glob("*/*.json")))
 
-    def made(self) -> list[dict]:
+    def made(self) -> list[dict[str, Any]]:
         """A dictionary for each verdict that was ever made here: ``key``, ``name``, ``seconds``, ``checks``, ``made``,
         ``where``, ``doubt``.
         """

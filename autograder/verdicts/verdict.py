@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from ..results.points import WEIGHTS, Points, points_of
 
@@ -30,7 +31,7 @@ class Verdict:
 
     key: str
     name: str
-    report: dict | None = None
+    report: dict[str, Any] | None = None
     text: str = ""
     html: str = ""
     seconds: float = 0.0
@@ -52,7 +53,7 @@ class Verdict:
         return points_of(self.report, weights) if self.report else Points(0.0)
 
     @property
-    def stopped_in(self) -> dict | None:
+    def stopped_in(self) -> dict[str, Any] | None:
         """``{"cell", "reason"}`` where a cell's own statements ended the check (`ReportData`)."""
         return (self.report or {}).get("stopped_in")
 

@@ -7,7 +7,7 @@ import pytest
 from classroom import api, copied
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.classroom import grade as grading
-from graded_kernels.autograder.nbgrader import whole
+from graded_kernels.autograder.nbgrader import disk
 from nbgrader.apps import NbGraderApp
 
 SENTENCE = "could not be written: No space left on device. What was there before is kept. Free some space."
@@ -20,33 +20,33 @@ def full(monkeypatch):
     def replace(*args):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(whole.os, "replace", replace)
+    monkeypatch.setattr(disk.os, "replace", replace)
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path):
     table, link = tmp_path / "grades.csv", tmp_path / "link.csv"
-    whole.put(table, "a,b\r\n", "utf-8-sig")
+    disk.put(table, "a,b\r\n", "utf-8-sig")
     assert table.read_bytes() == b"\xef\xbb\xbfa,b\r\n"
     table.chmod(0o600)
     link.symlink_to(table)
-    whole.put(link, "c\n")
+    disk.put(link, "c\n")
     assert table.read_bytes() == b"c\n"
     assert link.is_symlink()
     assert table.stat().st_mode & 0o777 == 0o600
-    whole.put(tmp_path / "/dev/null", "d")
+    disk.put(tmp_path / "/dev/null", "d")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["grades.csv", "link.csv"]
 
 
 def test_what_was_there_outlives_a_full_disk(tmp_path, full):
     table = tmp_path / "grades.csv"
     table.write_text("before")
-    with pytest.raises(whole.NotWritten) as raised:
-        whole.put(table, "after")
+    with pytest.raises(disk.NotWritten) as raised:
+        disk.put(table, "after")
     assert str(raised.value) == f"{table} {SENTENCE}"
     assert table.read_text() == "before"
     assert list(tmp_path.iterdir()) == [table]
-    with pytest.raises(whole.NotWritten, match=r"File exists\. What was there before is kept\.$"):
-        whole.make_folder(table)
+    with pytest.raises(disk.NotWritten, match=r"File exists\. What was there before is kept\.$"):
+        disk.make_folder(table)
 
 
 def test_the_commands_end_with_the_sentence(made_course, tmp_path, full, monkeypatch, capsys):

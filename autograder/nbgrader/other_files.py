@@ -1,10 +1,11 @@
 """The other files of a submission: nbgrader copies all of them, and reads the time of submission from one."""
 
 import fnmatch
+import glob
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from nbgrader.utils import parse_utc
 
 TIME = "timestamp.txt"
 DEEP = 10  # folders within folders; Python's own walk, and a path's length, end at a thousand
+MANY = 20  # files to be left out; where there are more, no other file is copied
 _SHOWN = 5  # of the files that are left out; a hundred lines would bury what else there is to say
 
 
@@ -39,9 +41,14 @@ def left_out(folder: Path, megabytes: float) -> dict[str, str]:
     return found
 
 
-def files(folder: str, ignored: Iterable[str]) -> list[str]:
-    """The paths of what is to be copied, in place of nbgrader's list: less what the names of ``ignored`` match."""
-    found = []
+def files(folder: Path, left_out: Collection[str], patterns: Iterable[str]) -> list[str]:
+    """The paths of what is to be copied: less the notebooks, what is ``left_out`` (`left_out`) and what the names of
+    ``patterns`` match. nbgrader's own list fails a thousand folders down.
+    """
+    found: list[str] = []
+    if len(left_out) > MANY:
+        return found
+    ignored = ["*.ipynb", *patterns, *map(glob.escape, left_out)]
     for where, folders, names in _walk(folder):
         folders[:] = [name for name in folders if not _is_one(name, ignored)]
         found += [os.path.join(where, name) for name in names if not _is_one(name, ignored)]

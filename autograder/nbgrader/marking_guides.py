@@ -5,6 +5,7 @@ is in the teacher's source notebook; it is neither released nor in the feedback.
 import functools
 import re
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -21,7 +22,7 @@ _SOLUTION = re.compile(rf"(?s){BEGIN_GUIDE}\s*(.*?)\s*{END_GUIDE}")
 class WithGuides(NbGraderPreprocessor):
     """The last of ``Autograde``. Adds none where the configuration does not take them out of the feedback again."""
 
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         if WITHOUT not in self.config.GenerateFeedback.preprocessors:
             return nb, resources
         courses, where = self.parent.parent.coursedir, resources["nbgrader"]
@@ -40,7 +41,7 @@ class WithGuides(NbGraderPreprocessor):
 class WithoutGuides(NbGraderPreprocessor):
     """The first of ``GenerateFeedback``."""
 
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         nb.cells = [cell for cell in nb.cells if not _is_guide(cell)]
         return nb, resources
 
@@ -51,7 +52,7 @@ def _is_guide(cell: NotebookNode) -> bool:
 
 def _cell(name: str, guide: str) -> NotebookNode:
     quoted = "\n".join(f"> {line}".rstrip() for line in guide.splitlines())
-    cell = nbformat.v4.new_markdown_cell(
+    cell: NotebookNode = nbformat.v4.new_markdown_cell(
         f"> **Marking guide**, which learners do not see\n>\n{quoted}", id=f"{name}-guide"
     )
     cell.metadata[RECORD] = {GUIDE: name}

@@ -1,14 +1,16 @@
-"""Room on the disks of a course and of its gradebook. A run stops while there is some: a full disk would fail every
-submission that is left, and nbgrader would advise to upgrade the gradebook.
+"""Disk space of a course and of its gradebook, and files that are written as a whole or not at all. A run stops while
+there is some space: a full disk would fail every submission that is left, and nbgrader would advise to upgrade the
+gradebook.
 """
 
 import contextlib
 import errno
 import os
+import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from nbgrader.converters.base import BaseConverter
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import event, make_url
 from sqlalchemy.engine import Engine, ExceptionContext
@@ -44,11 +46,8 @@ def fix(error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def watched(converter: BaseConverter) -> Iterator[None]:
-    """While the context lasts, DiskFull is raised where a file of a submission cannot be written, or a statement fails,
-    because a disk is full.
-    """
-    courses = converter.coursedir
+def watched(courses: CourseDirectory) -> Iterator[None]:
+    """While the context lasts, a statement that fails because a disk is full raises DiskFull."""
 
     def failed(context: ExceptionContext) -> None:
         error = context.original_exception
@@ -57,8 +56,6 @@ def watched(converter: BaseConverter) -> Iterator[None]:
         if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(error, "sqlstate", "") == _SERVER_FULL:
             raise DiskFull(f"the disk of the gradebook ({_shown(courses)}) is full. {_GOES_ON}") from None
 
-    for step in ("init_assignment", "convert_single_notebook"):
-        setattr(converter, step, _writing(Path(courses.root))(getattr(converter, step)))
     event.listen(Engine, "handle_error", failed)
     try:
         yield
@@ -67,7 +64,8 @@ def watched(converter: BaseConverter) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _writing(root: Path) -> Iterator[None]:
+def writing(root: Path) -> Iterator[None]:
+    """Around what writes files of a submission: raises DiskFull where they find no space."""
     try:
         yield
     except OSError as error:
@@ -77,4 +75,40 @@ def _writing(root: Path) -> Iterator[None]:
 
 
 def _shown(courses: CourseDirectory) -> str:
-    return make_url(courses.db_url).set(query={}).render_as_string()
+    return str(make_url(courses.db_url).set(query={}).render_as_string())
+
+
+class NotWritten(Exception):
+    """The message says which file, why, and what to do."""
+
+
+def make_folder(path: Path) -> None:
+    """Its owner's alone. Raises NotWritten."""
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+        path.chmod(0o700)
+    except OSError as error:
+        raise NotWritten(_sentence(path, error)) from None
+
+
+def put(path: Path, text: str, encoding: str = "utf-8") -> None:
+    """Where it cannot be written, what was there before stays. Raises NotWritten."""
+    if path.exists() and not path.is_file():  # /dev/stdout, say
+        path.write_text(text, encoding, newline="")
+        return
+    path = Path(os.path.realpath(path))
+    written = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with open(written, "x", encoding=encoding, newline="") as file:
+            file.write(text)
+        if path.exists():
+            shutil.copymode(path, written)
+        os.replace(written, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            written.unlink()
+        raise NotWritten(_sentence(path, error)) from None
+
+
+def _sentence(path: Path, error: OSError) -> str:
+    return f"{path} could not be written: {error.strerror}. What was there before is kept.{fix(error)}"

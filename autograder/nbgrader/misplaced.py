@@ -1,17 +1,19 @@
 """Notebooks that were handed in and would not be read: under another name, or in another folder than nbgrader's."""
 
+import contextlib
 import difflib
 import fnmatch
 import glob
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nbformat import NotebookNode
+from nbgrader.coursedir import CourseDirectory
 
-from .folder import plain
+from .other_files import plain
 from .rebuild import is_answer
 
 UNTYPABLE = "its name holds what no line can show; rename it in a file manager"
@@ -27,7 +29,7 @@ def answers(released: NotebookNode, rebuilt: NotebookNode) -> dict[int, str]:
     return {number: their for number, (their, our) in enumerate(zip(theirs, ours, strict=True)) if their != our}
 
 
-def why_unread(folder: Path, name: str, others: Mapping[str, dict | None], own: dict | None) -> str:
+def why_unread(folder: Path, name: str, others: Mapping[str, dict[int, str] | None], own: dict[int, str] | None) -> str:
     """Why the notebook ``name`` of a submission was not what the learner meant to hand in; "" where it was.
 
     others: what the other notebooks there answer, and own: what it answers itself, as `answers` has it; own is None
@@ -42,6 +44,15 @@ def why_unread(folder: Path, name: str, others: Mapping[str, dict | None], own: 
         return f"The notebook was handed in as {names}, not as `{name}.ipynb`. It was not read."
     state = "cannot be read" if own is None else "is as it was released"
     return f"`{name}.ipynb` {state}, and {names} beside it was not read."
+
+
+def not_read(courses: CourseDirectory) -> list[str]:
+    """A line for whatever lies below ``submitted/`` and is not read, with paths from the course root."""
+    released = courses.format_path(courses.release_directory, ".", ".")
+    names = {path.name: {n.stem for n in path.glob("*.ipynb")} for path in Path(released).glob("*")}
+    with contextlib.chdir(courses.root):
+        submitted = Path(os.path.relpath(courses.format_path(courses.submitted_directory, ".", "."), courses.root))
+        return list(elsewhere(submitted, names, courses.assignment_id, courses.student_id))
 
 
 def elsewhere(submitted: Path, released: Mapping[str, set[str]], assignment: str, students: str) -> Iterator[str]:
@@ -127,7 +138,7 @@ def _belongs(folders: tuple[str, ...], stem: str, released: Mapping[str, set[str
     return (by_folder[1] if by_folder else by_name), students[0]
 
 
-def _closest(name: str, known) -> str:
+def _closest(name: str, known: Iterable[str]) -> str:
     """The known name that was meant: as it is, as the copy of a file is called, or mistyped."""
     plain = {_plain(one): one for one in known}
     found = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=0.75)

@@ -7,6 +7,7 @@ import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 MEGABYTE = 1_000_000
 CELLS = 5_000  # a chapter has some fifty
@@ -32,7 +33,7 @@ class Piece:
     source: str
     id: str = ""
     grade_id: str = ""
-    attachments: dict = field(default_factory=dict)
+    attachments: dict[str, Any] = field(default_factory=dict)
 
 
 def read(path: str | Path, megabytes: float, code_megabytes: float) -> list[Piece]:
@@ -86,7 +87,7 @@ def _open_file(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
-def _piece(cell, pictures: "_Pictures") -> Piece | None:
+def _piece(cell: object, pictures: "_Pictures") -> Piece | None:
     """A cell as far as it has the shape of one; None where it has no text."""
     if not isinstance(cell, dict) or cell.get("cell_type") not in ("code", "markdown", "raw"):
         return None
@@ -101,7 +102,7 @@ def _piece(cell, pictures: "_Pictures") -> Piece | None:
     return Piece(cell["cell_type"], source, _name(cell, "id"), _name(metadata, "grade_id"), attachments)
 
 
-def _text(value) -> str | None:
+def _text(value: object) -> str | None:
     """A text of a notebook, which may be written as a list of lines."""
     if isinstance(value, list):
         value = "".join(line for line in value if isinstance(line, str))
@@ -113,12 +114,12 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _dict(data: dict, key: str) -> dict:
+def _dict(data: dict[str, Any], key: str) -> dict[str, Any]:
     value = data.get(key)
     return value if isinstance(value, dict) else {}
 
 
-def _name(data: dict, key: str) -> str:
+def _name(data: dict[str, Any], key: str) -> str:
     value = data.get(key)
     return value if isinstance(value, str) else ""
 
@@ -129,7 +130,7 @@ class _Pictures:
     def __init__(self) -> None:
         self._left = PICTURES * MEGABYTE
 
-    def of(self, cell: dict) -> tuple[dict[str, dict[str, str]], bool]:
+    def of(self, cell: dict[str, Any]) -> tuple[dict[str, dict[str, str]], bool]:
         """``{file name: {media type: base64 text}}``, and whether one was too large for what is left."""
         pictures, too_large = {}, False
         for name, bundle in _dict(cell, "attachments").items():
