@@ -4,6 +4,8 @@ import pytest
 from answers import answer
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.check import check_answer
+from graded_kernels.autograder.judge import trial
+from graded_kernels.autograder.judge.compare import expect
 from graded_kernels.autograder.run.runner import InProcess
 
 ISOLATED = pytest.mark.parametrize("isolated", [False, True], ids=["in process", "isolated"])
@@ -99,6 +101,17 @@ def test_what_is_right_with_zeros_alone_is_not_portable(patch, end, isolated, ch
     first = next(case for case in report.cases if case.status == "fail")
     assert (report.correct, report.portable) == (True, False), str(report)
     assert first.message.endswith(f"With 0 in these lanes, as today's NVIDIA backends fill them, {end}")
+
+
+def test_what_is_right_is_worked_out_once_for_all_fillings(monkeypatch):
+    """Each case of this answer is judged twice: the second time with 0 in the lanes."""
+    asked = []
+    monkeypatch.setattr(
+        trial, "expect", lambda exercise, case, *rest: asked.append(case) or expect(exercise, case, *rest)
+    )
+    report = check_answer(answer("silu_forward", "triton", *TIMES_ZERO), "triton", compiler=False)
+    assert report.portable is False
+    assert [case.name for case in asked] == [case.name for case in EXERCISES["silu_forward"].cases]
 
 
 def test_only_an_answer_with_such_lanes_pays(monkeypatch):
