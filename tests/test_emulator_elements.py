@@ -1,12 +1,18 @@
 """What makes large arrays quick in a pass changes no bit of them."""
 
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 import triton
 import triton.language as tl
 from both_ways import assert_same
-from graded_kernels.autograder.emulator import arithmetic
+from graded_kernels.autograder.emulator import Emulator, arithmetic
 from graded_kernels.autograder.emulator.grid.places import Places
 
 LARGE = 1 << 14
@@ -26,6 +32,38 @@ def test_a_choice_is_that_of_numpy_bit_for_bit(word, shapes, truth):
     chosen, expected = arithmetic.select(condition, values, others), np.where(condition, values, others)
     assert (chosen.shape, chosen.dtype) == (expected.shape, expected.dtype)
     assert chosen.tobytes() == expected.tobytes()
+
+
+@triton.jit
+def longer_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    e = tl.exp(-x)
+    tl.store(y_ptr + at, x / (1 + e) + tl.exp(x * x + 1) * (x - 3) + e)
+
+
+def faults() -> int:
+    """Pages that the system gives a launch which follows another."""
+    x, y = torch.zeros(1 << 17), torch.empty(1 << 17)
+    with Emulator() as emulator:
+        for _ in range(4):
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            longer_kernel[(128,)](x, y, BLOCK=1024)
+    assert not emulator.fallbacks
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+def test_a_launch_computes_in_the_memory_of_the_one_before():
+    around = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+    code = "import test_emulator_elements; print(test_emulator_elements.faults())"
+    child = subprocess.run(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env=around | {"TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
+    )
+    assert int(child.stdout.splitlines()[-1]) < 200
 
 
 ROWS = np.array([[7], [190], [99]])

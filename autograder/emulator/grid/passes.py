@@ -17,6 +17,7 @@ from ..findings import Finding, Place, here
 from ..memory import Region
 from .builder import GridBuilder
 from .fallback import Fallback, TooWide
+from .freed_memory import keep_freed_memory
 from .memory import Memory
 from .operators import operators
 from .pointers import pointers
@@ -84,6 +85,7 @@ def run(
             replay.apply(effect, memory)
             return _finish(emulator, effect.looser, effect.printed)
     emulator.prepare()
+    keep_freed_memory()
     try:
         with _Patches(memory, watcher, lanes), np.errstate(all="ignore"):
             _passes(fn, arguments, grid, memory)
