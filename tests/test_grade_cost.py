@@ -38,7 +38,7 @@ print(len(jobs), sorted({"torch", "triton", "matplotlib"} & set(sys.modules)))
 """
 FORKED = """
 import signal, sys
-from graded_kernels.autograder.classroom import forked, task
+from graded_kernels.autograder.classroom import preloaded, task
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.sandbox import Limits
 from graded_kernels.autograder.verdicts.job import Job

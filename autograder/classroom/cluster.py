@@ -24,7 +24,7 @@ STARTS = 3  # of the local cluster, before it is said that its processes do not 
 DEATHS = 3  # workers that a check may end before it is left to a person
 _AHEAD = 4  # checks that are handed to a cluster which has no worker yet
 _PATIENCE = 60  # seconds to reach a scheduler
-_FORKED = f"{__package__}.forked"
+_PRELOADED = f"{__package__}.preloaded"
 _SETTINGS = {
     "distributed.scheduler.allowed-failures": DEATHS - 1,
     "distributed.admin.log-format": "%(message)s",
@@ -110,7 +110,7 @@ def prepare() -> None:
     before = dict(os.environ)
     os.environ.update({name: str(value) for name, value in given.items()})
     try:
-        multiprocessing.get_context("forkserver").set_forkserver_preload([_FORKED, "distributed"])
+        multiprocessing.get_context("forkserver").set_forkserver_preload([_PRELOADED, "distributed"])
         forkserver.ensure_running()
     finally:
         os.environ.clear()

@@ -21,7 +21,7 @@ class ClassSecretError(Exception):
 
 
 def class_seed(root: Path, assignment: str) -> int:
-    """Of 31 bits. Makes the secret where there is none. Raises ClassSecretError."""
+    """The seed, 31 bits. Makes the secret where there is none. Raises ClassSecretError."""
     digest = hmac.digest(bytes.fromhex(_secret(root / FILE)), assignment.encode(), "sha256")
     return int.from_bytes(digest[:4]) >> 1
 

@@ -145,7 +145,7 @@ def rows_of(gradebook: Gradebook, courses: CourseDirectory) -> Iterator[dict[str
 
 
 def safe(value: object) -> str:
-    """As a cell that no spreadsheet takes for a formula."""
+    """Returns ``value`` as a cell that no spreadsheet takes for a formula."""
     if value == NO_GRADE:
         return NO_GRADE
     if isinstance(value, float):
@@ -161,7 +161,7 @@ def _has_files(courses: CourseDirectory, step: str, student: str, assignment: st
 
 
 def _by_student(rows: list[dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:
-    """For each student the rows by assignment."""
+    """Returns for each student the rows by assignment."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for row in rows:
         found.setdefault(row["student_id"], {})[row["assignment"]] = row

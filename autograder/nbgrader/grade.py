@@ -169,7 +169,7 @@ class Grade(NbGraderPreprocessor):
 
     @property
     def _root(self) -> Path:
-        """Of the course, where this grades a notebook (its parent is an exporter) or is asked for its settings."""
+        """The course root, where this grades a notebook (its parent is an exporter) or is asked for its settings."""
         run: Any = self.parent.parent if isinstance(self.parent, Exporter) else self.parent
         return Path(run.coursedir.root)
 

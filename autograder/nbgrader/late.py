@@ -56,7 +56,7 @@ def renewed(converter: Autograde, students: Collection[str]) -> Iterator[str]:
 
 
 def _duration(seconds: float) -> str:
-    """In the largest of three units that it fills."""
+    """Writes the duration in the largest of three units that it fills."""
     for size, name in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= size:
             return f"{seconds / size:.1f} {name}"

@@ -35,7 +35,7 @@ _PICTURE = re.compile(r"data:image/[a-z.+-]+;base64,[A-Za-z0-9+/=\s]*", re.I)
 
 @pass_context
 def safe_markdown(context: Context, source: str) -> str:
-    """In place of nbconvert's filter ``markdown2html``: the same HTML, less what a browser would run.
+    """Returns the HTML of nbconvert's filter ``markdown2html``, whose place it takes, less what a browser would run.
 
     A text that cannot be rendered, or only in a long time, is shown as it was typed.
     """

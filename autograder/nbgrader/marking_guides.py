@@ -11,8 +11,8 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from .marks import BEGIN_GUIDE, END_GUIDE
 from .rebuild import RECORD, grade_id, is_answer
+from .solution_marks import BEGIN_GUIDE, END_GUIDE
 
 GUIDE = "guide"  # in the metadata of a cell, under our key
 WITHOUT = f"{__name__}.WithoutGuides"
@@ -61,7 +61,7 @@ def _cell(name: str, guide: str) -> NotebookNode:
 
 @functools.lru_cache(maxsize=8)
 def _guides(path: Path, changed: int) -> dict[str, str]:
-    """Of the source notebook, by grade id, read once unless it has ``changed``."""
+    """The guides in the source notebook by grade id, read once unless it has ``changed``."""
     cells = [
         cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown" and is_answer(cell)
     ]

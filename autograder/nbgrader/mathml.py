@@ -1,7 +1,7 @@
 """Mathematics as MathML, which browsers draw themselves: a page of feedback must not fetch a script from elsewhere.
 
 latex2mathml passes HTML inside of ``\\text`` through, and ``\\href`` and ``\\style``: its result is read as XML, and
-what is no plain mathematics is refused.
+what is not plain mathematics is refused.
 """
 
 import html

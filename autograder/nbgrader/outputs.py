@@ -67,6 +67,6 @@ def why_not_graded(error: BaseException) -> str:
 
 
 def not_graded(error: BaseException) -> list[NotebookNode]:
-    """On stderr: should nbgrader's own ``SaveAutoGrades`` ever read it, that is 0 points there."""
+    """An output on stderr: should nbgrader's own ``SaveAutoGrades`` ever read it, that is 0 points there."""
     text = f"This could not be graded: {why_not_graded(error)}. A person will look at it.\n"
     return [new_output("stream", name="stderr", text=text)]

@@ -23,7 +23,7 @@ class PointsError(ValueError):
 
 
 def weights_of(aims: Mapping[str, float]) -> dict[str, float]:
-    """Of all aims, those that are not named as they are in the course. Raises PointsError."""
+    """The weights of all aims, those that are not named as they are in the course. Raises PointsError."""
     for name, weight in aims.items():
         if name not in set(Aim):
             raise PointsError(f"c.Grade.aims: there is no {name!r}; there are {', '.join(Aim)}")

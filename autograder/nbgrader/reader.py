@@ -157,7 +157,7 @@ def _is_quick(place: str, source: str, slow: Collection[str]) -> bool:
 
 
 def _limit_processor(seconds: int) -> None:
-    """From now on; the system counts in whole seconds."""
+    """Limits the processor time from now on; the system counts in whole seconds."""
     resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + seconds + 1, resource.RLIM_INFINITY))
 
 

@@ -90,7 +90,7 @@ def _without_other_version(released: NotebookNode, pieces: list[Piece]) -> tuple
 
 
 def _places(released: list[NotebookNode], pieces: list[Piece]) -> list[int | None]:
-    """For every piece the index of the released cell that it is, or None for one that the learner added."""
+    """Returns for each piece the index of the released cell that it is, or None for one that the learner added."""
     by_grade_id = {grade_id(cell): index for index, cell in enumerate(released) if grade_id(cell)}
     by_id = {cell.get("id"): index for index, cell in enumerate(released)}
     by_source = {cell.source.strip(): index for index, cell in enumerate(released) if not is_answer(cell)}
@@ -175,7 +175,7 @@ def _fill(cell: NotebookNode, parts: list[Piece]) -> list[str]:
 
 
 def _changes(cell: NotebookNode, parts: list[Piece]) -> list[str]:
-    """Notes on a released cell that is no answer. Those without a grade id are there to play with."""
+    """Notes on a released cell that is not an answer. Those without a grade id are there to play with."""
     if not grade_id(cell):
         return []
     if not parts:

@@ -50,9 +50,9 @@ class Origin:
 
 
 def digest(folder: Path, megabytes: float) -> str:
-    """Of the folder's notebooks and its time of submission, with their names.
+    """Digests the folder's notebooks and its time of submission, with their names.
 
-    A file that is too large to be read, and what is no file, counts by its size and the time of its last change.
+    A file that is too large to be read, and what is not a file, counts by its size and the time of its last change.
     """
     found = hashlib.sha256()
     for path in sorted([*folder.glob("*.ipynb"), folder / TIME]):
@@ -81,7 +81,7 @@ def graded_from(path: Path) -> Origin | None:
 
 
 def mark(notebook: NotebookNode, origin: Origin) -> None:
-    """As made from ``origin``, and not graded yet."""
+    """Marks the notebook as made from ``origin``, and not graded yet."""
     notebook.metadata.setdefault(RECORD, {}).update(
         {BEGUN: True, SUBMITTED: origin.submitted, STANDARD: dict(origin.standard)}
     )

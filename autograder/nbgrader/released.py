@@ -35,7 +35,7 @@ class Released:
         return fnmatch.filter(names, self._courses.notebook_id)
 
     def notebook(self, name: str) -> NotebookNode:
-        """With the teacher's own points, as it was when the run first asked. It is shared, and must not be changed."""
+        """The notebook with the teacher's own points, as it was when the run first asked. It must not be changed."""
         if name not in self._notebooks:
             path = self.path(name)
             self._notebooks[name] = points.give(

@@ -23,7 +23,7 @@ EXPECTED = (  # warnings of nbgrader's about what happens in every run
 
 @dataclass
 class Summary:
-    """Of one run. Each line of a list begins with the submission that it is about."""
+    """The summary of one run. Each line of a list begins with the submission that it is about."""
 
     graded: int = 0
     written: int = 0  # answers that a person grades in any case
@@ -67,7 +67,7 @@ class Summary:
 
 @contextmanager
 def quiet(logger: logging.Logger) -> Iterator[None]:
-    """Of nbgrader's own progress, nothing but what goes into a log file or was asked for with ``--debug``."""
+    """Hides nbgrader's own progress, but for what goes into a log file or was asked for with ``--debug``."""
     handlers = [handler for handler in _screens(logger) if handler.level != logging.DEBUG]
     for handler in handlers:
         handler.addFilter(_is_news)
