@@ -42,8 +42,8 @@ REFUSALS = (SandboxError, HiddenCasesError, ClassSecretError, points.PointsError
 
 
 class ReadByUs(BaseConverter):
-    """The two steps of nbgrader's base class that read what a learner handed in. `converters.Autograde` calls them with
-    ``super()``, so this class stands between the two.
+    """The two steps of nbgrader's base class that read what a learner handed in. nbgrader's ``Autograde`` calls them
+    with ``super()``, so this class stands between the two.
     """
 
     submission: Submission  # which is being graded
