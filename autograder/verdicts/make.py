@@ -63,11 +63,17 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
     )
 
 
+_NEEDED = (
+    *("exercises.table", "instructor.hidden", "judge.judge", "report.notebook", "report.report", "run.runner"),
+    *("sandbox.compiler", "sandbox.isolated"),
+)
+
+
 @functools.cache
 def load() -> None:
     """Imports what every check needs, so that no answer is charged those seconds; not drawing (`report.notebook`)."""
     with no_garbage():
-        for module in ("exercises.table", "instructor.hidden", "judge.judge", "report.notebook", "sandbox.compiler"):
+        for module in _NEEDED:
             importlib.import_module(f"..{module}", __package__)
     atexit.register(gc.freeze)  # a process that ends looks through all that is imported for a second, and finds nothing
 
