@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nbformat
 from docutils import nodes
-from graded_kernels.autograder.nbgrader.mathml import mathml
+from graded_kernels.autograder.nbgrader.markdown import mathml
 from graded_kernels.course import learner
 from graded_kernels.course.learner import ROOT
 from jupyter_cache.executors import utils

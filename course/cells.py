@@ -3,7 +3,7 @@
 import nbformat
 from nbformat import NotebookNode
 
-from ..autograder.nbgrader.solution_marks import BEGIN_GUIDE, END_GUIDE
+from ..autograder.nbgrader.notebook_code import BEGIN_GUIDE, END_GUIDE
 
 SCHEMA_VERSION = 3
 

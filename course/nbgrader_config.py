@@ -32,7 +32,7 @@ c.Autograde.autograde_preprocessors = [
     "graded_kernels.autograder.nbgrader.grade.SaveScores",
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
-    "graded_kernels.autograder.nbgrader.marking_guides.WithGuides",
+    "graded_kernels.autograder.nbgrader.pages.WithGuides",
 ]
 
 # A CSV in which a comma in a name does no harm, and no 0 stands for what was not graded.
@@ -40,7 +40,7 @@ c.ExportApp.plugin_class = "graded_kernels.autograder.nbgrader.export.Grades"
 
 # Feedback shows scores and reports, not the source of tests that were hidden.
 c.GenerateFeedback.preprocessors = [
-    "graded_kernels.autograder.nbgrader.marking_guides.WithoutGuides",  # else graded notebooks have no marking guide
+    "graded_kernels.autograder.nbgrader.pages.WithoutGuides",  # else graded notebooks have no marking guide
     "nbgrader.preprocessors.GetGrades",
     "nbgrader.preprocessors.ClearHiddenTests",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import make_submissions
 import nbformat
-from graded_kernels.autograder.nbgrader.outputs import REPORT
+from graded_kernels.autograder.nbgrader.pages import REPORT
 from graded_kernels.autograder.report.phrases import sentence
 from graded_kernels.course.build import ROOT, build_all
 from nbgrader.api import Gradebook, MissingEntry

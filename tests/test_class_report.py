@@ -21,7 +21,7 @@ from graded_kernels.autograder.classroom.findings import (
 )
 from graded_kernels.autograder.classroom.page import class_page
 from graded_kernels.autograder.nbgrader.export import WAITS
-from graded_kernels.autograder.nbgrader.outputs import REPORT
+from graded_kernels.autograder.nbgrader.pages import REPORT
 from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.autograder.verdicts.verdict import Verdict
 from nbformat.v4 import new_code_cell, new_notebook, new_output

@@ -44,7 +44,7 @@ if "AT" in os.environ:
 """
 OURS, CONVERTERS = "graded_kernels.autograder.nbgrader", "nbgrader.converters.autograde.Autograde"
 STEPS = {
-    "old scores": (f"{OURS}.gradebook.clear_scores", 2),
+    "old scores": (f"{OURS}.points.clear_scores", 2),
     "submission": (f"{CONVERTERS}.init_assignment", 2),
     "scores": (f"{OURS}.grade.SaveScores._add_score", 5),
     "last step": (f"{OURS}.autograde.lateness", 2),

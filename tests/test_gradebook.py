@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 from classroom import api, assert_success, copied, place, right_answers, scores
-from graded_kernels.autograder.nbgrader import gradebook
+from graded_kernels.autograder.nbgrader import lock
 from tampered import FULL
 
 
@@ -31,18 +31,18 @@ def test_a_lock_is_waited_for_and_told_of_once(course, held, monkeypatch):
         if len(slept) == 3:
             held.execute("ROLLBACK")
 
-    monkeypatch.setattr(gradebook.time, "sleep", sleep)
-    gradebook.wait(f"sqlite:///{course}/gradebook.db", lambda *words: messages.append(words))
+    monkeypatch.setattr(lock.time, "sleep", sleep)
+    lock.wait(f"sqlite:///{course}/gradebook.db", lambda *words: messages.append(words))
     assert len(slept) == 3
-    assert messages == [(gradebook.HELD, f"{course}/gradebook.db")]
-    gradebook.wait(f"sqlite:///{course}/none.db", pytest.fail)
-    gradebook.wait("postgresql+psycopg://teacher@head/grades", pytest.fail)
+    assert messages == [(lock.HELD, f"{course}/gradebook.db")]
+    lock.wait(f"sqlite:///{course}/none.db", pytest.fail)
+    lock.wait("postgresql+psycopg://teacher@head/grades", pytest.fail)
 
 
 @pytest.mark.exhaustive
 def test_a_run_that_finds_the_gradebook_locked_waits(course, held, monkeypatch):
     place(course, "a").write_text(json.dumps(right_answers(course)))
-    monkeypatch.setattr(gradebook.time, "sleep", lambda seconds: held.execute("ROLLBACK"))
+    monkeypatch.setattr(lock.time, "sleep", lambda seconds: held.execute("ROLLBACK"))
     result = api(course).autograde("tiny", "a")
     assert_success(result)
     assert "Another program holds the gradebook" in result["log"]

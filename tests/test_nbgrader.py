@@ -11,7 +11,7 @@ import make_submissions
 import pytest
 from classroom import about, api, assert_success, autograded, copied, place, right_answers, scores, shown
 from grade_demo import CHAPTER, hand_in
-from graded_kernels.autograder.nbgrader.outputs import REPORT
+from graded_kernels.autograder.nbgrader.pages import REPORT
 from tampered import IN_BOTH, TAMPERED, TORCH, UNREAD, WORDS
 
 QUICK = {"right", "skip_tags", "edited_check", "deleted_answer", "lost_metadata", "magics", "hostile_message"}

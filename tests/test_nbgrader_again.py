@@ -12,7 +12,7 @@ import pytest
 from classroom import api, assert_success, autograded, copied, grade, place, right_answers, scores, shown
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.nbgrader.grade import SaveScores
-from graded_kernels.autograder.nbgrader.outputs import NotGradable
+from graded_kernels.autograder.nbgrader.pages import NotGradable
 from graded_kernels.autograder.nbgrader.submission import Notebook
 from graded_kernels.autograder.verdicts import make as making
 from graded_kernels.autograder.verdicts.store import Store
@@ -85,7 +85,7 @@ def test_new_points_are_given_to_what_was_graded_before(made_course, tmp_path):
 def test_points_for_lateness_are_taken_anew_from_what_is_not_graded_again(made_course, tmp_path):
     course = copied(made_course, tmp_path)
     made = api(course)
-    made.config.AssignLatePenalties.plugin_class = "graded_kernels.autograder.nbgrader.late.PerDay"
+    made.config.AssignLatePenalties.plugin_class = "graded_kernels.autograder.nbgrader.points.PerDay"
 
     def lines() -> list[str]:
         result = made.autograde("tiny", "late", force=False)

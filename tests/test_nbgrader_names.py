@@ -7,7 +7,7 @@ from pathlib import Path
 import grade_demo
 import pytest
 from classroom import api, copied, right_answers, scores
-from graded_kernels.autograder.nbgrader.misplaced import unfit
+from graded_kernels.autograder.nbgrader.other_files import unfit
 from tampered import FULL
 
 ODD = (b"line\nbreak", b"latin-\xe9", b"brackets [ab]", b"star*", b"escape\x1b[31m")

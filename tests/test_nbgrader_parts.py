@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from graded_kernels.autograder.doctor import doctor
-from graded_kernels.autograder.nbgrader.late import PerDay, lateness
-from graded_kernels.autograder.nbgrader.misplaced import elsewhere
-from graded_kernels.autograder.nbgrader.outputs import notes_output
-from graded_kernels.autograder.nbgrader.published_answers import is_published
+from graded_kernels.autograder.nbgrader.notebook_code import is_published
+from graded_kernels.autograder.nbgrader.other_files import elsewhere
+from graded_kernels.autograder.nbgrader.pages import notes_output
+from graded_kernels.autograder.nbgrader.points import PerDay, lateness
 from graded_kernels.autograder.nbgrader.regrade import digest
 from graded_kernels.autograder.nbgrader.summary import Summary, quiet
 from nbgrader.api import Gradebook

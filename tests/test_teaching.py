@@ -12,7 +12,7 @@ from classroom import api, assert_success, grade, hand_in, place, right_answers,
 from graded_kernels.autograder.nbgrader import grade as grading
 from graded_kernels.autograder.nbgrader.autograde import Autograde
 from graded_kernels.autograder.nbgrader.class_seed import FILE, class_seed
-from graded_kernels.autograder.nbgrader.late import PerDay
+from graded_kernels.autograder.nbgrader.points import PerDay
 from graded_kernels.autograder.sandbox import SandboxError
 from graded_kernels.autograder.verdicts import make as making
 from tampered import FULL, TORCH, UNREAD

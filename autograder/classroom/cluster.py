@@ -57,6 +57,7 @@ class Cluster:
 
     @property
     def threads(self) -> int:
+        """The number of jobs that run at the same time."""
         return self._threads() if self._threads else sum(self._client.nthreads().values())
 
     def run(self, queue: deque[Job]) -> Iterator[tuple[Job, str | None]]:

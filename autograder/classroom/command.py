@@ -28,6 +28,7 @@ def add_to(commands: Commands) -> None:
 
 
 def names(text: str) -> list[str]:
+    """Reads names between commas, blanks aside."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -39,12 +40,14 @@ def number(text: str) -> int:
 
 
 def run_report(options: argparse.Namespace) -> int:
+    """Runs ``graded-kernels report`` and returns its exit status."""
     from .report import main
 
     return main(options)
 
 
 def run_grade(options: argparse.Namespace) -> int:
+    """Runs ``graded-kernels grade`` and returns its exit status."""
     from ..sandbox.worker.garbage_collection import no_garbage
 
     with no_garbage():

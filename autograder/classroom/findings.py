@@ -11,7 +11,7 @@ from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
 from ..nbgrader.export import rows_of
-from ..nbgrader.outputs import REPORT
+from ..nbgrader.pages import REPORT
 from ..nbgrader.rebuild import RECORD, grade_id
 from ..report.phrases import STUB
 from ..verdicts.store import Store
@@ -63,6 +63,7 @@ class Answer:
 
     @property
     def passed(self) -> int:
+        """How many passed."""
         return sum(check.report["passed"] for check in self.checks)
 
     @property
@@ -77,6 +78,7 @@ class Answer:
 
     @property
     def seconds(self) -> float:
+        """The processor time of all checks together."""
         return sum(check.seconds for check in self.checks)
 
     @cached_property
@@ -155,5 +157,6 @@ def _files(courses: CourseDirectory, step: str, student: str, assignment: str, p
 
 
 def rows(courses: CourseDirectory) -> list[dict[str, Any]]:
+    """The rows of the table of grades (`export.rows_of`), of the whole course."""
     with Gradebook(courses.db_url) as gradebook:
         return list(rows_of(gradebook, courses))

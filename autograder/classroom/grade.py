@@ -17,8 +17,7 @@ from ..nbgrader.disk import fix
 from ..nbgrader.grade import duration
 from ..nbgrader.lock import Lock
 from ..nbgrader.points import PointsError
-from ..nbgrader.released import NotReleased
-from ..nbgrader.submission import Notebook, Stop
+from ..nbgrader.submission import Notebook, NotReleased, Stop
 from ..report.phrases import count
 from ..run.answer import Answer
 from ..sandbox import SandboxError
@@ -82,6 +81,7 @@ def grade(
 
 
 def tell(sentence: str) -> None:
+    """Prints the sentence at once."""
     print(sentence, flush=True)
 
 
@@ -107,6 +107,7 @@ class Making:
             self._advance(notebook)
 
     def carry_out(self, cluster: Cluster) -> None:
+        """Makes the verdicts, and tells of each notebook that has all of its own. Raises NoCluster, OSError."""
         where = f"; dashboard: {cluster.dashboard}" if cluster.dashboard else ""
         processes = "1 process" if cluster.threads == 1 else f"{cluster.threads} processes"
         tell(f"{count(len(self.queue), 'verdict')} to make, on {processes}{where}")

@@ -21,6 +21,7 @@ FOLDER = "reports"
 
 
 def main(options: argparse.Namespace) -> int:
+    """Writes the pages, prints their paths, and returns the exit status."""
     try:
         for path in write(configured(options.course).coursedir, options.assignment):
             print(path)

@@ -17,9 +17,8 @@ from nbgrader.coursedir import CourseDirectory
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from ..nbgrader.notebook_code import plain_python
+from ..nbgrader.notebook_code import BEGIN, END, plain_python
 from ..nbgrader.rebuild import grade_id, is_answer
-from ..nbgrader.solution_marks import BEGIN, END
 from ..run.answer import is_python
 
 LEAST = 0.9  # of the tokens, to be shown

@@ -25,17 +25,16 @@ from traitlets import Float, List, Unicode
 from ..doctor.doctor import close_to_others
 from ..instructor.tables import HiddenCasesError
 from ..sandbox import SandboxError
-from . import disk, gradebook, interrupt, other_files, points
+from . import disk, interrupt, lock, other_files, points
 from .class_seed import ClassSecretError
 from .grade import Grade
-from .late import lateness, renewed
 from .lock import Lock, Locked
-from .misplaced import not_read, unfit
+from .other_files import not_read, unfit
+from .points import lateness, renewed
 from .reader import Reader
 from .rebuild import NOTES, RECORD
 from .regrade import BEGUN, Origin, digest, is_current, mark, remove_outdated, standard
-from .released import NotReleased, Released
-from .submission import Notebook, Submission
+from .submission import Notebook, NotReleased, Released, Submission
 from .summary import Summary, quiet
 
 REFUSALS = (SandboxError, HiddenCasesError, ClassSecretError, points.PointsError, PermissionError, Locked, NotReleased)
@@ -108,6 +107,7 @@ class Autograde(converters.Autograde, ReadByUs):
         return not self.students or student in self.students
 
     def student_of(self, folder: str) -> str:
+        """The student whose submission this folder holds."""
         resources = self.init_single_notebook_resources(os.path.join(folder, "any.ipynb"))
         return str(resources["nbgrader"]["student"])
 
@@ -134,7 +134,7 @@ class Autograde(converters.Autograde, ReadByUs):
 
     def _grade(self) -> None:
         courses = self.coursedir
-        gradebook.prepare(courses, self.log.warning)
+        lock.prepare(courses, self.log.warning)
         self.released.record_points()
         Grade(parent=self).ready(start=self._read_before is None)  # where a cluster was asked, its verdicts are there
         if closed := close_to_others(self._root, courses.groupshared):
@@ -168,9 +168,9 @@ class Autograde(converters.Autograde, ReadByUs):
 
     def _prepare(self, student: str) -> None:
         """Takes back old scores, and reads the submission where that was not done for the cluster."""
-        gradebook.wait(self.coursedir.db_url, self.log.warning)
+        lock.wait(self.coursedir.db_url, self.log.warning)
         for name in self.released.names():
-            gradebook.clear_scores(self.coursedir.db_url, self.released.assignment, student, name)
+            points.clear_scores(self.coursedir.db_url, self.released.assignment, student, name)
         known = self._read_before.pop(student, None) if self._read_before else None
         self.submission, self.judged = known or self._read(student, self.notebooks), 0
         self.notebooks = [str(self.submission.folder / f"{name}.ipynb") for name in self.submission.notebooks]
@@ -183,9 +183,10 @@ class Autograde(converters.Autograde, ReadByUs):
             super().init_assignment(assignment_id, student_id)
         for name, notebook in self.submission.notebooks.items():
             if notebook.remedy:
-                gradebook.clear_scores(self.coursedir.db_url, assignment_id, student_id, name)
+                points.clear_scores(self.coursedir.db_url, assignment_id, student_id, name)
 
     def convert_single_notebook(self, notebook_filename: str) -> None:
+        """Converts the notebook as the submission has it. Raises DiskFull."""
         self.notebook = self.submission.notebooks[Path(notebook_filename).stem]
         with disk.writing(self._root):
             super().convert_single_notebook(notebook_filename)

@@ -37,6 +37,7 @@ class Grades(ExportPlugin):
     """
 
     def export(self, gradebook: Gradebook) -> None:
+        """Writes the table; ends the command with status 1 where it cannot be written."""
         to = self.to or "grades.csv"
         rows = [
             row
@@ -53,6 +54,7 @@ class Grades(ExportPlugin):
         self.log.info("Grades are in %s", to)
 
     def lines(self, gradebook: Gradebook, rows: list[dict[str, Any]]) -> Iterator[list[Any]]:
+        """The lines of the table, the heading first."""
         yield list(COLUMNS)
         for row in rows:
             yield [row.get(name) for name in COLUMNS]
@@ -76,6 +78,7 @@ class Wide(Grades):
     """
 
     def lines(self, gradebook: Gradebook, rows: list[dict[str, Any]]) -> Iterator[list[Any]]:
+        """The heading, and a line for each student."""
         assignments = list(dict.fromkeys(row["assignment"] for row in rows))
         yield [*MOODLE, *(f"{name}{what}" for name in assignments for what in ("", " status", " late days"))]
         for own in _by_student(rows):
@@ -103,6 +106,7 @@ class Canvas(Grades):
     ).tag(config=True)
 
     def lines(self, gradebook: Gradebook, rows: list[dict[str, Any]]) -> Iterator[list[Any]]:
+        """The heading, the points that are possible, and a line for each student."""
         most = {row["assignment"]: row["max_score"] for row in rows}
         yield [*CANVAS, *most]
         yield ["    Points Possible", "", "", "", "", *most.values()]
@@ -117,6 +121,7 @@ class ByExercise(Grades):
     """A row for each assignment, student and graded cell. points is empty where the status is not ``graded``."""
 
     def lines(self, gradebook: Gradebook, rows: list[dict[str, Any]]) -> Iterator[list[Any]]:
+        """The heading, and a line for each graded cell of each row."""
         yield ["assignment", "student_id", "last_name", "first_name", "notebook", "exercise", "status", "points", "of"]
         for row in rows:
             person = [row[name] for name in ("assignment", "student_id", "last_name", "first_name")]

@@ -1,7 +1,7 @@
 """Grading in place of running: every check cell gets the report on its answer, and the score that nbgrader records.
 
 No cell of the notebook is executed, least of all a check cell. nbgrader takes a score from a check cell's output, and
-counts one that it cannot read as full marks; so those outputs are written here (`outputs`) and nowhere else.
+counts one that it cannot read as full marks; so those outputs are written here (`pages`) and nowhere else.
 """
 
 import functools
@@ -27,8 +27,8 @@ from ..verdicts.store import Store
 from ..verdicts.verdict import Verdict
 from . import interrupt
 from .class_seed import class_seed
-from .notebook_file import MEGABYTE
-from .outputs import NotGradable, beginning, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
+from .notebook_file import MEGABYTE, beginning
+from .pages import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
 from .points import weights_of
 from .rebuild import RECORD, UNREAD, grade_id
 from .submission import Check, Stop, is_check
@@ -228,6 +228,7 @@ class SaveScores(SaveAutoGrades):
 
 
 def duration(seconds: float) -> str:
+    """Writes a duration in seconds or, from 90 s on, in minutes."""
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 

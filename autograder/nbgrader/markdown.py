@@ -1,21 +1,21 @@
 """Markdown for the pages that people read in a browser: feedback, and formgrader inside the teacher's Jupyter server.
 
 nbconvert passes HTML in Markdown through as it is, scripts included. Here only tags that format are, and nothing that a
-browser would fetch by itself. Mathematics becomes MathML (`mathml`).
+browser would fetch by itself. Mathematics becomes MathML, which browsers draw themselves: a page of feedback must not
+fetch a script from elsewhere.
 """
 
 import html
 import re
 import secrets
 from typing import Any
+from xml.etree import ElementTree
 
 import bleach
 from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
 from jinja2.runtime import Context
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
-
-from .mathml import mathml
 
 LONGEST = 20_000  # characters; the time that some Markdown takes grows with the square of its length,
 EMPHASES = 1_000  # and with the cube of the number of its stars and underscores
@@ -31,6 +31,14 @@ _LINK = re.compile(r"https?://|mailto:|#")
 # What a picture shows is in the page. From an address it would be fetched as soon as the page is open, with the cookies
 # of whoever reads it: in formgrader a teacher's, who may do anything. nbconvert puts attachments into the page.
 _PICTURE = re.compile(r"data:image/[a-z.+-]+;base64,[A-Za-z0-9+/=\s]*", re.I)
+MATHML = "http://www.w3.org/1998/Math/MathML"
+_MATH_TAGS = "math mfrac mi mn mo mover mroot mrow mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder"
+MATH_TAGS = frozenset(f"{{{MATHML}}}{tag}" for tag in f"{_MATH_TAGS} munderover".split())
+_MATH_LOOKS = "accent columnalign display displaystyle fence form linethickness mathvariant maxsize minsize"
+MATH_ATTRIBUTES = frozenset(
+    f"{_MATH_LOOKS} movablelimits rowspacing scriptlevel separator stretchy symmetric width".split()
+)
+LONGEST_FORMULA = 2_000  # characters of a formula
 
 
 @pass_context
@@ -106,3 +114,26 @@ def _may_stay(tag: str, name: str, value: str) -> bool:
     if name == "style":  # alignment in tables
         return tag in ("td", "th")
     return name in _ATTRIBUTES.get(tag, ())
+
+
+def mathml(latex: str, *, block: bool) -> str:
+    """A ``<math>`` element, or the formula as it was typed where it cannot be converted.
+
+    latex2mathml passes HTML inside of ``\\text`` through, and ``\\href`` and ``\\style``: its result is read as XML,
+    and what is not plain mathematics is refused.
+    """
+    from latex2mathml.converter import convert  # when asked for: few pages hold mathematics
+
+    display = "block" if block else "inline"
+    try:
+        if len(latex) > LONGEST_FORMULA:
+            raise ValueError("too long")
+        formula = ElementTree.fromstring(convert(latex, display=display))
+        for element in formula.iter():
+            if element.tag not in MATH_TAGS:
+                raise ValueError(element.tag)
+            element.attrib = {name: value for name, value in element.attrib.items() if name in MATH_ATTRIBUTES}
+            element.tag = element.tag.rpartition("}")[2]  # HTML has no prefixes
+        return ElementTree.tostring(formula, encoding="unicode")
+    except Exception:  # whatever it is, the rest of the page must be shown
+        return f"<code>{html.escape(latex)}</code>"

@@ -1,4 +1,6 @@
-"""Notebook code as Python: what only IPython understands is left out, line by line, and named."""
+"""The code of a notebook: as Python, without what only IPython understands, line by line; and compared with the answer
+that the course publishes, which is a mark for the teacher, never by itself a verdict.
+"""
 
 import ast
 import functools
@@ -10,9 +12,14 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from ..run.answer import OURS, imported, is_python
 
+# Around what nbgrader leaves out of a released notebook: an answer's code, a question's marking guide.
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+BEGIN_GUIDE, END_GUIDE = "<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"
 NOTES = 20  # lines left out of a cell that are named one by one
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
 _CELLS = 64  # a notebook's, each of which is asked for several times
+_NAMED = {ast.Name: "id", ast.arg: "arg", ast.keyword: "arg", ast.FunctionDef: "name"}
+SHORT = 6  # statements; of a shorter answer the course's text leaves only one way to write it
 
 
 def plain_python(source: str) -> tuple[str, list[str]]:
@@ -122,3 +129,53 @@ def _imports_course(statement: ast.stmt) -> bool:
 def _left_out(row: int, written: list[str], why: str) -> str:
     line = written[row].strip() if row < len(written) else ""
     return f"Line {row + 1} {why} and was left out: {line[:60]}{'...' if len(line) > 60 else ''}"
+
+
+def is_published(source: str, published: str) -> bool:
+    """Whether two answers are one program but for names, comments, docstrings and layout, and not a short one."""
+    code, _ = plain_python(source)
+    try:
+        ours = _course_own(published)
+        return bool(ours) and is_python(code) and _canonical(ast.parse(code)) == ours
+    except RecursionError:  # an expression of thousands of terms, as the course publishes none
+        return False
+
+
+@functools.lru_cache(maxsize=64)
+def _course_own(published: str) -> str:
+    """A published answer as `_canonical` has it, once for a class; "" where it is short."""
+    if not is_python(published):
+        return ""
+    tree = ast.parse(published)
+    return _canonical(tree) if _statements(tree) >= SHORT else ""
+
+
+def _statements(tree: ast.Module) -> int:
+    return sum(isinstance(node, ast.stmt) and not _is_text(node) for node in ast.walk(tree))
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _canonical(tree: ast.Module) -> str:
+    """The program with its own names numbered in the order in which they first occur, without annotations."""
+    nodes = list(ast.walk(tree))
+    own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    own |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    numbers: dict[str, str] = {}
+
+    def number(name: str | None) -> str | None:
+        return numbers.setdefault(name, f"name{len(numbers)}") if name in own else name
+
+    for node in nodes:
+        if field := _NAMED.get(type(node)):
+            setattr(node, field, number(getattr(node, field)))
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        if hasattr(node, "body") and isinstance(node.body, list):
+            node.body = [statement for statement in node.body if not _is_text(statement)]
+    return ast.dump(tree)

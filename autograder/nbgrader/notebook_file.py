@@ -5,6 +5,7 @@ import json
 import os
 import re
 import stat
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -143,3 +144,14 @@ class _Pictures:
             elif kept:
                 too_large = True
         return pictures, too_large
+
+
+def plain(name: str) -> str:
+    """A file's name as it can be shown: it may hold Markdown, HTML, line breaks, and what no text can hold."""
+    return re.sub(r"[^\w. ()-]", "?", name)[:60]
+
+
+def beginning(source: str) -> str:
+    """A sentence that shows a cell's first line: the learner never saw the name of a cell that the file gave none."""
+    line = textwrap.shorten(source.strip().partition("\n")[0].replace("`", "'"), 60, placeholder=" ...")
+    return f" It begins with `{line}`." if line else ""

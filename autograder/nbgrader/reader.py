@@ -8,6 +8,7 @@ asks it.
 """
 
 import contextlib
+import functools
 import json
 import os
 import resource
@@ -22,11 +23,8 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from .notebook_code import plain_python, without_course
-from .notebook_file import Unreadable, read
-from .other_files import plain
-from .outputs import beginning
-from .published_answers import is_published, published_answers
+from .notebook_code import is_published, plain_python, without_course
+from .notebook_file import Unreadable, beginning, plain, read
 from .rebuild import PYTHON, RECORD, grade_id, is_added, is_answer, rebuild, released_notebook
 
 SLOW_CELLS = 3  # that may end the process; each takes seconds
@@ -88,6 +86,7 @@ class Reader:
 
 
 def main() -> None:
+    """Answers the requests on standard input, each in a child, until there are no more."""
     for line in sys.stdin.buffer:
         request = json.loads(line)
         _known(request["released"]), _known_answers(request["published"])  # for the child and all that follow
@@ -167,7 +166,14 @@ def _known(released: str) -> NotebookNode:
 
 def _known_answers(published: str) -> dict[str, str]:
     """The course's own, where there is such a notebook."""
-    return published_answers(Path(published), os.stat(published).st_mtime_ns) if os.path.exists(published) else {}
+    return _published_answers(Path(published), os.stat(published).st_mtime_ns) if os.path.exists(published) else {}
+
+
+@functools.lru_cache(maxsize=8)
+def _published_answers(path: Path, changed: int) -> dict[str, str]:
+    """The course's own answers in a notebook, by grade id, read once unless it has ``changed``."""
+    cells = nbformat.read(path, as_version=4).cells
+    return {grade_id(cell): cell.source for cell in cells if is_answer(cell) and cell.cell_type == "code"}
 
 
 def _tell(**what: object) -> None:

@@ -62,14 +62,17 @@ def without_submission(released: NotebookNode, sentence: str, file_notes: Sequen
 
 
 def grade_id(cell: NotebookNode) -> str:
+    """nbgrader's name for the cell; "" where it has none."""
     return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
 
 
 def is_answer(cell: NotebookNode) -> bool:
+    """Whether the cell is there for an answer of the learner's."""
     return bool(cell.metadata.get("nbgrader", {}).get("solution", False))
 
 
 def is_added(cell: NotebookNode) -> bool:
+    """Whether the learner added the cell."""
     return bool(cell.metadata.get(RECORD, {}).get("added", False))
 
 

@@ -1,26 +1,106 @@
-"""What a learner handed in for an assignment, read once: for the cluster that makes verdicts, and for the gradebook."""
+"""What is graded: an assignment as it was released, and what a learner handed in for it, read once: for the cluster
+that makes verdicts, and for the gradebook.
+"""
 
+import copy
+import fnmatch
+import glob
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import is_grade, is_locked
 
 from ..run.answer import Answer, Cell
 from ..verdicts.job import Job
-from . import other_files
-from .misplaced import answers, renamed, why_unread
-from .notebook_file import Unreadable
-from .outputs import NotGradable, notes_output
+from . import other_files, points
+from .notebook_file import Unreadable, plain
+from .other_files import answers, renamed, why_unread
+from .pages import NotGradable, notes_output
 from .reader import Reader
-from .rebuild import NOTES, PYTHON, RECORD, UNREAD, exercise_of, grade_id, is_answer, with_notes, without_submission
+from .rebuild import (
+    NOTES,
+    PYTHON,
+    RECORD,
+    UNREAD,
+    exercise_of,
+    grade_id,
+    is_answer,
+    released_notebook,
+    with_notes,
+    without_submission,
+)
 from .regrade import digest
-from .released import Released
 
 Stop = dict[str, Any]  # the cell whose own statements ended a check, and the reason: `Verdict.stopped_in`
+
+
+class NotReleased(Exception):
+    """There is no released notebook to grade by; the message says how to make it."""
+
+
+class Released:
+    """The notebooks of the assignment that ``courses`` names. own: the teacher's points (`points`)."""
+
+    def __init__(self, courses: CourseDirectory, own: Mapping[str, float]):
+        self._courses, self._own = courses, own
+        self.root, self.assignment = Path(courses.root), courses.assignment_id
+        self._notebooks: dict[str, NotebookNode] = {}
+
+    def names(self) -> list[str]:
+        """The notebooks that were released, as far as this run grades them. Raises NotReleased."""
+        names = sorted(path.stem for folder in self._folders(self.assignment) for path in folder.glob("*.ipynb"))
+        if not names:
+            where = self._folder("release", ".")
+            command = f"nbgrader generate_assignment {self.assignment} --force"
+            raise NotReleased(f"{where}, the assignment as it was released, is missing. Make it again: {command}")
+        return fnmatch.filter(names, self._courses.notebook_id)
+
+    def notebook(self, name: str) -> NotebookNode:
+        """The notebook with the teacher's own points, as it was when the run first asked. It must not be changed."""
+        if name not in self._notebooks:
+            path = self.path(name)
+            self._notebooks[name] = points.give(
+                copy.deepcopy(released_notebook(path, path.stat().st_mtime_ns)), self._own
+            )
+        return self._notebooks[name]
+
+    def path(self, name: str) -> Path:
+        """The path of the released notebook."""
+        return self._folder("release", ".") / f"{name}.ipynb"
+
+    def published(self, name: str) -> Path:
+        """Where the course's own notebook is, if it is there."""
+        return self._folder("source", ".") / f"{name}.ipynb"
+
+    def submitted(self, student: str) -> Path:
+        """The folder with what the student handed in."""
+        return self._folder("submitted", student)
+
+    def graded(self, student: str) -> Path:
+        """The folder with the student's graded notebooks."""
+        return self._folder("autograded", student)
+
+    def record_points(self) -> None:
+        """Writes the points into the gradebook. Raises PointsError."""
+        if self._own:
+            files = [path for folder in self._folders("*") for path in folder.glob("*.ipynb")]
+            points.assert_known(self._own, (released_notebook(path, path.stat().st_mtime_ns) for path in files))
+        for name in self.names():
+            points.record(self._courses.db_url, self.assignment, name, self.notebook(name))
+
+    def _folder(self, step: str, student: str) -> Path:
+        directory = getattr(self._courses, f"{step}_directory")
+        return Path(self.root, self._courses.format_path(directory, student, self.assignment))
+
+    def _folders(self, pattern: str) -> list[Path]:
+        return [
+            Path(path) for path in glob.glob(self._courses.format_path(self._courses.release_directory, ".", pattern))
+        ]
 
 
 @dataclass
@@ -138,9 +218,9 @@ class Submission:
             commands = [renamed(here / f"{other}.ipynb", here / f"{name}.ipynb") for other in others]
             return sentence, f" To have it read: {' OR '.join(commands)}", []
         different = [other for other in others if answered[other] and answered[other] != own]
-        odd = [f"`{other_files.plain(one)}.ipynb` beside it, with other answers, was not read." for one in different]
+        odd = [f"`{plain(one)}.ipynb` beside it, with other answers, was not read." for one in different]
         broken = [other for other in others if answered[other] is None]
-        return node, "", odd + [f"`{other_files.plain(one)}.ipynb` beside it cannot be read." for one in broken]
+        return node, "", odd + [f"`{plain(one)}.ipynb` beside it cannot be read." for one in broken]
 
 
 def is_check(cell: NotebookNode) -> bool:
