@@ -4,7 +4,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from both_ways import assert_same
+from both_ways import assert_same, observe
 from graded_kernels.autograder.emulator import Emulator
 
 
@@ -131,3 +131,20 @@ def test_claims_about_a_tile(stride, false):
         program()
     assert [finding.kind for finding in emulator.findings] == ["false-hint"] * false
     assert_same(program)
+
+
+@triton.jit
+def volatile_kernel(x_ptr, y_ptr):
+    at = tl.program_id(0)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, volatile=True))
+
+
+def test_a_volatile_load_is_not_made_by_all_programs_together():
+    """It may wait for what another program stores."""
+
+    def program():
+        y = torch.zeros(4)
+        volatile_kernel[(4,)](torch.arange(4.0), y)
+        return y
+
+    assert observe(program, "together")[1] == [("volatile_kernel", "a volatile load")]

@@ -1,5 +1,6 @@
 """A witness may be anything: what an exercise cannot take gets a sentence and no points, never an exception."""
 
+import dataclasses
 import itertools
 
 import pytest
@@ -8,7 +9,9 @@ from answers import answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises.record import Witness
+from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import Answer, Cell, load
+from graded_kernels.autograder.run.runner import InProcess
 
 WITNESSES = [name for name, record in EXERCISES.items() if isinstance(record, Witness)]
 STRANGE = {
@@ -55,7 +58,7 @@ def test_strange_values_get_a_sentence(name):
     assert tried > len(STRANGE)
 
 
-MATRIX, VECTOR = torch.ones(2, 8), torch.ones(8)
+MATRIX, VECTOR, LABELS = torch.ones(2, 8), torch.ones(8), torch.zeros(2, dtype=torch.int64)
 REMEDIES = [
     ("gelu_witness", (torch.arange(4),), "x is int64. Use float32, float16 or bfloat16."),
     ("gelu_witness", (MATRIX, 3), "approximate should be str, but is int."),
@@ -66,6 +69,7 @@ REMEDIES = [
     ("layer_norm_witness", (MATRIX, VECTOR, VECTOR, 1), "eps should be float, but is int."),
     ("layer_norm_witness", (MATRIX, VECTOR, VECTOR, -1.0), "eps is positive and finite."),
     ("cross_entropy_witness", (MATRIX, VECTOR[:2]), "labels is float32. Use int64."),
+    ("cross_entropy_witness", (MATRIX, LABELS, True), "ignore_index should be int, but is bool."),
     ("cross_entropy_witness", (torch.ones(2, 8, dtype=torch.bool), torch.zeros(2).long()), "logits is bool. Use"),
 ]
 
@@ -140,3 +144,23 @@ def test_empty_tensors_convict_nobody_else_or_are_refused(name):
     empty = tuple(x.new_empty((0, *x.shape[1:])) if isinstance(x, torch.Tensor) else x for x in given)
     report = check(name, lambda: empty)
     assert report.passed == (name == "cross_entropy_witness"), report
+
+
+def statuses(record):
+    report = judge(record, "torch", InProcess(lambda: (VECTOR, VECTOR), record.contract, "torch"))
+    return [case.status for case in report.cases]
+
+
+def test_an_input_on_which_pytorch_is_wrong_is_out_of_range():
+    record = EXERCISES["silu_witness"]
+    wrong = dataclasses.replace(record.exercise, peer=lambda dy, x: torch.zeros_like(x))
+    assert record.exercise.peer is not None
+    assert statuses(record)[1] == "pass"
+    assert statuses(dataclasses.replace(record, exercise=wrong))[1] == "fail"
+
+
+@pytest.mark.parametrize("dtype, status", [(torch.float32, "fail"), (torch.float64, "pass")])
+def test_a_bug_that_gives_another_dtype_is_convicted(dtype, status):
+    record = EXERCISES["silu_witness"]
+    bug = dataclasses.replace(record.bug, function=lambda dy, x: record.exercise.peer(dy, x).to(dtype))
+    assert statuses(dataclasses.replace(record, bug=bug)) == ["pass", "pass", status]
