@@ -47,7 +47,7 @@ def jobs(names: list[str], seeds: dict[str, int]) -> list[Job]:
 
 
 def _has(record: Exercise, backend: str) -> bool:
-    """Of an exercise for Triton alone there are formulas in PyTorch, too."""
+    """Whether there are right answers for this backend; every exercise has formulas in PyTorch."""
     return backend == "torch" or backend in record.backends
 
 

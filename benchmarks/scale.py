@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def client_seconds(store: Store, found: list[Verdict]) -> float:
-    """Of processor time, for each verdict: from its JSON to the store's disk."""
+    """Seconds of processor time for each verdict, from its JSON to the store's disk."""
     texts, before = [verdict.to_json() for verdict in found], time.process_time()
     for _ in range(ROUNDS):
         for text in texts:

@@ -76,7 +76,7 @@ def _first(lines: list[str]) -> int:
 
 def _parse(source: str) -> ast.Module:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an invalid escape in a learner's string is no news for the teacher
+        warnings.simplefilter("ignore")  # of an invalid escape in a learner's string
         return ast.parse(source)
 
 

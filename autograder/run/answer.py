@@ -253,7 +253,7 @@ def parse(source: str) -> ast.Module:
 def is_python(source: str) -> bool:
     """Whether `parse` takes ``source``."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of an invalid escape in a learner's string, say
+        warnings.simplefilter("ignore")  # of an invalid escape in a learner's string
         try:
             parse(source)
         except AnswerError:

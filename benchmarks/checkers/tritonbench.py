@@ -83,7 +83,7 @@ def judged(checker: str, seed: int, file: Path, seconds: int, viz: Path | None) 
 
 
 def _of_report(code: int, out: str, err: str, seconds: int) -> dict:
-    """Of `graded-kernels sanitize --json`."""
+    """The columns of a row by `graded-kernels sanitize --json`."""
     try:
         told = json.loads(out)
     except json.JSONDecodeError:
@@ -105,7 +105,7 @@ def _place(one: dict) -> str:
 
 
 def _of_process(code: int, out: str, err: str, seconds: int) -> dict:
-    """Of a checker that prints what it finds, or that finds by dying."""
+    """The columns of a row by a checker that prints what it finds, or that finds by dying."""
     if code in (-9, -24):
         return {"ending": f"over {seconds} s of processor"}
     if (shown := re.sub(r"\x1b\[[0-9;]*m", "", out)).count("ILLEGAL MEMORY ACCESS DETECTED"):

@@ -49,7 +49,7 @@ def page(rows: list[dict]) -> str:
 
 
 def _labelled(rows: list[dict]) -> list[str]:
-    """Of each labelled program who found it, and how it ended for the others, at seed 1."""
+    """A table of the labelled programs: who found each, and how it ended for the others, at seed 1."""
     lines = ["", "## Labelled as wrong", "", "| program | found by | not found by |", "|---|---|---|"]
     for name in sorted({row["file"] for row in rows} & LABELLED):
         mine = sorted((r for r in rows if r["file"] == name and r["seed"] == 1), key=lambda r: r["checker"])

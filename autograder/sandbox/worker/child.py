@@ -71,7 +71,7 @@ def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, bl
 
 
 def _no_threads(nthreads: int) -> None:
-    """In place of `torch.set_num_threads`: the sandbox allows no threads."""
+    """Takes the place of `torch.set_num_threads`: the sandbox allows no threads."""
 
 
 class _Parent:

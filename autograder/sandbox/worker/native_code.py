@@ -30,7 +30,7 @@ def prepare() -> None:
 
 @functools.cache
 def end() -> None:
-    """From now on. Raises RuntimeError where a C function can still be called."""
+    """Ends calls of C functions. Raises RuntimeError where a C function can still be called."""
     methods: dict[str, Any] = gc.get_referents(_ctypes.CFuncPtr.__dict__)[0]
     del methods["__call__"]
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(_ctypes.CFuncPtr))

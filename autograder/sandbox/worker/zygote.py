@@ -113,7 +113,7 @@ def _begin(
 
 
 def _report(handle: int, running: dict[int, _Running], folder: str) -> None:
-    """Of a child that has ended, how it did (see `main`), when nothing is left of it."""
+    """Tells how a child ended (see `main`), when nothing is left of it."""
     child = running.pop(handle)
     _, status, used = os.wait4(child.pid, 0)
     os.close(handle)
@@ -159,7 +159,7 @@ def _children() -> set[int]:
 
 
 def _become(limits: dict[str, Any], files: list[int], layers: confine.Layers, role: types.ModuleType) -> None:
-    """In the child: keeps its own descriptors, sets its limits, then runs its job. Never returns."""
+    """Turns this process into a child: keeps its own descriptors, sets its limits, then runs its job. Never returns."""
     code = 1
     try:
         wanted = [*files, *([] if layers.rules is None else [layers.rules])]
