@@ -95,16 +95,10 @@ def _ignored(lost: Tensor, keep: Tensor) -> Tensor:
     return lost.nan_to_num().masked_fill(~keep, torch.inf)
 
 
-def forward_arguments(generator: Generator, logits: Tensor, labels: Tensor, ignore_index: int | None) -> Args:
-    """Returns (logits, labels), and ``ignore_index`` where it is not the default."""
-    return (logits, labels) + (() if ignore_index is None else (ignore_index,))
-
-
-def backward_arguments(generator: Generator, logits: Tensor, labels: Tensor, ignore_index: int | None) -> Args:
+def backward_arguments(generator: Generator, logits: Tensor, labels: Tensor, *ignore_index: int) -> Args:
     """dloss and, as forward saves it, lse."""
-    more = () if ignore_index is None else (ignore_index,)
-    _, lse = losses_and_lse(logits.double(), labels, *more)
-    return (gradient(generator, labels.shape), logits, labels, lse.float(), *more)
+    _, lse = losses_and_lse(logits.double(), labels, *ignore_index)
+    return gradient(generator, labels.shape), logits, labels, lse.float(), *ignore_index
 
 
 def _upstream(view: View) -> Inputs:
@@ -112,7 +106,7 @@ def _upstream(view: View) -> Inputs:
 
     def inputs(generator: Generator) -> Args:
         logits, labels = normal(generator, (29, 67), scale=SCALE), labelled(generator, 29, 67)
-        dloss, *rest = backward_arguments(generator, logits, labels, None)
+        dloss, *rest = backward_arguments(generator, logits, labels)
         return view(dloss), *rest
 
     return inputs
@@ -164,7 +158,7 @@ label_logits = Exercise(
     ),
     oracle=label_logit,
     outputs=(Output("own", "logits"),),
-    cases=losses(forward_arguments, checked=True, near_certain=False),
+    cases=losses(checked=True, near_certain=False),
     tolerance=Tolerance(0, 0, "Nothing is computed: the numbers are copied."),
     hint="Find out first whether a label is one; then, which row is the first where it is not.",
     backends=("torch",),
@@ -224,7 +218,7 @@ cross_entropy_forward = Exercise(
     summary="loss = lse - x[label], lse = log Σ e^x for each row; loss is 0 where label = ignore_index",
     oracle=losses_and_lse,
     outputs=(Output("loss", torch.float32), Output("lse", torch.float32)),
-    cases=losses(forward_arguments, checked=True, near_certain=True),
+    cases=losses(checked=True, near_certain=True),
     tolerance=Tolerance(1, 8, REASON, forward_floor, forward_distinction),
     hint="Subtract the row's largest logit before e^x, and add it back after the logarithm.",
     refused=ANSWERS,
@@ -269,7 +263,7 @@ cross_entropy_backward = Exercise(
     oracle=cross_entropy_gradient,
     outputs=(Output("dlogits", "logits"),),
     cases=(
-        *losses(backward_arguments, checked=False, near_certain=True),
+        *losses(checked=False, near_certain=True, arguments=backward_arguments),
         Case(
             "dloss of stride 0",
             _upstream(one_number),

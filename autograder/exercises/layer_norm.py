@@ -9,9 +9,9 @@ from torch.nn import functional as F
 
 from ...kernels.wild import layer_norm as wild
 from ..run.contract import Args
-from .cases.common import EPS, leaning_walk, walk
+from .cases.common import EPS, Arguments, leaning_walk, walk
 from .cases.elementwise import gradient, normal
-from .cases.rows import Arguments, backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
+from .cases.rows import backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
 from .record import Case, Exercise, Floors, Output, Tolerance, WildBug, Witness
 
 STATISTICS = (Output("mean", torch.float32), Output("rstd", torch.float32))
@@ -64,30 +64,23 @@ def backward_floor(
     return floors(rstd.unsqueeze(-1) * dx, dweight, 8 * EPS * dy.abs().sum(0))
 
 
-def forward_arguments(
-    generator: Generator, x: Tensor, eps: float | None = None, dtype: torch.dtype | None = None
-) -> Args:
-    """Draws weight and bias for the rows x; returns (x, weight, bias), and eps where it is given."""
-    w = weights(generator, x, dtype)
-    return (x, w, normal(generator, w.shape, w.dtype)) + (() if eps is None else (eps,))
+def forward_arguments(generator: Generator, x: Tensor, *eps: float) -> Args:
+    """Draws weight and bias for the rows x; returns (x, weight, bias, *eps)."""
+    return x, weights(generator, x), normal(generator, x.shape[-1:], x.dtype), *eps
 
 
-def backward_arguments(
-    generator: Generator, x: Tensor, eps: float | None = None, dtype: torch.dtype | None = None
-) -> Args:
+def backward_arguments(generator: Generator, x: Tensor, *eps: float) -> Args:
     """Draws dy, weight and what forward saves for the rows x; returns (dy, x, weight, mean, rstd)."""
     zero = torch.zeros((), dtype=torch.float64)
-    _, mean, rstd = layer_norm(x.double(), zero, zero, 1e-5 if eps is None else eps)
-    return gradient(generator, x.shape, x.dtype), x, weights(generator, x, dtype), mean.float(), rstd.float()
+    _, mean, rstd = layer_norm(x.double(), zero, zero, *eps)
+    return gradient(generator, x.shape, x.dtype), x, weights(generator, x), mean.float(), rstd.float()
 
 
 def far_from_zero(arguments: Arguments) -> Case:
     """The distinction: a mean of 1e5 standard deviations."""
     hint = "Subtract the mean, and look at the mean of what is left. In float32 it is not 0."
     rows = [(1e5, 1.0), (-1e4, 0.1), (3e4, 0.3)]
-    return Case(
-        "distinction: mean 1e5 sigma", lambda g: arguments(g, offset(g, rows, 1000), None, None), hint, bonus=True
-    )
+    return Case("distinction: mean 1e5 sigma", lambda g: arguments(g, offset(g, rows, 1000)), hint, bonus=True)
 
 
 def torch_forward(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor]:
@@ -156,7 +149,7 @@ layer_norm_forward = Exercise(
     oracle=layer_norm,
     outputs=(Output("y"), *STATISTICS),
     cases=(
-        *rowwise(forward_arguments),
+        *rowwise(arguments=forward_arguments),
         far_from_zero(forward_arguments),
     ),
     tolerance=Tolerance(1, 8, REASON, forward_floor, lambda *args: forward_floor(*args, corrected=True)),
@@ -176,8 +169,8 @@ layer_norm_backward = Exercise(
     oracle=layer_norm_gradients,
     outputs=(Output("dx"), Output("dweight", "weight"), Output("dbias", "weight")),
     cases=(
-        *rowwise(backward_arguments),
-        *backward(backward_arguments),
+        *rowwise(arguments=backward_arguments),
+        *backward(arguments=backward_arguments),
         far_from_zero(backward_arguments),
     ),
     tolerance=Tolerance(1, 8, REASON, backward_floor, lambda *args: backward_floor(*args, corrected=True)),

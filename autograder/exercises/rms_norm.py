@@ -5,9 +5,9 @@ from torch import Generator, Tensor
 
 from ...kernels.wild import rms_norm as wild
 from ..run.contract import Args
-from .cases.common import EPS, leaning_walk, walk
+from .cases.common import EPS, Arguments, leaning_walk, walk
 from .cases.elementwise import gradient, normal
-from .cases.rows import Arguments, backward, floors, row_bytes, row_mean, rowwise, weights
+from .cases.rows import backward, floors, row_bytes, row_mean, rowwise, weights
 from .record import Case, Exercise, Floors, Output, Tolerance, WildBug
 
 
@@ -40,19 +40,15 @@ def backward_floor(dy: Tensor, x: Tensor, weight: Tensor, rstd: Tensor) -> Floor
     return floors(dx, 8 * EPS * (dy.abs() * normal).sum(0))
 
 
-def forward_arguments(
-    generator: Generator, x: Tensor, eps: float | None = None, dtype: torch.dtype | None = None
-) -> Args:
-    """Draws a weight for the rows x; returns (x, weight), and eps where it is given."""
-    return (x, weights(generator, x, dtype)) + (() if eps is None else (eps,))
+def forward_arguments(generator: Generator, x: Tensor, *eps: float) -> Args:
+    """Draws a weight for the rows x; returns (x, weight, *eps)."""
+    return x, weights(generator, x), *eps
 
 
-def backward_arguments(
-    generator: Generator, x: Tensor, eps: float | None = None, dtype: torch.dtype | None = None
-) -> Args:
+def backward_arguments(generator: Generator, x: Tensor, *eps: float) -> Args:
     """Draws dy, a weight and what forward saves for the rows x; returns (dy, x, weight, rstd)."""
-    _, rstd = rms_norm(x.double(), torch.zeros((), dtype=torch.float64), 1e-6 if eps is None else eps)
-    return gradient(generator, x.shape, x.dtype), x, weights(generator, x, dtype), rstd.float()
+    _, rstd = rms_norm(x.double(), torch.zeros((), dtype=torch.float64), *eps)
+    return gradient(generator, x.shape, x.dtype), x, weights(generator, x), rstd.float()
 
 
 def large(arguments: Arguments) -> Case:
@@ -61,7 +57,7 @@ def large(arguments: Arguments) -> Case:
     scales = torch.tensor([[1e16], [3e20], [2.0], [1e25], [1e30]])
     return Case(
         "distinction: squares beyond float32",
-        lambda g: arguments(g, normal(g, (5, 300)) * scales, None, None),
+        lambda g: arguments(g, normal(g, (5, 300)) * scales),
         hint,
         bonus=True,
     )
@@ -101,7 +97,7 @@ rms_norm_forward = Exercise(
     oracle=rms_norm,
     outputs=(Output("y"), Output("rstd", torch.float32)),
     cases=(
-        *rowwise(forward_arguments),
+        *rowwise(arguments=forward_arguments),
         large(forward_arguments),
     ),
     tolerance=Tolerance(1, 8, REASON, forward_floor, forward_floor),
@@ -121,8 +117,8 @@ rms_norm_backward = Exercise(
     oracle=rms_norm_gradients,
     outputs=(Output("dx"), Output("dweight", "weight")),
     cases=(
-        *rowwise(backward_arguments),
-        *backward(backward_arguments),
+        *rowwise(arguments=backward_arguments),
+        *backward(arguments=backward_arguments),
         large(backward_arguments),
     ),
     tolerance=Tolerance(1, 8, REASON, backward_floor, backward_floor),

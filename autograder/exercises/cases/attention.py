@@ -13,11 +13,9 @@ from torch import Generator, Tensor
 from ...run.contract import Args
 from ...run.huge_strides import far_apart
 from ..record import Case, Large
-from .common import AGAIN, KEEP_NOTHING, View, as_it_is, every_second
+from .common import AGAIN, KEEP_NOTHING, Arguments, View, as_it_is, every_second
 from .elementwise import BEYOND, normal
 
-# (generator, q, k, v, key_lengths, causal, scale; view, of an upstream gradient) -> the arguments of the exercise
-Arguments = Callable[..., Args]
 Change = Callable[[Generator, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]  # of (generator, q, k, v)
 
 
@@ -55,7 +53,11 @@ class Batch:
 
 
 def attention_cases(arguments: Arguments) -> tuple[Case, ...]:
-    """The cases of a function of q, k, v, key_lengths, causal and scale."""
+    """The cases of a function of q, k, v, key_lengths, causal and scale.
+
+    arguments: (generator, q, k, v, *as many of the others as a case sets) -> the exercise's arguments. Its ``view`` is
+    that of an upstream gradient.
+    """
 
     def case(name: str, batch: Batch, hint: str) -> Case:
         def inputs(generator: Generator) -> Args:

@@ -4,9 +4,21 @@ import math
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
+
+from ...run.contract import Args
 
 View = Callable[[Tensor], Tensor]  # of a tensor's memory
+
+# (generator, *the tensors that a case draws, *the numbers and words that it sets) -> the exercise's arguments, in their
+# order. What a case leaves at its default is not handed over, as in a call.
+Arguments = Callable[..., Args]
+
+
+def as_they_are(generator: Generator, *given: object) -> Args:
+    """The arguments of an exercise whose signature is what a case hands over."""
+    return given
+
 
 EPS = 2.0**-23  # one ulp of float32 at 1
 

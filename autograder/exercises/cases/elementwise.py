@@ -14,7 +14,18 @@ from ...run.contract import Args
 from ...run.dtypes import dtype_name
 from ...run.huge_strides import far_apart
 from ..record import Case
-from .common import AGAIN, HALVES, KEEP_NOTHING, View, every_second, one_number, transposed, with_gaps
+from .common import (
+    AGAIN,
+    HALVES,
+    KEEP_NOTHING,
+    Arguments,
+    View,
+    as_they_are,
+    every_second,
+    one_number,
+    transposed,
+    with_gaps,
+)
 
 WORKING_RANGE = 1e4
 
@@ -177,15 +188,20 @@ FIRST = (
 NOT_FINITE = listed(float("inf"), -float("inf"), float("nan"), 1.0, -1.0)
 
 
-def elementwise(parameters: tuple[str, ...], swept: str, tail: Callable[[], Tensor]) -> tuple[Case, ...]:
+def elementwise(
+    parameters: tuple[str, ...], swept: str, tail: Callable[[], Tensor], *, arguments: Arguments = as_they_are
+) -> tuple[Case, ...]:
     """The cases of an elementwise function.
 
-    swept: the parameter that runs through the special values; the others are random there.
-    tail: float32 values where honest float32 code loses everything and careful code loses nothing (a distinction).
+    parameters: those that are tensors. swept: the one that runs through the special values; the others are random
+    there. tail: float32 values where honest float32 code loses everything and careful code loses nothing (a
+    distinction).
+    arguments: (generator, *tensors) -> the exercise's arguments, where it takes more than these tensors:
+    ``lambda generator, x: (x, 30.0)``.
     """
 
     def case(name: str, batch: Batch, hint: str) -> Case:
-        return Case(name, lambda generator: batch(generator, parameters, swept), hint)
+        return Case(name, lambda generator: arguments(generator, *batch(generator, parameters, swept)), hint)
 
     def every(dtype: torch.dtype) -> Case:
         about = f"All values of {dtype_name(dtype)}, NaN and infinity among them; the one shown is the worst."

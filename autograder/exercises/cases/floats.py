@@ -79,13 +79,14 @@ def pairs() -> tuple[Case, ...]:
 def scaled() -> tuple[Case, ...]:
     """a, x, y for a function of a number and two tensors of one shape."""
 
-    def with_scalar(case: Case, a: float) -> Case:
-        return replace(case, inputs=lambda generator: (a, *case.inputs(generator)), swept="")
+    def times(a: float) -> dict[str, Case]:
+        family = elementwise(("x", "y"), "x", lambda: torch.zeros(1), arguments=lambda generator, *xy: (a, *xy))
+        return {case.name: replace(case, swept="") for case in family}
 
-    known = {case.name: case for case in elementwise(("x", "y"), "x", lambda: torch.zeros(1))}
-    cases = [with_scalar(known[name], 2.5 if name == GENERAL[0] else -0.7) for name in GENERAL]
-    zero = replace(with_scalar(known["ordinary values"], 0.0), name="a is 0", hint="0 · x + y is y.")
-    return (*cases, zero)
+    first, *others = GENERAL
+    usual = times(-0.7)
+    zero = replace(times(0.0)[first], name="a is 0", hint="0 · x + y is y.")
+    return (times(2.5)[first], *(usual[name] for name in others), zero)
 
 
 def rows() -> tuple[Case, ...]:

@@ -9,6 +9,7 @@ from torch import Generator, Tensor
 from ...results.aim import Aim
 from ...run.contract import Args
 from ..record import Case
+from .common import Arguments, as_they_are
 from .elementwise import VALUES, elementwise
 
 # Where the forms differ most, where 1 + erf and 1 + tanh run out of digits, where e^2u overflows, and where x³ does.
@@ -24,33 +25,29 @@ def in_both_forms(parameters: tuple[str, ...], tail: Callable[[str], Tensor]) ->
 
     tail: of a form, the float32 values where honest float32 code loses everything and careful code nothing.
     """
-    stated = [_stated(case, "tanh") for case in _one_form(parameters, "tanh", tail)]
-    return (*_one_form(parameters, "none", tail), *stated)
+    stated = _one_form(parameters, lambda: tail("tanh"), lambda generator, *tensors: (*tensors, "tanh"))
+    return (*_one_form(parameters, lambda: tail("none"), as_they_are), *(_named(case, "tanh") for case in stated))
 
 
-def _one_form(parameters: tuple[str, ...], approximate: str, tail: Callable[[str], Tensor]) -> list[Case]:
-    cases = list(elementwise(parameters, "x", lambda: tail(approximate)))
+def _one_form(parameters: tuple[str, ...], tail: Callable[[], Tensor], arguments: Arguments) -> list[Case]:
+    cases = list(elementwise(parameters, "x", tail, arguments=arguments))
     before = next(i for i, case in enumerate(cases) if case.name == "large values")
-    cases.insert(before, _turns(parameters))
+    cases.insert(before, _turns(parameters, arguments))
     return cases
 
 
-def _stated(case: Case, form: str) -> Case:
-    """The same with ``approximate`` given."""
+def _named(case: Case, form: str) -> Case:
+    """The case with its form in its name and hint."""
     hint = f'With approximate="{form}". {case.hint}'
-    return replace(
-        case,
-        name=f"{form}: {case.name}",
-        inputs=lambda generator: (*case.inputs(generator), form),
-        hint=hint,
-        aim=Aim.POINT if case.name in TOLD_BY else case.aim,
-    )
+    aim = Aim.POINT if case.name in TOLD_BY else case.aim
+    return replace(case, name=f"{form}: {case.name}", hint=hint, aim=aim)
 
 
-def _turns(parameters: tuple[str, ...]) -> Case:
+def _turns(parameters: tuple[str, ...], arguments: Arguments) -> Case:
     def inputs(generator: Generator) -> Args:
         x = torch.tensor(TURNS)
-        return tuple(x if p == "x" else torch.linspace(-1.7, 1.3, len(TURNS)) for p in parameters)
+        drawn = (x if p == "x" else torch.linspace(-1.7, 1.3, len(TURNS)) for p in parameters)
+        return arguments(generator, *drawn)
 
     return Case(
         TURNING,

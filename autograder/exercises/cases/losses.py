@@ -15,11 +15,8 @@ from ...run.dtypes import dtype_name
 from ...run.huge_strides import far_apart
 from ..record import Case
 from .bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
-from .common import AGAIN, HALVES, KEEP_NOTHING, View, every_second, transposed, with_gaps
+from .common import AGAIN, HALVES, KEEP_NOTHING, Arguments, View, as_they_are, every_second, transposed, with_gaps
 from .elementwise import BEYOND, BEYOND_HINT, normal
-
-# (generator, logits, labels, ignore_index or None for the default) -> the arguments of the exercise
-Arguments = Callable[[Generator, Tensor, Tensor, int | None], Args]
 
 SCALE = 3.0  # standard deviation of ordinary logits
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
@@ -149,6 +146,11 @@ class Row(NamedTuple):
     batch: Batch
     hint: str
     ignore_index: int | None = None
+
+    def draw(self, generator: Generator) -> Args:
+        """(logits, labels), and ``ignore_index`` where it is set."""
+        logits, labels = self.batch(generator)
+        return (logits, labels) if self.ignore_index is None else (logits, labels, self.ignore_index)
 
 
 SURE = "p of the label is up to 1 - 1e-6."
@@ -283,15 +285,17 @@ NEAR_CERTAIN = Row(
 IGNORED_NAN = Row("distinction: NaN in ignored rows", ignored_nan, "A row that does not count may hold anything.")
 
 
-def losses(arguments: Arguments, *, checked: bool, near_certain: bool) -> tuple[Case, ...]:
+def losses(*, checked: bool, near_certain: bool, arguments: Arguments = as_they_are) -> tuple[Case, ...]:
     """The cases of a function of logits and labels.
 
     checked: the function refuses labels out of range. near_certain: a label of probability nearly 1 costs float32 its
     digits, so that there is a distinction to be had.
+    arguments: (generator, logits, labels, *ignore_index) -> the exercise's arguments; ignore_index is there in cases
+    that set it.
     """
 
     def case(row: Row) -> Case:
-        return Case(row.name, lambda generator: arguments(generator, *row.batch(generator), row.ignore_index), row.hint)
+        return Case(row.name, lambda generator: arguments(generator, *row.draw(generator)), row.hint)
 
     distinctions = (NEAR_CERTAIN, IGNORED_NAN) if near_certain else (IGNORED_NAN,)
     return (
@@ -305,9 +309,9 @@ def _refused(arguments: Arguments, bad: BadLabel) -> Case:
     """A bad label, another one after it, and an ignored row before: the message names the first."""
 
     def inputs(generator: Generator) -> Args:
-        logits, labels = normal(generator, (bad.rows, 50), scale=SCALE), labelled(generator, bad.rows, 50)
+        logits, labels, *more = Row(bad.name, shaped(bad.rows, 50), "", bad.ignore_index).draw(generator)
         bad.put(labels)
-        return arguments(generator, logits, labels, bad.ignore_index)
+        return arguments(generator, logits, labels, *more)
 
     more = " Raise an IndexError that names the first bad row and its label."
     return bad_label(Case(bad.name, inputs, bad.hint + more), bad, classes=50)

@@ -13,11 +13,8 @@ from torch import Generator, Tensor
 from ...run.contract import Args
 from ...run.huge_strides import far_apart
 from ..record import Case, Floors
-from .common import AGAIN, KEEP_NOTHING, View, every_second, one_number, transposed, with_gaps
+from .common import AGAIN, KEEP_NOTHING, Arguments, View, as_they_are, every_second, one_number, transposed, with_gaps
 from .elementwise import BEYOND, BEYOND_HINT, normal
-
-# (generator, x, eps or None for its default, dtype of the weights or None for that of x) -> the exercise's arguments
-Arguments = Callable[[Generator, Tensor, float | None, torch.dtype | None], Args]
 
 ORDINARY = 100.0  # standard deviation: so far above any eps that eps, wherever it stands, changes nothing
 HALF = 30.0  # the same for float16, where the squares of 300 are infinite: that is a case of its own
@@ -29,9 +26,9 @@ def offset(generator: Generator, rows: list[tuple[float, float]], n: int, dtype:
     return (mean + scale * torch.randn((len(rows), n), generator=generator, dtype=torch.float64)).to(dtype)
 
 
-def weights(generator: Generator, x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+def weights(generator: Generator, x: Tensor) -> Tensor:
     """One weight for each column: around 1, never all alike, some of them negative."""
-    return (0.7 + normal(generator, x.shape[-1:])).to(dtype or x.dtype)
+    return (0.7 + normal(generator, x.shape[-1:])).to(x.dtype)
 
 
 def row_mean(x: Tensor) -> Tensor:
@@ -63,14 +60,24 @@ def row_bytes(x: Tensor, *parameters: Tensor, statistics: int) -> int:
 Draw = Callable[[Generator], Tensor]
 
 
+def matrices_in_bfloat16(args: Args) -> Args:
+    """The matrices in bfloat16, everything else as it is."""
+    return tuple(a.bfloat16() if isinstance(a, Tensor) and a.dim() == 2 else a for a in args)
+
+
 class Row(NamedTuple):
-    """One case. eps: of the function, or None for its default. dtype: of the weights, or None for that of x."""
+    """One case. eps: of the function, or None for its default. change: of the exercise's arguments."""
 
     name: str
     x: Draw
     hint: str
     eps: float | None = None
-    dtype: torch.dtype | None = None
+    change: Callable[[Args], Args] = lambda args: args
+
+    def draw(self, generator: Generator) -> Args:
+        """(x,), and ``eps`` where it is set."""
+        x = self.x(generator)
+        return (x,) if self.eps is None else (x, self.eps)
 
 
 def shaped(
@@ -228,33 +235,36 @@ ROWS = (
     ),
     Row(
         "bfloat16 with float32 weights",
-        shaped(6, 96, torch.bfloat16, HALF),
+        shaped(6, 96, torch.bfloat16, HALF, view=lambda x: x.float()),  # the dtype that weights take from x
         "Weights are float32 and x is bfloat16, as in most training. Each result has the dtype of its input.",
-        dtype=torch.float32,
+        change=matrices_in_bfloat16,
     ),
     Row("NaN in one row", one_nan, "One NaN: its own row is NaN, and what sums over rows; no other row is."),
 )
 
 
-def rowwise(arguments: Arguments) -> tuple[Case, ...]:
+def rowwise(*, arguments: Arguments = as_they_are) -> tuple[Case, ...]:
     """The cases of a function that normalises the rows of a matrix. Those in which mean and variance matter are no
     trouble to one that takes neither.
+
+    arguments: (generator, x, *eps) -> the exercise's arguments; eps is there in cases that set it, so that one without
+    eps needs ``lambda generator, x, *eps: (x,)``.
     """
 
     def case(row: Row) -> Case:
-        return Case(row.name, lambda generator: arguments(generator, row.x(generator), row.eps, row.dtype), row.hint)
+        return Case(row.name, lambda generator: row.change(arguments(generator, *row.draw(generator))), row.hint)
 
     return tuple(case(row) for row in ROWS)
 
 
-def backward(arguments: Arguments) -> tuple[Case, ...]:
+def backward(*, arguments: Arguments) -> tuple[Case, ...]:
     """More cases for a gradient (dy, ...): it also sums over rows, and dy is what another layer handed back."""
 
     def case(name: str, x: Draw, view: View, hint: str) -> Case:
         """dy as ``view`` makes it, everything else as usual."""
 
         def inputs(generator: Generator) -> Args:
-            dy, *rest = arguments(generator, x(generator), None, None)
+            dy, *rest = arguments(generator, x(generator))
             return view(dy), *rest
 
         return Case(name, inputs, hint)
