@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 
 from ..results.aim import Aim
-from ..run.contract import Args, Contract, as_tuple
+from ..run.contract import Args, Contract, as_tuple, map_tensors, named_tensors, tensors_of
 
 Inputs = Callable[[torch.Generator], Args]  # the arguments that a case draws
 Floors = tuple[torch.Tensor | float, ...]  # an absolute tolerance for each output
@@ -149,7 +149,7 @@ class Large:
 
 def ordinary(args: Args) -> bool:
     """Whether every tensor has elements, and all of them are finite."""
-    return all(bool(a.numel() and a.isfinite().all()) for a in args if isinstance(a, torch.Tensor))
+    return all(bool(a.numel() and a.isfinite().all()) for a in tensors_of(args))
 
 
 @functools.cache
@@ -220,9 +220,9 @@ class Exercise:
             counted=self.most_bytes is not None,
         )
 
-    def named(self, args: Args) -> dict[str, Any]:
-        """The arguments by the names of the parameters."""
-        return dict(zip(self.parameters, args, strict=False))
+    def named(self, args: Args) -> dict[str, torch.Tensor]:
+        """The tensors of the arguments by the names of the parameters: see `named_tensors`."""
+        return named_tensors(self.parameters, args)
 
     def with_cases(self, cases: tuple[Case, ...]) -> "Exercise":
         """The exercise with these cases after its own."""
@@ -230,8 +230,7 @@ class Exercise:
 
     def widened(self, args: Args) -> Args:
         """``args`` as the oracle takes them: floating-point tensors in float64."""
-        floats = [self.upcast and isinstance(a, torch.Tensor) and a.is_floating_point() for a in args]
-        return tuple(a.double() if up else a for a, up in zip(args, floats, strict=True))
+        return map_tensors(lambda a: a.double() if self.upcast and a.is_floating_point() else a, args)
 
     def dtypes(self, args: Args) -> tuple[torch.dtype, ...]:
         """The dtypes of the right results for ``args``."""
@@ -248,7 +247,7 @@ class Exercise:
             return Aim.POINT
         if case.aim:
             return case.aim
-        tensors = [a for a in args if isinstance(a, torch.Tensor)]
+        tensors = tensors_of(args)
         if case.raises or case.convention or not all(t.numel() for t in tensors):
             return Aim.EDGES
         if not all(t.is_contiguous() for t in tensors):

@@ -5,14 +5,12 @@ import re
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
-import torch
-
 from ..emulator import Finding
 from ..results.case_result import CaseResult, Failure, Status
 from ..results.distance import used
 from ..results.flaw import Flaw
 from ..results.quality import Quality
-from ..run.contract import Args
+from ..run.contract import Args, tensors_of
 from ..run.examination import Examined
 from ..run.outcome import Outcome, Trouble
 from . import masked_lanes
@@ -125,8 +123,7 @@ class _Called:
         trial = self.trial
         if trial.case.hidden:
             return False
-        tensors = [a for a in trial.args if isinstance(a, torch.Tensor)]
-        plain = all(t.is_contiguous() and t.numel() for t in tensors)
+        plain = all(t.is_contiguous() and t.numel() for t in tensors_of(trial.args))
         found = bool(self.outcome.findings) or (trouble is not None and trouble.kind in ("finding", "not-emulated"))
         return found and plain or trouble is not None and trial.case is trial.exercise.cases[0]
 

@@ -11,7 +11,7 @@ import torch
 
 from ..exercises.record import Case, Exercise, Floors
 from ..results.case_result import Failure
-from ..run.contract import Args, as_tuple
+from ..run.contract import Args, as_tuple, tensors_of
 from ..run.dtypes import dtype_name
 from ..run.examination import Layouts
 from ..ulp import ulp_error, ulp_size
@@ -68,7 +68,7 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
         floor = torch.as_tensor(given, dtype=torch.float64).nan_to_num(0, torch.inf)  # NaN where the input has one
         ulp = exercise.tolerance.ulp(dtype) + floor / size
         allowed.append(ulp.expand(value.shape).clone())
-    tensors = [a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point()]
+    tensors = [a for a in tensors_of(args) if a.is_floating_point()]
     infinite = torch.tensor(False)
     if all(t.shape == values[0].shape for t in tensors):
         infinite = torch.stack([t.isinf() for t in tensors]).any(0)
@@ -174,6 +174,6 @@ def _failure(
     telling = worst & (exact.flatten() != 0)
     flat = int((telling if telling.any() else worst).int().argmax())
     index = tuple(int(i) for i in np.unravel_index(flat, exact.shape))  # PyTorch's own imports SymPy
-    at = {k: v[index].item() for k, v in inputs.items() if isinstance(v, torch.Tensor) and v.shape == exact.shape}
+    at = {k: v[index].item() for k, v in inputs.items() if v.shape == exact.shape}
     got, want = float(actual[index]), float(exact[index])
     return Failure(name, index, got, want, float(error[index]), int(wrong.sum()), wrong.numel(), at)

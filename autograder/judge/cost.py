@@ -21,7 +21,7 @@ from ..results.aim import Aim
 from ..results.case_result import CaseResult, Status
 from ..results.flaw import Flaw
 from ..results.quality import Quality
-from ..run.contract import Args
+from ..run.contract import Args, tensors_of
 from ..run.examination import Call, Compiles, Layouts, Runner
 from ..ulp import ulp_size
 from .case import Judged
@@ -85,7 +85,12 @@ def judge_process(record: Exercise, runner: Runner) -> Judged | None:
 
 
 def _wrong_rows(
-    large: Large, expected: Expected, outputs: Args, results: Layouts, places: torch.Tensor, named: dict[str, Any]
+    large: Large,
+    expected: Expected,
+    outputs: Args,
+    results: Layouts,
+    places: torch.Tensor,
+    named: dict[str, torch.Tensor],
 ) -> str:
     """What is wrong with the rows at ``places``, or with the layout of an output; "" where nothing is."""
     for name, output, (dtype, shape) in zip(expected.names, outputs, results, strict=True):
@@ -234,8 +239,8 @@ def _compiled(status: Status, reason: str, hint: str, kind: Quality) -> CaseResu
 
 def _bytes(tensors: Args) -> int:
     """The bytes of contiguous tensors: each element counts once, however many programs use it."""
-    return sum(t.numel() * t.element_size() for t in tensors if isinstance(t, torch.Tensor))
+    return sum(t.numel() * t.element_size() for t in tensors_of(tensors))
 
 
 def _contiguous(args: Args) -> bool:
-    return all(a.is_contiguous() and a.numel() for a in args if isinstance(a, torch.Tensor))
+    return all(a.is_contiguous() and a.numel() for a in tensors_of(args))

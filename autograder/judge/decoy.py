@@ -1,12 +1,11 @@
 """Unpredictable arguments of the same kind as a case's own, for which no table of results can be prepared."""
 
 from collections.abc import Callable
-from typing import TypeGuard
 
 import torch
 
 from ..exercises.record import Case
-from ..run.contract import Args
+from ..run.contract import Args, map_tensors, tensors_of
 from ..run.outcome import Decoy
 from ..sandbox.decoy import any_numbers
 from ..sandbox.wire import buffers
@@ -27,34 +26,30 @@ def decoys(case: Case, args: Args, seed: int) -> Callable[[], Decoy]:
 
     def draw() -> Decoy:
         drawn = case.inputs(chance)
-        if [_kind(a) for a in drawn] != [_kind(a) for a in args]:
+        if _layout(drawn) != _layout(args):
             return any_numbers(args)
-        fixed = [_is_tensor(a) and _same(a, given) for a, given in zip(drawn, args, strict=True)]
-        if all(fixed[i] for i, a in enumerate(drawn) if _is_tensor(a)) or _elementwise(drawn):
-            drawn = tuple(_shrunk(a, chance) if same else a for a, same in zip(drawn, fixed, strict=True))
+        tensors = tensors_of(drawn)
+        fixed = [_same(a, given) for a, given in zip(tensors, tensors_of(args), strict=True)]
+        if all(fixed) or _elementwise(tensors):
+            same = iter(fixed)
+            drawn = map_tensors(lambda a: _shrunk(a, chance) if next(same) else a, drawn)
         return Decoy(drawn, case.raises is None)
 
     return draw
 
 
-def _kind(argument: object) -> tuple[object, ...]:
+def _layout(args: Args) -> str:
     """All that two calls must have in common to be recorded as one: of a tensor its layout, of the rest the value."""
-    if not _is_tensor(argument):
-        return type(argument), repr(argument)
-    return argument.dtype, argument.shape, argument.stride()
-
-
-def _is_tensor(argument: object) -> TypeGuard[torch.Tensor]:
-    return isinstance(argument, torch.Tensor)
+    return repr(map_tensors(lambda a: (a.dtype, a.shape, a.stride()), args))
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     return bool(buffers.bits(one).equal(buffers.bits(other)))
 
 
-def _elementwise(args: Args) -> bool:
+def _elementwise(tensors: list[torch.Tensor]) -> bool:
     """Whether every element of a tensor meets one of each other tensor, and so none is computed from many."""
-    return len({a.shape for a in args if _is_tensor(a)}) == 1
+    return len({a.shape for a in tensors}) == 1
 
 
 def _shrunk(tensor: torch.Tensor, chance: torch.Generator) -> torch.Tensor:

@@ -3,7 +3,8 @@ numbers that nobody could foresee.
 """
 
 from dataclasses import replace
-from typing import Any
+
+import torch
 
 from ..results.quality import Quality
 from ..run.contract import Args
@@ -91,7 +92,7 @@ def _foreseen_only(trial: Trial, outcome: Outcome) -> Fault | None:
     return Fault(message, near=near(expected, came.outputs)) if message else None
 
 
-def fault_in(expected: Expected, outputs: Args, named: dict[str, Any], where: str) -> str:
+def fault_in(expected: Expected, outputs: Args, named: dict[str, torch.Tensor], where: str) -> str:
     """What is wrong with results for numbers that no later run can bring back; "" where they are near what is right.
 
     named: the arguments by their name. where: the end of the sentence that counts wrong elements.

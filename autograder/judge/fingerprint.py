@@ -3,7 +3,7 @@
 import torch
 
 from ..exercises.record import Bug, Exercise
-from ..run.contract import Args, as_tuple
+from ..run.contract import Args, as_tuple, map_tensors
 from ..run.gradient import with_gradient
 from ..ulp import ulp_error
 from .compare import Wrong
@@ -64,7 +64,7 @@ def _gross(one: Wrong) -> torch.Tensor:
 
 def wild_outputs(exercise: Exercise, bug: Bug, args: Args) -> list[tuple[torch.Tensor, ...]]:
     """What the bug computes from these arguments: in their dtype, and in float32 rounded at the end."""
-    wide = tuple(a.float() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args)
+    wide = map_tensors(lambda a: a.float() if a.is_floating_point() else a, args)
     function = with_gradient(exercise.contract, bug.function)
     as_shipped, in_single = as_tuple(function(*args)), as_tuple(function(*wide))
     return [as_shipped, tuple(o.to(like.dtype) for o, like in zip(in_single, as_shipped, strict=True))]

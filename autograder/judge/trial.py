@@ -72,8 +72,8 @@ class Trial:
         return Call(self.args, layouts, order, self.options.fill, draw)
 
     @property
-    def named(self) -> dict[str, Any]:
-        """The arguments by the names of the parameters."""
+    def named(self) -> dict[str, torch.Tensor]:
+        """The tensors of the arguments by name: see `Exercise.named`."""
         return self.exercise.named(self.args)
 
     @property

@@ -1,9 +1,12 @@
 """The form of an answer, without what is right: all that a runner or a worker's child is told of an exercise."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-# What an answer is given or returns: tensors, numbers, names. Which ones, its exercise's signature says.
+import torch
+
+# What an answer is given or returns: tensors, lists of them, numbers, names. Which ones, its exercise's signature says.
 Args = tuple[Any, ...]
 
 RECORDS = "graded_kernels.exercises"  # the group of entry points by which packages offer records of their own
@@ -45,3 +48,31 @@ class Contract:
 def as_tuple(result: object) -> Args:
     """What a function returned, as all its outputs."""
     return tuple(result) if isinstance(result, tuple | list) else (result,)
+
+
+def tensors_of(args: Args) -> list[torch.Tensor]:
+    """The tensors among the arguments in order, those of a list one by one."""
+    parts = (part for a in args for part in (a if isinstance(a, list) else (a,)))
+    return [part for part in parts if isinstance(part, torch.Tensor)]
+
+
+def named_tensors(parameters: tuple[str, ...], args: Args) -> dict[str, torch.Tensor]:
+    """The tensors of `tensors_of` by name: ``x`` for an argument, ``grads[0]`` for the first of a list."""
+    named: dict[str, torch.Tensor] = {}
+    for name, value in zip(parameters, args, strict=False):
+        if isinstance(value, list):
+            named |= {f"{name}[{index}]": part for index, part in enumerate(value)}
+        elif isinstance(value, torch.Tensor):
+            named[name] = value
+    return named
+
+
+def map_tensors(function: Callable[[torch.Tensor], Any], args: Args) -> Args:
+    """The arguments with ``function`` of each tensor in its place, in the order of `tensors_of`."""
+
+    def of(value: Any) -> Any:
+        if isinstance(value, list):
+            return [of(part) for part in value]
+        return function(value) if isinstance(value, torch.Tensor) else value
+
+    return tuple(map(of, args))

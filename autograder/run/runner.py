@@ -12,7 +12,7 @@ import torch
 
 from ..emulator import Emulator, EmulatorError, Finding, Replay
 from .answer import is_stub, trace
-from .contract import Args, Contract, as_tuple
+from .contract import Args, Contract, as_tuple, map_tensors, named_tensors, tensors_of
 from .device import Device
 from .error_line import interrupted, line_of
 from .examination import Call, Examined, Facts
@@ -82,10 +82,10 @@ class InProcess:
         device = None if interpreted() else Device()
         machine: Machine = device or Emulator(shuffle=shuffle, fill=fill, replay=replay)
         put = device.put if device and self.backend == "triton" else lambda name, tensor: self.copy(tensor)
-        given = list(zip(self.contract.parameters, args, strict=False))
-        tensors = {name: a for name, a in given if isinstance(a, torch.Tensor)}
+        tensors = named_tensors(self.contract.parameters, args)
         copies = {name: put(name, a) for name, a in tensors.items()}
-        mine = [copies.get(name, a) for name, a in given]
+        rest = iter(copies.values())
+        mine = map_tensors(lambda tensor: next(rest), args)
         peak = Peak()
         for copy in copies.values():
             peak.exclude(copy)
@@ -98,7 +98,7 @@ class InProcess:
         if outcome.trouble is None:
             outputs = as_tuple(result)
             outcome.findings = self._findings(outputs, machine, written)
-            outcome.outputs = tuple(o.detach().cpu().clone() if isinstance(o, torch.Tensor) else o for o in outputs)
+            outcome.outputs = map_tensors(lambda o: o.detach().cpu().clone(), outputs)
             copied = [name for name, a in tensors.items() if copies[name] is not a]
             outcome.mutated = tuple(name for name in copied if not unchanged(tensors[name], copies[name]))
             outcome.aliased = tuple(n for n, m in copies.items() if any(shares_memory(m, o) for o in outputs))
@@ -106,13 +106,13 @@ class InProcess:
 
     def _findings(self, outputs: Args, machine: Machine, written: Written | None) -> tuple[Finding, ...]:
         """What the emulator saw go wrong, then the outputs' elements that were never written."""
-        named = zip(outputs, self.contract.outputs, strict=False)  # a witness may leave out what has a default
+        named = named_tensors(self.contract.outputs, outputs)
         flags = written.elements if written else lambda output: None
-        unwritten = [machine.unwritten(o, name, flags(o)) for o, name in named if isinstance(o, torch.Tensor)]
+        unwritten = [machine.unwritten(o, name, flags(o)) for name, o in named.items()]
         return (*machine.findings, *filter(None, unwritten))
 
     def _watched(
-        self, args: list[Any], machine: Machine, peak: Peak, written: Written | None
+        self, args: Args, machine: Machine, peak: Peak, written: Written | None
     ) -> tuple[object, Trouble | None]:
         """(result, trouble) of one call under the eyes of the machine and of `guards`."""
         contract, allowed = self.contract, self.contract.allowed
@@ -161,7 +161,7 @@ class InProcess:
         if self.judges_method and machine.launches and self.backend == "torch":
             return Trouble("refused", f"This `{name}` launches a Triton kernel, so it is not the PyTorch answer.")
         # Where one input is empty there may be nothing to launch: no rows, and weights that wait for them.
-        work = all(a.numel() for a in args if isinstance(a, torch.Tensor))
+        work = all(a.numel() for a in tensors_of(args))
         if self.judges_method and work and not machine.launches and self.backend == "triton":
             return Trouble("refused", f"This `{name}` launches no Triton kernel, so it is not the Triton answer.")
         outputs = as_tuple(result)

@@ -4,7 +4,7 @@ import os
 
 import torch
 
-from ..run.contract import Args
+from ..run.contract import Args, map_tensors
 from ..run.examination import Call
 from ..run.outcome import Decoy
 from .wire import buffers
@@ -18,4 +18,4 @@ def decoy_of(call: Call) -> Decoy:
 def any_numbers(args: Args) -> Decoy:
     """Random arguments in the layout of ``args``, which the exercise's contract may not cover."""
     chance = torch.Generator().manual_seed(int.from_bytes(os.urandom(7)))
-    return Decoy(tuple(buffers.decoy(a, chance) if isinstance(a, torch.Tensor) else a for a in args), valid=False)
+    return Decoy(map_tensors(lambda a: buffers.decoy(a, chance), args), valid=False)

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from ..run.answer import Answer
-from ..run.contract import Args, Contract
+from ..run.contract import Args, Contract, named_tensors, tensors_of
 from ..run.examination import Call, Examined, Facts, Layouts
 from ..run.outcome import Outcome, Trouble
 from . import outcomes
@@ -101,7 +101,7 @@ class Isolated:
             limits = replace(self.limits, memory=min(call.memory, self.limits.memory), grace=SLACK)
             only = self._ask(dict(self._job), [ChildCall(call.args, 0)], call.layouts, limits=limits, alone=True)
             return Examined(call, only[0][0])
-        if any(a is b for a in _tensors(self._seen) for b in _tensors(call.args)):
+        if any(a is b for a in tensors_of(self._seen) for b in tensors_of(call.args)):
             # What is recorded on a decoy owes nothing to the arguments only where its process has not seen them before.
             self._children.end(self._job["mode"])
         self._seen, new = call.args, self._new
@@ -157,7 +157,7 @@ class Isolated:
             if broken := budget.broken(limits.wall_factor):
                 return [(Outcome(trouble=Trouble("timeout", outcomes.too_long(broken))), Status())]
         held = calls[0].args
-        layouts = buffers.lay_out(_tensors(held))
+        layouts = buffers.lay_out(tensors_of(held))
         expected = buffers.size_of(outcomes.laid_out(results))
         room = expected + _ROOM
         rooms = [None if call.room is None else (call.room * room, call.room * room + room) for call in calls]
@@ -196,8 +196,7 @@ class Isolated:
         return found
 
     def _mutated(self, inputs: Shared, layouts: list[Layout], args: Args) -> tuple[str, ...]:
-        tensors = [(p, a) for p, a in zip(self.contract.parameters, args, strict=False) if isinstance(a, torch.Tensor)]
-        pairs = zip(tensors, layouts, strict=False)
+        pairs = zip(named_tensors(self.contract.parameters, args).items(), layouts, strict=False)
         return tuple(name for (name, a), layout in pairs if not buffers.same(inputs, layout, a))
 
     def _loading(self, ended: Ended, job: dict[str, Any]) -> str:
@@ -234,12 +233,8 @@ class _Called(Examined):
         return self._other or self._runner.examine(self.call).first
 
 
-def _tensors(args: Args) -> list[torch.Tensor]:
-    return [a for a in args if isinstance(a, torch.Tensor)]
-
-
 def _put(shared: Shared, layouts: list[Layout], args: Args) -> None:
-    for layout, tensor in zip(layouts, _tensors(args), strict=True):
+    for layout, tensor in zip(layouts, tensors_of(args), strict=True):
         buffers.put(shared, layout, tensor)
 
 

@@ -8,10 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-import torch
-
 from ..compiler import KernelLaunch
-from ..run.contract import Args
+from ..run.contract import Args, tensors_of
 from ..run.examination import Call, Examined, Layouts
 from ..run.operators import ALLOCATE, FILL, MOVE, VIEW
 from ..run.outcome import Outcome, Trouble
@@ -177,8 +175,7 @@ class Proof(Examined):
             reason = given.get("reason") if isinstance(given, dict) else ""
             raise plan.BadPlan(clean(reason) if reason and isinstance(reason, str) else "the launches are not known")
         ops = ALLOCATE | FILL | MOVE | VIEW | self._answer.allowed
-        tensors = sum(isinstance(a, torch.Tensor) for a in self.call.args)
-        return plan.check(given, tensors, ops, self._answer.memory)
+        return plan.check(given, len(tensors_of(self.call.args)), ops, self._answer.memory)
 
 
 def _same_bits(one: Outcome, other: Outcome) -> bool:

@@ -23,7 +23,7 @@ from ..emulator import EmulatorError
 from ..judge.judge import judge
 from ..report.report import Report
 from ..run.answer import trace
-from ..run.contract import Contract
+from ..run.contract import Args, Contract, tensors_of
 from ..run.machine import Machine
 from ..run.outcome import Trouble
 from ..run.peak_memory import Peak
@@ -93,12 +93,11 @@ class Function(InProcess):
         self.simulated = simulated
 
     def _watched(
-        self, args: list[Any], machine: Machine, peak: Peak, written: Written | None
+        self, args: Args, machine: Machine, peak: Peak, written: Written | None
     ) -> tuple[object, Trouble | None]:
         if self.simulated:
-            for argument in args:
-                if isinstance(argument, torch.Tensor):
-                    place(argument, True)
+            for tensor in tensors_of(args):
+                place(tensor, True)
         try:
             with machine, np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")

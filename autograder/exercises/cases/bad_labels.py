@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ...run.contract import Args
+from ...run.contract import Args, map_tensors
 from ..record import Case
 
 IGNORE = -100
@@ -72,10 +72,10 @@ def without_bad_labels(classes: int, ignore_index: int) -> Callable[[Args], Args
     """Makes a function that returns the arguments of a call with each label that is not a class ignored."""
 
     def repaired(args: Args) -> Args:
-        return tuple(
-            a.where((a >= 0) & (a < classes), ignore_index) if isinstance(a, Tensor) and a.dtype == torch.int64 else a
-            for a in args
-        )
+        def of(a: Tensor) -> Tensor:
+            return a.where((a >= 0) & (a < classes), ignore_index) if a.dtype == torch.int64 else a
+
+        return map_tensors(of, args)
 
     return repaired
 

@@ -17,7 +17,7 @@ from ...compiler import KernelLaunch
 from ...compiler.extract import ADVICE
 from ...emulator import Finding
 from ...run.answer import Answer, AnswerError, AnswerRefused, Cell, load, trace
-from ...run.contract import Contract, as_tuple
+from ...run.contract import Contract, as_tuple, tensors_of
 from ...run.machine import Machine
 from ...run.outcome import Outcome, Trouble
 from ...run.package import Module
@@ -202,8 +202,8 @@ class Repeated:
 
     def __call__(self, *args: Any) -> Any:
         result = self.function(*args)
-        given = [a for a in args if isinstance(a, torch.Tensor)]
-        made = [one for one in as_tuple(result) if isinstance(one, torch.Tensor)]
+        given = tensors_of(args)
+        made = tensors_of(as_tuple(result))
         made = [one for one in made if not any(shares_memory(a, one) for a in given)]  # which is another complaint
         if any(shares_memory(h, one) for one in made for h in self.held):
             raise RuntimeError("the result lies in the memory of an earlier result, which is lost; return a new tensor")

@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import interpreter
 
 from ...compiler.recording import surroundings
+from ...run.contract import as_tuple, tensors_of
 from ...run.dtypes import dtype_name
 from ...run.guards import HANDED_OVER
 from ...run.lazy_dynamo import lazily
@@ -52,7 +53,7 @@ class Recorder(TorchDispatchMode):
         self.read = False  # whether the answer read such a number
         self.stale = False  # whether an operator may have read what a waiting kernel writes
         self.misled = False  # whether what the answer read may be wrong for that reason
-        for i, tensor in enumerate(a for a in args if isinstance(a, torch.Tensor)):
+        for i, tensor in enumerate(tensors_of(args)):
             if tensor.numel():
                 self._register(tensor, {"input": i})
             else:
@@ -84,7 +85,7 @@ class Recorder(TorchDispatchMode):
             self.waiting = []
 
     def _finish(self, result: Any) -> None:
-        outputs = result if isinstance(result, tuple | list) else (result,)
+        outputs = as_tuple(result)
         if self.reason or not all(isinstance(o, torch.Tensor) for o in outputs):
             return
         try:
@@ -132,7 +133,7 @@ class Recorder(TorchDispatchMode):
 
     def _note(self, func: Any, step: dict[str, Any], result: Any) -> None:
         """Records an allocation as a buffer, and anything but a view as a step with the buffers that it fills."""
-        made = [r for r in (result if isinstance(result, tuple | list) else (result,)) if isinstance(r, torch.Tensor)]
+        made = tensors_of(as_tuple(result))
         fresh = [r for r in made if r.numel() and self._address(r) not in self.numbers]
         for tensor in fresh:
             size = tensor.untyped_storage().nbytes() // tensor.element_size()

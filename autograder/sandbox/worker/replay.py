@@ -13,6 +13,7 @@ import triton.language as tl
 
 from ...compiler.language import check_names
 from ...compiler.worker import decode
+from ...run.contract import as_tuple, tensors_of
 from ..wire.buffers import DTYPES, span
 from ..wire.plan import BUILTINS
 
@@ -86,7 +87,7 @@ class Player:
         self.done = [[number for number, last in used.items() if last == step] for step in range(len(plan["steps"]))]
 
     def __call__(self, *args: Any) -> Any:
-        self.inputs = [a for a in args if isinstance(a, torch.Tensor)]
+        self.inputs = tensors_of(args)
         self.memory: dict[int, torch.Tensor] = {}
         for step, done in zip(self.plan["steps"], self.done, strict=True):
             if "launch" in step:
@@ -104,7 +105,7 @@ class Player:
         function = getattr(getattr(torch.ops.aten, step["op"]), step["overload"])
         kwargs = {name: self._value(v) for name, v in step["kwargs"].items()}
         result = function(*(self._value(v) for v in step["args"]), **kwargs)
-        made = [r for r in (result if isinstance(result, tuple | list) else (result,)) if isinstance(r, torch.Tensor)]
+        made = tensors_of(as_tuple(result))
         for ref, tensor in zip(step["out"], made, strict=True):
             if ref is not None and not self._adopted(ref, tensor):
                 self._view(ref).copy_(tensor)
