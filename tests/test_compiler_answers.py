@@ -99,3 +99,22 @@ def test_what_was_compiled_and_what_was_not_is_said(capsys, tmp_path):
     with pytest.raises(SystemExit):
         cli.main([*command, "sm_70"])
     assert "'sm_70' is not a GPU to compile for; name gfx942, sm_100, sm_80, sm_90, or all" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("t = t.float()", "Write `x.to(tl.float32)`."),
+        ("t = t**3", "A kernel has no `**`: write `x * x * x`, or `tl.sqrt(x)` for `x**0.5`."),
+        ("t = t - tl.mean(t)", "Write `tl.sum(x) / N`."),
+        ("t = t + tl.zeros(BLOCK, tl.float32)", "`tl.zeros([BLOCK], dtype=tl.float32)`"),
+        ("print(t)", "Python's print of a block works only in the emulator"),
+        ("t = t * PLAIN", "The emulator runs Python; a GPU runs what Triton's compiler accepts."),
+    ],
+)
+def test_the_hint_says_what_to_write_in_place_of_what_the_compiler_refuses(line, hint):
+    """In a branch that no program enters, so that the emulator does not say it first."""
+    wrong = answer("gelu_forward", "triton", GELU, f"    if tl.program_id(0) < 0:\n        {line}\n{GELU}")
+    report = check_answer(replace(wrong, setup=wrong.setup + "PLAIN = 1.0\n"), "triton")
+    (case,) = (case for case in report.cases if case.name == "compiles for a GPU")
+    assert hint in case.hint, str(report)

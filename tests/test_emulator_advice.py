@@ -49,6 +49,38 @@ def mistake_kernel(x_ptr, y_ptr, n, KIND: tl.constexpr, N: tl.constexpr):
         x = tl.tanh(x)
     elif KIND == "array":
         x = tl.join(x, x).handle.data
+    elif KIND == "float":
+        x = x.float()
+    elif KIND == "power":
+        x = x**3
+    elif KIND == "product":
+        x = tl.join(x, x) @ tl.join(x, x)
+    elif KIND == "mean":
+        x = x - tl.mean(x)
+    elif KIND == "dtype called":
+        x = tl.float32(x)
+    elif KIND == "dtype's name":
+        x = x.to("float32")
+    elif KIND == "torch's dtype":
+        x = x.to(torch.float32)
+    elif KIND == "shape":
+        x = x + tl.zeros(N, tl.float32)
+    elif KIND == "no dtype":
+        x = x + tl.zeros([N])
+    elif KIND == "tile stored in a row":
+        x = x[:, None] + x[None, :]
+    elif KIND == "row for a column":
+        x = x[:, None] + tl.arange(0, 2)[None, :] + x
+    elif KIND == "another length":
+        x = x + tl.arange(0, 2 * N)
+    elif KIND == "one address":
+        tl.store(y_ptr, x)
+    elif KIND == "vectors":
+        x = tl.dot(x, x)
+    elif KIND == "dim":
+        x = tl.sum(x, dim=0)
+    elif KIND == "abs":
+        x = abs(x)
     tl.store(y_ptr + i, x)
 
 
@@ -56,9 +88,25 @@ ADVICE = {
     "block of 100": r"Take `triton\.next_power_of_2\(n\)` and mask",
     "runtime size": r"declare the parameter `BLOCK: tl\.constexpr`",
     "append": "Triton reads a list as a tuple of fixed length",
-    "numpy": "numpy does not run on a GPU",
-    "torch": "PyTorch does not run in a kernel",
-    "math": "Python's math takes single numbers",
+    "numpy": "numpy does not run on a GPU: use the functions of `tl`",
+    "torch": "PyTorch does not run in a kernel: write `tl.sigmoid`",
+    "math": "Python's math takes single numbers: write `tl.exp`",
+    "float": r"Write `x\.to\(tl\.float32\)`",
+    "power": r"write `x \* x \* x`",
+    "product": r"write `tl\.dot\(a, b\)`",
+    "mean": r"Write `tl\.sum\(x\) / N`",
+    "dtype called": r"as in `x\.to\(tl\.float32\)`",
+    "dtype's name": r"as in `x\.to\(tl\.float32\)`",
+    "torch's dtype": r"as in `x\.to\(tl\.float32\)`",
+    "shape": r"`tl\.zeros\(\[BLOCK\], dtype=tl\.float32\)`",
+    "no dtype": r"`tl\.zeros\(\[BLOCK\], dtype=tl\.float32\)`",
+    "tile stored in a row": r"`rows\[:, None\] \* stride \+ cols\[None, :\]`, or reduce",
+    "row for a column": r"write `block\[:, None\]`",
+    "another length": r"offsets of the same `tl\.arange`",
+    "one address": r"reduce it first: `tl\.sum\(block\)`",
+    "vectors": r"write `tl\.sum\(a \* b\)`",
+    "dim": r"names it `axis`",
+    "abs": r"Write `tl\.abs\(x\)`",
     "index": r"reached with `tl\.load\(ptr \+ offset\)`",
     "assign": r"reached with `tl\.load\(ptr \+ offset\)`",
     "offsets": r"pointer plus offsets, as in `x_ptr \+ offsets`",
@@ -76,7 +124,7 @@ def test_a_common_mistake_is_told_with_its_line_and_its_cure(kind):
     with Emulator() as emulator, pytest.raises(EmulatorError, match=ADVICE[kind]) as caught:
         mistake_kernel[(1,)](torch.ones(64), torch.zeros(64), 3, KIND=kind, N=64)
     (finding,) = emulator.findings
-    assert finding.kind == "kernel-error"
+    assert finding.kind == ("unsupported" if kind == "abs" else "kernel-error")
     assert finding.file == __file__
     assert finding.line
     assert f"line {finding.line}, `{finding.source}`" in str(caught.value)

@@ -2,11 +2,12 @@
 
 import re
 
+import triton.language as tl
 from triton.language.extra.cuda import libdevice
 
 _LONGEST = 300
 
-# (pattern in "Type: message", pattern in the line, what to do)
+# (pattern in the message, pattern in the line, what to do)
 _KNOWN = (
     (r"must be a power of (2|two)", "", "Take `triton.next_power_of_2(n)` and mask what is beyond n."),
     (
@@ -25,16 +26,15 @@ _KNOWN = (
         "",
         "Triton reads a list as a tuple of fixed length. Keep the values in variables, or add them up in a block.",
     ),
-    (r"", r"\b(np|numpy)\.\w", "numpy does not run on a GPU: use the functions of `tl`."),
     (
-        r"must be Tensor, not tensor|'torch",
-        r"\btorch\.",
-        "PyTorch does not run in a kernel: use the functions of `tl`.",
+        r"'(str|torch\.dtype|dtype)' object (has no attribute 'scalar'|is not callable)",
+        "",
+        "Convert with Triton's dtypes, as in `x.to(tl.float32)`.",
     ),
     (
-        r"size 1|real number|must be a real",
-        r"\bmath\.",
-        "Python's math takes single numbers: use the functions of `tl`.",
+        r"argument: 'dtype'|'int' object is not iterable",
+        r"\.(zeros|full)\(",
+        "A shape is a tuple or a list, and the dtype is given: `tl.zeros([BLOCK], dtype=tl.float32)`.",
     ),
     (
         r"'(int|tensor)' object is not iterable|does not support item assignment|unsupported tensor index",
@@ -42,6 +42,51 @@ _KNOWN = (
         "Elements of a pointer are reached with `tl.load(ptr + offset)` and `tl.store(ptr + offset, value)`; a block "
         "takes only `:` and `None` as an index.",
     ),
+    (
+        r"Expected pointer argument to have shape \[\S+, .*\] but got \[[^,]*\]",
+        "",
+        "The value or the mask has two dimensions and the offsets have one: write them as `rows[:, None] * stride + "
+        "cols[None, :]`, or reduce the tile first, as in `tl.sum(tile, axis=1)`.",
+    ),
+    (
+        r"incompatible dimensions at index [1-9]",
+        "",
+        "A block of one dimension runs along the last dimension of a tile. To let it run along the rows, write "
+        "`block[:, None]`.",
+    ),
+    (
+        r"incompatible dimensions at index 0",
+        "",
+        "Blocks that are combined have the same length, or 1: take offsets of the same `tl.arange`.",
+    ),
+    (
+        r"Value argument cannot be block type",
+        "",
+        "A block goes to as many addresses, as in `y_ptr + offsets`. For one number, reduce it first: `tl.sum(block)`.",
+    ),
+    (
+        r"(Mask|Other) argument cannot be block type",
+        "",
+        "The pointer is one address: add the offsets, as in `x_ptr + offsets`.",
+    ),
+    (
+        r"for \*\* or pow|'__pow__'",
+        "",
+        "A kernel has no `**`: write `x * x * x`, or `tl.sqrt(x)` for `x**0.5`.",
+    ),
+    (r"for @:|MatMult", "", "A kernel has no `@`: write `tl.dot(a, b)`."),
+    (
+        r"must have equal ranks >= 2",
+        "",
+        "`tl.dot` multiplies tiles of two dimensions. For two blocks of one, write `tl.sum(a * b)`.",
+    ),
+    (
+        "is not string|of type <class 'str'> to tensor",
+        r"\bprint\(",
+        "Python's print of a block works only in the emulator: remove it, or write "
+        '`tl.device_print("name", block)`, which works on a GPU as well.',
+    ),
+    (r"unexpected keyword argument 'dim'", "", "Triton names it `axis`, as in `tl.sum(x, axis=0)`."),
     (
         r"[Uu]nsupported ptr type",
         "",
@@ -68,6 +113,28 @@ _KNOWN = (
         "Add `import triton.language as tl`.",
     ),
 )
+_IN_TRITON = {  # PyTorch's functions and methods
+    "mean": "tl.sum(x) / N",
+    "square": "x * x",
+    "pow": "x * x * x",
+    "relu": "tl.maximum(x, 0)",
+    "matmul": "tl.dot(a, b)",
+    "mm": "tl.dot(a, b)",
+    "unsqueeze": "x[:, None]",
+    "float": "x.to(tl.float32)",
+    "half": "x.to(tl.float16)",
+    "bfloat16": "x.to(tl.bfloat16)",
+    "int": "x.to(tl.int32)",
+    "long": "x.to(tl.int64)",
+}
+_MISSING = (  # by the interpreter and by the compiler
+    r"'tensor' object has no attribute '(\w+)'",
+    r"module 'triton\.language[\w.]*' has no attribute '(\w+)'",
+    r"^\.(\w+): tensors, dtypes and constants have no such attribute",
+    r"^triton\.language\.(\w+) is not part of Triton's language",
+)
+_OTHERS = {"np": "numpy does not run on a GPU", "math": "Python's math takes single numbers"}
+_OTHERS |= {"numpy": _OTHERS["np"], "torch": "PyTorch does not run in a kernel"}
 
 
 def shorten(text: str) -> str:
@@ -76,16 +143,34 @@ def shorten(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()} ..."
 
 
-def on(error: BaseException, source: str) -> str:
-    """A sentence to add to an error raised at the line ``source``; empty where there is nothing to say."""
-    message = f"{type(error).__name__}: {error}"
-    missing = re.search(r"module 'triton\.language[\w.]*' has no attribute '(\w+)'", message)
-    if missing:
-        name = missing.group(1)
-        return (
-            f"libdevice has it: `from triton.language.extra import libdevice`, then `libdevice.{name}(x)`."
-            if hasattr(libdevice, name)
-            else ""
-        )
-    found = (do for pattern, line, do in _KNOWN if re.search(pattern, message) and re.search(line, source))
-    return next(found, "")
+def on(message: str, source: str) -> str:
+    """A sentence to add to an error that Triton's interpreter, its compiler or Python raises at the line ``source``;
+    empty where there is nothing to say.
+    """
+    for pattern, line, do in _KNOWN:
+        if re.search(pattern, message) and re.search(line, source):
+            return do
+    missing = next((found for pattern in _MISSING if (found := re.search(pattern, message))), None)
+    return _of_tl(message, source) or (instead(missing.group(1)) if missing else "")
+
+
+def instead(name: str) -> str:
+    """What a kernel calls in place of a function or method that Triton does not have; empty where it is unknown."""
+    if name in _IN_TRITON:
+        return f"Write `{_IN_TRITON[name]}`."
+    if hasattr(tl, name):
+        return f"Write `tl.{name}(x)`."
+    if hasattr(libdevice, name):
+        return f"libdevice has it: `from triton.language.extra import libdevice`, then `libdevice.{name}(x)`."
+    return ""
+
+
+def _of_tl(message: str, source: str) -> str:
+    """What a kernel calls in place of a function of another module that takes no block."""
+    other = re.search(r"\b(np|numpy|math|torch)\.(\w+)", source)
+    refused = r"size 1|real number|must be Tensor, not tensor|'torch|is Python for the CPU|name 'math'|numpy|np"
+    if not other or not (re.search(refused, message) or other.group(1) in ("np", "numpy")):
+        return ""
+    module, name = other.groups()
+    instead = f"write `tl.{name}`" if hasattr(tl, name) else "use the functions of `tl`"
+    return f"{_OTHERS[module]}: {instead}."

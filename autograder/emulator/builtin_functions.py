@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import triton.language as tl
 from triton.compiler.code_generator import CodeGenerator
 
+from .advice import instead
 from .findings import refuse
 
 # Python's functions that the compiler calls on constants; `print`, `min`, `max` and `range` are of its own.
@@ -43,6 +44,7 @@ def unknown(names: set[str]) -> dict[str, Callable[..., NoReturn]]:
 
 def _refused(name: str) -> Callable[..., NoReturn]:
     def refused(*_args: object, **_named: object) -> NoReturn:
-        refuse(f"Triton does not know Python's `{name}`; use the functions of `tl`.")
+        do = instead(name) or "Use the functions of `tl`."
+        refuse(f"Triton does not know Python's `{name}`. {do}")
 
     return refused

@@ -280,9 +280,10 @@ def _kernel_error(error: BaseException, kernel: str, access: Access) -> Emulator
     while error.__cause__ is not None:
         error = error.__cause__
     program = access.index(access.program)
-    message = advice.shorten(f"{type(error).__name__}: {error}").rstrip(": ")
+    raised = f"{type(error).__name__}: {error}"
+    message = advice.shorten(raised).rstrip(": ")
     text = f"`{kernel}` fails in program {program}, {place}: {message}"
-    more = advice.on(error, place.source)
+    more = advice.on(raised, place.source)
     text = f"{text}{'' if text.endswith('.') else '.'} {more}" if more else text
     return EmulatorError(
         Finding("kernel-error", text, kernel, program=program, line=place.line, source=place.source, file=place.file)

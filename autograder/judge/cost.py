@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from ..compiler import KernelLaunch, Target
+from ..emulator import advice
 from ..exercises.record import COMPILE, MEMORY, TRAFFIC, Case, Exercise, Large
 from ..results.aim import Aim
 from ..results.case_result import CaseResult, Status
@@ -35,10 +36,6 @@ KERNELS = 32
 _IN_PARTS = "Which tensor is the largest? Make a part of it, use it, and make the next part in its place."
 LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
 _ACCEPTED = "The emulator runs Python; a GPU runs what Triton's compiler accepts."
-_PRINTS = (
-    "Python's print of a block works only in the emulator: remove it, or write "
-    '`tl.device_print("name", block)`, which works on a GPU as well.'
-)
 
 
 def judge_memory(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
@@ -190,9 +187,8 @@ def judge_compile(
     report = compiler.report(described, targets)
     if report["status"] == "not-run":
         return report, [CaseResult(COMPILE, "not-run", False, report["reason"], "", kind=Quality.PORTABLE)]
-    hint = ""
-    if report["status"] == "fail":
-        hint = _PRINTS if "`print(" in report["reason"] else _ACCEPTED
+    wrong = next((row for row in report["targets"] if row["status"] == "fail"), None)
+    hint = (advice.on(wrong["message"], wrong["line_text"]) or _ACCEPTED) if wrong else ""
     kind = Quality.PORTABLE if report["status"] == "pass" or _somewhere(report["targets"]) else Quality.CORRECT
     return report, [_compiled(report["status"], report["reason"], hint, kind)]
 
