@@ -2,7 +2,7 @@
 
 ``course/chapters/NN_case.md`` and regions of ``solutions/*.py`` and ``kernels/*.py`` become
 ``course/source/NN_case/NN_case.ipynb``, and ``course/start.md`` becomes ``course/start.ipynb``. The same text gives the
-same bytes; ``--check`` says which notebook is stale.
+same bytes; ``--check`` says which notebook is stale. So does ``kernels/__init__.pyi``: what the library exports.
 
 A chapter is MyST Markdown. Its ``{code-cell}`` blocks become code cells, and three things have a meaning of their own:
 
@@ -32,6 +32,7 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
+from .. import kernels
 from ..autograder.exercises import EXERCISES
 from ..autograder.exercises.record import Witness
 from . import cells
@@ -170,17 +171,28 @@ def _number_repeated_ids(notebook: NotebookNode) -> None:
 
 
 def build_all(root: Path = ROOT, exercises: dict[str, Any] = EXERCISES) -> dict[Path, str]:
-    """Every chapter below ``root``: the path of its notebook, and the text that belongs there."""
+    """What is built below ``root``: the path of each chapter's notebook and of the stub, and the text that belongs
+    there.
+    """
     try:
         regions = find_regions(root)
     except ValueError as error:
         raise ChapterError(str(error)) from error
     chapters = sorted((root / "course" / "chapters").glob("*.md"))
-    source, start = root / "course" / "source", root / "course" / "start.md"
+    source, start, stub = root / "course" / "source", root / "course" / "start.md", root / "kernels" / "__init__.pyi"
     built = {source / path.stem / f"{path.stem}.ipynb": build(path, regions, exercises) for path in chapters}
     if start.exists():  # not among the sources: nbgrader takes each for an assignment
         built[start.with_suffix(".ipynb")] = build(start, regions, exercises)
+    if stub.exists():
+        built[stub] = library_stub()
     return built
+
+
+def library_stub() -> str:
+    """What the package of kernels exports, for readers of source: a name there is a function, not its module."""
+    modules = {name: getattr(kernels, name).__module__.rpartition(".")[2] for name in kernels.__all__}
+    imports = [f"from .{module} import {name} as {name}\n" for name, module in modules.items()]
+    return "".join(["# Written by `make build`.\n", *imports, "\n", "__all__: list[str]\n"])
 
 
 def stray_files(source: Path, notebooks: dict[Path, str]) -> list[Path]:

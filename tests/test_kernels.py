@@ -1,12 +1,16 @@
 """The op library as a training script meets it: autograd, shapes, strides, compile, clear errors."""
 
 import importlib
+import re
 import subprocess
 import sys
+from types import FunctionType
 
 import pytest
 import torch
+from answers import ROOT, regions
 from graded_kernels import kernels
+from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.emulator import Emulator, EmulatorError
 from library import CALLS, call, random
 
@@ -23,6 +27,18 @@ def inputs(count: int, shape=(3, 5), dtype=torch.float64, seed: int = 5) -> list
         torch.randn(shape, generator=generator, dtype=torch.float64).mul(3).to(dtype).requires_grad_()
         for _ in range(count)
     ]
+
+
+def test_every_differentiable_function_is_exported():
+    written = {name for folder, name in regions() if folder == "kernels" and name not in EXERCISES}
+    assert written <= set(kernels.__all__) <= set(dir(kernels))
+    assert all(isinstance(getattr(kernels, name), FunctionType) for name in kernels.__all__)
+
+
+def test_the_readme_imports_what_there_is():
+    lines = re.findall(r"^from graded_kernels\.kernels import (.+)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert lines
+    assert {name for line in lines for name in line.split(", ")} <= set(kernels.__all__)
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -1,0 +1,12 @@
+# Written by `make build`.
+from .attention_function import attention as attention
+from .cross_entropy_function import cross_entropy as cross_entropy
+from .gelu import gelu as gelu
+from .layer_norm import layer_norm as layer_norm
+from .linear_cross_entropy_function import linear_cross_entropy as linear_cross_entropy
+from .masked_softmax import masked_softmax as masked_softmax
+from .rms_norm import rms_norm as rms_norm
+from .silu import silu as silu
+from .swiglu import swiglu as swiglu
+
+__all__: list[str]
