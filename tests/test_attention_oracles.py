@@ -1,4 +1,4 @@
-"""The oracles of attention agree with PyTorch in float64, gradients too; its float32 and bfloat16 answers pass."""
+"""The oracles of attention agree with PyTorch in float64; its float32 and bfloat16 answers pass."""
 
 import dataclasses
 import functools
@@ -31,31 +31,11 @@ def test_forward_is_pytorchs_in_float64(setting):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
-def test_backward_is_the_derivative_of_forward(setting):
-    """By autograd through the oracle and through PyTorch's own, where every query sees a key in the former."""
-    tensors = [random(3, 2, n, 4, seed=n + i).requires_grad_() for i, n in enumerate((5, 9, 9))]
-    do = random(3, 2, 5, 4, seed=7)
-    o, lse = EXERCISES["attention_forward"].oracle(*tensors, *setting)
-    plain = [t.detach() for t in tensors]
-    stated = EXERCISES["attention_backward"].oracle(do, *plain, o.detach(), lse.detach(), *setting)
-    wanted = torch.autograd.grad(pytorchs_attention(*tensors, *setting)[0], tensors, do)
-    for got, want in zip(stated, wanted, strict=True):
-        torch.testing.assert_close(got, want, rtol=1e-11, atol=1e-12)
-    if not lse.isneginf().any():
-        for got, want in zip(stated, torch.autograd.grad(o, tensors, do), strict=True):
-            torch.testing.assert_close(got, want, rtol=1e-11, atol=1e-12)
-
-
-def test_masked_softmax_is_pytorchs_and_its_gradient():
-    x, mask = random(6, 9, seed=1).requires_grad_(), random(6, 9, seed=2) > 0
+def test_masked_softmax_is_pytorchs():
+    x, mask = random(6, 9, seed=1), random(6, 9, seed=2) > 0
     mask[:, 3] = True
     y = EXERCISES["masked_softmax_forward"].oracle(x, mask)
-    theirs = torch.softmax(x.masked_fill(~mask, -torch.inf), 1)
-    torch.testing.assert_close(y, theirs, rtol=1e-13, atol=1e-15)
-    dy = random(6, 9, seed=3)
-    stated = EXERCISES["masked_softmax_backward"].oracle(dy, y.detach())
-    torch.testing.assert_close(stated, torch.autograd.grad(theirs, x, dy)[0], rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(y, torch.softmax(x.masked_fill(~mask, -torch.inf), 1), rtol=1e-13, atol=1e-15)
 
 
 def test_two_pieces_merged_are_the_whole():

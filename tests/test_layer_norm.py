@@ -1,37 +1,16 @@
-"""Layer norm and RMS norm: the oracles, the wild kernels, and what the check lets through."""
+"""Layer norm and RMS norm: the wild kernels, and what the check lets through."""
 
 import pytest
 import torch
-from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder import check
 from graded_kernels.kernels.wild import layer_norm as wild
 from graded_kernels.solutions import layer_norm as cpu
 from library import random
 from torch.nn import functional as F
 
-PARAMETERS = {"layer_norm": 2, "rms_norm": 1}
-
 
 def parameters(count: int, n: int, dtype=torch.float32) -> list[torch.Tensor]:
     return [random(n, dtype=dtype, seed=7 + i) for i in range(count)]
-
-
-# The oracles.
-
-
-@pytest.mark.parametrize("op", PARAMETERS)
-@pytest.mark.parametrize("eps", [1e-5, 0.1])
-def test_backward_is_the_derivative_of_forward(op, eps):
-    forward, backward = EXERCISES[f"{op}_forward"].oracle, EXERCISES[f"{op}_backward"].oracle
-    x = random(6, 9, dtype=torch.float64)
-    x[1], x[2] = 3.0, 1e-4 * x[2]  # a constant row, and one whose variance is far below eps
-    inputs = [t.requires_grad_() for t in (x, *parameters(PARAMETERS[op], 9, torch.float64))]
-    y, *statistics = forward(*inputs, eps)
-    dy = random(6, 9, dtype=torch.float64, seed=4)
-    derivative = torch.autograd.grad(y, inputs, dy)
-    with torch.no_grad():
-        stated = backward(dy, inputs[0], inputs[1], *statistics)
-    for got, want in zip(stated, derivative, strict=True):
-        torch.testing.assert_close(got, want, rtol=1e-10, atol=1e-10)
 
 
 # The wild kernels are what shipped.
