@@ -26,18 +26,19 @@ import hashlib
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import jupytext
 import nbformat
 from nbformat import NotebookNode
 
 from .. import kernels
-from ..autograder.exercises import EXERCISES
+from ..autograder import exercises as records  # imported when EXERCISES is first asked for
 from ..autograder.exercises.record import Witness
-from . import cells
+from ..autograder.exercises.validation import RecordError
+from . import cells, pieces
 from .chapter import ChapterError, Exercise, Question, parse
-from .regions import BACKENDS, Region, find_regions, hide_bodies
+from .pieces import Records, Regions
+from .regions import BACKENDS, find_regions, hide_bodies
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m graded_kernels.course.build"
@@ -74,12 +75,13 @@ METADATA = {
 }
 
 
-def build(chapter: Path, regions: dict[tuple[str, str], Region], exercises: dict[str, Any] = EXERCISES) -> str:
-    """The notebook of one chapter, as the text of its file.
+def build(chapter: Path, regions: Regions, exercises: Records | None = None) -> str:
+    """The notebook of one chapter, as the text of its file. What it asks for must be there (`pieces.problems`).
 
-    Raises `ChapterError`, naming file and line, for an unknown exercise, a missing region, a missing picture,
-    a directive used twice, or a chapter that does not begin its code with a setup cell.
+    Raises `ChapterError`, naming file and line, for a malformed directive, a cell with options, or a chapter that does
+    not begin its code with a setup cell.
     """
+    exercises = records.EXERCISES if exercises is None else exercises
     notebook = nbformat.v4.new_notebook(metadata=METADATA)
     for piece in parse(chapter, chapter.read_text(encoding="utf-8")):
         if isinstance(piece, str):
@@ -131,21 +133,9 @@ def _id(chapter: Path, source: str) -> str:
     return f"{chapter.stem}-{hashlib.sha256(source.encode()).hexdigest()[:8]}"
 
 
-def _exercise_cells(
-    piece: Exercise, chapter: Path, regions: dict[tuple[str, str], Region], exercises: dict[str, Any]
-) -> list[NotebookNode]:
-    where, backend = f"{chapter}:{piece.line}", BACKENDS[piece.folder]
-    if piece.name not in exercises:
-        raise ChapterError(f"{where}: no exercise is called `{piece.name}`; known are {', '.join(sorted(exercises))}")
-    if backend not in exercises[piece.name].backends:
-        raise ChapterError(f"{where}: exercise `{piece.name}` is not answered in {backend}")
-    if piece.key not in regions:
-        raise ChapterError(f"{where}: no file in {piece.folder}/ has a region `# %% {piece.name}`")
-    try:
-        source = hide_bodies(regions[piece.key])
-    except ValueError as error:
-        raise ChapterError(str(error)) from error
-    record = exercises[piece.name]
+def _exercise_cells(piece: Exercise, chapter: Path, regions: Regions, exercises: Records) -> list[NotebookNode]:
+    record, backend = exercises[piece.name], BACKENDS[piece.folder]
+    source = hide_bodies(regions[piece.key])
     hints = [REPORTED, "" if isinstance(record, Witness) else record.hint, piece.step]  # a report shows a witness's
     ladder = "\n".join(f"1. {hint}" for hint in hints if hint)  # Markdown counts on
     stuck = STUCK.format(hints=ladder, name=piece.name, backend=backend)
@@ -170,21 +160,32 @@ def _number_repeated_ids(notebook: NotebookNode) -> None:
             cell.id = f"{cell.id}-{seen[cell.id]}"
 
 
-def build_all(root: Path = ROOT, exercises: dict[str, Any] = EXERCISES) -> dict[Path, str]:
+def build_all(root: Path = ROOT, exercises: Records | None = None) -> dict[Path, str]:
     """What is built below ``root``: the path of each chapter's notebook and of the stub, and the text that belongs
     there.
+
+    Raises `ChapterError` for whatever is wrong below ``root``, a line for each mistake.
     """
     try:
-        regions = find_regions(root)
-    except ValueError as error:
-        raise ChapterError(str(error)) from error
+        exercises = records.EXERCISES if exercises is None else exercises
+    except RecordError as error:
+        raise ChapterError(pieces.relative(str(error), root)) from error
+    if found := pieces.problems(root, exercises):
+        raise ChapterError("\n".join(found))
+    regions, source = find_regions(root), root / "course" / "source"
     chapters = sorted((root / "course" / "chapters").glob("*.md"))
-    source, start, stub = root / "course" / "source", root / "course" / "start.md", root / "kernels" / "__init__.pyi"
-    built = {source / path.stem / f"{path.stem}.ipynb": build(path, regions, exercises) for path in chapters}
+    targets = {source / path.stem / f"{path.stem}.ipynb": path for path in chapters}
+    start, stub = root / "course" / "start.md", root / "kernels" / "__init__.pyi"
     if start.exists():  # not among the sources: nbgrader takes each for an assignment
-        built[start.with_suffix(".ipynb")] = build(start, regions, exercises)
-    if stub.exists():
-        built[stub] = library_stub()
+        targets[start.with_suffix(".ipynb")] = start
+    built = {stub: library_stub()} if stub.exists() else {}
+    for target, path in targets.items():
+        try:
+            built[target] = build(path, regions, exercises)
+        except ChapterError as error:
+            found.append(pieces.relative(str(error), root))
+    if found:
+        raise ChapterError("\n".join(found))
     return built
 
 
@@ -201,7 +202,7 @@ def stray_files(source: Path, notebooks: dict[Path, str]) -> list[Path]:
     return [p for p in sorted(source.rglob("*")) if p.is_file() and p not in notebooks and hidden not in p.parts]
 
 
-def main(arguments: list[str] | None = None, root: Path = ROOT, exercises: dict[str, Any] = EXERCISES) -> int:
+def main(arguments: list[str] | None = None, root: Path = ROOT, exercises: Records | None = None) -> int:
     """Builds what is stale, or with ``--check`` names it. Returns an exit status."""
     parser = argparse.ArgumentParser(prog=COMMAND, description="Build course/source from course/chapters.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a notebook is stale")

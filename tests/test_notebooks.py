@@ -9,7 +9,7 @@ import classroom
 import nbformat
 import pytest
 from graded_kernels.autograder.exercises import EXERCISES
-from graded_kernels.course import build, chapter, learner, regions
+from graded_kernels.course import build, learner
 from nbgrader.nbgraderformat import MetadataValidator, ValidationError
 from notebook_kernel import execute, read
 
@@ -55,16 +55,6 @@ def test_notebooks_are_fresh(capsys):
 
 def test_a_rebuild_gives_the_same_bytes():
     assert build.build_all() == build.build_all()
-
-
-def test_names_agree_in_all_rooms():
-    folders = {backend: folder for folder, backend in regions.BACKENDS.items()}
-    records = {(folders[backend], e.name) for e in EXERCISES.values() for backend in e.backends}
-    pieces = [piece for path in CHAPTERS for piece in chapter.parse(path, path.read_text(encoding="utf-8"))]
-    asked = [piece.key for piece in pieces if isinstance(piece, chapter.Exercise)]
-    assert sorted(asked) == sorted(records), "every exercise is asked for once, in one chapter"
-    answered = {key for key in regions.find_regions(build.ROOT) if key[1] in EXERCISES}
-    assert answered == records, "every exercise has its region in every backend"
 
 
 @each_chapter

@@ -194,12 +194,6 @@ def test_a_mistake_in_a_record_names_its_cure(changes, says):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", EXERCISES)
-def test_the_courses_records_have_no_mistake(name):
-    validate(EXERCISES[name])
-
-
 @pytest.fixture
 def package(record, tmp_path, monkeypatch):
     """Installed in a folder of libraries: `my_ops` 1.0, which offers `cubed`, and a problem."""

@@ -5,21 +5,54 @@ registration.
 import difflib
 import importlib
 import pkgutil
+import traceback
 from pathlib import Path
 
 from .external_records import offers
 from .record import Exercise, Witness
-from .validation import validate
+from .validation import RecordError, validate
 
 EXERCISES: dict[str, Exercise | Witness] = {}
 
 _HERE = Path(__file__)
 
-for _module in sorted(m.name for m in pkgutil.iter_modules([str(_HERE.parent)]) if m.name != _HERE.stem):
-    for _record in vars(importlib.import_module(f"{__package__}.{_module}")).values():
-        if isinstance(_record, Exercise | Witness):
-            if EXERCISES.setdefault(_record.name, _record) is not _record:
-                raise ValueError(f"two exercises are named {_record.name!r}; the second is in {_module}.py")
+
+def _import_all() -> None:
+    """Fills the table. Raises RecordError, with a line for each file that cannot be imported."""
+    mistakes = []
+    for module in sorted(m.name for m in pkgutil.iter_modules([str(_HERE.parent)]) if m.name != _HERE.stem):
+        try:
+            found = vars(importlib.import_module(f"{__package__}.{module}"))
+        except Exception as error:
+            mistakes.append(f"{_place(error, module)}: {type(error).__name__}: {_words(error)}")
+            continue
+        for record in found.values():
+            if isinstance(record, Exercise | Witness) and EXERCISES.setdefault(record.name, record) is not record:
+                mistakes.append(
+                    f"{_HERE.with_name(module)}.py:1: a second exercise is named {record.name!r}: rename it"
+                )
+    if mistakes:
+        raise RecordError("\n".join(mistakes))
+
+
+def _place(error: Exception, module: str) -> str:
+    """File and line at which the import of ``module`` failed, in that module where the error passed it."""
+    path = str(_HERE.with_name(f"{module}.py"))
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    return f"{path}:{lines[-1] if lines else 1}"
+
+
+def _words(error: Exception) -> str:
+    """What the error says, with the families that there are where one is unknown."""
+    if isinstance(error, ImportError) and f"{__package__}.cases" in (error.name or ""):
+        families = ", ".join(m.name for m in pkgutil.iter_modules([str(_HERE.with_name("cases"))]))
+        return f"{error}; families of cases are in {families}"
+    return error.msg if isinstance(error, SyntaxError) else str(error)
+
+
+_import_all()
 
 
 def find(exercise: str | Exercise | Witness) -> Exercise | Witness:

@@ -1,0 +1,178 @@
+"""The pieces of the course fit together: records, answers, chapters.
+
+`problems` finds all that is missing or too much, each in one sentence that begins with file and line.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..autograder.exercises.record import Exercise as Function
+from ..autograder.exercises.record import Witness
+from ..autograder.exercises.validation import RecordError, validate
+from .chapter import ChapterError, Exercise, parse
+from .regions import BACKENDS, Region, find_regions, hide_bodies
+
+RECORDS = "autograder/exercises"
+NAME = re.compile(r'^\s*name="(\w+)"')  # of a record, on a line of its own
+QUOTED = re.compile(r"'([^']+)'")
+
+Records = dict[str, Function | Witness]
+Regions = dict[tuple[str, str], Region]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a file."""
+
+    path: Path
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+def problems(root: Path, exercises: Records) -> list[str]:
+    """What is wrong with the records, answers and chapters below ``root``, in sentences with paths relative to it.
+
+    ``exercises`` are what a chapter may ask for; a record is looked at where its text is below ``root``.
+    """
+    try:
+        regions = find_regions(root)
+    except ValueError as error:
+        return [relative(str(error), root)]
+    places = find_records(root)
+    records = {name: record for name, record in exercises.items() if name in places}
+    asked, unread = _asked(root)
+    found = [*unread, *_of_lines(asked, regions, exercises)]
+    for name, record in records.items():
+        found += _of_record(record, places[name])
+        found += _of_answers(record, places[name], regions)
+        found += _of_public_function(record, regions, root)
+        if not unread:  # of a chapter with a mistake nobody can say what it asks for
+            found += _of_chapters(record, places[name], asked)
+    found += _of_regions(regions, exercises)
+    return [relative(sentence, root) for sentence in found]
+
+
+def relative(sentence: str, root: Path) -> str:
+    """``sentence`` with its paths relative to ``root``."""
+    return sentence.replace(f"{root}/", "")
+
+
+def find_records(root: Path) -> dict[str, Place]:
+    """Where the record of each exercise says its name."""
+    found: dict[str, Place] = {}
+    for path in sorted((root / RECORDS).glob("*.py")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            if match := NAME.match(line):
+                found[match[1]] = Place(path, number)
+    return found
+
+
+def _asked(root: Path) -> tuple[dict[tuple[str, str], list[Place]], list[str]]:
+    """The lines that ask for each answer, and the mistakes in the chapters' directives."""
+    asked: dict[tuple[str, str], list[Place]] = {}
+    found = []
+    for path in sorted((root / "course" / "chapters").glob("*.md")):
+        try:
+            pieces = parse(path, path.read_text(encoding="utf-8"))
+        except ChapterError as error:
+            found.append(str(error))
+            continue
+        for piece in pieces:
+            if isinstance(piece, Exercise):
+                asked.setdefault(piece.key, []).append(Place(path, piece.line))
+    return asked, found
+
+
+def _of_lines(asked: dict[tuple[str, str], list[Place]], regions: Regions, exercises: Records) -> Iterator[str]:
+    for (folder, name), (place, *more) in asked.items():
+        if name not in exercises:
+            yield f"{place}: no exercise is called `{name}`; known are {', '.join(sorted(exercises))}"
+        elif BACKENDS[folder] not in exercises[name].backends:
+            yield f"{place}: exercise `{name}` is not answered in {BACKENDS[folder]}"
+        elif (folder, name) not in regions:
+            yield f"{place}: no file in {folder}/ has a region `# %% {name}`"
+        yield from (f"{again}: `{name}` is already in {place}: take one of the lines out" for again in more)
+
+
+def _of_chapters(record: Function | Witness, place: Place, asked: dict[tuple[str, str], list[Place]]) -> Iterator[str]:
+    for folder, backend in BACKENDS.items():
+        if backend in record.backends and (folder, record.name) not in asked:
+            yield f"{place}: no chapter has a line {{exercise}}`{folder}/{record.name}`: write it into one"
+
+
+def _of_record(record: Function | Witness, place: Place) -> Iterator[str]:
+    try:
+        validate(record)
+    except RecordError as error:
+        quoted = QUOTED.search(str(error))
+        yield f"{_line_of(quoted[1], place) if quoted else place}: {error}"
+
+
+def _line_of(word: str, place: Place) -> Place:
+    """Where a record has ``word`` in quotes: from its name on, or else before it; its name's line if nowhere."""
+    lines = place.path.read_text(encoding="utf-8").splitlines()
+    order = [*range(place.line - 1, len(lines)), *range(place.line - 1)]
+    return next((Place(place.path, at + 1) for at in order if f'"{word}"' in lines[at]), place)
+
+
+def _of_answers(record: Function | Witness, place: Place, regions: Regions) -> Iterator[str]:
+    for folder, backend in BACKENDS.items():
+        region = regions.get((folder, record.name))
+        if backend not in record.backends:
+            if region is not None:
+                yield f"{_of(region)}: {record.name} is not answered in {backend}: add it to backends, or delete this"
+        elif region is None:
+            yield f'{place}: {record.name} is answered in {backend}, but {folder}/ has no region "# %% {record.name}"'
+        else:
+            yield from _of_answer(region)
+
+
+def _of(region: Region) -> Place:
+    return Place(region.path, region.line)
+
+
+def _of_answer(region: Region) -> Iterator[str]:
+    try:
+        hide_bodies(region)
+        body = ast.parse(region.source).body
+    except SyntaxError as error:
+        yield f"{Place(region.path, region.line + (error.lineno or 0))}: {error.msg}"
+        return
+    except ValueError as error:
+        yield str(error)
+        return
+    for node in body:
+        if isinstance(node, ast.FunctionDef) and node.name == region.name and _is_stub(node):
+            yield f"{Place(region.path, region.line + node.lineno)}: {region.name} is a stub: write its body"
+
+
+def _is_stub(function: ast.FunctionDef) -> bool:
+    last = function.body[-1]
+    return isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant) and last.value.value is ...
+
+
+def _of_public_function(record: Function | Witness, regions: Regions, root: Path) -> Iterator[str]:
+    """A forward and its gradient in Triton are also one function that a training script imports."""
+    region = regions.get(("kernels", record.name))
+    if region is None or isinstance(record, Witness) or record.forward is None:
+        return
+    name = record.forward.name.removesuffix("_forward")
+    files = [root / "kernels" / f"{stem}.py" for stem in (name, f"{name}_function")]
+    texts = [path.read_text(encoding="utf-8") for path in files if path.is_file()]
+    if not any(re.search(rf"^def {name}\(", text, flags=re.MULTILINE) for text in texts):
+        yield (
+            f"{_of(region)}: {record.forward.name} and {record.name} have no function `{name}` that training scripts "
+            f"import: write it, differentiable, in kernels/{name}.py or kernels/{name}_function.py"
+        )
+
+
+def _of_regions(regions: Regions, exercises: Records) -> Iterator[str]:
+    public = {name.removesuffix("_forward") for name in exercises if name.endswith("_forward")}
+    for (folder, name), region in regions.items():
+        if name not in exercises and not (folder == "kernels" and name in public):
+            yield f"{_of(region)}: no record in {RECORDS}/ is named {name}: write one, or rename this region"
