@@ -31,7 +31,6 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
-from .. import kernels
 from ..autograder import exercises as records  # imported when EXERCISES is first asked for
 from ..autograder.exercises.record import Witness
 from ..autograder.exercises.validation import RecordError
@@ -191,6 +190,8 @@ def build_all(root: Path = ROOT, exercises: Records | None = None) -> dict[Path,
 
 def library_stub() -> str:
     """What the package of kernels exports, for readers of source: a name there is a function, not its module."""
+    from .. import kernels  # all of them: a mistake in one is told first, with its line
+
     modules = {name: getattr(kernels, name).__module__.rpartition(".")[2] for name in kernels.__all__}
     imports = [f"from .{module} import {name} as {name}\n" for name, module in modules.items()]
     return "".join(["# Written by `make build`.\n", *imports, "\n", "__all__: list[str]\n"])

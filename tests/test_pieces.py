@@ -173,3 +173,21 @@ def test_a_record_that_cannot_be_imported(tmp_path, monkeypatch, text, says):
     assert str(error.value).startswith(f"{tmp_path}/swish.py:{says}")
     assert "\n" not in str(error.value)
     assert ("families of cases are in" in str(error.value)) == ("cases" in text)
+
+
+def test_an_answer_that_cannot_be_imported_is_told_once(tmp_path, monkeypatch):
+    """Through whichever record it is imported."""
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels/broken.py").write_text("import torch\n\nx = torch.nothing\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "kernels"))
+    folder = tmp_path / "autograder/exercises"
+    folder.mkdir(parents=True)
+    for name in ("one", "two"):
+        (folder / f"{name}.py").write_text("import broken\n")
+    monkeypatch.setattr(table, "_HERE", folder / "table.py")
+    monkeypatch.setattr(exercises, "__path__", [str(folder)])
+    with pytest.raises(RecordError) as error:
+        table._import_all()
+    assert (
+        str(error.value) == f"{tmp_path}/kernels/broken.py:3: AttributeError: module 'torch' has no attribute 'nothing'"
+    )

@@ -15,6 +15,7 @@ from .validation import RecordError, validate
 EXERCISES: dict[str, Exercise | Witness] = {}
 
 _HERE = Path(__file__)
+ANSWERS = ("kernels", "solutions")
 
 
 def _import_all() -> None:
@@ -32,16 +33,17 @@ def _import_all() -> None:
                     f"{_HERE.with_name(module)}.py:1: a second exercise is named {record.name!r}: rename it"
                 )
     if mistakes:
-        raise RecordError("\n".join(mistakes))
+        raise RecordError("\n".join(dict.fromkeys(mistakes)))  # an answer's mistake meets several records
 
 
 def _place(error: Exception, module: str) -> str:
-    """File and line at which the import of ``module`` failed, in that module where the error passed it."""
+    """File and line at which the import of ``module`` failed: in its own text, or in an answer that is imported."""
     path = str(_HERE.with_name(f"{module}.py"))
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-    return f"{path}:{lines[-1] if lines else 1}"
+    authored = {path, *(str(one) for folder in ANSWERS for one in (_HERE.parents[2] / folder).rglob("*.py"))}
+    places = [f"{one.filename}:{one.lineno}" for one in traceback.extract_tb(error.__traceback__)]
+    return next((place for place in reversed(places) if place.rpartition(":")[0] in authored), f"{path}:1")
 
 
 def _words(error: Exception) -> str:
