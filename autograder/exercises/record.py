@@ -44,7 +44,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Output:
-    """One tensor an answer returns. ``like`` names the input whose dtype it takes, or is the dtype itself."""
+    """One tensor among the results. ``like`` names the input whose dtype it takes, or is the dtype itself."""
 
     name: str
     like: str | torch.dtype = "x"
@@ -162,7 +162,10 @@ def _parameters(oracle: Callable[..., Any]) -> tuple[str, ...]:
 class Exercise:
     """A function to write.
 
-    oracle: the function in float64; its parameters are the signature.
+    oracle: the function in float64; its parameters are the signature. It returns all `results` and writes nothing.
+    outputs: what an answer returns, in order; none where all its results are written.
+    writes: names of parameters, each a tensor that an answer changes in place, as the step of an optimizer does. Its
+        values after the call are a result like those of ``outputs``, in the dtype and strides that it came in.
     cases: in the order a learner should meet them. The first is the gate: an answer that fails it earns nothing.
     refused: names of PyTorch operators that are the answer itself (``silu``, ``silu_backward``), matched on ``aten::``.
     allowed: operators a Triton answer may call besides allocation and views (``sum`` for partial sums, say).
@@ -199,6 +202,7 @@ class Exercise:
     large: Large | None = None
     forward: "Exercise | None" = None
     about: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -206,14 +210,19 @@ class Exercise:
         return _parameters(self.oracle)
 
     @property
+    def results(self) -> tuple[Output, ...]:
+        """All that is compared: what an answer returns, then what it writes in place."""
+        return self.outputs + tuple(Output(name, like=name) for name in self.writes)
+
+    @property
     def contract(self) -> Contract:
         """What a runner may know of it."""
-        outputs = tuple(output.name for output in self.outputs)
         return Contract(
             self.name,
             self.parameters,
-            outputs,
-            fewest=len(outputs),
+            tuple(output.name for output in self.outputs),
+            fewest=len(self.outputs),
+            writes=self.writes,
             refused=self.refused,
             allowed=self.allowed,
             gradient_of=self.gradient_of,
@@ -235,7 +244,7 @@ class Exercise:
     def dtypes(self, args: Args) -> tuple[torch.dtype, ...]:
         """The dtypes of the right results for ``args``."""
         named = self.named(args)
-        return tuple(o.like if isinstance(o.like, torch.dtype) else named[o.like].dtype for o in self.outputs)
+        return tuple(o.like if isinstance(o.like, torch.dtype) else named[o.like].dtype for o in self.results)
 
     def exact(self, args: Args) -> Args:
         """The right results for ``args``, in float64."""
@@ -258,9 +267,11 @@ class Exercise:
 
     @property
     def signature(self) -> str:
-        """The call and its outputs in a line: ``silu_forward(x) -> y``."""
+        """The call and its results in a line: ``silu_forward(x) -> y``, ``step(param, grad) writes param``."""
         plain = [p.replace(annotation=p.empty) for p in inspect.signature(self.oracle).parameters.values()]
-        return f"{self.name}{inspect.Signature(plain)} -> {', '.join(o.name for o in self.outputs)}"
+        returned = f" -> {', '.join(o.name for o in self.outputs)}" if self.outputs else ""
+        written = f" writes {', '.join(self.writes)}" if self.writes else ""
+        return f"{self.name}{inspect.Signature(plain)}{','.join(filter(None, (returned, written)))}"
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,7 @@ def _of(record: Exercise, called: bool) -> Iterator[str]:
     if kinds & set(_FREE) or not kinds:
         yield "the oracle's parameters are the signature: name each of them, without * and **"
     yield from _of_outputs(record)
+    yield from _of_writes(record)
     names = [case.name for case in record.cases]
     if called and not names:
         yield 'it has no cases: give a Case, or a family of them such as elementwise(("x",), "x", tail)'
@@ -76,6 +77,8 @@ def _of_types(record: Exercise) -> Iterator[str]:
         if not isinstance(parts, tuple) or not all(isinstance(part, kind) for part in parts):
             shown = f"({kind.__name__}(...),)"
             yield f"{name} is not a tuple of {kind.__name__}: write {name}={shown}, with a comma"
+    if not isinstance(record.writes, tuple) or not all(isinstance(name, str) for name in record.writes):
+        yield f'writes is {_kind(record.writes)}: give a tuple of names, such as writes=("param",), with a comma'
 
 
 def _kind(value: object) -> str:
@@ -83,7 +86,7 @@ def _kind(value: object) -> str:
 
 
 def _of_outputs(record: Exercise) -> Iterator[str]:
-    if not record.outputs or not all(output.name for output in record.outputs):
+    if not record.results or not all(output.name for output in record.outputs):
         yield 'it names no output: write outputs=(Output("y"),), with a comma'
     for output in record.outputs:
         if not isinstance(output.like, torch.dtype) and output.like not in record.parameters:
@@ -92,6 +95,16 @@ def _of_outputs(record: Exercise) -> Iterator[str]:
                 f"output {output.name} is to have the dtype of {output.like!r}, which is not a parameter ({names}): "
                 f'write Output("{output.name}", like="{record.parameters[0]}")'
             )
+
+
+def _of_writes(record: Exercise) -> Iterator[str]:
+    for name in record.writes:
+        if name not in record.parameters:
+            yield f"it writes {name!r}, which is not a parameter: name some of {', '.join(record.parameters)}"
+    names = [result.name for result in record.results]
+    for name in record.writes:
+        if names.count(name) > 1:
+            yield f"{name} is written, so it is a result already: name it once, in writes"
 
 
 def _of_case(record: Exercise, case: Case) -> Iterator[str]:
@@ -111,10 +124,32 @@ def _of_case(record: Exercise, case: Case) -> Iterator[str]:
     for name, value in zip(record.parameters, args, strict=False):
         if not isinstance(value, torch.Tensor | bool | int | float | str | None):
             yield f"{name} is a {type(value).__name__}; an answer is given tensors, numbers, strings and None"
+    yield from _of_written(record, args)
     if not all(_alike(*pair) for pair in zip(args, again, strict=True)):
         yield "drawn twice with one seed it differs: draw random numbers with the generator that inputs is given"
     if case.raises is None:
         yield from _of_values(record, case, args)
+
+
+def _of_written(record: Exercise, args: Args) -> Iterator[str]:
+    given = dict(zip(record.parameters, args, strict=False))
+    for name in record.writes:
+        value = given.get(name)
+        if not isinstance(value, torch.Tensor):
+            yield f"{name} is written, and only a tensor can be; it is {_kind(value)}"
+        elif _overlaps(value):
+            strides = f"of shape {tuple(value.shape)} and strides {value.stride()}"
+            yield f"{name} is written, and elements of it lie in one place ({strides}): draw each a place of its own"
+
+
+def _overlaps(tensor: torch.Tensor) -> bool:
+    """Whether two elements may lie in one place: a dimension's step is shorter than what the smaller steps reach."""
+    reach = 1
+    for step, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1 and step < reach:
+            return tensor.numel() > 0
+        reach += step * (size - 1)
+    return False
 
 
 def _alike(one: object, other: object) -> bool:
@@ -126,22 +161,31 @@ def _alike(one: object, other: object) -> bool:
 
 def _of_values(record: Exercise, case: Case, args: Args) -> Iterator[str]:
     wide = record.widened(args)
+    before = [a.clone() if isinstance(a, torch.Tensor) else a for a in wide]
     try:
         values = as_tuple(record.oracle(*wide))
     except Exception as error:
         yield f"the oracle raised {type(error).__name__}: {error}"
         return
-    wanted = len(record.outputs)
+    for name, value, was in zip(record.parameters, wide, before, strict=False):
+        if not _alike(value, was):
+            yield f"the oracle writes into its argument {name}: return a new tensor, after what outputs names"
+            return
+    wanted = len(record.results)
     if len(values) != wanted:
-        yield f"the oracle returns {len(values)} tensors and outputs names {wanted}: name every one, in order"
+        named_in = "outputs and writes name" if record.writes else "outputs names"
+        yield f"the oracle returns {len(values)} tensors and {named_in} {wanted}: name every one, in order"
         return
-    for output, value in zip(record.outputs, values, strict=True):
+    for output, value in zip(record.results, values, strict=True):
         if not isinstance(value, torch.Tensor):
             yield f"the oracle's {output.name} is a {type(value).__name__}, not a tensor"
         elif value.is_floating_point() and value.dtype != torch.float64:
             yield f"the oracle's {output.name} is {value.dtype}: its inputs come in float64, and are to stay so"
         elif value.requires_grad:
             yield f"the oracle's {output.name} is attached to a graph: return {output.name}.detach()"
+        elif output.name in record.writes and value.shape != (given := record.named(args)[output.name]).shape:
+            shapes = f"has shape {tuple(value.shape)}, and the tensor that is written {tuple(given.shape)}"
+            yield f"the oracle's {output.name} {shapes}: return all of its new values"
     floor_of = record.tolerance.distinction if case.bonus else record.tolerance.floor
     if floor_of is None:
         return

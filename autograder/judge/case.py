@@ -10,7 +10,7 @@ from ..results.case_result import CaseResult, Failure, Status
 from ..results.distance import used
 from ..results.flaw import Flaw
 from ..results.quality import Quality
-from ..run.contract import Args, tensors_of
+from ..run.contract import Args, Contract, tensors_of
 from ..run.examination import Examined
 from ..run.outcome import Outcome, Trouble
 from . import masked_lanes
@@ -19,6 +19,7 @@ from .determinism import unsteady
 from .error_curve import curve_of
 from .fault import Fault
 from .fingerprint import Evidence
+from .in_place import as_given, between_elements
 from .trial import Trial, describe
 
 # Troubles of the whole answer: its values are unknown, and no other case can do better.
@@ -179,15 +180,11 @@ class _Called:
             return None
         outcome = self.outcome
         finding = outcome.findings[0] if outcome.findings else None
-        hints = [hint.message for hint in outcome.hints if hint.kind != "masked-load"]  # reported where it is proven
-        if outcome.mutated and finding and finding.kind == "unwritten":
-            mixed_up = "are the launch's arguments in the order of the kernel's parameters?"
-            hints = [f"The input {outcome.mutated[0]} was changed instead: {mixed_up}"]
         message = f"{failure.output} is wrong in {failure.wrong:,} of {failure.total:,} elements."
         finite = all(map(math.isfinite, (failure.expected, *failure.inputs.values())))
         return self.judged(
             "fail",
-            " ".join([message, *([finding.message] if finding else []), *hints[:1]]),
+            " ".join(filter(None, [message, finding.message if finding else "", self._explanation(failure, compared)])),
             outputs=evidence_of(expected, compared, outcome.outputs),
             failure=failure,
             near=near(expected, outcome.outputs),
@@ -197,9 +194,23 @@ class _Called:
             cause=finding.cause if finding else _cause(failure),
         )
 
+    def _explanation(self, failure: Failure, compared: list[Comparison]) -> str:
+        """What most likely explains wrong values; "" where nothing does."""
+        outcome, contract = self.outcome, self.trial.exercise.contract
+        number = contract.results.index(failure.output)
+        left = mixed_up = ""
+        if failure.output in contract.writes:
+            given = self.trial.named[failure.output]
+            left = as_given(failure.output, given, outcome.outputs[number], compared[number])
+        if outcome.mutated and (left or outcome.findings and outcome.findings[0].kind == "unwritten"):
+            order = "are the launch's arguments in the order of the kernel's parameters?"
+            mixed_up = f"The input {outcome.mutated[0]} was changed instead: {order}"
+        hints = [hint.message for hint in outcome.hints if hint.kind != "masked-load"]  # reported where it is proven
+        return next(filter(None, (between_elements(contract, outcome), mixed_up, left, *hints)), "")
+
     def right(self, expected: Expected, compared: list[Comparison], examined: Examined) -> Judged:
         """The judgement of right values: whether they came about in a right way, again and in any order."""
-        fault = _misdeed(self.outcome) or unsteady(self.trial, expected, examined)
+        fault = _misdeed(self.trial.exercise.contract, self.outcome) or unsteady(self.trial, expected, examined)
         far = _distance(compared)
         if fault:
             flaw = None if fault.late else Flaw.CONDUCT if fault.near == 1 else self.trial.flaw
@@ -232,10 +243,12 @@ def _number_kind(value: float) -> str:
     return "a number" if math.isfinite(value) else "infinity" if value > 0 else "-infinity"
 
 
-def _misdeed(outcome: Outcome) -> Fault | None:
+def _misdeed(contract: Contract, outcome: Outcome) -> Fault | None:
     """What a right result does not excuse."""
     if outcome.findings:
         return Fault(outcome.findings[0].message, cause=outcome.findings[0].cause)
+    if stray := between_elements(contract, outcome):
+        return Fault(stray)
     if outcome.mutated:
         changed = f"The answer changed its input {outcome.mutated[0]}."
         return Fault(f"{changed} The caller may still need it: write into a new tensor.")

@@ -11,9 +11,10 @@ import torch
 
 from ..exercises.record import Case, Exercise, Floors
 from ..results.case_result import Failure
-from ..run.contract import Args, as_tuple, tensors_of
+from ..run.contract import Args, tensors_of
 from ..run.dtypes import dtype_name
 from ..run.examination import Layouts
+from ..run.runner import results_of
 from ..ulp import ulp_error, ulp_size
 
 NEAR = 0.01
@@ -76,8 +77,8 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
             outside = torch.stack([t.isfinite() & (t.abs() > case.within) for t in tensors]).any(0)
             allowed = [a.masked_fill(outside, math.inf) for a in allowed]
     as_peer = infinite | bool(conventions == "pytorch" and case.convention)
-    peers = as_tuple(exercise.peer(*args)) if exercise.peer and as_peer.any() else None
-    return Expected(tuple(o.name for o in exercise.outputs), dtypes, values, sizes, tuple(allowed), peers, as_peer)
+    peers = results_of(exercise.contract, exercise.peer, args) if exercise.peer and as_peer.any() else None
+    return Expected(tuple(o.name for o in exercise.results), dtypes, values, sizes, tuple(allowed), peers, as_peer)
 
 
 def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[str, torch.Tensor]) -> Comparison:

@@ -3,8 +3,9 @@
 import torch
 
 from ..exercises.record import Bug, Exercise
-from ..run.contract import Args, as_tuple, map_tensors
+from ..run.contract import Args, map_tensors
 from ..run.gradient import with_gradient
+from ..run.runner import results_of
 from ..ulp import ulp_error
 from .compare import Wrong
 
@@ -66,7 +67,7 @@ def wild_outputs(exercise: Exercise, bug: Bug, args: Args) -> list[tuple[torch.T
     """What the bug computes from these arguments: in their dtype, and in float32 rounded at the end."""
     wide = map_tensors(lambda a: a.float() if a.is_floating_point() else a, args)
     function = with_gradient(exercise.contract, bug.function)
-    as_shipped, in_single = as_tuple(function(*args)), as_tuple(function(*wide))
+    as_shipped, in_single = (results_of(exercise.contract, function, given) for given in (args, wide))
     return [as_shipped, tuple(o.to(like.dtype) for o, like in zip(in_single, as_shipped, strict=True))]
 
 

@@ -12,9 +12,10 @@ import torch
 
 from ..exercises.record import Case, Witness
 from ..results.case_result import CaseResult, Status
-from ..run.contract import Args, as_tuple
+from ..run.contract import Args
 from ..run.dtypes import dtype_name
 from ..run.examination import Call, Runner
+from ..run.runner import results_of
 from .case import UNJUDGED, Judged
 from .compare import Comparison, compare_all, expect
 
@@ -53,12 +54,12 @@ def _judged(record: Witness, args: Args, names: tuple[str, str]) -> list[Judged]
     exercise = record.exercise
     expected = expect(exercise, case, args)
 
-    def failures(outputs: object) -> list[Comparison]:
-        compared = compare_all(expected, as_tuple(outputs), exercise.named(args))
+    def failures(outputs: Args) -> list[Comparison]:
+        compared = compare_all(expected, outputs, exercise.named(args))
         return [c for c in compared if c.failure or c.complaint]
 
     right = tuple(v.to(d) for v, d in zip(expected.values, expected.dtypes, strict=True))
-    honest = failures(exercise.peer(*args)) if exercise.peer else failures(right)
+    honest = failures(results_of(exercise.contract, exercise.peer, args) if exercise.peer else right)
     status: Status = "pass"
     message = ""
     if honest:
@@ -67,9 +68,9 @@ def _judged(record: Witness, args: Args, names: tuple[str, str]) -> list[Judged]
     return [Judged(r) for r in results]
 
 
-def _bug_case(name: str, record: Witness, args: Args, failures: Callable[[object], list[Comparison]]) -> CaseResult:
+def _bug_case(name: str, record: Witness, args: Args, failures: Callable[[Args], list[Comparison]]) -> CaseResult:
     try:
-        wrong = failures(record.bug.function(*args))
+        wrong = failures(results_of(record.exercise.contract, record.bug.function, args))
     except Exception as error:
         return _case(name, "pass", f"It raises {type(error).__name__}: {error}", record)
     if not wrong:

@@ -15,7 +15,7 @@ RECORDS = "graded_kernels.exercises"  # the group of entry points by which packa
 @dataclass(frozen=True)
 class Contract:
     """parameters: of the answer, in order. outputs: the names of what it returns, of which the first ``fewest`` may not
-    be left out.
+    be left out. writes: those of the parameters that it writes in place.
     refused: names of operators that are the answer itself. allowed: operators that a Triton answer may call besides
     allocation and views.
     gradient_of: the input whose gradient the runner takes and appends to what a PyTorch answer returned; "" for none.
@@ -32,6 +32,21 @@ class Contract:
     gradient_of: str = ""
     counted: bool = False
     witness: bool = False
+    writes: tuple[str, ...] = ()
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The names of all results: what is returned, then what is written."""
+        return self.outputs + self.writes
+
+    def returned(self, result: object) -> Args:
+        """What an answer returned, output by output; nothing for the None of one that only writes."""
+        return () if result is None and not self.outputs else as_tuple(result)
+
+    def written(self, args: Args) -> Args:
+        """Those of a call's arguments that the answer writes: after it, the rest of its results."""
+        given = dict(zip(self.parameters, args, strict=False))
+        return tuple(given[name] for name in self.writes)
 
     def to_dict(self) -> dict[str, Any]:
         """The contract as JSON has it."""
@@ -40,7 +55,7 @@ class Contract:
     @classmethod
     def of(cls, data: dict[str, Any]) -> "Contract":
         """The contract that `to_dict` made this of."""
-        names = {name: tuple(data[name]) for name in ("parameters", "outputs")}
+        names = {name: tuple(data[name]) for name in ("parameters", "outputs", "writes")}
         sets = {name: frozenset(data[name]) for name in ("refused", "allowed")}
         return cls(**data | names | sets)
 

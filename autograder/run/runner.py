@@ -12,7 +12,7 @@ import torch
 
 from ..emulator import Emulator, EmulatorError, Finding, Replay
 from .answer import is_stub, trace
-from .contract import Args, Contract, as_tuple, map_tensors, named_tensors, tensors_of
+from .contract import Args, Contract, map_tensors, named_tensors, tensors_of
 from .device import Device
 from .error_line import interrupted, line_of
 from .examination import Call, Examined, Facts
@@ -36,6 +36,12 @@ def duplicate(tensor: torch.Tensor) -> torch.Tensor:
         return far_apart(tensor)
     copy = torch.empty(0, dtype=tensor.dtype)
     return copy.set_(tensor.untyped_storage().clone(), tensor.storage_offset(), tensor.shape, tensor.stride())
+
+
+def results_of(contract: Contract, function: Callable[..., Any], args: Args) -> Args:
+    """All results of a trusted function, which is called on copies of the arguments."""
+    mine = map_tensors(duplicate, args)
+    return contract.returned(function(*mine)) + contract.written(mine)
 
 
 class InProcess:
@@ -86,6 +92,8 @@ class InProcess:
         copies = {name: put(name, a) for name, a in tensors.items()}
         rest = iter(copies.values())
         mine = map_tensors(lambda tensor: next(rest), args)
+        # An answer may have its tensor stand for other memory (`param.data = ...`); what was given is what it writes.
+        after = copies | {name: copies[name].detach() for name in self.contract.writes}
         peak = Peak()
         for copy in copies.values():
             peak.exclude(copy)
@@ -96,13 +104,18 @@ class InProcess:
         outcome.launches = plain_launches(machine.launches) if interpreted() and launches else ()
         outcome.hints = tuple(machine.hints)
         if outcome.trouble is None:
-            outputs = as_tuple(result)
-            outcome.findings = self._findings(outputs, machine, written)
-            outcome.outputs = map_tensors(lambda o: o.detach().cpu().clone(), outputs)
+            returned = self.contract.returned(result)
+            outcome.findings = self._findings(returned, machine, written)
+            results = returned + tuple(after[name] for name in self.contract.writes)
+            outcome.outputs = map_tensors(lambda o: o.detach().cpu().clone(), results)
             copied = [name for name, a in tensors.items() if copies[name] is not a]
-            outcome.mutated = tuple(name for name in copied if not unchanged(tensors[name], copies[name]))
-            outcome.aliased = tuple(n for n, m in copies.items() if any(shares_memory(m, o) for o in outputs))
+            outcome.mutated = tuple(name for name in copied if not self._left_alone(name, tensors[name], after[name]))
+            outcome.aliased = tuple(n for n, m in after.items() if any(shares_memory(m, o) for o in returned))
         return outcome
+
+    def _left_alone(self, name: str, given: torch.Tensor, after: torch.Tensor) -> bool:
+        """Whether the memory of an argument holds what was given; of one that is written, between its elements."""
+        return unchanged(duplicate(given).copy_(after) if name in self.contract.writes else given, after)
 
     def _findings(self, outputs: Args, machine: Machine, written: Written | None) -> tuple[Finding, ...]:
         """What the emulator saw go wrong, then the outputs' elements that were never written."""
@@ -156,7 +169,7 @@ class InProcess:
         name, names, fewest = self.contract.name, self.contract.outputs, self.contract.fewest
         if result is None and is_stub(self.answer):
             return Trouble("stub", STUB)
-        if result is None:
+        if result is None and names:
             return Trouble("raised", f"`{name}` returns nothing (None). Does every path through it end with `return`?")
         if self.judges_method and machine.launches and self.backend == "torch":
             return Trouble("refused", f"This `{name}` launches a Triton kernel, so it is not the PyTorch answer.")
@@ -164,10 +177,9 @@ class InProcess:
         work = all(a.numel() for a in tensors_of(args))
         if self.judges_method and work and not machine.launches and self.backend == "triton":
             return Trouble("refused", f"This `{name}` launches no Triton kernel, so it is not the Triton answer.")
-        outputs = as_tuple(result)
+        outputs = self.contract.returned(result)
         if not fewest <= len(outputs) <= len(names):
-            wanted = f"{len(names)} values ({', '.join(names)})" if len(names) > 1 else f"one tensor ({names[0]})"
-            return Trouble("raised", f"{name} should return {wanted}, but returned {len(outputs)}.")
+            return Trouble("raised", f"{name} should return {_wanted(self.contract)}, but returned {len(outputs)}.")
         for output, label in zip(outputs, names, strict=False):
             number = self.contract.witness and isinstance(output, int | float | str | None)
             if type(output) is not torch.Tensor and not number:
@@ -176,6 +188,17 @@ class InProcess:
                 kind = str(output.layout if output.layout != torch.strided else output.dtype).removeprefix("torch.")
                 return Trouble("raised", f"{label} should be an ordinary dense tensor, but is {kind}.")
         return None
+
+
+def _wanted(contract: Contract) -> str:
+    """What an answer should return, and what it should write instead."""
+    names = contract.outputs
+    returned = f"one tensor ({names[0]})" if len(names) == 1 else "nothing"
+    if len(names) > 1:
+        returned = f"{len(names)} values ({', '.join(names)})"
+    if not contract.writes:
+        return returned
+    return f"{returned} and write {' and '.join(contract.writes)} in place, as `{contract.writes[0]}.copy_(...)` does"
 
 
 class _Called(Examined):

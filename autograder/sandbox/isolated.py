@@ -10,6 +10,7 @@ is judged. Its process is kept from case to case; a call that repeats arguments 
 import json
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -180,6 +181,8 @@ class Isolated:
                     return False
                 if following.args is not last.args:
                     _put(inputs, layouts, following.args)
+                else:
+                    self._restore(inputs, layouts, following.args)
                 return True
 
             try:
@@ -195,9 +198,25 @@ class Isolated:
                 outcome.launches = tuple(map(self._sources.completed, outcome.launches))
         return found
 
+    def _laid_out(self, layouts: list[Layout], args: Args) -> Iterator[tuple[str, Layout, torch.Tensor]]:
+        """The name, place and value of each tensor of the arguments."""
+        for (name, a), layout in zip(named_tensors(self.contract.parameters, args).items(), layouts, strict=False):
+            yield name, layout, a
+
+    def _restore(self, inputs: Shared, layouts: list[Layout], args: Args) -> None:
+        """Writes again what a call was to write; what it had to leave alone stays as it is, for `_mutated`."""
+        for name, layout, a in self._laid_out(layouts, args):
+            if name in self.contract.writes:
+                buffers.put(inputs, layout, a)
+
     def _mutated(self, inputs: Shared, layouts: list[Layout], args: Args) -> tuple[str, ...]:
-        pairs = zip(named_tensors(self.contract.parameters, args).items(), layouts, strict=False)
-        return tuple(name for (name, a), layout in pairs if not buffers.same(inputs, layout, a))
+        """Which arguments changed: of those that an answer writes, what lies between the elements."""
+
+        def same(name: str, layout: Layout, a: torch.Tensor) -> bool:
+            written = name in self.contract.writes
+            return buffers.nothing_between(inputs, layout) if written else buffers.same(inputs, layout, a)
+
+        return tuple(name for name, layout, a in self._laid_out(layouts, args) if not same(name, layout, a))
 
     def _loading(self, ended: Ended, job: dict[str, Any]) -> str:
         """The cell that was being loaded when the child ended, if one was."""

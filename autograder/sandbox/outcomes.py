@@ -130,7 +130,8 @@ def too_long(broken: Broken, what: str = "") -> str:
 
 
 def _wrong_number(described: tuple[Described, ...] | None, contract: Contract) -> Trouble | None:
-    if described is None or not contract.fewest <= len(described) <= len(contract.outputs):
+    returned = len(described or ()) - len(contract.writes)
+    if described is None or not contract.fewest <= returned <= len(contract.outputs):
         return Trouble("crashed", "The answer's process did not return its outputs.")
     if not contract.witness and any(d.dtype is None for d in described):
         return Trouble("crashed", "The answer's process returned something that is not a tensor.")

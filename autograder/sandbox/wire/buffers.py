@@ -155,6 +155,16 @@ def same(shared: Shared, layout: Layout, tensor: torch.Tensor) -> bool:
     return bits(place).equal(bits(source))
 
 
+def nothing_between(shared: Shared, layout: Layout) -> bool:
+    """Returns whether all that lies between the elements is still zero, as `put` leaves it."""
+    if layout.is_apart:
+        return True  # and cannot be written
+    place = shared.tensor(layout)
+    elements_alone = changed(place, lambda elements: elements)
+    every = (span(layout.shape, layout.stride),)
+    return bits(place.as_strided(every, (1,))).equal(bits(elements_alone.as_strided(every, (1,))))
+
+
 def decoy(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Returns other numbers in the same layout: random ones for floats, the same ones in another order for integers."""
     if tensor.is_floating_point():

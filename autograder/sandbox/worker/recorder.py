@@ -85,7 +85,7 @@ class Recorder(TorchDispatchMode):
             self.waiting = []
 
     def _finish(self, result: Any) -> None:
-        outputs = as_tuple(result)
+        outputs = () if result is None else as_tuple(result)
         if self.reason or not all(isinstance(o, torch.Tensor) for o in outputs):
             return
         try:

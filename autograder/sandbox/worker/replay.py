@@ -99,7 +99,7 @@ class Player:
             for number in done:
                 self.memory.pop(number, None)
         outputs = tuple(self._view(ref) for ref in self.plan["outputs"])
-        return outputs if len(outputs) > 1 else outputs[0]
+        return outputs[0] if len(outputs) == 1 else outputs
 
     def _operator(self, step: dict[str, Any]) -> None:
         function = getattr(getattr(torch.ops.aten, step["op"]), step["overload"])
