@@ -18,7 +18,7 @@ def ulp_size(expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     ulp; of an integer dtype an ulp is 1.
     """
     if not dtype.is_floating_point:
-        return torch.ones_like(expected)
+        return torch.ones_like(expected, dtype=torch.float64)
     info = torch.finfo(dtype)
     magnitude = expected.detach().double().abs().nan_to_num_(nan=info.max, posinf=info.max)
     magnitude.clamp_(info.smallest_normal, info.max)
@@ -33,8 +33,12 @@ def ulp_error(
     its `ulp_size`, where that is known.
 
     0 where both are NaN, where both are the same infinity, and where ``expected`` lies beyond the largest number and
-    ``actual`` is that infinity, as rounding to nearest gives. inf where only one of them is NaN or infinite.
+    ``actual`` is that infinity, as rounding to nearest gives. inf where only one of them is NaN or infinite. Of an
+    integer dtype it is their difference, and 0 only where they are equal: float64 does not hold every int64.
     """
+    if not dtype.is_floating_point:
+        actual, expected = actual.long(), expected.long()
+        return (actual.double() - expected.double()).abs().clamp(min=1).masked_fill(actual == expected, 0)
     actual, expected = actual.double(), expected.double()
     error = (actual - expected).abs() / (ulp_size(expected, dtype) if size is None else size)
     if error.isfinite().all():  # and both numbers with it

@@ -152,7 +152,7 @@ def test_the_report_says_that_it_is_an_estimate():
     def formula(x):
         return torch.sinh(x)
 
-    record = Exercise("f", "", formula, (Output("y"),), (plain,), derived(formula), "")
+    record = Exercise("f", "", formula, (Output("y"),), (plain,), "", derived(formula))
     report = check(record, lambda x: (x.exp() - (-x).exp()) / 2, backend="torch")
     assert report.passed, str(report)
     assert "The tolerance is derived: the formula was run 16 times in float32" in " ".join(str(report).split())

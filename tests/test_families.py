@@ -8,7 +8,7 @@ from graded_kernels.autograder.exercises.validation import RecordError, validate
 
 def of_one_output(oracle, cases, like="x", tolerance=None) -> Exercise:
     tolerance = tolerance or Tolerance(1, 8, "a few roundings")
-    return Exercise("op", "an op of one's own", oracle, (Output("y", like),), cases, tolerance, "")
+    return Exercise("op", "an op of one's own", oracle, (Output("y", like),), cases, "", tolerance)
 
 
 def softcap(x, cap=50.0):

@@ -23,8 +23,10 @@ class Tolerance:
     """How far from the float64 oracle an output may lie: ``ulp * size_of_one_ulp(expected) + floor(*inputs)``.
 
     half, single: ulp of the output dtype allowed for float16 and bfloat16, and for float32.
+        Integers and booleans are compared exactly: no ulp is allowed, whatever these are.
     floor: absolute error per element that honest float32 arithmetic may leave, from the conditioning of the sum.
-        Called with the inputs in float64; returns one tensor (or number) an output, in order.
+        Called with the inputs in float64; returns one tensor (or number) an output, in order. Of an integer it is how
+        far off it may be: 0, but where rounding decides between two, as in quantisation.
     distinction: the part of the floor that is left in a distinction case: what no float32 code avoids.
     reason: why these numbers, in one sentence a teacher can read.
     estimated: whether the floor is an estimate (`derived`), which a report says.
@@ -39,12 +41,21 @@ class Tolerance:
 
     def ulp(self, dtype: torch.dtype) -> float:
         """The ulp that an output of this dtype may be off by."""
+        if not dtype.is_floating_point:
+            return 0.0
         return self.single if dtype == torch.float32 else self.half
+
+
+EXACT = Tolerance(0, 0, "An integer is right or wrong.")
 
 
 @dataclass(frozen=True)
 class Output:
-    """One tensor among the results. ``like`` names the input whose dtype it takes, or is the dtype itself."""
+    """One tensor among the results. ``like`` names the input whose dtype it takes, or is the dtype itself.
+
+    What is right is float64 for every floating-point dtype, and integers or booleans for theirs. Where several integers
+    are right, as at a tie, the summary says which is meant, or no case has one.
+    """
 
     name: str
     like: str | torch.dtype = "x"
@@ -167,6 +178,7 @@ class Exercise:
     writes: names of parameters, each a tensor that an answer changes in place, as the step of an optimizer does. Its
         values after the call are a result like those of ``outputs``, in the dtype and strides that it came in.
     cases: in the order a learner should meet them. The first is the gate: an answer that fails it earns nothing.
+    tolerance: how close is right. An exercise whose outputs are all integers or booleans needs none.
     refused: names of PyTorch operators that are the answer itself (``silu``, ``silu_backward``), matched on ``aten::``.
     allowed: operators a Triton answer may call besides allocation and views (``sum`` for partial sums, say).
     peer: PyTorch's own function of the same signature. Its value at infinity is accepted as well as the limit.
@@ -186,8 +198,8 @@ class Exercise:
     oracle: Callable[..., Any]
     outputs: tuple[Output, ...]
     cases: tuple[Case, ...]
-    tolerance: Tolerance
     hint: str
+    tolerance: Tolerance = EXACT
     backends: tuple[str, ...] = ("torch", "triton")
     points: int = 4
     refused: frozenset[str] = frozenset()
@@ -247,7 +259,7 @@ class Exercise:
         return tuple(o.like if isinstance(o.like, torch.dtype) else named[o.like].dtype for o in self.results)
 
     def exact(self, args: Args) -> Args:
-        """The right results for ``args``, in float64."""
+        """The right results for ``args``, in float64; integers and booleans as they are."""
         return as_tuple(self.oracle(*self.widened(args)))
 
     def aim(self, case: Case, args: Args) -> Aim:

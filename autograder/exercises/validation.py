@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from ..run.contract import Args, as_tuple
-from .record import MEASURED, Case, Exercise, Output, Tolerance, Witness
+from .record import EXACT, MEASURED, Case, Exercise, Output, Tolerance, Witness
 
 BACKENDS = ("torch", "triton")
 _DRAWN = "inputs takes a torch.Generator and returns the tuple of the oracle's arguments"
@@ -176,11 +176,15 @@ def _of_values(record: Exercise, case: Case, args: Args) -> Iterator[str]:
         named_in = "outputs and writes name" if record.writes else "outputs names"
         yield f"the oracle returns {len(values)} tensors and {named_in} {wanted}: name every one, in order"
         return
-    for output, value in zip(record.results, values, strict=True):
+    for output, dtype, value in zip(record.results, record.dtypes(args), values, strict=True):
         if not isinstance(value, torch.Tensor):
             yield f"the oracle's {output.name} is a {type(value).__name__}, not a tensor"
+        elif value.is_floating_point() and not dtype.is_floating_point:
+            yield f"the oracle's {output.name} is {value.dtype}, its output {dtype}: return integers, or a mask"
         elif value.is_floating_point() and value.dtype != torch.float64:
             yield f"the oracle's {output.name} is {value.dtype}: its inputs come in float64, and are to stay so"
+        elif dtype.is_floating_point and record.tolerance is EXACT:
+            yield f'{output.name} is {dtype}, which is rounded: say how close is right, as in Tolerance(1, 8, "why")'
         elif value.requires_grad:
             yield f"the oracle's {output.name} is attached to a graph: return {output.name}.detach()"
         elif output.name in record.writes and value.shape != (given := record.named(args)[output.name]).shape:

@@ -218,14 +218,15 @@ class _Called:
             fields["hint"] = self.trial.case.hint if self.trial.case.hidden else ""  # which is about values
             return self.judged("error" if fault.late else "fail", fault.message, trouble=fault.late, **fields)
         most = max(compared, key=lambda c: c.used)
-        message = used(most.used, most.error_there, most.allowed_there, most.step_there)
+        message = used(most.used, most.error_there, most.allowed_there, most.step_there, most.whole)
         curve = curve_of(self.trial, expected, compared) if self.trial.options.curve else None
         return self.judged("pass", message, **far, curve=curve)
 
 
 def _distance(compared: list[Comparison]) -> Fields:
     """How far the outputs are from what is right: the largest error in ulp, the largest share of the tolerance."""
-    return {"worst_ulp": max(c.worst for c in compared), "margin": max(c.used for c in compared)}
+    in_ulp = [c.worst for c in compared if not c.whole]
+    return {"worst_ulp": max(in_ulp, default=None), "margin": max(c.used for c in compared)}
 
 
 def _cause(failure: Failure) -> str:
@@ -233,7 +234,11 @@ def _cause(failure: Failure) -> str:
     got, expected = (_number_kind(value) for value in (failure.got, failure.expected))
     if got != expected:
         return f"{failure.output} is {got} where {expected} belongs."
-    far = "wrong" if failure.ulp > GROSS else "off by a few ulp more than rounding once costs"
+    far = (
+        "wrong"
+        if failure.ulp > GROSS or isinstance(failure.got, int)
+        else "off by a few ulp more than rounding once costs"
+    )
     return f"{failure.output} is {far}."
 
 

@@ -27,7 +27,7 @@ class Expected:
 
     names: tuple[str, ...]
     dtypes: tuple[torch.dtype, ...]
-    values: tuple[torch.Tensor, ...]  # float64, exact
+    values: tuple[torch.Tensor, ...]  # float64, exact; integers and booleans as they are
     sizes: tuple[torch.Tensor, ...]  # of one ulp at each of them
     allowed: tuple[torch.Tensor, ...]  # tolerance in ulp, per element; inf where an element is not judged
     peers: tuple[torch.Tensor, ...] | None  # PyTorch's own values
@@ -51,6 +51,7 @@ class Comparison:
     error_there: float = 0.0  # of that element, in ulp
     allowed_there: float = 0.0
     step_there: float = 1.0  # one ulp there
+    whole: bool = False  # whether it is an output of integers or booleans, whose differences are no ulp
     failure: Failure | None = None
 
 
@@ -71,7 +72,7 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
         allowed.append(ulp.expand(value.shape).clone())
     tensors = [a for a in tensors_of(args) if a.is_floating_point()]
     infinite = torch.tensor(False)
-    if all(t.shape == values[0].shape for t in tensors):
+    if tensors and all(t.shape == values[0].shape for t in tensors):
         infinite = torch.stack([t.isinf() for t in tensors]).any(0)
         if case.within is not None:
             outside = torch.stack([t.isfinite() & (t.abs() > case.within) for t in tensors]).any(0)
@@ -91,25 +92,26 @@ def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[s
     allowed = expected.allowed[index]
     error = ulp_error(actual, exact, dtype, sizes)
     if expected.peers is not None:
-        theirs = ulp_error(actual, expected.peers[index].double(), dtype)
+        theirs = ulp_error(actual, expected.peers[index], dtype)
         error = torch.where(expected.as_peer, torch.minimum(error, theirs), error)
+    whole = not dtype.is_floating_point
     judged = allowed.isfinite() | allowed.isnan()
     right = (error <= allowed) | ~judged
     error = error.masked_fill(~judged, 0.0)
     worst = float(error.max()) if error.numel() else 0.0
     if not error.numel():
-        return Comparison(error=error, wrong=~right)
+        return Comparison(error=error, wrong=~right, whole=whole)
     shares = (error / allowed).nan_to_num(0.0, math.inf).flatten()
     most = int(shares.argmax())
     used = float(shares[most])
     if right.all():
         error_there, allowed_there = (float(t.flatten()[most]) for t in (error, allowed))
         step = float(sizes.flatten()[most])
-        return Comparison("", error, ~right, worst, used, error_there, allowed_there, step)
+        return Comparison("", error, ~right, worst, used, error_there, allowed_there, step, whole)
     failure = _failure(name, actual, exact, error, ~right, inputs)
     step = float(sizes[failure.index])
     failure = replace(failure, allowed=float(allowed[failure.index]), step=step)
-    return Comparison(error=error, wrong=~right, worst=worst, used=used, failure=failure)
+    return Comparison(error=error, wrong=~right, worst=worst, used=used, whole=whole, failure=failure)
 
 
 def compare_all(expected: Expected, outputs: Args, inputs: dict[str, torch.Tensor]) -> list[Comparison]:
@@ -118,13 +120,16 @@ def compare_all(expected: Expected, outputs: Args, inputs: dict[str, torch.Tenso
 
 
 def near(expected: Expected, outputs: Args) -> float:
-    """The share of the outputs that are within `NEAR` of what is right, whatever their dtype. Where NaN or infinity are
-    right, anything is.
+    """The share of the outputs that are within `NEAR` of what is right, whatever their dtype; integers as far as they
+    are allowed to be off. Where NaN or infinity are right, anything is.
     """
     right = 0
-    for value, allowed, size, output in zip(expected.values, expected.allowed, expected.sizes, outputs, strict=True):
+    rows = zip(expected.dtypes, expected.values, expected.allowed, expected.sizes, outputs, strict=True)
+    for dtype, exact, allowed, size, output in rows:
+        value = exact.double()
         if output.shape == value.shape:
-            far = (output.double() - value).abs() > NEAR * value.abs() + MANY * allowed.nan_to_num(torch.inf) * size
+            rounded = NEAR * value.abs() + MANY * allowed.nan_to_num(torch.inf) * size
+            far = (output.double() - value).abs() > (rounded if dtype.is_floating_point else allowed)
             lost = output.isnan() & value.isfinite() & allowed.isfinite()
             right += not bool((far & value.isfinite() | lost).any())
     return right / len(expected.values)
@@ -176,5 +181,5 @@ def _failure(
     flat = int((telling if telling.any() else worst).int().argmax())
     index = tuple(int(i) for i in np.unravel_index(flat, exact.shape))  # PyTorch's own imports SymPy
     at = {k: v[index].item() for k, v in inputs.items() if v.shape == exact.shape}
-    got, want = float(actual[index]), float(exact[index])
+    got, want = actual[index].item(), exact[index].item()
     return Failure(name, index, got, want, float(error[index]), int(wrong.sum()), wrong.numel(), at)

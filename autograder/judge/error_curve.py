@@ -14,11 +14,12 @@ DRAWABLE = 500  # elements from which on an error curve shows more than the fail
 
 
 def curve_of(trial: Trial, expected: Expected, comparisons: list[Comparison]) -> Curve | None:
-    """The first output's error over the swept input, and that of the first wild bug; None where nothing is swept, or
-    too little to draw.
+    """The first output's error over the swept input, and that of the first wild bug; None where nothing is swept, too
+    little to draw, or integers are compared.
     """
     exercise, swept = trial.exercise, trial.case.swept
-    if not swept or comparisons[0].error is None or comparisons[0].error.numel() < DRAWABLE:
+    error = comparisons[0].error
+    if not swept or error is None or error.numel() < DRAWABLE or comparisons[0].whole:
         return None
     x = trial.named[swept]
     keep = x.isfinite().flatten()
@@ -38,7 +39,7 @@ def curve_of(trial: Trial, expected: Expected, comparisons: list[Comparison]) ->
         parameter=swept,
         dtype=dtype_name(expected.dtypes[0]),
         x=over_x(x),
-        ulp=over_x(comparisons[0].error),
+        ulp=over_x(error),
         wild=wild,
         wild_name=exercise.wild[0].who if exercise.wild else "",
         allowed=over_x(expected.allowed[0]),

@@ -87,7 +87,7 @@ def _share(exercise: Exercise, bug: Bug, args: Args, evidence: Evidence) -> floa
     for theirs in computed:
         wrong = same = 0
         for (actual, mask, error, allowed), their in zip(evidence, theirs, strict=True):
-            apart = ulp_error(actual, their.double(), actual.dtype)
+            apart = ulp_error(actual, their, actual.dtype)
             close = ((apart <= CLOSE) | (apart <= NEAR * error)) & (apart <= LIKE * error) & apart.isfinite()
             theirs_alone = (error <= allowed) & apart.isinf()
             wrong, same = wrong + int((mask | theirs_alone).sum()), same + int((mask & close).sum())

@@ -158,11 +158,13 @@ def off_by(failure: Failure) -> str:
     got, expected = kind(failure.got), kind(failure.expected)
     if got != expected:
         return f"{got} where {expected} belongs"
-    return distance(failure.ulp, failure.allowed, failure.step)
+    return distance(failure.ulp, failure.allowed, failure.step, whole=isinstance(failure.got, int))
 
 
 def kind(value: float) -> str:
-    """Returns ``NaN``, ``infinity``, ``-infinity`` or ``a number``."""
+    """Returns ``NaN``, ``infinity``, ``-infinity``, ``True``, ``False`` or ``a number``."""
+    if isinstance(value, bool):
+        return str(value)
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

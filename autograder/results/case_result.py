@@ -17,8 +17,9 @@ Status = Literal["pass", "fail", "error", "not-run"]
 class Failure:
     """The worst element of a failing case.
 
-    index: where it is in the output. ulp: distance from ``expected`` in ulp of the output's dtype, infinity where
-    NaN or infinity disagree. wrong, total: how many elements lie outside the tolerance, of how many.
+    index: where it is in the output. got, expected: an int or a bool in an output of integers or booleans. ulp:
+    distance from ``expected`` in ulp of the output's dtype, infinity where NaN or infinity disagree; of integers their
+    difference. wrong, total: how many elements lie outside the tolerance, of how many.
     inputs: the value, at that index, of every input that has the output's shape.
     allowed: the tolerance there, in ulp. step: one ulp there. Both NaN where they are not known.
     """
@@ -63,8 +64,9 @@ class CaseResult:
     convention: what it rests on that is a library's choice (`record.Case`).
     aim: what it is about; None where no points depend on it. flaw: how it fails, None where it does not, or where that
         makes no difference. near: the share of the outputs that are right within 1 %, in whatever dtype.
-    worst_ulp: the largest error of any element. margin: the largest share of its tolerance that an element takes, above
-        1 where it is wrong; both infinite where NaN or infinity disagree, None where nothing was compared.
+    worst_ulp: the largest error of any floating-point element. margin: the largest share of its tolerance that an
+        element takes, above 1 where it is wrong; both infinite where NaN or infinity disagree, None where nothing was
+        compared.
     """
 
     name: str

@@ -15,10 +15,15 @@ def ulp(distance: float) -> str:
     return f"{distance:,.0f} ulp" if distance < WHOLE else f"{distance:.1e} ulp"
 
 
-def distance(error: float, allowed: float, step: float) -> str:
+def distance(error: float, allowed: float, step: float, whole: bool = False) -> str:
     """How far off, and how far is allowed, in words: in ulp, or in plain numbers where the error is as large as the
-    result or the absolute part of the tolerance is most of it. error, allowed: in ulp. step: one ulp.
+    result or the absolute part of the tolerance is most of it. error, allowed: in ulp. step: one ulp. whole: whether
+    they are differences of integers.
     """
+    if whole:
+        return (
+            f"{error:,.0f}, where {allowed:,.4g} is allowed" if allowed else f"{error:,.0f}: integers have to be equal"
+        )
     if not math.isfinite(error) or not math.isfinite(allowed):
         return ulp(error)
     if allowed <= MOSTLY_ULP and error >= WHOLE and not math.isnan(step):
@@ -31,6 +36,6 @@ def distance(error: float, allowed: float, step: float) -> str:
     )
 
 
-def used(share: float, error: float, allowed: float, step: float) -> str:
+def used(share: float, error: float, allowed: float, step: float, whole: bool) -> str:
     """The same for a right result, after the share of the tolerance that it takes; ``exact`` where it is."""
-    return f"{share:.0%} of the tolerance at most: {distance(error, allowed, step)}" if error else "exact"
+    return f"{share:.0%} of the tolerance at most: {distance(error, allowed, step, whole)}" if error else "exact"
