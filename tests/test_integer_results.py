@@ -72,11 +72,13 @@ def test_an_index_off_by_one_is_wrong_and_shown_as_an_integer():
 
 
 def test_no_ulp_of_the_other_outputs_is_allowed_to_an_index():
-    cases = (Case("ordinary values", lambda generator: (torch.randperm(400, generator=generator).view(10, 40),), ""),)
-    outputs = (Output("top", torch.float32), Output("index", torch.int64))
+    cases = (
+        Case("ordinary values", lambda generator: (torch.randperm(400, generator=generator).view(10, 40) + 0.5,), ""),
+    )
+    outputs = (Output("top"), Output("index", torch.int64))
 
     def largest(x):
-        return x.max(-1).values.float(), x.argmax(-1)
+        return tuple(x.max(-1))
 
     record = Exercise("largest", "max and argmax", largest, outputs, cases, "", Tolerance(1, 8, "eight roundings"))
     assert check(record, lambda x: (largest(x)[0] * (1 + 2**-22), largest(x)[1]), backend="torch").passed
