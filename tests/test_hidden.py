@@ -29,8 +29,8 @@ def test_a_right_answer_passes(mine):
     first, second = report.cases[-2:]
     assert (first.name, first.status, first.bonus) == ("hidden: two zeros", "pass", False)
     assert (second.name, second.status, second.bonus) == ("hidden: a wide matrix", "pass", True)
-    assert first.inputs == "dy: float16 (3,); x: float16 (3,)"
-    assert second.inputs == "dy: float32 (5, 300), not contiguous; x: float32 (5, 300), not contiguous"
+    assert first.inputs == "dy: float16 (3,), x: float16 (3,)"
+    assert second.inputs == "dy: float32 (5, 300) not contiguous, x: float32 (5, 300) not contiguous"
 
 
 def right_but(line: str) -> Answer:
@@ -73,7 +73,7 @@ def test_every_hidden_case_that_failed_is_told_with_its_kind_and_hint(mine):
     report = check_answer(answer("silu_backward", "torch", "(1 + v * other)", "(1 - v * other)"), "torch", cases=mine)
     shown = (" ".join(str(report).split()), html.unescape(re.sub(r"<[^>]*>", "", report._repr_html_())))
     for text in shown:
-        assert "not shown. Its kind: dy: float16 (3,); x: float16 (3,). What is divided by what?" in text
+        assert "not shown. Its kind: dy: float16 (3,), x: float16 (3,). What is divided by what?" in text
 
 
 def test_how_close_a_right_answer_came_is_not_shown(mine):

@@ -177,7 +177,7 @@ BUG = WildBug("somebody", "a thread", lambda x: x, "a case that is not there", "
         ({"cases": one(inputs=lambda generator: torch.ones(3))}, "its inputs are a Tensor; inputs takes"),
         ({"cases": one(inputs=lambda: (torch.ones(3),))}, "its inputs raised TypeError"),
         ({"cases": one(inputs=lambda generator: (1.0, 2.0))}, "its 2 arguments do not fit the oracle's parameters"),
-        ({"cases": one(inputs=lambda generator: ([1.0],))}, "x is a list; an answer is given tensors, numbers"),
+        ({"cases": one(inputs=lambda generator: ([1.0],))}, "x holds a float; an answer is given tensors, lists"),
         ({"cases": one(inputs=lambda generator: (torch.rand(3),))}, "draw random numbers with the generator"),
         ({"oracle": lambda x: x @ torch.ones(7, 7)}, "case 'some numbers': the oracle raised RuntimeError"),
         ({"oracle": lambda x: (x, x)}, "the oracle returns 2 tensors and outputs names 1"),

@@ -31,6 +31,7 @@ class Emulator:
     fill: what masked-off lanes of a load without ``other`` hold; None is poison. Today's NVIDIA backends fill in 0.
     replay: keeps launches for a later block, and those it has from an earlier one are not run where they would be the
         same bit for bit (`grid.replay`). None runs every launch.
+    names: by the address of their storages, tensors that a message names in addition to the kernel's parameter.
 
     A launch stops with `EmulatorError`, before the access is performed, at the first access out of bounds, grid a GPU
     refuses, operation the emulator does not know, or exception in the kernel. Races, and stores of different values to
@@ -51,8 +52,14 @@ class Emulator:
     together, memory = True, 256 << 20
     every_configuration, configuration = False, ""
 
-    def __init__(self, shuffle: int | None = None, fill: float | None = None, replay: Replay | None = None):
-        self.shuffle, self.fill, self.replay = shuffle, fill, replay
+    def __init__(
+        self,
+        shuffle: int | None = None,
+        fill: float | None = None,
+        replay: Replay | None = None,
+        names: dict[int, str] | None = None,
+    ):
+        self.shuffle, self.fill, self.replay, self.names = shuffle, fill, replay, names or {}
         self._clear()
 
     def _clear(self) -> None:

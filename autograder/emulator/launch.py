@@ -110,8 +110,8 @@ def scalar(value: Any, annotation: str) -> tl.tensor:
 class Arguments:
     """Turns the launch's arguments into what the kernel's parameters hold, pointers into virtual addresses."""
 
-    def __init__(self, access: Access):
-        self.access = access
+    def __init__(self, access: Access, names: dict[int, str]):
+        self.access, self.names = access, names
 
     def convert(self, name: str, value: Any, annotation: str = "") -> Any:
         """What the kernel's parameter holds for an argument."""
@@ -136,7 +136,9 @@ class Arguments:
 
     def _region(self, name: str, value: Any) -> Region:
         base = value.base if isinstance(value, TensorWrapper) else value
-        return self.access.space.add(name, base, base.shape, base.stride(), base.element_size())
+        region = self.access.space.add(name, base, base.shape, base.stride(), base.element_size())
+        region.given = self.names.get(region.address, "")
+        return region
 
 
 def normal_grid(grid: Any, arguments: dict[str, Any], kernel: str) -> tuple[int, int, int]:
@@ -229,7 +231,7 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
     for hook in executor.pre_run_hooks:
         hook(**on_host)
     access = emulator.begin(record)
-    arguments = Arguments(access)
+    arguments = Arguments(access, emulator.names)
     with torch._C.DisableTorchFunction():
         ready = {
             name: value if name in executor.constexprs else arguments.convert(name, value, types.get(name, ""))

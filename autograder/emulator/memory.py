@@ -58,7 +58,9 @@ class Layout:
 
 @dataclass
 class Region:
-    """One pointer argument of a launch. shape, stride: in elements, of ``itemsize`` bytes."""
+    """One pointer argument of a launch. shape, stride: in elements, of ``itemsize`` bytes. given: what the tensor is
+    called where the kernel is launched, if that is known (`Emulator`).
+    """
 
     name: str
     tensor: torch.Tensor  # kept alive while the launch runs
@@ -75,6 +77,7 @@ class Region:
     layout: Layout = field(init=False)
     loaded: int = 0
     stored: int = 0
+    given: str = ""
 
     def __post_init__(self) -> None:
         self.layout = Layout(self.shape, self.stride)
@@ -85,6 +88,11 @@ class Region:
         self.offset = int(self.tensor.storage_offset()) * self.tensor.element_size()
         self.virtual = (self.number << _SHIFT) + _MIDDLE + self.offset
         self.nbytes = self.layout.span * self.itemsize
+
+    @property
+    def label(self) -> str:
+        """The name in a message: ``x``, or ``x (grads[2])``."""
+        return f"{self.name} ({self.given})" if self.given else self.name
 
     def words(self, dtype: np.dtype[Any]) -> np.ndarray:
         """The memory of the view, from its first to its last element, as an array of ``dtype``."""

@@ -31,11 +31,11 @@ def out_of_bounds(kernel: str, verb: str, miss: Outside, masked: bool, program: 
         )
     if miss.misaligned:
         return finding(
-            f"{start} {region.name} at an address that is not a multiple of the element size {where}; a GPU faults on "
+            f"{start} {region.label} at an address that is not a multiple of the element size {where}; a GPU faults on "
             "it."
         )
     return finding(
-        f"{start} {region.name} out of bounds {where}: {_extent(region, miss)} {_advice(verb, region, miss, masked)}"
+        f"{start} {region.label} out of bounds {where}: {_extent(region, miss)} {_advice(verb, region, miss, masked)}"
     )
 
 
@@ -110,7 +110,7 @@ def conflict(
     this, other = programs
     who = f"program {other}" if other else "another program"
     before, now = values
-    element = f"element offset {offset:,} of {region.name}"
+    element = f"element offset {offset:,} of {region.label}"
     end = f"Line {place.line}, `{place.source}`." if place.line else ""
     if clash.late:
         end += f" {who[0].upper()}{who[1:]} had released the lock that orders the two before that: release it last."
@@ -152,7 +152,7 @@ def lanes_differ(
 ) -> Finding:
     """Several lanes of one store at one element, with different ``values``."""
     text = (
-        f"One store of `{kernel}` writes element offset {offset:,} of {region.name} from several lanes with different "
+        f"One store of `{kernel}` writes element offset {offset:,} of {region.label} from several lanes with different "
         f"values ({values[0]} and {values[1]}), in program {program}, {place}. Any of them may win on a GPU; give "
         "every element one lane."
     )
@@ -215,7 +215,7 @@ def false_hint(kernel: str, lie: Lie, region: Region | None, program: Program, p
 
 
 def _shown(value: int, region: Region | None) -> str:
-    return f"{value:,}" if region is None else f"byte {value - region.virtual + region.offset:,} of {region.name}"
+    return f"{value:,}" if region is None else f"byte {value - region.virtual + region.offset:,} of {region.label}"
 
 
 def tf32(place: Place) -> Finding:
@@ -230,7 +230,7 @@ def tf32(place: Place) -> Finding:
 def uninitialised(kernel: str, verb: str, region: Region, offset: int, program: Program, place: Place) -> Finding:
     """An access to memory of `torch.empty` that was never written."""
     text = (
-        f"`{kernel}` {_VERB[verb]} element offset {offset:,} of {region.name}, which has not been written since "
+        f"`{kernel}` {_VERB[verb]} element offset {offset:,} of {region.label}, which has not been written since "
         f"`torch.empty` made it, in program {program}, {place}. Its value is whatever was in memory; use "
         "`torch.zeros` if you accumulate into it."
     )

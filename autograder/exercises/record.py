@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 
 from ..results.aim import Aim
-from ..run.contract import Args, Contract, as_tuple, map_tensors, named_tensors, tensors_of
+from ..run.contract import Args, Contract, any_empty, as_tuple, map_tensors, named_tensors, tensors_of
 
 Inputs = Callable[[torch.Generator], Args]  # the arguments that a case draws
 Floors = tuple[torch.Tensor | float, ...]  # an absolute tolerance for each output
@@ -69,7 +69,8 @@ Convention = Literal["", "infinity", "no token", "bad label", "empty row"]
 class Case:
     """One call of the answer.
 
-    inputs: makes the arguments, in the order of the signature, from a seeded generator.
+    inputs: makes the arguments, in the order of the signature, from a seeded generator: tensors, lists of tensors,
+        numbers, strings and None. An answer gets each tensor in memory of its own, also where two share theirs here.
     hint: what to look at when this case fails; shown to the learner with the failing value.
     bonus: a distinction: extra credit, never needed to pass.
     within: judge only elements whose every input is at most this large (NaN and infinity are judged always).
@@ -160,7 +161,7 @@ class Large:
 
 def ordinary(args: Args) -> bool:
     """Whether every tensor has elements, and all of them are finite."""
-    return all(bool(a.numel() and a.isfinite().all()) for a in tensors_of(args))
+    return not any_empty(args) and all(bool(a.isfinite().all()) for a in tensors_of(args))
 
 
 @functools.cache
@@ -269,7 +270,7 @@ class Exercise:
         if case.aim:
             return case.aim
         tensors = tensors_of(args)
-        if case.raises or case.convention or not all(t.numel() for t in tensors):
+        if case.raises or case.convention or any_empty(args):
             return Aim.EDGES
         if not all(t.is_contiguous() for t in tensors):
             return Aim.LAYOUTS

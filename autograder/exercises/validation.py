@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import torch
 
-from ..run.contract import Args, as_tuple
+from ..run.contract import Args, as_tuple, map_tensors, tensors_of
 from .record import EXACT, MEASURED, Case, Exercise, Output, Tolerance, Witness
 
 BACKENDS = ("torch", "triton")
 _DRAWN = "inputs takes a torch.Generator and returns the tuple of the oracle's arguments"
+_PLAIN = torch.Tensor | bool | int | float | str | None
+_GIVEN = "an answer is given tensors, lists of tensors, numbers, strings and None"
 _FREE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 _validated: weakref.WeakSet[Exercise | Witness] = weakref.WeakSet()
@@ -64,7 +66,7 @@ def _of(record: Exercise, called: bool) -> Iterator[str]:
         if name not in (*names, *MEASURED):
             yield f"it is about {name!r}, which is not the name of a case"
     for case in record.cases:
-        if message := next(_of_case(record, case), ""):
+        if message := next(_of_case(record, case, called), ""):
             yield f"case {case.name!r}: {message}"
 
 
@@ -107,7 +109,7 @@ def _of_writes(record: Exercise) -> Iterator[str]:
             yield f"{name} is written, so it is a result already: name it once, in writes"
 
 
-def _of_case(record: Exercise, case: Case) -> Iterator[str]:
+def _of_case(record: Exercise, case: Case, called: bool) -> Iterator[str]:
     try:
         args, again = (case.inputs(torch.Generator().manual_seed(7)) for _ in range(2))
     except Exception as error:
@@ -121,11 +123,9 @@ def _of_case(record: Exercise, case: Case) -> Iterator[str]:
     except TypeError as error:
         yield f"its {len(args)} arguments do not fit the oracle's parameters: {error}"
         return
-    for name, value in zip(record.parameters, args, strict=False):
-        if not isinstance(value, torch.Tensor | bool | int | float | str | None):
-            yield f"{name} is a {type(value).__name__}; an answer is given tensors, numbers, strings and None"
+    yield from _of_arguments(record, case, args, called)
     yield from _of_written(record, args)
-    if not all(_alike(*pair) for pair in zip(args, again, strict=True)):
+    if not _alike(args, again):
         yield "drawn twice with one seed it differs: draw random numbers with the generator that inputs is given"
     if case.raises is None:
         yield from _of_values(record, case, args)
@@ -152,11 +152,34 @@ def _overlaps(tensor: torch.Tensor) -> bool:
     return False
 
 
-def _alike(one: object, other: object) -> bool:
-    if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor):
-        return one == other
-    same_kind = one.shape == other.shape and one.dtype == other.dtype
-    return same_kind and bool((one.eq(other) | one.ne(one)).all())  # a NaN may be any
+def _of_arguments(record: Exercise, case: Case, args: Args, called: bool) -> Iterator[str]:
+    for name, value in zip(record.parameters, args, strict=False):
+        if isinstance(value, list):
+            yield from _of_list(record, case, name, value)
+            if not called:
+                yield f"{name} is a list, which a witness cannot return: it returns tensors, numbers and strings"
+        elif not isinstance(value, _PLAIN):
+            yield f"{name} is a {type(value).__name__}; {_GIVEN}"
+
+
+def _of_list(record: Exercise, case: Case, name: str, parts: list[object]) -> Iterator[str]:
+    others = [type(part).__name__ for part in parts if not isinstance(part, torch.Tensor)]
+    if others:
+        yield f"{name} holds a {others[0]}; {_GIVEN}"
+    for output in record.outputs:
+        if output.like == name:
+            cure = f'Output("{output.name}", torch.float32)'
+            yield f"output {output.name} is to have the dtype of {name}, which is a list: write {cure}"
+    for what, one in (("gradient_of", record.gradient_of), ("swept", case.swept)):
+        if one == name:
+            yield f"{what} is {name!r}, which is a list: name a parameter that is one tensor"
+
+
+def _alike(args: Args, again: Args) -> bool:
+    """Whether two draws are the same, but for what a NaN holds."""
+    kinds = [repr(map_tensors(lambda t: (t.dtype, t.shape), drawn)) for drawn in (args, again)]
+    pairs = zip(tensors_of(args), tensors_of(again), strict=False)
+    return kinds[0] == kinds[1] and all(bool((a.eq(b) | a.ne(a)).all()) for a, b in pairs)
 
 
 def _of_values(record: Exercise, case: Case, args: Args) -> Iterator[str]:

@@ -6,13 +6,14 @@
     x = { values = [0.0, -0.0, 1.5], dtype = "float16" }
     dy = { normal = [0.0, 1.0], shape = [3], dtype = "float16" }
 
-A parameter is a number, a string, or a tensor: `dtype` (by default float32, or int64 for whole numbers), `shape`, and
-one of `values` (nested lists, nan and inf among them), `fill` (a number), `normal` ([mean, standard deviation]),
-`uniform` ([low, high]), `integers` ([low, high], high left out) and `linspace` ([first, last]). `layout` lays it out
-"transposed", "strided" (every second column of a wider matrix) or "expanded" (stride 0: its first row, again and
-again); `put = [{ at = [0, 3], value = nan }]` changes elements. What the forward pass saves (`mean`, `rstd`, `lse`) is
-computed where it is left out. `bonus = true` makes a distinction. `aim` is what the case is about: "plain", "point",
-"dtypes", "layouts" or "edges"; left out, it follows from the inputs.
+A parameter is a number, a string, a tensor, or a list of tensors, `[{ ... }, { ... }]`. A tensor has a `dtype` (by
+default float32, or int64 for whole numbers), a `shape`, and one of `values` (nested lists, nan and inf among them),
+`fill` (a number), `normal` ([mean, standard deviation]), `uniform` ([low, high]), `integers` ([low, high], high left
+out) and `linspace` ([first, last]). `layout` lays it out "transposed", "strided" (every second column of a wider
+matrix) or "expanded" (stride 0: its first row, again and again); `put = [{ at = [0, 3], value = nan }]` changes
+elements. What the forward pass saves (`mean`, `rstd`, `lse`) is computed where it is left out. `bonus = true` makes a
+distinction. `aim` is what the case is about: "plain", "point", "dtypes", "layouts" or "edges"; left out, it follows
+from the inputs.
 """
 
 import inspect
@@ -103,7 +104,7 @@ def _inputs(record: Exercise, table: dict[str, Any]) -> Callable[[torch.Generato
         given = {}
         for key, value in table.items():
             try:
-                given[key] = tensor(value, generator) if isinstance(value, dict) else value
+                given[key] = _argument(value, generator)
             except SpecError as error:
                 raise ValueError(f"{key}: {error}") from None
         if forward is not None:
@@ -114,6 +115,12 @@ def _inputs(record: Exercise, table: dict[str, Any]) -> Callable[[torch.Generato
         return tuple(given.get(p, defaults[p].default) for p in record.parameters[: last + 1])
 
     return inputs
+
+
+def _argument(value: Any, generator: torch.Generator) -> Any:
+    if isinstance(value, list):
+        return [_argument(part, generator) for part in value]
+    return tensor(value, generator) if isinstance(value, dict) else value
 
 
 def _saved(forward: Exercise, number: int, given: dict[str, Any], name: str) -> torch.Tensor:

@@ -10,7 +10,7 @@ from ..results.case_result import CaseResult, Failure, Status
 from ..results.distance import used
 from ..results.flaw import Flaw
 from ..results.quality import Quality
-from ..run.contract import Args, Contract, tensors_of
+from ..run.contract import Args, Contract, any_empty, tensors_of
 from ..run.examination import Examined
 from ..run.outcome import Outcome, Trouble
 from . import masked_lanes
@@ -124,7 +124,7 @@ class _Called:
         trial = self.trial
         if trial.case.hidden:
             return False
-        plain = all(t.is_contiguous() and t.numel() for t in tensors_of(trial.args))
+        plain = all(t.is_contiguous() for t in tensors_of(trial.args)) and not any_empty(trial.args)
         found = bool(self.outcome.findings) or (trouble is not None and trouble.kind in ("finding", "not-emulated"))
         return found and plain or trouble is not None and trial.case is trial.exercise.cases[0]
 

@@ -22,7 +22,7 @@ from ..results.aim import Aim
 from ..results.case_result import CaseResult, Status
 from ..results.flaw import Flaw
 from ..results.quality import Quality
-from ..run.contract import Args, tensors_of
+from ..run.contract import Args, any_empty, tensors_of
 from ..run.examination import Call, Compiles, Layouts, Runner
 from ..ulp import ulp_size
 from .case import Judged
@@ -239,4 +239,4 @@ def _bytes(tensors: Args) -> int:
 
 
 def _contiguous(args: Args) -> bool:
-    return all(a.is_contiguous() and a.numel() for a in tensors_of(args))
+    return all(a.is_contiguous() for a in tensors_of(args)) and not any_empty(args)

@@ -5,9 +5,8 @@ from dataclasses import replace
 import torch
 
 from ..exercises.record import Exercise
-from ..run.contract import Args
-from ..run.dtypes import dtype_name
 from .case import Judged
+from .trial import describe
 
 REDACTED = {
     "fail": "The result is wrong on this input, which is your instructor's and not shown.",
@@ -29,20 +28,9 @@ def redacted(exercise: Exercise, judged: Judged) -> Judged:
         message = trouble.message
     elif trouble:
         trouble = replace(trouble, message=message, details="", error="", cause="", place="")
-    shown = replace(result, message=message, inputs=_kinds(exercise, judged.args), details="", cause="", near=1.0)
+    kinds = describe(exercise, judged.args, lambda tensor: "not contiguous", kind_of)
+    shown = replace(result, message=message, inputs=kinds, details="", cause="", near=1.0)
     return Judged(replace(shown, failure=None, worst_ulp=None, margin=None, curve=None, hidden=True), trouble=trouble)
-
-
-def _kinds(exercise: Exercise, args: Args) -> str:
-    """The arguments' kinds in words: ``dy: float16 (11, 101), eps: a number``."""
-    words = []
-    for name, value in zip(exercise.parameters, args, strict=False):
-        if isinstance(value, torch.Tensor):
-            strided = "" if value.is_contiguous() else ", not contiguous"
-            words.append(f"{name}: {dtype_name(value.dtype)} {tuple(value.shape)}{strided}")
-        else:
-            words.append(f"{name}: {kind_of(value)}")
-    return "; ".join(words)
 
 
 def is_float(value: object) -> bool:
@@ -52,6 +40,8 @@ def is_float(value: object) -> bool:
 
 def kind_of(value: object) -> str:
     """The kind of an argument in words."""
+    if isinstance(value, list):
+        return "a list"
     if isinstance(value, torch.Tensor):
         return f"a tensor of {'floats' if is_float(value) else 'whole numbers'}"
     return "a text" if isinstance(value, str) else "a number"

@@ -2,6 +2,7 @@
 
 import os
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +15,8 @@ from ..run.dtypes import dtype_name
 from ..run.examination import Call, Runner
 from .compare import Expected, expect
 from .decoy import decoys
+
+LISTED = 8  # tensors of a list that are described
 
 
 def unforeseeable() -> int:
@@ -91,13 +94,28 @@ def arguments(case: Case, number: int, seed: int) -> Args:
     return case.inputs(torch.Generator().manual_seed(seed * 1000 + number))
 
 
-def describe(exercise: Exercise, args: Args) -> str:
-    """The arguments in words: ``dy: float16 (11, 101) strides (202, 2), eps: 1e-05``."""
-    words = []
-    for name, value in zip(exercise.parameters, args, strict=False):
-        if isinstance(value, torch.Tensor):
-            strides = "" if value.is_contiguous() else f" strides {value.stride()}"
-            words.append(f"{name}: {dtype_name(value.dtype)} {tuple(value.shape)}{strides}")
-        else:
-            words.append(f"{name}: {value!r}")
-    return ", ".join(words)
+def _strides(tensor: torch.Tensor) -> str:
+    return f"strides {tensor.stride()}"
+
+
+def describe(
+    exercise: Exercise,
+    args: Args,
+    layout: Callable[[torch.Tensor], str] = _strides,
+    other: Callable[[object], str] = repr,
+) -> str:
+    """The arguments in words: ``dy: float16 (11, 101) strides (202, 2), grads: [float32 (3,), float32 (0,)], n: 5``.
+
+    layout: what is said of a tensor that is not contiguous. other: what is said of a number or a string.
+    """
+
+    def words(value: Any) -> str:
+        if isinstance(value, list):
+            more = [f"{len(value) - LISTED} more"] if len(value) > LISTED else []
+            return f"[{', '.join([*map(words, value[:LISTED]), *more])}]"
+        if not isinstance(value, torch.Tensor):
+            return other(value)
+        kind = f"{dtype_name(value.dtype)} {tuple(value.shape)}"
+        return kind if value.is_contiguous() else f"{kind} {layout(value)}"
+
+    return ", ".join(f"{name}: {words(value)}" for name, value in zip(exercise.parameters, args, strict=False))

@@ -71,6 +71,11 @@ def tensors_of(args: Args) -> list[torch.Tensor]:
     return [part for part in parts if isinstance(part, torch.Tensor)]
 
 
+def any_empty(args: Args) -> bool:
+    """Whether a tensor among the arguments has no elements, or a list no tensors."""
+    return not all(t.numel() for t in tensors_of(args)) or any(isinstance(a, list) and not a for a in args)
+
+
 def named_tensors(parameters: tuple[str, ...], args: Args) -> dict[str, torch.Tensor]:
     """The tensors of `tensors_of` by name: ``x`` for an argument, ``grads[0]`` for the first of a list."""
     named: dict[str, torch.Tensor] = {}

@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime.interpreter import GridExecutor
 
 from .callers import composed
-from .contract import Args
+from .contract import Args, tensors_of
 from .lazy_dynamo import lazily
 from .machine import Machine
 from .operators import ALLOCATE, FILL, MOVE, VIEW, base
@@ -92,7 +92,7 @@ class Watch(TorchDispatchMode):
         return result
 
     def _check_torch(self, name: str, args: Args) -> None:
-        if "autograd" in self.refused and (_dual() or any(_recorded(a) for a in args)):
+        if "autograd" in self.refused and (_dual() or any(_recorded(a) for a in tensors_of(args))):
             self._refuse(
                 f"autograd differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
                 "The derivative is the exercise: write its formula, on the tensors as they come."
@@ -132,8 +132,8 @@ def _dual() -> bool:
     return forward_ad._current_level >= 0
 
 
-def _recorded(argument: object) -> bool:
-    return isinstance(argument, torch.Tensor) and argument.requires_grad and torch.is_grad_enabled()
+def _recorded(argument: torch.Tensor) -> bool:
+    return argument.requires_grad and torch.is_grad_enabled()
 
 
 HANDED_OVER = frozenset({"numpy", "__array__", "__dlpack__"})  # to another library

@@ -12,7 +12,7 @@ import torch
 
 from ..emulator import Emulator, EmulatorError, Finding, Replay
 from .answer import is_stub, trace
-from .contract import Args, Contract, map_tensors, named_tensors, tensors_of
+from .contract import Args, Contract, any_empty, map_tensors, named_tensors
 from .device import Device
 from .error_line import interrupted, line_of
 from .examination import Call, Examined, Facts
@@ -86,14 +86,15 @@ class InProcess:
         outcome has them. replay: of the launches of the calls that it is given to.
         """
         device = None if interpreted() else Device()
-        machine: Machine = device or Emulator(shuffle=shuffle, fill=fill, replay=replay)
         put = device.put if device and self.backend == "triton" else lambda name, tensor: self.copy(tensor)
         tensors = named_tensors(self.contract.parameters, args)
         copies = {name: put(name, a) for name, a in tensors.items()}
+        machine: Machine = device or Emulator(shuffle=shuffle, fill=fill, replay=replay, names=_of_lists(copies))
         rest = iter(copies.values())
         mine = map_tensors(lambda tensor: next(rest), args)
         # An answer may have its tensor stand for other memory (`param.data = ...`); what was given is what it writes.
         after = copies | {name: copies[name].detach() for name in self.contract.writes}
+        lists = self._lists(mine)
         peak = Peak()
         for copy in copies.values():
             peak.exclude(copy)
@@ -109,13 +110,19 @@ class InProcess:
             results = returned + tuple(after[name] for name in self.contract.writes)
             outcome.outputs = map_tensors(lambda o: o.detach().cpu().clone(), results)
             copied = [name for name, a in tensors.items() if copies[name] is not a]
-            outcome.mutated = tuple(name for name in copied if not self._left_alone(name, tensors[name], after[name]))
+            changed = [name for name in copied if not self._left_alone(name, tensors[name], after[name])]
+            outcome.mutated = (*changed, *(n for n, held in self._lists(mine).items() if held != lists[n]))
             outcome.aliased = tuple(n for n, m in after.items() if any(shares_memory(m, o) for o in returned))
         return outcome
 
     def _left_alone(self, name: str, given: torch.Tensor, after: torch.Tensor) -> bool:
         """Whether the memory of an argument holds what was given; of one that is written, between its elements."""
         return unchanged(duplicate(given).copy_(after) if name in self.contract.writes else given, after)
+
+    def _lists(self, args: Args) -> dict[str, list[int]]:
+        """The lists among the arguments by name, each as the identities of its tensors."""
+        named = zip(self.contract.parameters, args, strict=False)
+        return {name: [*map(id, value)] for name, value in named if isinstance(value, list)}
 
     def _findings(self, outputs: Args, machine: Machine, written: Written | None) -> tuple[Finding, ...]:
         """What the emulator saw go wrong, then the outputs' elements that were never written."""
@@ -174,8 +181,7 @@ class InProcess:
         if self.judges_method and machine.launches and self.backend == "torch":
             return Trouble("refused", f"This `{name}` launches a Triton kernel, so it is not the PyTorch answer.")
         # Where one input is empty there may be nothing to launch: no rows, and weights that wait for them.
-        work = all(a.numel() for a in tensors_of(args))
-        if self.judges_method and work and not machine.launches and self.backend == "triton":
+        if self.judges_method and not any_empty(args) and not machine.launches and self.backend == "triton":
             return Trouble("refused", f"This `{name}` launches no Triton kernel, so it is not the Triton answer.")
         outputs = self.contract.returned(result)
         if not fewest <= len(outputs) <= len(names):
@@ -218,6 +224,12 @@ class _Called(Examined):
 
     def _repeated(self) -> Outcome:
         return self._runner.once(self.call.args, fill=self.call.fill, launches=False)
+
+
+def _of_lists(tensors: dict[str, torch.Tensor]) -> dict[int, str]:
+    """The names of the tensors in lists, by the address of their memory: a kernel has one parameter for all of them."""
+    inside = ((name, t) for name, t in tensors.items() if name.endswith("]") and t.numel())
+    return {t.untyped_storage().data_ptr(): name for name, t in inside}
 
 
 def of_emulator(error: EmulatorError) -> Trouble:

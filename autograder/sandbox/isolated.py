@@ -194,7 +194,7 @@ class Isolated:
             left = Outcomes(outputs, self.contract, limits, self._sources.text)
             found = left.of(ended, rooms, self._loading(ended, job))
             for call, (outcome, _) in zip(calls, found, strict=False):
-                outcome.mutated = self._mutated(inputs, layouts, call.args)
+                outcome.mutated += self._mutated(inputs, layouts, call.args)
                 outcome.launches = tuple(map(self._sources.completed, outcome.launches))
         return found
 
@@ -259,4 +259,10 @@ def _put(shared: Shared, layouts: list[Layout], args: Args) -> None:
 
 def _specs(args: Args, layouts: list[Layout]) -> list[dict[str, Any]]:
     rest = iter(layouts)
-    return [{"tensor": next(rest).data()} if isinstance(a, torch.Tensor) else {"value": a} for a in args]
+
+    def of(value: Any) -> dict[str, Any]:
+        if isinstance(value, list):
+            return {"list": [of(part) for part in value]}
+        return {"tensor": next(rest).data()} if isinstance(value, torch.Tensor) else {"value": value}
+
+    return [of(value) for value in args]

@@ -63,7 +63,8 @@ class Outcomes:
             return Outcome(trouble=Trouble("memory", _too_much(self.limits), report.trouble.details)), report
         outcome = Outcome(
             trouble=report.trouble,
-            aliased=tuple(p for p in self.contract.parameters if p in report.aliased),
+            mutated=self._of_parameters(report.mutated),
+            aliased=self._of_parameters(report.aliased),
             launches=report.launches,
             traffic=report.traffic,
             findings=report.findings,
@@ -80,6 +81,10 @@ class Outcomes:
                 except ValueError as error:
                     outcome.trouble = Trouble("raised", str(error))
         return outcome, report
+
+    def _of_parameters(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Of the names that a child reported, those of parameters and of tensors in their lists."""
+        return tuple(name for name in names if name.partition("[")[0] in self.contract.parameters)
 
 
 def failed(reports: bytes, made: int) -> bool:

@@ -47,6 +47,7 @@ class Status:
 
     trouble: Trouble | None = None
     outputs: tuple[Described, ...] | None = None
+    mutated: tuple[str, ...] = ()
     aliased: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     hints: tuple[Finding, ...] = ()
@@ -65,7 +66,8 @@ def read(raw: bytes, source: str) -> Status:
         return Status(
             trouble=_trouble(report.get("trouble")),
             outputs=_outputs(report.get("outputs")),
-            aliased=_texts(report.get("aliased", []), 100),
+            mutated=_parts(report.get("mutated", [])),
+            aliased=_parts(report.get("aliased", [])),
             findings=_findings(report.get("findings", [])),
             hints=_findings(report.get("hints", [])),
             looser=_texts(report.get("looser", []), _VALUE_LENGTH),
@@ -81,6 +83,10 @@ def read(raw: bytes, source: str) -> Status:
 
 def _texts(values: Any, limit: int) -> tuple[str, ...]:
     return tuple(checked.text(value, limit) for value in checked.items(values)[:MANY])
+
+
+def _parts(values: Any) -> tuple[str, ...]:
+    return tuple(checked.part(value) for value in checked.items(values)[:MANY])
 
 
 def _trouble(given: Any) -> Trouble | None:

@@ -176,7 +176,13 @@ def _answer(given: dict[str, Any], loaded: Callable[[], None]) -> Callable[..., 
 
 def _arguments(specs: list[dict[str, Any]], memory: mmap.mmap) -> tuple[Any, ...]:
     """The arguments, with tensors directly in the shared memory that the parent checks afterwards."""
-    return tuple(_tensor(memory, Layout.of(s["tensor"])) if "tensor" in s else s["value"] for s in specs)
+
+    def of(spec: dict[str, Any]) -> Any:
+        if "list" in spec:
+            return [of(part) for part in spec["list"]]
+        return _tensor(memory, Layout.of(spec["tensor"])) if "tensor" in spec else spec["value"]
+
+    return tuple(map(of, specs))
 
 
 def _tensor(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
@@ -251,6 +257,7 @@ def _report(outcome: Outcome) -> dict[str, Any]:
         "trouble": trouble and {name: text[:_TEXT] for name, text in trouble.items()},
         "outputs": None,
         "aliased": list(outcome.aliased),
+        "mutated": list(outcome.mutated),
         "findings": [_finding(finding) for finding in outcome.findings],
         "hints": [_finding(hint) for hint in outcome.hints],
         "looser": list(outcome.looser),
