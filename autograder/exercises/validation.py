@@ -184,14 +184,14 @@ def _alike(args: Args, again: Args) -> bool:
 
 def _of_values(record: Exercise, case: Case, args: Args) -> Iterator[str]:
     wide = record.widened(args)
-    before = [a.clone() if isinstance(a, torch.Tensor) else a for a in wide]
+    before = map_tensors(torch.clone, wide)
     try:
         values = as_tuple(record.oracle(*wide))
     except Exception as error:
         yield f"the oracle raised {type(error).__name__}: {error}"
         return
     for name, value, was in zip(record.parameters, wide, before, strict=False):
-        if not _alike(value, was):
+        if not _alike((value,), (was,)):
             yield f"the oracle writes into its argument {name}: return a new tensor, after what outputs names"
             return
     wanted = len(record.results)
