@@ -1,6 +1,8 @@
-"""The op library as a training script meets it: autograd, shapes, strides, compile, clear errors."""
+"""The op library as a training script meets it: autograd, shapes, strides, compile, clear errors.
 
-import importlib
+A function whose parameters are its record's is tested on the record's cases, any other on tensors of `library`.
+"""
+
 import re
 import subprocess
 import sys
@@ -9,24 +11,18 @@ from types import FunctionType
 import pytest
 import torch
 from answers import ROOT, regions
+from differentiable import backward_of, call_named, calls, in_float64, inputs_with_gradients, outputs_of
 from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.emulator import Emulator, EmulatorError
-from library import CALLS, call, random
+from graded_kernels.autograder.emulator import Emulator
+from graded_kernels.autograder.exercises.cases.elementwise import gradient
+from graded_kernels.autograder.instructor.try_cases import our_answer
+from library import CALLS, call, has_the_parameters_of_its_record, random
 
-floats, silu, swiglu, gelu = (
-    importlib.import_module(f"graded_kernels.kernels.{name}") for name in ("floats", "silu", "swiglu", "gelu")
+FOUND = [name for name in kernels.__all__ if has_the_parameters_of_its_record(name)]
+each_case = pytest.mark.parametrize(
+    ("name", "case"), [(name, case) for name in FOUND for case, _ in calls(EXERCISES[f"{name}_forward"])]
 )
-
-OPS = {"silu": (kernels.silu, 1), "swiglu": (kernels.swiglu, 2)}
-
-
-def inputs(count: int, shape=(3, 5), dtype=torch.float64, seed: int = 5) -> list[torch.Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    return [
-        torch.randn(shape, generator=generator, dtype=torch.float64).mul(3).to(dtype).requires_grad_()
-        for _ in range(count)
-    ]
 
 
 def test_every_differentiable_function_is_exported():
@@ -41,39 +37,69 @@ def test_the_readme_imports_what_there_is():
     assert {name for line in lines for name in line.split(", ")} <= set(kernels.__all__)
 
 
+def test_every_function_has_examples():
+    without = set(kernels.__all__) - {*FOUND, *(name.split(",")[0] for name in CALLS)}
+    assert not without, f"other parameters than the record's: tests/library.py needs calls of {without}"
+
+
+@each_case
+def test_a_function_and_its_gradients_are_the_oracles(name, case):
+    """In float64."""
+    forward = EXERCISES[f"{name}_forward"]
+    backward = backward_of(forward)
+    named = call_named(forward, case, in_float64)
+    leaves = [named[one].requires_grad_() for one in inputs_with_gradients(backward)]
+    y = getattr(kernels, name)(**named)
+    dy = gradient(torch.Generator().manual_seed(0), y.shape).double()
+    gradients = torch.autograd.grad(y, leaves, dy)
+    with torch.no_grad():
+        right = results(forward, forward.oracle, backward.oracle, named, dy)
+    for got, want in zip((y, *gradients), right, strict=True):
+        finite = [t[t.isfinite()].abs().max() for t in (dy, want) if t.isfinite().any()]
+        torch.testing.assert_close(got, want, rtol=1e-9, atol=1e-9 * float(max(finite, default=0)), equal_nan=True)
+
+
+def results(forward, answer, gradient_answer, named: dict, dy: torch.Tensor) -> list[torch.Tensor]:
+    """The first output of the function and the gradients, from two answers."""
+    backward = backward_of(forward)
+    outputs = outputs_of(forward, answer(**named))
+    (first, y), *_ = outputs.items()
+    saved = named | outputs | {f"d{first}": dy}
+    gradients = outputs_of(
+        backward, gradient_answer(**{one: saved[one] for one in backward.parameters if one in saved})
+    )
+    return [y, *(gradients[f"d{one}"] for one in inputs_with_gradients(backward))]
+
+
+@each_case
+def test_on_a_gpu_a_function_gives_what_our_kernels_give(name, case, monkeypatch):
+    """Bit for bit, in the emulator, with a gradient of stride 0; by PyTorch results of the same shapes and dtypes."""
+    function, forward = getattr(kernels, name), EXERCISES[f"{name}_forward"]
+    named = call_named(forward, case)
+    leaves = [named[one].requires_grad_() for one in inputs_with_gradients(backward_of(forward))]
+    found = []
+    for by_triton in (False, True):
+        monkeypatch.setattr(sys.modules[function.__module__], "use_triton", lambda x, by_triton=by_triton: by_triton)
+        with Emulator() as emulator:
+            y = function(**named)
+            dy = gradient(torch.Generator().manual_seed(0), y.shape[-1:], y.dtype).expand(y.shape)
+            found.append([y, *torch.autograd.grad(y, leaves, dy)])
+        assert emulator.findings == ()
+        assert bool(emulator.launches) == by_triton or not y.numel()
+    with torch.no_grad(), Emulator():
+        answers = [our_answer(one.name, "triton") for one in (forward, backward_of(forward))]
+        right = results(forward, *answers, named, dy)
+    for one, other, want in zip(*found, right, strict=True):
+        assert (one.shape, one.dtype) == (other.shape, other.dtype)
+        torch.testing.assert_close(other, want, rtol=0, atol=0, equal_nan=True)
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_gradcheck(name):
     assert torch.autograd.gradcheck(*call(name, torch.float64))
 
 
-@pytest.mark.parametrize("op", OPS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("shape", [(), (0,), (4, 0), (1,), (7, 3, 2)])
-def test_shapes_and_dtypes(op, dtype, shape):
-    function, count = OPS[op]
-    tensors = inputs(count, shape, dtype)
-    y = function(*tensors)
-    assert (y.shape, y.dtype) == (shape, dtype)
-    y.backward(torch.randn(shape, generator=torch.Generator().manual_seed(2)).to(dtype))
-    assert all(t.grad.shape == shape and t.grad.dtype == dtype and t.grad.isfinite().all() for t in tensors)
-
-
-@pytest.mark.parametrize("op", OPS)
-def test_strides_make_no_difference(op):
-    function, count = OPS[op]
-    dense = inputs(count, (6, 8), torch.float32)
-    views = [t.detach().t().contiguous().t().requires_grad_() for t in dense]
-    assert not views[0].is_contiguous()
-    assert torch.equal(function(*dense), function(*views))
-    function(*dense).sum().backward()  # hands back a gradient of stride 0
-    function(*views).sum().backward()
-    for one, other in zip(dense, views, strict=True):
-        assert torch.equal(one.grad, other.grad)
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in OPS else pytest.mark.exhaustive) for name in CALLS]
-)
+@pytest.mark.parametrize("name", [*FOUND, *(pytest.param(name, marks=pytest.mark.exhaustive) for name in CALLS)])
 def test_compiles_without_a_graph_break(name):
     function, leaves = call(name, torch.float32)
     torch.compiler.reset()  # which compiles one code so many times and no more
@@ -86,78 +112,25 @@ def test_compiles_without_a_graph_break(name):
         torch.testing.assert_close(compiled, eager, rtol=0, atol=0)
 
 
-PARAMETERS = {"silu": 0, "gelu": 0, "swiglu": 0, "layer_norm": 2, "rms_norm": 1}  # besides what has the shape of x
-
-
-@pytest.mark.parametrize("op", PARAMETERS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("shape", [(0, 5), (1, 1), (2, 3, 17)])
-def test_as_on_a_gpu_the_kernels_give_what_pytorch_gives(op, dtype, shape, monkeypatch):
-    """Through autograd, with strides, in the emulator."""
-    module = importlib.import_module(f"graded_kernels.kernels.{op}")
-    x, dy, *more = (t.detach() for t in inputs(2 + (op == "swiglu"), shape, torch.float32))
-    x, dy = x.to(dtype).transpose(0, 1).contiguous().transpose(0, 1), dy[..., :1].to(dtype).expand(shape)
-    more = [t.to(dtype) for t in more] + [t[::2] for t in inputs(PARAMETERS[op], (2 * shape[-1],), torch.float32)]
-    results = []
-    for by_triton in (False, True):
-        monkeypatch.setattr(module, "use_triton", lambda x, by_triton=by_triton: by_triton)
-        leaves = [t.detach().requires_grad_() for t in (x, *more)]
-        with Emulator() as emulator:
-            y = getattr(module, op)(*leaves)
-            results.append((y, *torch.autograd.grad(y, leaves, dy)))
-        assert emulator.findings == ()
-        assert bool(emulator.launches) == by_triton or not y.numel()
-    for one, other in zip(*results, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-2 if dtype == torch.bfloat16 else 1e-4, atol=1e-5)
-
-
-ELEMENTWISE = {
-    "axpy": (floats.axpy_kernel, (2.0,), 3, {}),
-    "silu_forward": (silu.silu_forward_kernel, (), 2, {}),
-    "silu_backward": (silu.silu_backward_kernel, (), 3, {}),
-    "swiglu_forward": (swiglu.swiglu_forward_kernel, (), 3, {}),
-    "swiglu_backward": (swiglu.swiglu_backward_kernel, (), 5, {}),
-    "gelu_forward": (gelu.gelu_forward_kernel, (), 2, {"TANH": False}),
-    "gelu_backward": (gelu.gelu_backward_kernel, (), 3, {"TANH": True}),
-}
-
-
-@pytest.mark.parametrize("name", ELEMENTWISE)
-def test_offsets_past_two_billion_elements(name):
-    """Program p begins at p · BLOCK, also where that is more than 2^31. The tensors need not be so large: the emulator
-    names the offset at which a program left them.
-    """
-    kernel, scalars, count, constants = ELEMENTWISE[name]
-    block, programs, seen = 1 << 20, 4096, []
-    for seed in range(8):
-        tensors = [torch.zeros(16) for _ in range(count)]
-        with pytest.raises(EmulatorError) as error, Emulator(shuffle=seed):
-            kernel[(programs,)](*scalars, *tensors, programs * block, **constants, BLOCK=block)
-        seen.append(error.value.finding.offset)
-    assert all(0 < offset < programs * block and offset % block == 0 for offset in seen)
-    assert max(seen) > 2**31
+@pytest.mark.parametrize("name", [*FOUND, *CALLS])
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_second_derivative_says_that_it_is_not_there(name, constant):
+    """Also where dy is a constant, as for a penalty on the gradient of a sum."""
+    function, leaves = call(name, torch.float64)
+    y = function(*leaves)
+    g, *_ = torch.autograd.grad(y, leaves, torch.ones_like(y, requires_grad=not constant), create_graph=True)
+    loss = y.sum() + g.pow(2).sum()
+    says = "is differentiable once|no autograd formula was registered"
+    with pytest.raises(RuntimeError, match=says):
+        loss.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match=says):
+        torch.autograd.grad(loss, leaves)
 
 
 def test_zero_has_a_gradient():
     x = torch.tensor([0.0, -0.0, 1e-45], requires_grad=True)
     kernels.silu(x).backward(torch.tensor([-0.5, 3.0, 0.25]))
     assert x.grad.tolist() == [-0.25, 1.5, 0.125]
-
-
-@pytest.mark.parametrize("op", ["silu", "gelu", "swiglu", "layer_norm", "rms_norm", "masked_softmax"])
-@pytest.mark.parametrize("constant", [False, True])
-def test_a_second_derivative_says_that_it_is_not_there(op, constant):
-    """Also where dy is a constant, as for a penalty on the gradient of a sum."""
-    x, other = inputs(2, (3, 5))
-    dy = torch.ones_like(x, requires_grad=not constant)
-    more = {"swiglu": (other,), "masked_softmax": (other > 0,)}.get(op, ())
-    y = getattr(kernels, op)(x, *more)
-    (g,) = torch.autograd.grad(y, x, dy, create_graph=True)
-    loss = y.sum() + g.pow(2).sum()
-    with pytest.raises(RuntimeError, match="is differentiable once"):
-        loss.backward(retain_graph=True)
-    with pytest.raises(RuntimeError, match="is differentiable once"):
-        torch.autograd.grad(loss, x)
 
 
 def test_swiglu_names_what_differs():
