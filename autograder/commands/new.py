@@ -1,11 +1,10 @@
 """``graded-kernels new OP --like FAMILY``: a record, a stub and a test for an op of one's own, which run at once."""
 
 import argparse
-import keyword
 import os
 from pathlib import Path
 
-from .usage import PASSED, Commands, UsageError
+from .usage import PASSED, Commands, UsageError, function_name
 
 TEMPLATES = Path(__file__).parent / "templates"
 FAMILIES = ("elementwise", "rowwise", "loss")
@@ -25,9 +24,7 @@ def add_to(commands: Commands) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Writes the files; returns the exit status. Raises UsageError where one of them exists or cannot be written."""
-    if not options.op.isidentifier() or keyword.iskeyword(options.op):
-        raise UsageError(f"{options.op!r} is not a name for a Python function; use letters, digits and _, as in my_op")
-    written = written_of(options.op, options.like, options.solved)
+    written = written_of(function_name(options.op), options.like, options.solved)
     taken = [options.into / name for name in written if os.path.lexists(options.into / name)]
     if taken:
         raise UsageError(f"{taken[0]} exists and stays as it is; choose another name, or another --into FOLDER")

@@ -1,6 +1,7 @@
 """What the commands share: exit statuses, the error that ends one, and readers of options."""
 
 import argparse
+import keyword
 from pathlib import Path
 from typing import TypeAlias
 
@@ -10,6 +11,13 @@ PASSED, NOT_PASSED, USAGE = 0, 1, 2
 
 class UsageError(Exception):
     """A command line that cannot be carried out; the message names the remedy."""
+
+
+def function_name(text: str) -> str:
+    """``text`` as it is. Raises UsageError where no Python function can be called so."""
+    if not text.isidentifier() or keyword.iskeyword(text):
+        raise UsageError(f"{text!r} is not a name for a Python function; use letters, digits and _, as in my_op")
+    return text
 
 
 def qualities(text: str) -> list[str]:
