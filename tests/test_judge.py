@@ -115,37 +115,50 @@ def test_an_element_whose_tolerance_is_not_a_number_is_judged():
     assert judge(record, "torch", Gives(outputs=(torch.full((4,), 7.0),))).cases[0].status == "fail"
 
 
-RIGHT, WRONG = 1.0, 7.0
+RIGHT, MOST, EVERY = (1.0, 1.0, 1.0, 1.0), (7.0, 7.0, 7.0, 1.0), 16
 
 
 @pytest.mark.parametrize(
-    "first, again, valid, status",
+    "at_first, then, draws, valid, status",
     [
-        (RIGHT, RIGHT, True, "pass"),
-        (1 + 4 * 2.0**-23, RIGHT, True, "pass"),
-        (1 + 5 * 2.0**-23, RIGHT, True, "fail"),
-        (WRONG, RIGHT, True, "fail"),
-        (RIGHT, WRONG, True, "fail"),
-        (WRONG, WRONG, False, "pass"),
+        (RIGHT, RIGHT, 1, True, "pass"),
+        (MOST, MOST, EVERY, True, "fail"),
+        (MOST, MOST, EVERY - 1, True, "pass"),
+        ((7.0, 7.0, 1.0, 1.0), MOST, 1, True, "pass"),
+        ((1 + 5 * 2.0**-23,) * 4, MOST, EVERY, True, "fail"),
+        ((1 + 4 * 2.0**-23,) * 4, MOST, 1, True, "pass"),
+        (None, None, EVERY, True, "fail"),
+        (MOST, MOST, EVERY, False, "pass"),
     ],
-    ids=["right", "4 times the tolerance", "more", "wrong at first", "wrong again", "no valid input"],
+    ids=["right", "most", "not in all", "half", "off", "within 4 times the tolerance", "fails", "no valid input"],
 )
-def test_both_calls_are_right_on_numbers_that_nobody_could_foresee(first, again, valid, status):
-    """To within four times the tolerance, which is one ulp here."""
-    ones = torch.ones(4)
+@pytest.mark.parametrize("late", [False, True])
+def test_most_is_wrong_on_every_decoy_where_a_result_does_not_follow_from_the_inputs(
+    at_first, then, draws, valid, status, late
+):
+    """The tolerance is one ulp. draws: decoys on which the answer is wrong, before it is right. late: whether the
+    first is met by the second call.
+    """
+    ones, met = torch.ones(4), []
 
-    def outcome(value):
-        return Outcome(outputs=(ones,), decoy=(Decoy((ones,), valid), Outcome(outputs=(value * ones,))))
+    def came(values):
+        trouble = Trouble("raised", "") if values is None else None
+        return Outcome(outputs=() if trouble else (torch.tensor(values),), trouble=trouble)
 
     class Foreseeing(Gives):
         def examine(self, call):
-            examined = Examined(call, outcome(first))
-            examined.again = outcome(again)
+            met.append(call)
+            if len(met) > 1:
+                return Examined(call, came(then if len(met) <= draws else RIGHT))
+            examined = Examined(call, Outcome(outputs=(ones,)))
+            examined.again = Outcome(outputs=(ones,))
+            (examined.again if late else examined.first).decoy = Decoy((ones,), valid), came(at_first)
             return examined
 
     case = Case("one", lambda generator: (ones,), "")
-    record = replace(SILU, oracle=lambda x: x, peer=None, tolerance=Tolerance(1.0, 1.0, ""), cases=(case,))
-    assert [one.status for one in judge(record, "torch", Foreseeing()).cases] == [status]
+    record = replace(SILU, oracle=lambda x: torch.ones_like(x), peer=None, tolerance=Tolerance(1.0, 1.0, ""))
+    assert [one.status for one in judge(replace(record, cases=(case,)), "torch", Foreseeing()).cases] == [status]
+    assert len(met) <= EVERY
 
 
 def test_memory_is_not_measured_in_a_distinction():
@@ -157,10 +170,16 @@ def test_memory_is_not_measured_in_a_distinction():
 
 def test_a_fault_of_the_first_call_is_told_before_one_of_a_further_call():
     ones = torch.ones(4)
-    decoy = Decoy((ones,), True), Outcome(outputs=(7 * ones,))
-    record = replace(SILU, cases=(Case("one", lambda generator: (ones,), ""),))
-    assert "other random numbers" in judge(record, "torch", Gives(decoy=decoy)).cases[0].message
-    assert "changed its input x" in judge(record, "torch", Gives(decoy=decoy, mutated=("x",))).cases[0].message
+    decoy = Decoy((ones,), True), Outcome(trouble=Trouble("raised", "No."))
+    case = Case("one", lambda generator: (ones,), "")
+
+    class Table(Gives):
+        def examine(self, call):
+            return super().examine(call) if call.args[0] is ones else Examined(call, decoy[1])
+
+    for fault, more in (("other random numbers", {}), ("changed its input x", {"mutated": ("x",)})):
+        report = judge(replace(SILU, cases=(case,)), "torch", Table(decoy=decoy, **more))
+        assert fault in report.cases[0].message
 
 
 @pytest.mark.parametrize("ulp, status", [(64, "pass"), (65, "fail")])

@@ -8,7 +8,6 @@ it, and may report it wrong; an isolated one is called once more, on more than i
 too much.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,7 +27,7 @@ from ..ulp import ulp_size
 from .case import Judged
 from .compare import Expected, expect, unlike
 from .determinism import fault_in
-from .trial import describe
+from .trial import describe, unforeseeable
 
 Figures = dict[str, Any]  # traffic or compile of a report, as JSON has it: see `ReportData`
 
@@ -62,7 +61,7 @@ def judge_process(record: Exercise, runner: Runner) -> Judged | None:
     large, most_bytes = record.large, record.most_bytes
     if large is None or most_bytes is None:
         return None
-    chance = torch.Generator().manual_seed(int.from_bytes(os.urandom(7)))
+    chance = torch.Generator().manual_seed(unforeseeable())
     small = large.inputs(chance)
     args, places = _among_others(large, small, chance)
     shown, most = describe(record, args), most_bytes(*args)

@@ -9,13 +9,15 @@ import torch
 from ..results.quality import Quality
 from ..run.contract import Args
 from ..run.examination import Examined
-from ..run.outcome import Outcome, Trouble
+from ..run.outcome import Decoy, Outcome, Trouble
 from ..sandbox.wire.buffers import bits
 from . import masked_lanes
 from .compare import Comparison, Expected, compare, compare_all, expect, near
 from .fault import Fault
 from .trial import Trial
 
+_DECOYS = 16
+_MOST = 0.5  # of the elements of an output
 _LENIENT = 4  # times the tolerance, on numbers that no later run can bring back
 _OTHER = "on other random numbers of the same shape. What it computes must follow from its inputs alone."
 
@@ -35,8 +37,7 @@ def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | No
         return _second_trouble(again.trouble)
     if again.findings:
         return Fault(again.findings[0].message, cause=again.findings[0].cause)
-    unforeseen = _foreseen_only(trial, first) or _foreseen_only(trial, again)
-    if unforeseen:
+    if unforeseen := _foreseen_only(trial, examined):
         return unforeseen
 
     def wrong(outcome: Outcome) -> str:
@@ -77,34 +78,45 @@ def _second_trouble(trouble: Trouble) -> Fault:
     return Fault(message, None if late else Quality.CORRECT, trouble.cause, late, near=0.0)
 
 
-def _foreseen_only(trial: Trial, outcome: Outcome) -> Fault | None:
-    """What is wrong with the result for numbers that were drawn for this call alone.
-
-    A table is wrong by far. What is near the edge of the tolerance is settled by the case's own numbers.
+def _foreseen_only(trial: Trial, examined: Examined) -> Fault | None:
+    """The fault of an answer whose result does not follow from its inputs: on each of `_DECOYS` decoys, most of what it
+    gives is wrong. Errors that some draws show and others do not are left to the case's own numbers.
     """
-    if outcome.decoy is None or not outcome.decoy[0].valid:
+    call, met = examined.call, examined.first.decoy or examined.again.decoy
+    if met is None or not met[0].valid or call.decoy is None:
         return None
-    decoy, came = outcome.decoy
+    fault = _on_decoy(trial, *met)
+    for _ in range(_DECOYS - 1):
+        if fault is None:
+            break
+        decoy = call.decoy()
+        fault = _on_decoy(trial, decoy, trial.runner.examine(replace(call, args=decoy.args)).again)
+    return fault
+
+
+def _on_decoy(trial: Trial, decoy: Decoy, came: Outcome) -> Fault | None:
     if came.trouble:
         return Fault(f"On other random numbers of the same shape it fails: {came.trouble.message}", near=0.0)
     expected = expect(trial.exercise, trial.case, decoy.args)
-    message = fault_in(expected, came.outputs, trial.exercise.named(decoy.args), _OTHER)
+    message = fault_in(expected, came.outputs, trial.exercise.named(decoy.args), _OTHER, share=_MOST)
     return Fault(message, near=near(expected, came.outputs)) if message else None
 
 
-def fault_in(expected: Expected, outputs: Args, named: dict[str, torch.Tensor], where: str) -> str:
+def fault_in(expected: Expected, outputs: Args, named: dict[str, torch.Tensor], where: str, share: float = 0.0) -> str:
     """What is wrong with results for numbers that no later run can bring back; "" where they are near what is right.
 
-    named: the arguments by their name. where: the end of the sentence that counts wrong elements.
+    named: the arguments by their name. where: the end of the sentence that counts wrong elements. share: of the
+    elements of an output, which may be wrong.
     """
     expected = replace(expected, allowed=tuple(_LENIENT * a for a in expected.allowed))
     for index, output in enumerate(outputs):
         comparison = compare(expected, index, output, named)
         if comparison.complaint:
             return comparison.complaint
-        if comparison.failure:
-            wrong = f"{comparison.failure.wrong:,} of {comparison.failure.total:,} elements"
-            return f"{comparison.failure.output} is wrong in {wrong} {where}"
+        failure = comparison.failure
+        if failure and failure.wrong > share * failure.total:
+            wrong = f"{failure.wrong:,} of {failure.total:,} elements"
+            return f"{failure.output} is wrong in {wrong} {where}"
     return ""
 
 

@@ -3,7 +3,7 @@
 import os
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -31,13 +31,11 @@ class Options:
     conventions: ``"course"``, or ``"pytorch"``, which takes PyTorch's own choice for right as well.
     curve: whether a result that passes has one.
     fill: what masked-off lanes of a load without ``other`` hold; poison where it is None.
-    decoy_seed: of the decoys.
     """
 
     conventions: str = "course"
     curve: bool = True
     fill: float | None = None
-    decoy_seed: int = field(default_factory=unforeseeable)
 
 
 @dataclass(frozen=True)
@@ -67,10 +65,10 @@ class Trial:
 
     @property
     def call(self) -> Call:
-        """The call to examine. Its decoys are the same each time."""
+        """The call to examine."""
         # The order comes from the name: it goes where the answer runs, and the seed of the inputs must not.
         order = zlib.crc32(self.case.name.encode()) if self.backend == "triton" else None
-        draw = decoys(self.case, self.args, self.options.decoy_seed)
+        draw = decoys(self.case, self.args, unforeseeable())
         layouts = self.expected.layouts if self.expected else ()
         return Call(self.args, layouts, order, self.options.fill, draw)
 
