@@ -176,19 +176,20 @@ class Exercise:
 
     oracle: the function in float64; its parameters are the signature. It returns all `results` and writes nothing.
     outputs: what an answer returns, in order; none where all its results are written.
-    writes: names of parameters, each a tensor that an answer changes in place, as the step of an optimizer does. Its
-        values after the call are a result like those of ``outputs``, in the dtype and strides that it came in.
+    writes: names of parameters, tensors that an answer changes in place, as the step of an optimizer does. Their values
+        after the call are results, behind those in ``outputs``: compared in the memory that was given, whatever its
+        strides, in the dtype that it has. Every other input stays as it was. `wild` and `peer` write in place, too.
     cases: in the order a learner should meet them. The first is the gate: an answer that fails it earns nothing.
     tolerance: how close is right. An exercise whose outputs are all integers or booleans needs none.
     refused: names of PyTorch operators that are the answer itself (``silu``, ``silu_backward``), matched on ``aten::``.
     allowed: operators a Triton answer may call besides allocation and views (``sum`` for partial sums, say).
     peer: PyTorch's own function of the same signature. Its value at infinity is accepted as well as the limit.
-    least_bytes: bytes that must move for these arguments: every input read once, every output written once.
+    least_bytes: bytes that must move for these arguments: every input read once, every result written once.
     traffic: the ratio to ``least_bytes`` that a Triton answer may reach, or None where it is not graded.
     upcast: whether the oracle gets its inputs in float64; not where what is right depends on their dtype.
     gradient_of: an input whose gradient is the last output. The answer returns the one before, attached to the graph,
         and the check takes the gradient of it for `gradient.UPSTREAM`.
-    most_bytes: the most memory for these arguments that an answer's tensors may take at once, its results included.
+    most_bytes: the most memory for these arguments that an answer's tensors may take at once, what it returns included.
     forward: the exercise whose outputs this one takes as saved, where it is a gradient.
     large: a call on which the process of an isolated PyTorch answer is held to ``most_bytes``, too.
     about: names of the cases without which an answer is worth little, those of `MEASURED` among them.

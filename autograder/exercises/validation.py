@@ -124,14 +124,15 @@ def _of_case(record: Exercise, case: Case, called: bool) -> Iterator[str]:
         yield f"its {len(args)} arguments do not fit the oracle's parameters: {error}"
         return
     yield from _of_arguments(record, case, args, called)
-    yield from _of_written(record, args)
+    yield from of_written(record, args)
     if not _alike(args, again):
         yield "drawn twice with one seed it differs: draw random numbers with the generator that inputs is given"
     if case.raises is None:
         yield from _of_values(record, case, args)
 
 
-def _of_written(record: Exercise, args: Args) -> Iterator[str]:
+def of_written(record: Exercise, args: Args) -> Iterator[str]:
+    """Yields why a call with these arguments could not be written into."""
     given = dict(zip(record.parameters, args, strict=False))
     for name in record.writes:
         value = given.get(name)

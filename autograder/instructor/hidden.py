@@ -25,6 +25,7 @@ import torch
 
 from ..exercises import find
 from ..exercises.record import Case, Exercise
+from ..exercises.validation import of_written
 from ..judge.compare import expect
 from ..judge.redaction import is_float, kind_of
 from ..results.aim import Aim
@@ -142,6 +143,8 @@ def _try(record: Exercise, case: Case) -> None:
     for name, given, wanted in zip(record.parameters, args, usual, strict=False):
         if kind_of(given) != kind_of(wanted):
             raise ValueError(f"{name} should be {kind_of(wanted)}, but is {kind_of(given)}")
+    for mistake in of_written(record, args):
+        raise ValueError(mistake)
     try:
         expect(record, case, args)
     except Exception as error:

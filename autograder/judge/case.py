@@ -201,7 +201,7 @@ class _Called:
         left = mixed_up = ""
         if failure.output in contract.writes:
             given = self.trial.named[failure.output]
-            left = as_given(failure.output, given, outcome.outputs[number], compared[number])
+            left = as_given(given, outcome.outputs[number], compared[number])
         if outcome.mutated and (left or outcome.findings and outcome.findings[0].kind == "unwritten"):
             order = "are the launch's arguments in the order of the kernel's parameters?"
             mixed_up = f"The input {outcome.mutated[0]} was changed instead: {order}"

@@ -14,8 +14,8 @@ def between_elements(contract: Contract, outcome: Outcome) -> str:
     return name and f"The answer wrote between the elements of {name}: every dimension has a stride of its own."
 
 
-def as_given(name: str, given: torch.Tensor, output: torch.Tensor, comparison: Comparison) -> str:
-    """A sentence on a parameter whose wrong elements are what came in, bit for bit; "" where they are not."""
+def as_given(given: torch.Tensor, output: torch.Tensor, comparison: Comparison) -> str:
+    """A sentence on the wrong elements of a parameter where they are what came in, bit for bit; "" where not."""
     if comparison.wrong is None or not bits(output)[comparison.wrong].equal(bits(given)[comparison.wrong]):
         return ""
-    return f"{name} is as it came in there: write to the tensor that is given, and to all of it."
+    return "They are as they came in: write to every element of the tensor that is given, not to a copy of it."

@@ -12,7 +12,7 @@ import torch
 
 from ..emulator import Emulator, EmulatorError, Finding, Replay
 from .answer import is_stub, trace
-from .contract import Args, Contract, any_empty, map_tensors, named_tensors
+from .contract import Args, Contract, any_empty, as_tuple, map_tensors, named_tensors
 from .device import Device
 from .error_line import interrupted, line_of
 from .examination import Call, Examined, Facts
@@ -39,9 +39,12 @@ def duplicate(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def results_of(contract: Contract, function: Callable[..., Any], args: Args) -> Args:
-    """All results of a trusted function, which is called on copies of the arguments."""
+    """All results of a trusted function, which is called on copies of the arguments. Where it only writes, as PyTorch's
+    ``add_`` does, it may return what it wrote.
+    """
     mine = map_tensors(duplicate, args)
-    return contract.returned(function(*mine)) + contract.written(mine)
+    returned = as_tuple(function(*mine))
+    return (returned if contract.outputs else ()) + contract.written(mine)
 
 
 class InProcess:
