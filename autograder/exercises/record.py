@@ -61,7 +61,7 @@ class Output:
     like: str | torch.dtype = "x"
 
 
-MEMORY, TRAFFIC, COMPILE = MEASURED = ("peak memory", "memory traffic", "compiles for a GPU")
+BIAS, MEMORY, TRAFFIC, COMPILE = MEASURED = ("bias", "peak memory", "memory traffic", "compiles for a GPU")
 Convention = Literal["", "infinity", "no token", "bad label", "empty row"]
 
 
@@ -192,6 +192,8 @@ class Exercise:
     most_bytes: the most memory for these arguments that an answer's tensors may take at once, what it returns included.
     forward: the exercise whose outputs this one takes as saved, where it is a gradient.
     large: a call on which the process of an isolated PyTorch answer is held to ``most_bytes``, too.
+    unbiased: whether the mean error of half-precision results is judged, too: a step or a residual stream adds up what
+        truncation takes off, half an ulp each time. The cases need some hundreds of such results (`judge.bias`).
     about: names of the cases without which an answer is worth little, those of `MEASURED` among them.
     """
 
@@ -215,6 +217,7 @@ class Exercise:
     most_bytes: Callable[..., int] | None = None
     large: Large | None = None
     forward: "Exercise | None" = None
+    unbiased: bool = False
     about: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from ..run.contract import Args, as_tuple, map_tensors, tensors_of
-from .record import EXACT, MEASURED, Case, Exercise, Output, Tolerance, Witness
+from .record import BIAS, EXACT, MEASURED, Case, Exercise, Output, Tolerance, Witness
 
 BACKENDS = ("torch", "triton")
 _DRAWN = "inputs takes a torch.Generator and returns the tuple of the oracle's arguments"
@@ -65,6 +65,8 @@ def _of(record: Exercise, called: bool) -> Iterator[str]:
     for name in record.about:
         if name not in (*names, *MEASURED):
             yield f"it is about {name!r}, which is not the name of a case"
+        elif name == BIAS and not record.unbiased:
+            yield f"it is about {BIAS!r}, which is judged where unbiased=True"
     for case in record.cases:
         if message := next(_of_case(record, case, called), ""):
             yield f"case {case.name!r}: {message}"

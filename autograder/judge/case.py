@@ -39,6 +39,7 @@ class Judged:
     _: KW_ONLY
     trouble: Trouble | None = None
     args: Args = ()
+    expected: Expected | None = None
     outputs: list[Wrong] | None = None  # all of them, where one is wrong
     outcome: Outcome | None = None
 
@@ -114,7 +115,8 @@ class _Called:
         if status in ("fail", "error"):
             more.setdefault("flaw", self.trial.flaw)
         result = CaseResult(case.name, status, case.bonus, message, describe(exercise, args), **more)
-        return Judged(result, trouble=trouble, args=args, outputs=outputs, outcome=self.outcome)
+        expected = self.trial.expected
+        return Judged(result, trouble=trouble, args=args, expected=expected, outputs=outputs, outcome=self.outcome)
 
     def _tells_enough(self, trouble: Trouble | None) -> bool:
         """Whether the message names the line and the cure, so that a hint about the formula could only mislead: a

@@ -20,6 +20,7 @@ from ..run.interpret import mode
 from ..run.outcome import Trouble
 from ..run.threads import one_thread
 from ..sandbox.compiler import shared_compiler
+from .bias import judge_bias
 from .case import UNJUDGED, Judged, judge_case
 from .cost import Figures, judge_compile, judge_memory, judge_process, judge_traffic
 from .fingerprint import fingerprint
@@ -152,6 +153,7 @@ class _Check:
             return _Found(judge_witness(record, self.runner))
         found = _Found(self._judge_cases(record, see))
         if not found.stopped:
+            found.cases += judge_bias(record, found.judged)
             self._judge_cost(record, found)
         return found
 
