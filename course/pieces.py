@@ -13,6 +13,7 @@ from ..autograder.exercises.record import Exercise as Function
 from ..autograder.exercises.record import Witness
 from ..autograder.exercises.validation import RecordError, validate
 from .chapter import ChapterError, Exercise, parse
+from .chapter_rules import Asked, breaches
 from .regions import BACKENDS, Region, find_regions, hide_bodies
 
 RECORDS = "autograder/exercises"
@@ -21,6 +22,7 @@ QUOTED = re.compile(r"'([^']+)'")
 
 Records = dict[str, Function | Witness]
 Regions = dict[tuple[str, str], Region]
+Places = dict[tuple[str, str], list["Place"]]  # of the lines that ask for each answer
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,11 @@ def problems(root: Path, exercises: Records) -> list[str]:
         return [relative(str(error), root)]
     places = find_records(root)
     records = {name: record for name, record in exercises.items() if name in places}
-    asked, unread = _asked(root)
+    chapters, unread = _parsed(root)
+    asked: Places = {}
+    for path, lines in chapters.items():
+        for line in lines:
+            asked.setdefault(line.key, []).append(Place(path, line.line))
     found = [*unread, *_of_lines(asked, regions, exercises)]
     for name, record in records.items():
         found += _of_record(record, places[name])
@@ -54,7 +60,24 @@ def problems(root: Path, exercises: Records) -> list[str]:
         if not unread:  # of a chapter with a mistake nobody can say what it asks for
             found += _of_chapters(record, places[name], asked)
     found += _of_regions(regions, exercises)
+    found += breaches({path: _all_asked(chapters[path], regions, exercises) for path in chapters}, root)
     return [relative(sentence, root) for sentence in found]
+
+
+def _all_asked(lines: list[Exercise], regions: Regions, exercises: Records) -> list[Asked]:
+    """Without an answer that has a mistake itself."""
+    found = ((line, regions.get(line.key), exercises.get(line.name)) for line in lines)
+    return [
+        Asked(line, None if region is None or any(_of_answer(region)) else region, _hints(record))
+        for line, region, record in found
+    ]
+
+
+def _hints(record: Function | Witness | None) -> frozenset[str]:
+    """The hints that a report on it gives."""
+    if record is None:
+        return frozenset()
+    return frozenset([record.hint, *(case.hint for case in getattr(record, "cases", ()))])
 
 
 def relative(sentence: str, root: Path) -> str:
@@ -72,23 +95,20 @@ def find_records(root: Path) -> dict[str, Place]:
     return found
 
 
-def _asked(root: Path) -> tuple[dict[tuple[str, str], list[Place]], list[str]]:
-    """The lines that ask for each answer, and the mistakes in the chapters' directives."""
-    asked: dict[tuple[str, str], list[Place]] = {}
-    found = []
+def _parsed(root: Path) -> tuple[dict[Path, list[Exercise]], list[str]]:
+    """What each chapter asks for, and the mistakes in the directives of those that cannot be read."""
+    chapters: dict[Path, list[Exercise]] = {}
+    unread = []
     for path in sorted((root / "course" / "chapters").glob("*.md")):
         try:
             pieces = parse(path, path.read_text(encoding="utf-8"))
+            chapters[path] = [piece for piece in pieces if isinstance(piece, Exercise)]
         except ChapterError as error:
-            found.append(str(error))
-            continue
-        for piece in pieces:
-            if isinstance(piece, Exercise):
-                asked.setdefault(piece.key, []).append(Place(path, piece.line))
-    return asked, found
+            unread.append(str(error))
+    return chapters, unread
 
 
-def _of_lines(asked: dict[tuple[str, str], list[Place]], regions: Regions, exercises: Records) -> Iterator[str]:
+def _of_lines(asked: Places, regions: Regions, exercises: Records) -> Iterator[str]:
     for (folder, name), (place, *more) in asked.items():
         if name not in exercises:
             yield f"{place}: no exercise is called `{name}`; known are {', '.join(sorted(exercises))}"
@@ -99,7 +119,7 @@ def _of_lines(asked: dict[tuple[str, str], list[Place]], regions: Regions, exerc
         yield from (f"{again}: `{name}` is already in {place}: take one of the lines out" for again in more)
 
 
-def _of_chapters(record: Function | Witness, place: Place, asked: dict[tuple[str, str], list[Place]]) -> Iterator[str]:
+def _of_chapters(record: Function | Witness, place: Place, asked: Places) -> Iterator[str]:
     for folder, backend in BACKENDS.items():
         if backend in record.backends and (folder, record.name) not in asked:
             yield f"{place}: no chapter has a line {{exercise}}`{folder}/{record.name}`: write it into one"

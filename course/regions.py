@@ -82,6 +82,11 @@ def hide_bodies(region: Region) -> str:
     return "\n".join(lines)
 
 
+def visible(region: Region) -> str:
+    """What a learner sees of it: a line of dots for each passage that is hidden."""
+    return re.sub(rf"( *){BEGIN}.*?{END}", r"\1...", hide_bodies(region), flags=re.DOTALL)
+
+
 def _functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
     """Yields the functions of the module and the methods of its classes, in order. A function inside a function is part
     of a body.

@@ -104,19 +104,6 @@ def steps() -> dict[tuple[str, str], str]:
     return {piece.key: piece.step for piece in pieces if isinstance(piece, chapter.Exercise)}
 
 
-def test_every_answer_has_a_second_hint_of_its_own():
-    """Not one that the record or a case of it gives already, nor that of another answer; one to three sentences."""
-    found = steps()
-    assert len(found) > 40
-    assert len(set(found.values())) == len(found)
-    for (folder, name), step in found.items():
-        record = EXERCISES[name]
-        given = {record.hint, *(case.hint for case in getattr(record, "cases", ()))}
-        assert 40 < len(step) < 300, (folder, name, step)
-        assert step.endswith((".", "?")), (folder, name, step)
-        assert not any(step in hint or (hint and hint in step) for hint in given), (folder, name)
-
-
 def test_the_second_hint_is_on_the_ladder_and_a_hint_that_the_report_gives_is_not():
     built = {path.stem: path.read_text(encoding="utf-8") for path in learner.sources(build.ROOT)}
     text = "\n".join(cell["source"] for page in built.values() for cell in nbformat.reads(page, as_version=4).cells)

@@ -1,11 +1,10 @@
 """The builder: what it hides from a learner, which mistakes it names, and how a learner gets a copy."""
 
-import re
 import shutil
 from pathlib import Path
 
 import pytest
-from graded_kernels.course import build, chapter, learner, regions
+from graded_kernels.course import build, chapter, chapter_rules, learner, regions
 
 
 def test_a_stale_notebook_is_named_with_the_cure(tmp_path, capsys):
@@ -39,7 +38,7 @@ def test_an_assignment_of_a_teachers_own_is_left_where_it_is(tmp_path, capsys):
 
 # The builder says what is wrong, and where.
 
-SETUP = f"# Title\n\n```{{code-cell}} python\n{build.CHECK_IMPORT}\n```\n\n"
+SETUP = f"# Title\n\n```{{code-cell}} python\n{chapter_rules.CHECK_IMPORT}\n```\n\n"
 EXERCISE = "{exercise}`solutions/silu_forward`\n"
 
 
@@ -61,7 +60,7 @@ EXERCISE = "{exercise}`solutions/silu_forward`\n"
         (SETUP + ":step: Alone.\n", r"x\.md:7: :step: follows an \{exercise\} line"),
         (SETUP + EXERCISE + "\n:step: Apart.\n", r"x\.md:9: :step: follows an \{exercise\} line"),
         (SETUP + EXERCISE + ":step: One.\n\n:step: Two.\n", r"x\.md:10: :step: follows an \{exercise\} line, once"),
-        ("# Title\n\n" + EXERCISE, r"x\.md:3: a setup cell must come before `silu_forward`"),
+        (EXERCISE + SETUP, r"x\.md:1: a setup cell must come before `silu_forward`"),
         ("# Title\n\nNo code.\n", r"x\.md:1: no code cell"),
         ("# Title\n\n```{code-cell} python\nimport torch\n```\n", r"x\.md:4: the setup cell.* must begin with"),
         (SETUP + "```{question} why\nguide\n```\n", r"x\.md:7: a question is"),
@@ -88,19 +87,18 @@ def test_a_region_may_not_start_twice(tmp_path):
         regions.find_regions(tmp_path)
 
 
-def hidden(text: str) -> str:
-    return regions.hide_bodies(regions.Region("f", "kernels", Path("f.py"), 1, text))
+def shown(text: str) -> str:
+    return regions.visible(regions.Region("f", "kernels", Path("f.py"), 1, text))
 
 
 def test_what_a_learner_sees_of_an_answer():
-    text = hidden(
+    text = shown(
         "SIZE = 4\n\n\n# helps\n@jit\ndef helper(x):\n    return 1\n\n\ndef other():\n    return 2\n\n\n"
         '@jit\ndef f_kernel(x):\n    """Doc."""\n    # A hint.\n\n    y = 3\n    # Done.\n    return y\n    # Really.\n'
         "\n\nclass f_class:\n    def f_method(self):\n        return 5\n"
         "\n\ndef f(\n    x,\n):\n    # Shown.\n    return 4"
     )
-    shown = re.sub(r"( *)### BEGIN.*?END SOLUTION", r"\1...", text, flags=re.S)
-    assert shown == (
+    assert text == (
         'SIZE = 4\n\n\n...\n\n\n@jit\ndef f_kernel(x):\n    """Doc."""\n    # A hint.\n\n    ...\n\n\n'
         "class f_class:\n    def f_method(self):\n        ...\n\n\ndef f(\n    x,\n):\n    # Shown.\n    ..."
     )
@@ -116,7 +114,7 @@ def test_what_a_learner_sees_of_an_answer():
 )
 def test_an_answer_that_cannot_be_hidden_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
-        hidden(text)
+        shown(text)
 
 
 def test_a_learners_notebook_is_never_overwritten(tmp_path):

@@ -45,8 +45,11 @@ def records(root) -> dict[str, Exercise]:
 def test_what_is_missing_is_told_and_nothing_else(family, root):
     assert make(root, "swish", "--like", family) == 0
     problems = [one for one in pieces.problems(root, EXERCISES | records(root)) if "swish" in one]
-    assert [one.split(":")[0] for one in problems] == 2 * ["solutions/swish.py", "kernels/swish.py"]
-    assert all("is a stub: write its body" in one for one in problems)
+    stubs, hints = problems[:4], problems[4:]
+    assert [one.split(":")[0] for one in stubs] == 2 * ["solutions/swish.py", "kernels/swish.py"]
+    assert all("is a stub: write its body" in one for one in stubs)
+    assert len(hints) == 4
+    assert all("a line `:step:` gives the second hint" in one for one in hints)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -8,6 +8,7 @@ from graded_kernels.autograder import exercises
 from graded_kernels.autograder.exercises import EXERCISES, table
 from graded_kernels.autograder.exercises.validation import RecordError
 from graded_kernels.course import build, pieces
+from graded_kernels.course.chapter_rules import CHECK_IMPORT
 
 COPIED = (
     "autograder/exercises/silu.py",
@@ -15,6 +16,7 @@ COPIED = (
     "kernels/silu.py",
     "kernels/swiglu.py",
     "solutions/silu.py",
+    "course/images/silu_fused.svg",
 )
 
 
@@ -47,7 +49,8 @@ def at(name: str, text: str) -> str:
     return f"{name}:{before.count(chr(10)) + 1}: "
 
 
-RECORDS, CHAPTER, TRITON, _, TORCH = COPIED
+RECORDS, CHAPTER, TRITON, _, TORCH, _ = COPIED
+SETUP = f"```{{code-cell}} python\n{CHECK_IMPORT}\n```\n"
 RECORD = at(RECORDS, 'name="silu_backward"')
 REGION = "# %% silu_backward\n"
 
@@ -88,14 +91,14 @@ def test_an_answer_in_a_backend_that_the_record_does_not_name(root):
 
 
 def test_an_exercise_in_no_chapter_or_in_two(root):
-    asked = "{exercise}`kernels/silu_backward`\n"
-    change(root, CHAPTER, asked, "\n")
-    change(root, CHAPTER, ":step: Two loads", "Two loads")
-    assert found(root) == [f"{RECORD}no chapter has a line {asked.strip()}: write it into one"]
-    for name in ("07_a.md", "08_b.md"):
-        (root / "course/chapters" / name).write_text(asked)
+    asked = "{exercise}`kernels/silu_backward`"
+    change(root, CHAPTER, f"{asked}\n:step: ", "")
+    assert found(root) == [f"{RECORD}no chapter has a line {asked}: write it into one"]
+    for name in ("07_a", "08_b"):
+        step = f":step: The second hint of {name}, which is of some length."
+        (root / f"course/chapters/{name}.md").write_text(f"# A\n\n{SETUP}\n{asked}\n{step}\n")
     assert found(root) == [
-        "course/chapters/08_b.md:1: `silu_backward` is already in course/chapters/07_a.md:1: take one of the lines out"
+        "course/chapters/08_b.md:7: `silu_backward` is already in course/chapters/07_a.md:7: take one of the lines out"
     ]
 
 
