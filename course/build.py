@@ -89,10 +89,15 @@ def build(chapter: Path, regions: Regions, exercises: Records | None = None) -> 
             notebook.cells.append(cells.question(piece.guide, piece.name, piece.points))
     if chapter.parent.name == "chapters":
         notebook.cells += _text_cells(END.format(name=chapter.stem), chapter, first=False)
+    return text_of(notebook, chapter.stem)
+
+
+def text_of(notebook: NotebookNode, name: str) -> str:
+    """The text of a notebook's file, with its name and its version in the metadata."""
     _number_repeated_ids(notebook)
     body = nbformat.writes(notebook, version=4)
     version = hashlib.sha256(body.encode()).hexdigest()[:12]
-    notebook.metadata["graded_kernels"] = {"chapter": chapter.stem, "version": version}
+    notebook.metadata["graded_kernels"] = {"chapter": name, "version": version}
     nbformat.validate(notebook)
     return f"{nbformat.writes(notebook, version=4)}\n"
 

@@ -4,6 +4,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from ..autograder.nbgrader.notebook_code import BEGIN_GUIDE, END_GUIDE
+from ..autograder.nbgrader.rebuild import DEMONSTRATION
 
 SCHEMA_VERSION = 3
 
@@ -15,8 +16,8 @@ def prose(source: str, id: str) -> NotebookNode:
 
 
 def demo(source: str, id: str) -> NotebookNode:
-    """A cell of code to run and change, which is not graded."""
-    cell: NotebookNode = nbformat.v4.new_code_cell(source, id=id)
+    """A cell of code to run and change, which is not graded and not run for an answer."""
+    cell: NotebookNode = nbformat.v4.new_code_cell(source, id=id, metadata={"tags": [DEMONSTRATION]})
     return cell
 
 
@@ -30,9 +31,12 @@ def answer(source: str, grade_id: str) -> NotebookNode:
     return _graded(nbformat.v4.new_code_cell(source, id=grade_id), solution=True)
 
 
-def check(name: str, backend: str, points: int) -> NotebookNode:
-    """The locked cell that checks the answer above it and carries its points."""
-    cell = nbformat.v4.new_code_cell(f'check("{name}", {name}, backend="{backend}")', id=f"{name}-{backend}-check")
+def check(name: str, backend: str, points: int, record: str = "") -> NotebookNode:
+    """The locked cell that checks the answer above it and carries its points. record: an expression for the exercise's
+    record, where its name is not enough.
+    """
+    exercise = record or f'"{name}"'
+    cell = nbformat.v4.new_code_cell(f'check({exercise}, {name}, backend="{backend}")', id=f"{name}-{backend}-check")
     return _graded(cell, grade=True, locked=True, points=points)
 
 

@@ -18,7 +18,7 @@ from graded_kernels.course.regions import BACKENDS, Region, find_regions
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {backend: folder for folder, backend in BACKENDS.items()}
-SETUP = "import math\n\nimport torch\nimport triton\nimport triton.language as tl\n"
+SETUP = Cell("setup", "import math\n\nimport torch\nimport triton\nimport triton.language as tl\n")
 
 PAIRS = [(name, backend) for name, record in EXERCISES.items() for backend in record.backends]
 
@@ -35,8 +35,8 @@ def answer(exercise: str, backend: str, old: str = "", new: str = "") -> Answer:
     if old:
         assert source.count(old) == 1, f"{exercise} ({backend}): {old!r} occurs {source.count(old)} times, not once"
         source = source.replace(old, new)
-    before = [Cell(f"{r.name}-{backend}", r.source) for r in _needed(region)]
-    return Answer(exercise, (*before, Cell(f"{exercise}-{backend}", source)), SETUP)
+    before = [SETUP, *(Cell(f"{r.name}-{backend}", r.source) for r in _needed(region))]
+    return Answer(exercise, (*before, Cell(f"{exercise}-{backend}", source)))
 
 
 class Unwatched:

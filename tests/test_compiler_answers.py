@@ -11,9 +11,11 @@ from compiler_kernels import cache  # noqa: F401
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.report import notebook, terminal
+from graded_kernels.autograder.run.answer import Cell
 
 GELU = "    p, s, share, bend = gelu_tail(t, TANH)\n"
 CAUSAL = "    if CAUSAL:  # the block's last query sees the most\n"
+PLAIN = Cell("plain", "PLAIN = 1.0\n")
 BRANCHES = {  # exercise, a line of our answer, what comes before it, and what the report says of the launch
     "gelu, tanh": ("gelu_forward", GELU, "if TANH:\n        t = t * PLAIN", "TANH=True"),
     "gelu, erf": ("gelu_forward", GELU, "if not TANH:\n        t = t * PLAIN", "TANH=False"),
@@ -33,7 +35,7 @@ def test_a_branch_on_a_constant_or_a_dtype_is_compiled(name):
     """A plain global works in the emulator, and Triton refuses it."""
     exercise, line, branch, told = BRANCHES[name]
     wrong = answer(exercise, "triton", line, f"    {branch}\n{line}")
-    report = check_answer(replace(wrong, setup=wrong.setup + "PLAIN = 1.0\n"), "triton")
+    report = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), "triton")
     (failing,) = (case for case in report.cases if not case.bonus and case.status != "pass")
     assert failing.name == "compiles for a GPU"
     assert not report.correct
@@ -59,8 +61,8 @@ def test_options_of_a_launch_do_not_switch_the_compiler_off(options, words):
     assert words in report.summary + "".join(c.message for c in report.cases)
     (cell,) = (cell for cell in right.cells if GELU in cell.source)
     wrong = replace(cell, source=cell.source.replace(GELU, f"    t = t * PLAIN\n{GELU}"))
-    cells = tuple(wrong if one is cell else one for one in right.cells)
-    report = check_answer(replace(right, cells=cells, setup=right.setup + "PLAIN = 1.0\n"), "triton")
+    cells = (PLAIN, *(wrong if one is cell else one for one in right.cells))
+    report = check_answer(replace(right, cells=cells), "triton")
     assert not report.passed
     assert not report.correct
     assert report.compile["status"] == "fail"
@@ -82,7 +84,7 @@ def test_an_option_of_one_kind_of_gpu_is_not_portable_where_the_others_are_asked
 
 def test_what_was_compiled_and_what_was_not_is_said(capsys, tmp_path):
     one = answer("gelu_forward", "triton")
-    (tmp_path / "gelu.py").write_text("\n\n".join([one.setup, *(cell.source for cell in one.cells)]))
+    (tmp_path / "gelu.py").write_text("\n\n".join(cell.source for cell in one.cells))
     report = check_answer(one, "triton")
     for page in (terminal.render(report, color=False), notebook.render(report)):
         shown = " ".join(page.replace("&#x27;", "'").split())
@@ -115,6 +117,6 @@ def test_what_was_compiled_and_what_was_not_is_said(capsys, tmp_path):
 def test_the_hint_says_what_to_write_in_place_of_what_the_compiler_refuses(line, hint):
     """In a branch that no program enters, so that the emulator does not say it first."""
     wrong = answer("gelu_forward", "triton", GELU, f"    if tl.program_id(0) < 0:\n        {line}\n{GELU}")
-    report = check_answer(replace(wrong, setup=wrong.setup + "PLAIN = 1.0\n"), "triton")
+    report = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), "triton")
     (case,) = (case for case in report.cases if case.name == "compiles for a GPU")
     assert hint in case.hint, str(report)

@@ -85,7 +85,7 @@ def test_answers_pass_on_the_device(name, backend, tmp_path):
     """In a process of its own: this one interprets."""
     path = tmp_path / "answer.py"
     whole = answer(name, backend)
-    path.write_text("\n\n".join([whole.setup, *(cell.source for cell in whole.cells)]))
+    path.write_text("\n\n".join(cell.source for cell in whole.cells))
     environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
     command = [sys.executable, "-m", "graded_kernels.autograder", "check", name, str(path), "--backend", "triton"]
     run = subprocess.run([*command, "--in-process"], env=environment, capture_output=True, text=True, timeout=600)
@@ -138,7 +138,7 @@ def test_the_emulators_cases_stand_beside_the_devices():
 def test_the_emulator_runs_in_a_worker_on_the_functions_text(tmp_path):
     path = tmp_path / "mine.py"
     whole = answer("silu_forward", "triton")
-    path.write_text(whole.setup + "\n\n".join(cell.source for cell in whole.cells))
+    path.write_text("\n\n".join(cell.source for cell in whole.cells))
     module, record = module_of(path), EXERCISES["silu_forward"]
     report = emulated(module.silu_forward, record, lambda runner: judge(record, "triton", runner, compiler=False))
     if isinstance(report, str) and "isolat" in report:

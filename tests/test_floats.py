@@ -118,7 +118,7 @@ def axpy(a, x, y):
 
 def test_32_bits_are_refused_where_a_kernel_uses_strides():
     narrow, wide = (
-        check_answer(Answer("axpy", (Cell("axpy", STRIDED.replace("WIDE", wide)),), SETUP), "triton", compiler=False)
+        check_answer(Answer("axpy", (SETUP, Cell("axpy", STRIDED.replace("WIDE", wide)))), "triton", compiler=False)
         for wide in ("", ".to(tl.int64)")
     )
     assert [case.name for case in narrow.cases if case.status == "fail"] == ["offsets beyond 2^31"]

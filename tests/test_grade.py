@@ -134,25 +134,25 @@ def test_where_there_is_nothing_to_grade_it_says_so(course, tmp_path, capsys):
 def test_an_answer_behind_a_cell_that_does_not_end_is_asked_for_without_it(course, graded):
     def found(job):
         loops = any("while True" in cell.source for cell in job.answer.cells)
-        stop = {"cell": job.answer.cells[1].name, "reason": "It does not end."} if loops else None
+        stop = {"cell": job.answer.cells[2].name, "reason": "It does not end."} if loops else None
         return right(job, report=REPORT | {"passed": not loops, "stopped_in": stop}, doubt=LATE if loops else "")
 
     hand_in(course, "a", endless)
     cluster = Answers(found)
     assert grading.grade("tiny", cluster.connect, course) == 0
-    assert [(job.name, len(job.answer.cells)) for job in cluster.asked] == [(WITNESS, 1), (TORCH, 3), (TORCH, 2)]
+    assert [(job.name, len(job.answer.cells)) for job in cluster.asked] == [(WITNESS, 2), (TORCH, 4), (TORCH, 3)]
 
 
 def test_a_cell_that_does_not_end_is_run_for_one_answer_and_its_notebook_is_ready_once(course, graded, capsys):
     def found(job):  # all answers after it are asked for at once
         loops = any("while True" in cell.source for cell in job.answer.cells)
-        stop = {"cell": job.answer.cells[0].name, "reason": "It does not end."} if loops else None
+        stop = {"cell": job.answer.cells[1].name, "reason": "It does not end."} if loops else None
         return right(job, report={"stopped_in": stop})
 
     hand_in(course, "a", lambda notebook: add(notebook, WITNESS, "while True: pass"))
     cluster = Answers(found)
     assert grading.grade("tiny", cluster.connect, course) == 0
-    assert [(job.name, len(job.answer.cells)) for job in cluster.asked] == [(WITNESS, 2), (WITNESS, 1), (TORCH, 2)]
+    assert [(job.name, len(job.answer.cells)) for job in cluster.asked] == [(WITNESS, 3), (WITNESS, 2), (TORCH, 3)]
     assert "[1/1] a, tiny" in (output := capsys.readouterr().out)
     assert "[2/1" not in output
 

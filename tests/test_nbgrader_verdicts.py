@@ -8,6 +8,7 @@ import pytest
 from classroom import api, assert_success, autograded, copied, grade, place, right_answers, scores, shown
 from graded_kernels.autograder.nbgrader.grade import Grade
 from graded_kernels.autograder.nbgrader.regrade import FIELDS, NAMES, changes, standard
+from graded_kernels.autograder.nbgrader.submission import Released
 from graded_kernels.autograder.verdicts import make as making
 from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.autograder.verdicts.verdict import LATE
@@ -105,7 +106,9 @@ def test_every_part_of_a_job_has_a_name_in_a_sentence(course):
     grader = Grade(parent=None)
     grader.seed = 1
     released = nbformat.read(course / "release" / "both" / "both.ipynb", as_version=4)
-    job_of = partial(grader.job, course, "both")
+    courses = api(course).coursedir
+    courses.assignment_id = "both"
+    job_of = partial(grader.job, Released(courses, {}))
     found = standard(grader.aims, job_of, released)
     assert {"your cases for silu_forward", "the limits", "the version of PyTorch"} <= set(found)
     grader.seconds, grader.seed = 3.0, 2

@@ -1,5 +1,6 @@
 """What was handed in is read in a process that may die of it: the other cells are graded all the same."""
 
+import copy
 import json
 import os
 import signal
@@ -11,7 +12,7 @@ from graded_kernels.autograder.nbgrader import reader as module
 from graded_kernels.autograder.nbgrader.notebook_file import PICTURES, Unreadable
 from graded_kernels.autograder.nbgrader.reader import Reader
 from graded_kernels.autograder.nbgrader.rebuild import NOTES, RECORD, grade_id
-from graded_kernels.autograder.nbgrader.submission import learners_code
+from graded_kernels.autograder.nbgrader.submission import running_code
 from graded_kernels.course import cells
 
 ANSWERS = ("silu_forward", "silu_backward", "gelu_forward", "gelu_backward", "row_sum")
@@ -47,18 +48,41 @@ def read(reader, tmp_path):
 
 
 def code(rebuilt: nbformat.NotebookNode) -> list[str]:
-    return [cell.source for cell in learners_code(rebuilt).values()]
+    return [cell.source for cell in running_code(rebuilt).values()]
 
 
 def notes(rebuilt: nbformat.NotebookNode) -> str:
     return " ".join(rebuilt.metadata.get(RECORD, {}).get(NOTES, []))
 
 
-def test_a_learners_code_comes_as_python(read):
+def test_a_running_code_comes_as_python(read):
     rebuilt = read(notebook("%time 1\nx = 1", RIGHT.format("f")))
     assert code(rebuilt)[:2] == ["pass\nx = 1\n", RIGHT.format("f")]
     first = next(cell for cell in rebuilt.cells if grade_id(cell) == "silu_forward-torch")
     assert "Line 1 is not Python" in first.outputs[0].data["text/plain"]
+
+
+def test_what_was_released_runs_in_order_but_for_checks_and_demonstrations(reader, tmp_path):
+    """As it was released, whatever was made of it; imports of the course and of records beside it are left out."""
+    (tmp_path / "ramp_record.py").touch()
+    released = nbformat.v4.new_notebook(
+        cells=[
+            cells.setup("from graded_kernels.autograder import check\nimport ramp_record\nimport torch"),
+            nbformat.v4.new_code_cell("CAP = 30", id="cap"),
+            cells.demo("torch.ones(3)", "shown"),
+            cells.answer("...", "ramp-torch"),
+            nbformat.v4.new_code_cell("%time AFTER = 1", id="after"),
+            cells.check("ramp", "torch", 4),
+        ]
+    )
+    submitted = copy.deepcopy(released)
+    submitted.cells[1].source, submitted.cells[3].source = "CAP = 31", "def ramp(x): ..."
+    submitted.cells.insert(4, nbformat.v4.new_code_cell("import ramp_record, math", id="mine"))
+    for name, one in (("released", released), ("submitted", submitted)):
+        nbformat.write(one, tmp_path / f"{name}.ipynb")
+    rebuilt = reader.rebuilt(tmp_path / "submitted.ipynb", tmp_path / "released.ipynb")
+    assert code(rebuilt) == ["pass\npass\nimport torch", "CAP = 30", "def ramp(x): ...", "pass", "pass\n"]
+    assert notes(rebuilt) == "The cell `cap` had been changed. It was put back as released. It begins with `CAP = 30`."
 
 
 def test_a_cell_that_takes_too_long_is_left_out_alone(read):

@@ -143,8 +143,8 @@ def test_a_wild_bug_is_named_through_the_wall(worker):
 )
 def test_what_draws_is_imported_and_does_nothing(line, worker):
     """A chapter's own imports name it, and a cell may draw before or after it answers."""
-    cells = Cell("picture", "plt.plot([1, 2])\n"), Cell("cell", f"{line}\n{RIGHT}")
-    code = Answer("silu_forward", cells, setup=f"{line}\nimport torch\n")
+    before = Cell("setup", f"{line}\nimport torch\n"), Cell("picture", "plt.plot([1, 2])\n")
+    code = Answer("silu_forward", (*before, Cell("cell", f"{line}\n{RIGHT}")))
     with Isolated(code, EXERCISES["silu_forward"].contract, "torch", worker=worker) as runner:
         assert runner.examine(Call((X,))).first.trouble is None
 

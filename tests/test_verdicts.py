@@ -26,7 +26,7 @@ from graded_kernels.autograder.verdicts.store import LOG, Store
 from graded_kernels.autograder.verdicts.verdict import LATE, LOST, Damaged, Verdict
 
 CASE = {"name": "two zeros", "x": {"values": [0.0, float("nan"), float("inf")]}}
-ANSWER = Answer("silu_forward", (Cell("before", "a = 1"), Cell("silu_forward-torch", "b = 2")), "import torch")
+ANSWER = Answer("silu_forward", (Cell("before", "a = 1"), Cell("silu_forward-torch", "b = 2")))
 JOB = Job(ANSWER, "torch", 7, Limits(), (CASE,))
 
 
@@ -44,7 +44,6 @@ CHANGES = {
     "code before": other_answer(cells=(Cell("before", "a = 2"), ANSWER.cells[1])),
     "name of a cell": other_answer(cells=(Cell("added-1", "a = 1"), ANSWER.cells[1])),
     "where one cell ends": other_answer(cells=(Cell("before", "a = 1\nb = 2"), Cell("silu_forward-torch", ""))),
-    "setup": other_answer(setup="import torch, math"),
     "cells after it": other_answer(after=1),
     "module": other_answer(module=True),
     "name of the module": other_answer(name="another"),
@@ -53,6 +52,7 @@ CHANGES = {
     "backend": dataclasses.replace(JOB, backend="triton"),
     "seed": dataclasses.replace(JOB, seed=8),
     "isolation": dataclasses.replace(JOB, isolated=False),
+    "the record": dataclasses.replace(JOB, record="silu_forward = None"),
     "no case": dataclasses.replace(JOB, cases=()),
     "a case": dataclasses.replace(JOB, cases=(CASE | {"hint": "?"},)),
     **{f"limit {f.name}": dataclasses.replace(JOB, limits=Limits(**{f.name: 3})) for f in dataclasses.fields(Limits)},

@@ -37,7 +37,7 @@ class Wrong(NamedTuple):
             source = source.replace(old, new)
         if self.more:
             source += f"\n\nright = {self.exercise}\n\n\n{self.more.strip()}\n"
-        return Answer(made.exercise, (*made.cells[:-1], Cell(made.cells[-1].name, source)), made.setup)
+        return Answer(made.exercise, (*made.cells[:-1], Cell(made.cells[-1].name, source)))
 
 
 def of_silu(slope: str) -> str:

@@ -44,7 +44,7 @@ class Course:
 
     def job(self, answer: Answer, backend: str) -> Job:
         """The check of an answer to this assignment."""
-        return self.grader.job(self.root, self.assignment, answer, backend)
+        return self.grader.job(self.run.released, answer, backend)
 
     def autograde(self, force: bool) -> int:
         """Grades them with the verdicts that there are, and returns the exit status."""

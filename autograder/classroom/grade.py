@@ -61,7 +61,7 @@ def grade(
     """
     try:
         course = Course(root, assignment, list(students))
-        course.grader.tables(course.root)
+        course.grader.try_own(course.run.released)
         with Lock(course.root, LOCK, wait=lambda holder: tell(f"Waiting for another run to end: {holder}")):
             making = Making(Store(course.root, tell), course.run.outdated(force), course.job, missing)
             if making.queue:

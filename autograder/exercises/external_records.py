@@ -5,7 +5,6 @@ my_ops = "my_package.exercises"            # a module with records, or one recor
 """
 
 import functools
-import importlib.util
 import sys
 import traceback
 import types
@@ -29,33 +28,45 @@ class Offer(NamedTuple):
 
 
 def read(path: Path, name: str) -> Record:
-    """Returns the record of this name in a Python file, which is run: it must be trusted. Raises RecordError."""
-    records = {record.name: record for record in _records_of(_module(path))}
+    """Returns the record of this name in a Python file, which is run: it must be trusted. Files in its folder can be
+    imported. Raises RecordError.
+    """
+    if path.suffix != ".py" or not path.is_file():
+        raise RecordError(f"there is no Python file {path} to read a record from")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return _named(name, path.read_bytes(), str(path))
+
+
+@functools.lru_cache(maxsize=64)
+def read_text(text: str, name: str) -> Record:
+    """Returns the record of this name in the text of a file, which is run: it must be trusted. Raises RecordError."""
+    return _named(name, text.encode(), f"{name}_record.py")
+
+
+def _named(name: str, source: bytes, filename: str) -> Record:
+    records = {record.name: record for record in _records_of(_module(source, filename))}
     if not records:
-        raise RecordError(f"{path} defines no record: write {name} = Exercise(name={name!r}, ...)")
+        raise RecordError(f"{filename} defines no record: write {name} = Exercise(name={name!r}, ...)")
     if name not in records:
-        raise RecordError(f"{path} has no record named {name!r}; it has {', '.join(records)}")
+        raise RecordError(f"{filename} has no record named {name!r}; it has {', '.join(records)}")
     validate(records[name])
     return records[name]
 
 
-def _module(path: Path) -> types.ModuleType:
-    """Returns the file as a module; files in its folder can be imported."""
-    spec = importlib.util.spec_from_file_location(f"graded_kernels_record_{path.stem}", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise RecordError(f"there is no Python file {path} to read a record from")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses and Triton look for it
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+def _module(source: bytes, filename: str) -> types.ModuleType:
+    """Returns the ``source`` as a module."""
+    module = types.ModuleType(f"graded_kernels_record_{Path(filename).stem}")
+    module.__file__ = filename
+    sys.modules[module.__name__] = module  # where dataclasses and Triton look for it
     try:
-        spec.loader.exec_module(module)
+        exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
     except (Exception, SystemExit) as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == filename]
         lines += [error.lineno] if isinstance(error, SyntaxError) else []
         where = f", line {lines[-1]}" if lines else ""
-        raise RecordError(f"{path}{where}: {type(error).__name__}: {error}") from None
+        raise RecordError(f"{filename}{where}: {type(error).__name__}: {error}") from None
     return module
 
 

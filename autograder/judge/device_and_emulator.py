@@ -15,13 +15,13 @@ from ..exercises.record import Exercise, Witness
 from ..results.case_result import CaseResult
 from ..results.data import ReportData
 from ..results.quality import both
-from ..run.answer import OURS, Answer, AnswerError, Cell, refuse, without_imports_of
+from ..run.answer import OURS, Answer, AnswerError, Cell, imported, parse, refuse
 from ..run.examination import Call, Examined, Runner
 from ..run.launches import own_texts
 from ..sandbox import Isolated, SandboxError
 
 EMULATED = "in the emulator"
-SETUP = "import math\n\nimport torch\nimport triton\nimport triton.language as tl\n"
+SETUP = Cell("setup", "import math\n\nimport torch\nimport triton\nimport triton.language as tl\n")
 
 
 class Extracted(Isolated):
@@ -56,14 +56,22 @@ def answer_of(function: Callable[..., Any], exercise: str) -> Answer:
     """
     if not isinstance(function, FunctionType):
         raise TypeError(f"a {type(function).__name__} has no text that the emulator could run: check a plain function")
-    texts = [without_imports_of(OURS, text) for text in reversed(own_texts(function))]
+    texts = [_without_course(text) for text in reversed(own_texts(function))]
     if Path(function.__code__.co_filename).is_file():
         texts[-1] = needed(texts[-1], function.__name__)
     for text in texts:
         refuse(text)
     if function.__name__ != exercise:
         texts[-1] += f"\n\n{exercise} = {function.__name__}\n"
-    return Answer(exercise, tuple(Cell(f"part {number}", text) for number, text in enumerate(texts, 1)), SETUP)
+    parts = (Cell(f"part {number}", text) for number, text in enumerate(texts, 1))
+    return Answer(exercise, (SETUP, *parts))
+
+
+def _without_course(source: str) -> str:
+    """``source`` with its imports of this package left out."""
+    tree = parse(source)
+    tree.body = [node for node in tree.body if not any(m.split(".")[0] == OURS for m in imported(node))]
+    return ast.unparse(tree)
 
 
 def needed(source: str, name: str) -> str:

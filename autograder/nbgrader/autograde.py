@@ -17,7 +17,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader import converters
 from nbgrader.api import Gradebook
-from nbgrader.apps import api, autogradeapp
+from nbgrader.apps import api, autogradeapp, generateassignmentapp
 from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from traitlets import Float, List, Unicode
@@ -27,6 +27,7 @@ from ..instructor.tables import HiddenCasesError
 from ..sandbox import SandboxError
 from . import disk, interrupt, lock, other_files, points
 from .class_seed import ClassSecretError
+from .generate import GenerateAssignment
 from .grade import Grade
 from .lock import Lock, Locked
 from .other_files import not_read, unfit
@@ -136,7 +137,8 @@ class Autograde(converters.Autograde, ReadByUs):
         courses = self.coursedir
         lock.prepare(courses, self.log.warning)
         self.released.record_points()
-        Grade(parent=self).ready(start=self._read_before is None)  # where a cluster was asked, its verdicts are there
+        start = self._read_before is None  # where a cluster was asked, its verdicts are there
+        Grade(parent=self).ready(self.released, start)
         if closed := close_to_others(self._root, courses.groupshared):
             self.log.warning("Other accounts could read %s. Now they cannot.", ", ".join(closed))
         self.begun, self.graded = time.monotonic(), 0
@@ -231,7 +233,7 @@ class Autograde(converters.Autograde, ReadByUs):
         """What decides the verdicts on a notebook besides its answers, as it was when the run first asked."""
         if notebook not in self._standards:
             grader = Grade(parent=self)
-            job_of = partial(grader.job, self._root, self.released.assignment)
+            job_of = partial(grader.job, self.released)
             self._standards[notebook] = standard(grader.aims, job_of, self.released.notebook(notebook))
         return self._standards[notebook]
 
@@ -256,11 +258,12 @@ class Autograde(converters.Autograde, ReadByUs):
 
 
 def install() -> None:
-    """Puts this converter into nbgrader, for this process; ``nbgrader_config.py`` calls it. nbgrader has no setting for
-    the class. A time of submission that cannot be read is then one that is missing.
+    """Puts this converter into nbgrader, and the one that releases, for this process; ``nbgrader_config.py`` calls it.
+    nbgrader has no setting for the class. A time of submission that cannot be read is then one that is missing.
     """
     autogradeapp.Autograde = Autograde  # apps/autogradeapp.py:132: `nbgrader autograde` names the class
     api.Autograde = Autograde  # apps/api.py:1039: so does formgrader's button
+    generateassignmentapp.GenerateAssignment = api.GenerateAssignment = GenerateAssignment
     # coursedir.py:328 opens whatever is there, and waits for a pipe; coursedir.py:337 calls a method that it lacks.
     CourseDirectory.get_existing_timestamp = _time_in
     api.NbGraderAPI.get_submitted_timestamp = _time_of  # apps/api.py:249: a bad time ends formgrader's list of a class

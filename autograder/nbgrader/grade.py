@@ -30,8 +30,8 @@ from .class_seed import class_seed
 from .notebook_file import MEGABYTE, beginning
 from .pages import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
 from .points import weights_of
-from .rebuild import RECORD, UNREAD, grade_id
-from .submission import Check, Stop, is_check
+from .rebuild import RECORD, UNREAD, grade_id, is_check
+from .submission import Check, NotReleased, Released, Stop
 
 
 class Grade(NbGraderPreprocessor):
@@ -75,7 +75,7 @@ class Grade(NbGraderPreprocessor):
             possible, checks = possible + points, checks + 1
             try:
                 check = notebook.check(grade_id(cell))
-                score, cell.outputs = self._graded(nb, index, check, where["assignment"])
+                score, cell.outputs = self._graded(nb, index, check, run.released)
                 earned += score
             except (Exception, SystemExit) as error:
                 if not isinstance(error, NotGradable):
@@ -102,7 +102,9 @@ class Grade(NbGraderPreprocessor):
         if same:
             self.parent.parent.summary.published.append(f"{name}: {', '.join(same)}")
 
-    def _graded(self, nb: NotebookNode, index: int, check: Check, assignment: str) -> tuple[float, list[NotebookNode]]:
+    def _graded(
+        self, nb: NotebookNode, index: int, check: Check, released: Released
+    ) -> tuple[float, list[NotebookNode]]:
         """The points of the check cell at ``index``, and what it shows. Raises NotGradable."""
         verdicts: dict[str, Verdict] = {}
 
@@ -110,7 +112,7 @@ class Grade(NbGraderPreprocessor):
             verdicts[job.key] = self._verdict(job)
             return verdicts[job.key].stopped_in
 
-        job = check.job(self._stopped, functools.partial(self.job, self._root, assignment), stopped_in)
+        job = check.job(self._stopped, functools.partial(self.job, released), stopped_in)
         verdict, points = verdicts[job.key], float(nb.cells[index].metadata.nbgrader["points"])
         if verdict.left:
             raise NotGradable(verdict.left)
@@ -152,20 +154,32 @@ class Grade(NbGraderPreprocessor):
     def _exhausted(self) -> bool:
         return self._budget.broken(self.wall_factor) is not None
 
-    def ready(self, start: bool = True) -> None:
+    def ready(self, released: Released, start: bool = True) -> None:
         """Tries what every notebook of a run will need. start: as `shared_worker` has it. Raises SandboxError,
-        HiddenCasesError, ClassSecretError, PointsError.
+        HiddenCasesError, NotReleased, ClassSecretError, PointsError.
         """
         weights_of(self.aims)
-        self.tables(self._root)
-        self._seed(self._root, "")
+        self.try_own(released)
+        self._seed(released.root, "")
         shared_worker(self.isolation, not self.allow_weak_sandbox, start)
 
-    def job(self, root: Path, assignment: str, answer: Answer, backend: str) -> Job:
-        """The check of an answer in the course at ``root``. Raises as `ready` does."""
-        cases = self.tables(root).get(answer.exercise, ())
+    def try_own(self, released: Released) -> None:
+        """Tries the teacher's own cases, and the records that were released. Raises HiddenCasesError, NotReleased."""
+        self.tables(released.root)
+        for name, path in released.records().items():
+            from ..exercises.external_records import read_text  # and PyTorch with it, as in `_read`
+
+            try:
+                read_text(released.record(name), name)
+            except ValueError as error:
+                raise NotReleased(f"{path.parent}: {error}") from None
+
+    def job(self, released: Released, answer: Answer, backend: str) -> Job:
+        """The check of an answer in the assignment. Raises as `ready` does."""
+        cases, record = self.tables(released.root).get(answer.exercise, ()), released.record(answer.exercise)
         isolated = not (self.allow_weak_sandbox and self.isolation in ("", "weak"))
-        return Job(answer, backend, self._seed(root, assignment), self._limits(), tuple(cases), isolated)
+        seed = self._seed(released.root, released.assignment)
+        return Job(answer, backend, seed, self._limits(), tuple(cases), isolated, record)
 
     @property
     def _root(self) -> Path:

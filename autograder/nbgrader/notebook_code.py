@@ -6,7 +6,7 @@ import ast
 import functools
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -50,11 +50,14 @@ def _translated(source: str) -> tuple[str, tuple[str, ...]]:
     return code, (*notes, *more)
 
 
-def without_course(source: str) -> tuple[str, list[str]]:
-    """``source`` without its imports of this package, and a sentence for each line left out."""
+def without_course(source: str, records: Collection[str] = ()) -> tuple[str, list[str]]:
+    """``source`` without its imports of this package and of the teacher's ``records``, which are modules; and a
+    sentence for each line left out.
+    """
     if not is_python(source):
         return source, []
-    return _without(source, source.split("\n"), _imports_course, "imports the course's own code")
+    unwanted = functools.partial(_imports, {OURS, *records})
+    return _without(source, source.split("\n"), unwanted, "imports the course's own code")
 
 
 def is_blank(source: str) -> bool:
@@ -122,8 +125,8 @@ def _calls_ipython(statement: ast.stmt) -> bool:
     return "get_ipython" in names
 
 
-def _imports_course(statement: ast.stmt) -> bool:
-    return any(module.split(".")[0] == OURS for module in imported(statement))
+def _imports(modules: Collection[str], statement: ast.stmt) -> bool:
+    return any(module.split(".")[0] in modules for module in imported(statement))
 
 
 def _left_out(row: int, written: list[str], why: str) -> str:

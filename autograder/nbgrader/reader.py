@@ -25,7 +25,17 @@ from nbformat import NotebookNode
 
 from .notebook_code import is_published, plain_python, without_course
 from .notebook_file import Unreadable, beginning, plain, read
-from .rebuild import PYTHON, RECORD, grade_id, is_added, is_answer, rebuild, released_notebook
+from .rebuild import (
+    PYTHON,
+    RECORD,
+    grade_id,
+    is_added,
+    is_answer,
+    rebuild,
+    records_beside,
+    released_notebook,
+    runs,
+)
 
 SLOW_CELLS = 3  # that may end the process; each takes seconds
 CELL_SECONDS = 1  # of processor time, to read one cell as Python; a chapter's longest takes milliseconds
@@ -119,25 +129,26 @@ def _rebuilt(request: dict[str, Any]) -> NotebookNode:
         pieces.append(piece)
     notebook = rebuild(_known(request["released"]), pieces, notes)
     ours = _known_answers(request["published"])
+    records = [path.stem for path in records_beside(Path(request["released"]).parent).values()]
     for number, cell in enumerate(notebook.cells):
-        if cell.cell_type == "code" and (is_answer(cell) or is_added(cell)):
+        if runs(cell):
             record = cell.metadata.setdefault(RECORD, {})
-            record[PYTHON] = _python(cell, f"cell {number}", slow)
+            record[PYTHON] = _python(cell, f"cell {number}", slow, records)
             if is_answer(cell) and is_published(cell.source, ours.get(grade_id(cell), "")):
                 record["published"] = True
     return notebook
 
 
-def _python(cell: NotebookNode, place: str, slow: Collection[str]) -> dict[str, Any]:
-    """The learner's code in a cell as Python, and what had to be left out."""
+def _python(cell: NotebookNode, place: str, slow: Collection[str], records: Collection[str]) -> dict[str, Any]:
+    """The code in a cell as Python, and what had to be left out of the learner's."""
     if not _is_quick(place, cell.source, slow):  # its parts are, but not what they are together
         cell.source = ""
         return {"code": "", "notes": [f"This cell {SLOW}"]}
     code, notes = plain_python(cell.source)
-    if is_added(cell):  # one that tries something out with the course's tools must not spoil the answers after it
-        code, more = without_course(code)
+    if not is_answer(cell):  # one that tries something out with the course's tools must not spoil the answers after it
+        code, more = without_course(code, records)
         notes += more
-    return {"code": code, "notes": notes}
+    return {"code": code, "notes": notes if is_answer(cell) or is_added(cell) else []}
 
 
 def _is_quick(place: str, source: str, slow: Collection[str]) -> bool:

@@ -16,11 +16,13 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from .notebook_code import defined, is_blank
-from .notebook_file import Piece
+from .notebook_file import Piece, beginning
 
 RECORD = "graded_kernels"  # our key in the metadata of a notebook and of a cell
 NOTES, UNREAD = "notes", "unread"  # under it: what was odd about a submission, and why one was not read
-PYTHON = "python"  # and the learner's code of a cell as Python, with what was left out of it
+PYTHON = "python"  # and the code of a cell that runs as Python, with what was left out of it
+_OWN = "_record"  # ends the name of a module with a teacher's own record, as `graded-kernels new` writes it
+DEMONSTRATION = "demonstration"  # a cell's tag: it shows something, and no answer needs it
 
 
 @functools.lru_cache(maxsize=8)
@@ -28,6 +30,11 @@ def released_notebook(path: Path, changed: int) -> NotebookNode:
     """Read once for all submissions of a run, unless it has ``changed``."""
     notebook: NotebookNode = nbformat.read(path, as_version=4)
     return notebook
+
+
+def records_beside(folder: Path) -> dict[str, Path]:
+    """The records of a teacher's own exercises in a folder of notebooks, ``softcap_record.py`` say, by exercise."""
+    return {path.stem.removesuffix(_OWN): path for path in sorted(folder.glob(f"*{_OWN}.py"))}
 
 
 def rebuild(released: NotebookNode, pieces: list[Piece], notes_on_file: Sequence[str] = ()) -> NotebookNode:
@@ -74,6 +81,19 @@ def is_answer(cell: NotebookNode) -> bool:
 def is_added(cell: NotebookNode) -> bool:
     """Whether the learner added the cell."""
     return bool(cell.metadata.get(RECORD, {}).get("added", False))
+
+
+def is_check(cell: NotebookNode) -> bool:
+    """Whether nbgrader would read a score from this cell's output."""
+    return cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade", False) and not is_answer(cell)
+
+
+def runs(cell: NotebookNode) -> bool:
+    """Whether the code of a rebuilt notebook's cell runs before the answers below it: the learner's does, and all that
+    was released but checks and demonstrations.
+    """
+    shows = is_check(cell) or DEMONSTRATION in cell.metadata.get("tags", ())
+    return cell.cell_type == "code" and (is_answer(cell) or is_added(cell) or not shows)
 
 
 def exercise_of(answer_id: str) -> tuple[str, str]:
@@ -178,13 +198,15 @@ def _fill(cell: NotebookNode, parts: list[Piece]) -> list[str]:
 
 
 def _changes(cell: NotebookNode, parts: list[Piece]) -> list[str]:
-    """Notes on a released cell that is not an answer. Those without a grade id are there to play with."""
-    if not grade_id(cell):
+    """Notes on a released cell that is not an answer. Those that neither run nor have a grade id are to play with."""
+    if not grade_id(cell) and not runs(cell):
         return []
+    name = f"The cell `{grade_id(cell) or cell.id}`"
     if not parts:
-        return [f"The cell `{grade_id(cell)}` is missing. It was put back as released."]
+        return [f"{name} is missing. It was put back as released."]
     if any(part.source.strip() != cell.source.strip() for part in parts):
-        return [f"The cell `{grade_id(cell)}` had been changed. It was put back as released."]
+        begins = "" if grade_id(cell) else beginning(cell.source)
+        return [f"{name} had been changed. It was put back as released.{begins}"]
     return []
 
 

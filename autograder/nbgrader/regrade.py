@@ -20,7 +20,7 @@ from ..run.answer import Answer
 from ..verdicts.job import Job, versions
 from .other_files import TIME
 from .points import weights_of
-from .rebuild import RECORD, exercise_of, grade_id
+from .rebuild import RECORD, exercise_of, grade_id, is_answer, runs
 from .summary import Summary
 
 SUBMITTED = "submitted"  # under our key in the metadata of a graded notebook: the digest of what it was made from
@@ -33,6 +33,7 @@ NAMES = {
     "limits": "the limits",
     "cases": "your cases for {exercise}",
     "isolated": "whether answers must be isolated",
+    "record": "the record of {exercise}",
 }
 FIELDS = [field.name for field in dataclasses.fields(Job) if field.name not in ("answer", "backend")]
 _VERSIONED = {"grader": "the grader", "python": "Python", "torch": "PyTorch", "triton": "Triton", "numpy": "NumPy"}
@@ -132,7 +133,8 @@ def standard(aims: Mapping[str, float], job_of: Callable[[Answer, str], Job], re
 
     aims: the weights that the teacher gave; job_of: the job of an answer and its backend, whose errors are raised.
     """
-    found = {AIMS: _digest(weights_of(aims))}
+    running = [cell.source for cell in released.cells if runs(cell) and not is_answer(cell)]
+    found = {AIMS: _digest(weights_of(aims)), "the released cells that run": _digest(running)}
     found |= {f"the version of {_VERSIONED.get(name, name)}": _digest(one) for name, one in versions().items()}
     for cell in released.cells:
         exercise, backend = exercise_of(grade_id(cell).removesuffix("-check"))

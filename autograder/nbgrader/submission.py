@@ -13,7 +13,6 @@ from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.utils import is_grade, is_locked
 
 from ..run.answer import Answer, Cell
 from ..verdicts.job import Job
@@ -30,6 +29,8 @@ from .rebuild import (
     exercise_of,
     grade_id,
     is_answer,
+    is_check,
+    records_beside,
     released_notebook,
     with_notes,
     without_submission,
@@ -40,7 +41,7 @@ Stop = dict[str, Any]  # the cell whose own statements ended a check, and the re
 
 
 class NotReleased(Exception):
-    """There is no released notebook to grade by; the message says how to make it."""
+    """What was released cannot be graded by; the message says why, or how to make it."""
 
 
 class Released:
@@ -50,6 +51,7 @@ class Released:
         self._courses, self._own = courses, own
         self.root, self.assignment = Path(courses.root), courses.assignment_id
         self._notebooks: dict[str, NotebookNode] = {}
+        self._records: dict[str, str] = {}
 
     def names(self) -> list[str]:
         """The notebooks that were released, as far as this run grades them. Raises NotReleased."""
@@ -59,6 +61,17 @@ class Released:
             command = f"nbgrader generate_assignment {self.assignment} --force"
             raise NotReleased(f"{where}, the assignment as it was released, is missing. Make it again: {command}")
         return fnmatch.filter(names, self._courses.notebook_id)
+
+    def records(self) -> dict[str, Path]:
+        """The files of the records that were released beside the notebooks, by exercise."""
+        return records_beside(self._folder("release", "."))
+
+    def record(self, exercise: str) -> str:
+        """The text of the released record, as it was when the run first asked; "" where there is none."""
+        if exercise not in self._records:
+            path = self.records().get(exercise)
+            self._records[exercise] = path.read_text(encoding="utf-8") if path else ""
+        return self._records[exercise]
 
     def notebook(self, name: str) -> NotebookNode:
         """The notebook with the teacher's own points, as it was when the run first asked. It must not be changed."""
@@ -105,8 +118,8 @@ class Released:
 
 @dataclass
 class Check:
-    """A check cell's answer: the learner's code in order up to the check. Cells added between the answer and its check
-    may hold a helper, and a learner who runs the check has run them.
+    """A check cell's answer: the notebook's code in order up to the check. Cells between the answer and its check may
+    hold a helper, and a learner who runs the check has run them.
     """
 
     answer: Answer
@@ -116,7 +129,7 @@ class Check:
     def job(
         self, stopped: dict[str, str], job_of: Callable[[Answer, str], Job], stopped_in: Callable[[Job], Stop | None]
     ) -> Job:
-        """The job whose verdict counts. Cells of the learner's that do not end are left out, and noted in ``stopped``:
+        """The job whose verdict counts. Cells that do not end are left out, and noted in ``stopped``:
         they cost what depends on them, and one look at each.
 
         stopped: the notebook's other cells that were found to stop, with the reason; stopped_in: what stopped the check
@@ -141,9 +154,9 @@ class Notebook:
     def __init__(self, name: str, node: NotebookNode, remedy: str = ""):
         self.name, self.node, self.remedy = name, node, remedy
         self.unread: str = node.metadata.get(RECORD, {}).get(UNREAD, "")
-        learners = {} if self.unread else learners_code(node)
+        code = {} if self.unread else running_code(node)
         places = [] if self.unread else [index for index, cell in enumerate(node.cells) if is_check(cell)]
-        self._checks = {grade_id(node.cells[index]): _check(node, learners, index) for index in places}
+        self._checks = {grade_id(node.cells[index]): _check(node, code, index) for index in places}
 
     def check(self, name: str) -> Check:
         """The check of this grade id. Raises NotGradable."""
@@ -223,14 +236,9 @@ class Submission:
         return node, "", odd + [f"`{plain(one)}.ipynb` beside it cannot be read." for one in broken]
 
 
-def is_check(cell: NotebookNode) -> bool:
-    """Whether nbgrader would read a score from this cell's output."""
-    return cell.cell_type == "code" and is_grade(cell) and not is_answer(cell)
-
-
-def learners_code(nb: NotebookNode) -> dict[int, Cell]:
-    """The code that the learner wrote, by index of its cell, as Python: what the reader found, which is taken out of
-    the notebook. What had to be left out is noted under the cell.
+def running_code(nb: NotebookNode) -> dict[int, Cell]:
+    """The code that runs (`rebuild.runs`), by index of its cell, as Python: what the reader found, which is taken out
+    of the notebook. What had to be left out of the learner's is noted under the cell.
     """
     found = {}
     for index, cell in enumerate(nb.cells):
@@ -240,15 +248,14 @@ def learners_code(nb: NotebookNode) -> dict[int, Cell]:
     return found
 
 
-def _check(nb: NotebookNode, learners: dict[int, Cell], index: int) -> Check | NotGradable:
+def _check(nb: NotebookNode, code: dict[int, Cell], index: int) -> Check | NotGradable:
     """The check in the cell at ``index``, or why it cannot be graded."""
     name = grade_id(nb.cells[index])
     answer_id = name.removesuffix("-check")
     ids = {grade_id(cell): number for number, cell in enumerate(nb.cells[:index]) if is_answer(cell)}
     if answer_id == name or answer_id not in ids:
         return NotGradable(f"`{name}` does not follow an answer cell of the same name")
-    setup = next((c.source for c in nb.cells if grade_id(c) == "setup" and is_locked(c)), "")
     at = ids[answer_id]
-    cells = tuple(cell for number, cell in learners.items() if number < index)
+    cells = tuple(cell for number, cell in code.items() if number < index)
     exercise, backend = exercise_of(answer_id)
-    return Check(Answer(exercise, cells, setup, after=sum(at < number < index for number in learners)), backend)
+    return Check(Answer(exercise, cells, after=sum(at < number < index for number in code)), backend)

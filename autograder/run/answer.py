@@ -56,7 +56,6 @@ class Cell:
 class Answer:
     """The code of an answer to ``exercise``: cells in the order in which they run.
 
-    setup: code of the course itself that runs first (a chapter's imports). What it imports from the course is left out.
     after: how many cells follow the one that is to define the function, and may hold what it calls.
     module: whether it is to be imported as a whole, so that an error anywhere in it is an error of the answer. In a
         notebook a cell that fails does not keep later ones from running.
@@ -65,7 +64,6 @@ class Answer:
 
     exercise: str
     cells: tuple[Cell, ...]
-    setup: str = ""
     after: int = 0
     module: bool = False
     name: str = "answer"
@@ -85,7 +83,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """All of the learner's code."""
+        """All of its code."""
         return SEAM.join(cell.source for cell in self.cells)
 
 
@@ -111,14 +109,12 @@ def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool 
     """Runs the cells and returns the function they define. Raises AnswerError.
 
     In a notebook a cell that fails does not keep later ones from running, nor does one before the answer's own that is
-    refused, and so not run; the error is reported if the function is missing. done: called after the setup, and after
-    each cell. go_on: nor does a statement that the grader stopped keep later ones of its cell from running, whatever
-    they lack for it. Where answers are graded, a comparison with PyTorch's own function meets a closed operator, and
-    the definitions below it are wanted all the same.
+    refused, and so not run; the error is reported if the function is missing. done: called after each cell. go_on: nor
+    does a statement that the grader stopped keep later ones of its cell from running, whatever they lack for it. Where
+    answers are graded, a comparison with PyTorch's own function meets a closed operator, and the definitions below it
+    are wanted all the same.
     """
     module = _module(answer)
-    run(Cell("setup", without_imports_of(OURS, answer.setup)), module)
-    done()
     failed: AnswerError | None = None
     for number, cell in enumerate(answer.cells, 1 + answer.after - len(answer.cells)):  # 0 is the answer's own
         if number <= 0:
@@ -221,13 +217,6 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
         yield node
         for block in ("body", "orelse", "finalbody", "handlers", "cases"):
             left += getattr(node, block, [])
-
-
-def without_imports_of(package: str, source: str) -> str:
-    """``source`` with its imports of ``package`` left out."""
-    tree = parse(source)
-    tree.body = [node for node in tree.body if not any(m.split(".")[0] == package for m in imported(node))]
-    return ast.unparse(tree)
 
 
 def imported(node: ast.AST) -> list[str]:

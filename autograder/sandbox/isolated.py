@@ -69,7 +69,7 @@ class Isolated:
         self._children = PersistentChildren(self._worker)
         self._sources = Sources(answer)
         self._job: dict[str, Any] = {"mode": "answer", "answer": self._code()}
-        self._modules = (_COMPILER,) if _REACHES_IT.search(answer.setup + answer.text) else ()
+        self._modules = (_COMPILER,) if _REACHES_IT.search(answer.text) else ()
         self._answering = Answering(self._ask, self._job, self._sources, contract.allowed, limits.memory)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._seen: Args = ()  # by the answer's process, in its last call
@@ -135,9 +135,8 @@ class Isolated:
     def _code(self) -> dict[str, Any]:
         cells = [[cell.name, cell.source] for cell in self.answer.cells]
         own = self.answer
-        more = {"setup": own.setup, "after": own.after, "module": own.module}
-        more |= {"name": own.name, "modules": [asdict(one) for one in own.modules]}
-        return {"exercise": own.exercise, "cells": cells} | more
+        more = {"name": own.name, "modules": [asdict(one) for one in own.modules]}
+        return {"exercise": own.exercise, "cells": cells, "after": own.after, "module": own.module} | more
 
     def _ask(
         self,
@@ -162,7 +161,7 @@ class Isolated:
         expected = buffers.size_of(outcomes.laid_out(results))
         room = expected + _ROOM
         rooms = [None if call.room is None else (call.room * room, call.room * room + room) for call in calls]
-        steps = 1 + len(self.answer.cells) if job["mode"] == "answer" else 0
+        steps = len(self.answer.cells) if job["mode"] == "answer" else 0
         job |= {"contract": self.contract.to_dict(), "backend": self.backend, "steps": steps}
         job["calls"] = [
             {"args": _specs(call.args, layouts), "shuffle": call.shuffle, "fill": call.fill}
@@ -220,8 +219,7 @@ class Isolated:
 
     def _loading(self, ended: Ended, job: dict[str, Any]) -> str:
         """The cell that was being loaded when the child ended, if one was."""
-        names = ["setup", *(cell.name for cell in self.answer.cells)]
-        return names[ended.loaded] if ended.loaded < job["steps"] else ""
+        return self.answer.cells[ended.loaded].name if ended.loaded < job["steps"] else ""
 
     def _run(
         self, job: dict[str, Any], inputs: Shared, outputs: Shared, task: Task, limits: Limits, alone: bool

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from ..compiler import SEAM, KernelLaunch
 from ..compiler.bindings import Import, Names, bindings
-from ..run.answer import OURS, Answer, AnswerError, is_python, without_imports_of
+from ..run.answer import Answer, is_python
 from ..run.package import absolute
 
 _DEEP = 8  # modules that hand a name on
 
 
 class Sources:
-    """The texts of an answer. text: its own, the course's setup before it; of a file in a package the file's."""
+    """The texts of an answer. text: its own; of a file in a package the file's."""
 
     def __init__(self, answer: Answer):
         self.text = text_of(answer)
@@ -69,12 +69,7 @@ def _bindings(text: str) -> Names:
 
 
 def text_of(answer: Answer) -> str:
-    """The module that the answer's kernels are read from: the course's setup, then the answer's cells that are Python.
-    One that is not has defined nothing, and would keep the kernels of all others from being read.
+    """The module that the answer's kernels are read from: the answer's cells that are Python. One that is not has
+    defined nothing, and would keep the kernels of all others from being read.
     """
-    try:
-        setup = without_imports_of(OURS, answer.setup)
-    except AnswerError:
-        setup = ""
-    text = SEAM.join(cell.source for cell in answer.cells if is_python(cell.source))
-    return f"{setup}\n\n{text}" if setup else text
+    return SEAM.join(cell.source for cell in answer.cells if is_python(cell.source))

@@ -20,7 +20,8 @@ LIBRARIES = ("torch", "triton", "numpy")
 class Job:
     """One check. cases: the tables of the teacher's file for this exercise (`instructor.hidden`). isolated: False where
     the teacher allows answers that cannot be kept from files and network; such a verdict counts nowhere else. On the
-    other rungs an answer computes the same.
+    other rungs an answer computes the same. record: the text of the file with the exercise's record, where that is
+    neither the course's nor an installed package's.
     """
 
     answer: Answer
@@ -29,6 +30,7 @@ class Job:
     limits: Limits
     cases: tuple[dict[str, Any], ...] = ()
     isolated: bool = True
+    record: str = ""
 
     @property
     def name(self) -> str:

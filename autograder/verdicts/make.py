@@ -19,7 +19,7 @@ from .job import Job
 from .verdict import LATE, LOST, Verdict
 
 if TYPE_CHECKING:  # where every verdict is there, PyTorch is not imported
-    from ..exercises.record import Case
+    from ..exercises.record import Case, Exercise, Witness
     from ..report.report import Report
 
 LONGEST = 1_000_000  # characters of a report's HTML; an answer may raise an error with a message of any length
@@ -44,6 +44,7 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
         limits=job.limits,
         notebook=notebook,
         cases=_cases(job.answer.exercise, json.dumps(job.cases)),
+        record=_record(job),
     )
     doubt = "" if report.passed else LATE if report.timed_out else LOST if worker.lost > lost else ""
     text, page, data = shown(report)
@@ -76,6 +77,12 @@ def load() -> None:
         for module in _NEEDED:
             importlib.import_module(f"..{module}", __package__)
     atexit.register(gc.freeze)  # a process that ends looks through all that is imported for a second, and finds nothing
+
+
+def _record(job: Job) -> "Exercise | Witness | None":
+    from ..exercises.external_records import read_text
+
+    return read_text(job.record, job.answer.exercise) if job.record else None
 
 
 @functools.lru_cache(maxsize=64)

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...autograder.commands.usage import Commands, UsageError
+from .. import own_assignment
 
 ROOT = Path(__file__).resolve().parents[2]
 Run = Callable[[argparse.Namespace, Path], int]
 
 
 def add_to(commands: Commands) -> None:
-    """Adds the three commands to those of `graded-kernels`."""
+    """Adds the course's commands to those of `graded-kernels`: the learner's, and `own_assignment` for a teacher."""
     update = _command(commands, "update", run_update, "merge chapters that have changed into your notebooks")
     update.add_argument("chapter", nargs="*", metavar="CHAPTER", help="01_silu, say; left out, every one")
     update.add_argument("--dry-run", action="store_true", help="say what would be done and write nothing")
@@ -26,6 +27,7 @@ def add_to(commands: Commands) -> None:
 
     progress = _command(commands, "progress", run_progress, "show how far you are in each chapter")
     progress.add_argument("--json", action="store_true", help="print one JSON array")
+    own_assignment.add_to(commands)
 
 
 def _command(commands: Commands, name: str, run: Run, help: str) -> argparse.ArgumentParser:

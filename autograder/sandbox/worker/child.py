@@ -40,7 +40,7 @@ def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, bl
     job: ``mode`` (``answer | replay``), ``contract``, ``backend``, ``answer`` or, to replay, ``plan`` and
     ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``fill``, ``plan`` (whether to record one),
     ``launches`` (whether to report them) and ``room`` (where in ``outputs`` its own go, or null). An empty line is
-    written after each of the ``steps`` of loading an answer, the setup and every cell, so that the parent knows which
+    written after each of the ``steps`` of loading an answer, one a cell, so that the parent knows which
     one did not end; then a line after each call. Over the socket comes a datagram for the next call, or with three
     descriptors that of another job, whatever is left of this one. The answer is the same for all jobs.
     """
@@ -170,7 +170,7 @@ def _trouble(error: BaseException) -> Trouble:
 def _answer(given: dict[str, Any], loaded: Callable[[], None]) -> Callable[..., Any]:
     cells = tuple(Cell(name, source) for name, source in given["cells"])
     modules = tuple(Module(**one) for one in given["modules"])
-    answer = Answer(given["exercise"], cells, given["setup"], given["after"], given["module"], given["name"], modules)
+    answer = Answer(given["exercise"], cells, given["after"], given["module"], given["name"], modules)
     return load(answer, loaded, go_on=True)
 
 

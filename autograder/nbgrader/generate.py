@@ -1,0 +1,44 @@
+"""nbgrader's ``generate_assignment``, which keeps what was released where the new notebook cannot take its place."""
+
+from pathlib import Path
+
+import nbformat
+from nbgrader import converters
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.converters.base import NbGraderException
+from nbgrader.utils import is_grade, is_locked, is_solution, is_task
+
+from .rebuild import grade_id
+
+
+class GenerateAssignment(converters.GenerateAssignment):
+    """A notebook that was graded can be released again as long as the gradebook's cells stay. nbgrader's own finds that
+    they do not after it has removed what was released.
+    """
+
+    def init_notebooks(self) -> None:
+        """Finds the notebooks. Raises NbGraderException where one cannot be released."""
+        super().init_notebooks()
+        for path in (path for found in self.assignments.values() for path in found):
+            if not self.no_database and (changes := self._changes(path)):
+                why = (
+                    f"{Path(path).name} has submissions, so its answers, checks and locked cells must stay: "
+                    f"{', '.join(changes)}. What is missing can go into a code cell that is none of these: it runs."
+                )
+                self.log.error("Nothing was released: %s", why)
+                raise NbGraderException(why)
+
+    def _changes(self, path: str) -> list[str]:
+        """The cells of the gradebook that the notebook adds or lacks, where it has submissions."""
+        where = self.init_single_notebook_resources(path)["nbgrader"]
+        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as book:
+            try:
+                notebook = book.find_notebook(where["notebook"], where["assignment"])
+            except MissingEntry:
+                return []
+            if not notebook.submissions:
+                return []
+            before = {cell.name for cell in notebook.source_cells}
+        cells = nbformat.read(path, as_version=4).cells
+        now = {grade_id(c) for c in cells if is_grade(c) or is_solution(c) or is_locked(c) or is_task(c)}
+        return [f"`{name}` is {'new' if name in now else 'gone'}" for name in sorted(now ^ before)]
