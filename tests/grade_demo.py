@@ -67,7 +67,8 @@ def make_course(course: Path) -> None:
     """A course root with our settings and the chapters as they are now."""
     course.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "course" / "nbgrader_config.py", course)
-    for path, text in build_all().items():
+    notebooks = {path: text for path, text in build_all().items() if path.suffix == ".ipynb"}
+    for path, text in notebooks.items():
         copy = course / path.relative_to(ROOT / "course")
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(text, encoding="utf-8")
