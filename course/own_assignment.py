@@ -165,7 +165,8 @@ def _notebook(name: str, parts: list[Part]) -> str:
     import nbformat
 
     from . import cells
-    from .build import CHECK_IMPORT, METADATA, text_of
+    from .build import METADATA, text_of
+    from .chapter_rules import CHECK_IMPORT
 
     needs = dict.fromkeys(need for part in parts for need in part.needs)
     notebook = nbformat.v4.new_notebook(metadata=METADATA)
