@@ -348,7 +348,7 @@ def test_an_instructors_case_has_a_place_for_every_element(monkeypatch):
         ({"writes": ("m", "m")}, "m is written, so it is a result already: name it once, in writes"),
         ({"outputs": (Output("m", "m"),)}, "m is written, so it is a result already: name it once, in writes"),
         ({"writes": ()}, "it names no output"),
-        ({"writes": ("lr", "m")}, "case 'numbers': lr is written, and only a tensor can be; it is 0.1, of type float"),
+        ({"writes": ("lr", "m")}, "case 'numbers': lr is written, and only tensors can be; it is 0.1, of type float"),
         ({"oracle": lambda param, grad, m, lr: (param, m.add_(grad))}, "the oracle writes into its argument m"),
         ({"oracle": lambda param, grad, m, lr: param}, "returns 1 tensors and outputs and writes name 2"),
         ({"oracle": lambda param, grad, m, lr: (param, m[:3])}, "oracle's m has shape (3,), and the tensor that is"),

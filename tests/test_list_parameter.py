@@ -163,6 +163,7 @@ LAUNCH = "        squares[(triton.cdiv(g.numel(), 128),)](g, total, g.numel(), B
 STACK = "    return torch.stack([g.float().square().sum() for g in grads]).sum().sqrt()\n"
 VALUE = "norm is wrong in 1 of 1 elements."
 CHANGED = "The answer changed its input {}. The caller may still need it: write into a new tensor."
+RELISTED = "The answer took tensors out of the list grads, or put others in: leave it as it was given."
 WRONG = {
     "without the last, in PyTorch": (TORCH, "in grads:", "in grads[:-1]:", "three gradients", VALUE),
     "without the last, in Triton": (ATOMIC, "in grads:", "in grads[:-1]:", "three gradients", VALUE),
@@ -178,10 +179,10 @@ WRONG = {
         *(ATOMIC, LAUNCH, LAUNCH + "        if g is grads[-1]:\n            g.zero_()\n"),
         *("views of one buffer", CHANGED.format("grads[1]")),
     ),
-    "empties the list": (TORCH, SUM, "    grads.clear()\n" + SUM, "three gradients", CHANGED.format("grads")),
+    "empties the list": (TORCH, SUM, "    grads.clear()\n" + SUM, "three gradients", RELISTED),
     "puts another in": (
         *(ATOMIC, "    root[", "    grads[1:2] = [torch.empty_like(g) for g in grads[1:2]]\n    root["),
-        *("three gradients", CHANGED.format("grads")),
+        *("three gradients", RELISTED),
     ),
     "raises without gradients": (TORCH, SUM, STACK, "no gradients", "stack expects a non-empty TensorList"),
     "reads past the end": (

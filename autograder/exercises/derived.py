@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..run.contract import Args, as_tuple
+from ..run.contract import Args, as_tuple, parts_of
 from .record import Floors, Tolerance
 
 SEEDS = 16
@@ -64,7 +64,7 @@ def floor_of(oracle: Callable[..., Any]) -> Callable[..., Floors]:
     """Returns the floor of a `Tolerance`: for each element `WIDE` times the spread of `SEEDS` runs in float32."""
 
     def floor(*args: Any) -> Floors:
-        exact = as_tuple(oracle(*args))
+        exact = parts_of(as_tuple(oracle(*args)))
         squares = [torch.zeros(one.shape, dtype=torch.float64) for one in exact]
         for seed in range(SEEDS):
             for total, one, other in zip(squares, exact, _in_float32(oracle, args, seed), strict=True):
@@ -77,7 +77,7 @@ def floor_of(oracle: Callable[..., Any]) -> Callable[..., Floors]:
 
 def _in_float32(oracle: Callable[..., Any], args: Args, seed: int) -> tuple[Tensor, ...]:
     with _RandomRounding(seed):
-        return as_tuple(oracle(*args))
+        return parts_of(as_tuple(oracle(*args)))
 
 
 class _RandomRounding(TorchDispatchMode):

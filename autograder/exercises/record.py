@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 
 from ..results.aim import Aim
-from ..run.contract import Args, Contract, any_empty, as_tuple, map_tensors, named_tensors, tensors_of
+from ..run.contract import Args, Contract, any_empty, as_tuple, map_tensors, named_tensors, parts_of, tensors_of
 
 Inputs = Callable[[torch.Generator], Args]  # the arguments that a case draws
 Floors = tuple[torch.Tensor | float, ...]  # an absolute tolerance for each output
@@ -226,10 +226,9 @@ class Exercise:
         """The names of the oracle's parameters, in order."""
         return _parameters(self.oracle)
 
-    @property
-    def results(self) -> tuple[Output, ...]:
-        """All that is compared: what an answer returns, then what it writes in place."""
-        return self.outputs + tuple(Output(name, like=name) for name in self.writes)
+    def results(self, args: Args) -> tuple[Output, ...]:
+        """All that is compared of a call: what an answer returns, then each tensor that it writes in place."""
+        return self.outputs + tuple(Output(name, like=name) for name in self.contract.written(args))
 
     @property
     def contract(self) -> Contract:
@@ -261,11 +260,11 @@ class Exercise:
     def dtypes(self, args: Args) -> tuple[torch.dtype, ...]:
         """The dtypes of the right results for ``args``."""
         named = self.named(args)
-        return tuple(o.like if isinstance(o.like, torch.dtype) else named[o.like].dtype for o in self.results)
+        return tuple(o.like if isinstance(o.like, torch.dtype) else named[o.like].dtype for o in self.results(args))
 
     def exact(self, args: Args) -> Args:
         """The right results for ``args``, in float64; integers and booleans as they are."""
-        return as_tuple(self.oracle(*self.widened(args)))
+        return parts_of(as_tuple(self.oracle(*self.widened(args))))
 
     def aim(self, case: Case, args: Args) -> Aim:
         """What a case is about: what the record says, or else what its arguments are."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from ..run.contract import Args, as_tuple, map_tensors, tensors_of
+from ..run.contract import TENSORS, Args, as_tuple, map_tensors, parts_of, tensors_of
 from .record import BIAS, EXACT, MEASURED, Case, Exercise, Output, Tolerance, Witness
 
 BACKENDS = ("torch", "triton")
@@ -90,7 +90,7 @@ def _kind(value: object) -> str:
 
 
 def _of_outputs(record: Exercise) -> Iterator[str]:
-    if not record.results or not all(output.name for output in record.outputs):
+    if not (record.outputs or record.writes) or not all(output.name for output in record.outputs):
         yield 'it names no output: write outputs=(Output("y"),), with a comma'
     for output in record.outputs:
         if not isinstance(output.like, torch.dtype) and output.like not in record.parameters:
@@ -105,7 +105,7 @@ def _of_writes(record: Exercise) -> Iterator[str]:
     for name in record.writes:
         if name not in record.parameters:
             yield f"it writes {name!r}, which is not a parameter: name some of {', '.join(record.parameters)}"
-    names = [result.name for result in record.results]
+    names = [*(output.name for output in record.outputs), *record.writes]
     for name in record.writes:
         if names.count(name) > 1:
             yield f"{name} is written, so it is a result already: name it once, in writes"
@@ -137,11 +137,12 @@ def of_written(record: Exercise, args: Args) -> Iterator[str]:
     """Yields why a call with these arguments could not be written into."""
     given = dict(zip(record.parameters, args, strict=False))
     for name in record.writes:
-        value = given.get(name)
-        if not isinstance(value, torch.Tensor):
-            yield f"{name} is written, and only a tensor can be; it is {_kind(value)}"
-        elif _overlaps(value):
-            strides = f"of shape {tuple(value.shape)} and strides {value.stride()}"
+        if not isinstance(value := given.get(name), torch.Tensor | list):
+            yield f"{name} is written, and only tensors can be; it is {_kind(value)}"
+            return
+    for name, tensor in record.contract.written(args).items():
+        if _overlaps(tensor):
+            strides = f"of shape {tuple(tensor.shape)} and strides {tensor.stride()}"
             yield f"{name} is written, and elements of it lie in one place ({strides}): draw each a place of its own"
 
 
@@ -163,6 +164,8 @@ def _of_arguments(record: Exercise, case: Case, args: Args, called: bool) -> Ite
                 yield f"{name} is a list, which a witness cannot return: it returns tensors, numbers and strings"
         elif not isinstance(value, _PLAIN):
             yield f"{name} is a {type(value).__name__}; {_GIVEN}"
+    if (many := len(tensors_of(args))) > TENSORS:
+        yield f"its arguments are {many:,} tensors; draw {TENSORS:,} at most"
 
 
 def _of_list(record: Exercise, case: Case, name: str, parts: list[object]) -> Iterator[str]:
@@ -189,7 +192,7 @@ def _of_values(record: Exercise, case: Case, args: Args) -> Iterator[str]:
     wide = record.widened(args)
     before = map_tensors(torch.clone, wide)
     try:
-        values = as_tuple(record.oracle(*wide))
+        values = parts_of(as_tuple(record.oracle(*wide)))
     except Exception as error:
         yield f"the oracle raised {type(error).__name__}: {error}"
         return
@@ -197,12 +200,12 @@ def _of_values(record: Exercise, case: Case, args: Args) -> Iterator[str]:
         if not _alike((value,), (was,)):
             yield f"the oracle writes into its argument {name}: return a new tensor, after what outputs names"
             return
-    wanted = len(record.results)
+    written, wanted = record.contract.written(args), len(record.results(args))
     if len(values) != wanted:
         named_in = "outputs and writes name" if record.writes else "outputs names"
         yield f"the oracle returns {len(values)} tensors and {named_in} {wanted}: name every one, in order"
         return
-    for output, dtype, value in zip(record.results, record.dtypes(args), values, strict=True):
+    for output, dtype, value in zip(record.results(args), record.dtypes(args), values, strict=True):
         if not isinstance(value, torch.Tensor):
             yield f"the oracle's {output.name} is a {type(value).__name__}, not a tensor"
         elif value.is_floating_point() and not dtype.is_floating_point:
@@ -213,7 +216,7 @@ def _of_values(record: Exercise, case: Case, args: Args) -> Iterator[str]:
             yield f'{output.name} is {dtype}, which is rounded: say how close is right, as in Tolerance(1, 8, "why")'
         elif value.requires_grad:
             yield f"the oracle's {output.name} is attached to a graph: return {output.name}.detach()"
-        elif output.name in record.writes and value.shape != (given := record.named(args)[output.name]).shape:
+        elif output.name in written and value.shape != (given := written[output.name]).shape:
             shapes = f"has shape {tuple(value.shape)}, and the tensor that is written {tuple(given.shape)}"
             yield f"the oracle's {output.name} {shapes}: return all of its new values"
     floor_of = record.tolerance.distinction if case.bonus else record.tolerance.floor
@@ -224,5 +227,5 @@ def _of_values(record: Exercise, case: Case, args: Args) -> Iterator[str]:
     except Exception as error:
         yield f"the tolerance's floor raised {type(error).__name__}: {error}; it takes the oracle's arguments"
         return
-    if not isinstance(floors, tuple) or len(floors) != wanted:
+    if not isinstance(floors, tuple) or len(parts_of(floors)) != wanted:
         yield f"the tolerance's floor is a tuple of {wanted}: one number or tensor an output"

@@ -2,15 +2,18 @@
 
 import math
 import re
+from collections.abc import Container
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
+
+import torch
 
 from ..emulator import Finding
 from ..results.case_result import CaseResult, Failure, Status
 from ..results.distance import used
 from ..results.flaw import Flaw
 from ..results.quality import Quality
-from ..run.contract import Args, Contract, any_empty, tensors_of
+from ..run.contract import Args, any_empty, tensors_of
 from ..run.examination import Examined
 from ..run.outcome import Outcome, Trouble
 from . import masked_lanes
@@ -19,7 +22,7 @@ from .determinism import unsteady
 from .error_curve import curve_of
 from .fault import Fault
 from .fingerprint import Evidence
-from .in_place import as_given, between_elements
+from .in_place import as_given, between_elements, relisted
 from .trial import Trial, describe
 
 # Troubles of the whole answer: its values are unknown, and no other case can do better.
@@ -96,6 +99,11 @@ class _Called:
 
     trial: Trial
     outcome: Outcome
+
+    @property
+    def _written(self) -> dict[str, torch.Tensor]:
+        """What came in of the tensors that the answer writes in place."""
+        return self.trial.exercise.contract.written(self.trial.args)
 
     def judged(
         self,
@@ -186,7 +194,11 @@ class _Called:
         finite = all(map(math.isfinite, (failure.expected, *failure.inputs.values())))
         return self.judged(
             "fail",
-            " ".join(filter(None, [message, finding.message if finding else "", self._explanation(failure, compared)])),
+            " ".join(
+                filter(
+                    None, [message, finding.message if finding else "", self._explanation(failure, expected, compared)]
+                )
+            ),
             outputs=evidence_of(expected, compared, outcome.outputs),
             failure=failure,
             near=near(expected, outcome.outputs),
@@ -196,23 +208,23 @@ class _Called:
             cause=finding.cause if finding else _cause(failure),
         )
 
-    def _explanation(self, failure: Failure, compared: list[Comparison]) -> str:
+    def _explanation(self, failure: Failure, expected: Expected, compared: list[Comparison]) -> str:
         """What most likely explains wrong values; "" where nothing does."""
-        outcome, contract = self.outcome, self.trial.exercise.contract
-        number = contract.results.index(failure.output)
+        outcome, number = self.outcome, expected.names.index(failure.output)
         left = mixed_up = ""
-        if failure.output in contract.writes:
-            given = self.trial.named[failure.output]
+        given = self._written.get(failure.output)
+        if given is not None:
             left = as_given(given, outcome.outputs[number], compared[number])
         if outcome.mutated and (left or outcome.findings and outcome.findings[0].kind == "unwritten"):
             order = "are the launch's arguments in the order of the kernel's parameters?"
             mixed_up = f"The input {outcome.mutated[0]} was changed instead: {order}"
         hints = [hint.message for hint in outcome.hints if hint.kind != "masked-load"]  # reported where it is proven
-        return next(filter(None, (between_elements(contract, outcome), mixed_up, left, *hints)), "")
+        beside = between_elements(self._written, outcome) or relisted(outcome)
+        return next(filter(None, (beside, mixed_up, left, *hints)), "")
 
     def right(self, expected: Expected, compared: list[Comparison], examined: Examined) -> Judged:
         """The judgement of right values: whether they came about in a right way, again and in any order."""
-        fault = _misdeed(self.trial.exercise.contract, self.outcome) or unsteady(self.trial, expected, examined)
+        fault = _misdeed(self._written, self.outcome) or unsteady(self.trial, expected, examined)
         far = _distance(compared)
         if fault:
             flaw = None if fault.late else Flaw.CONDUCT if fault.near == 1 else self.trial.flaw
@@ -250,11 +262,11 @@ def _number_kind(value: float) -> str:
     return "a number" if math.isfinite(value) else "infinity" if value > 0 else "-infinity"
 
 
-def _misdeed(contract: Contract, outcome: Outcome) -> Fault | None:
+def _misdeed(written: Container[str], outcome: Outcome) -> Fault | None:
     """What a right result does not excuse."""
     if outcome.findings:
         return Fault(outcome.findings[0].message, cause=outcome.findings[0].cause)
-    if stray := between_elements(contract, outcome):
+    if stray := between_elements(written, outcome) or relisted(outcome):
         return Fault(stray)
     if outcome.mutated:
         changed = f"The answer changed its input {outcome.mutated[0]}."

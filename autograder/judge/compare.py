@@ -11,7 +11,7 @@ import torch
 
 from ..exercises.record import Case, Exercise, Floors
 from ..results.case_result import Failure
-from ..run.contract import Args, tensors_of
+from ..run.contract import Args, parts_of, tensors_of
 from ..run.dtypes import dtype_name
 from ..run.examination import Layouts
 from ..run.runner import results_of
@@ -61,9 +61,9 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
     conventions: ``"pytorch"`` takes PyTorch's own values for right as well in a case that rests on a convention.
     """
     wide, dtypes = exercise.widened(args), exercise.dtypes(args)
-    values = exercise.exact(args)
+    values, results = exercise.exact(args), exercise.results(args)
     floor_of = exercise.tolerance.distinction if case.bonus else exercise.tolerance.floor
-    floors: Floors = floor_of(*wide) if floor_of else (0.0,) * len(values)
+    floors: Floors = parts_of(floor_of(*wide)) if floor_of else (0.0,) * len(values)
     sizes = tuple(ulp_size(value, dtype) for value, dtype in zip(values, dtypes, strict=True))
     allowed = []
     for value, size, given, dtype in zip(values, sizes, floors, dtypes, strict=True):
@@ -79,7 +79,7 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
             allowed = [a.masked_fill(outside, math.inf) for a in allowed]
     as_peer = infinite | bool(conventions == "pytorch" and case.convention)
     peers = results_of(exercise.contract, exercise.peer, args) if exercise.peer and as_peer.any() else None
-    return Expected(tuple(o.name for o in exercise.results), dtypes, values, sizes, tuple(allowed), peers, as_peer)
+    return Expected(tuple(o.name for o in results), dtypes, values, sizes, tuple(allowed), peers, as_peer)
 
 
 def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[str, torch.Tensor]) -> Comparison:
@@ -180,6 +180,12 @@ def _failure(
     telling = worst & (exact.flatten() != 0)
     flat = int((telling if telling.any() else worst).int().argmax())
     index = tuple(int(i) for i in np.unravel_index(flat, exact.shape))  # PyTorch's own imports SymPy
-    at = {k: v[index].item() for k, v in inputs.items() if v.shape == exact.shape}
+    beside = {k: v for k, v in inputs.items() if v.shape == exact.shape and _place(k) in ("", _place(name))}
+    at = {k: v[index].item() for k, v in beside.items()}
     got, want = actual[index].item(), exact[index].item()
     return Failure(name, index, got, want, float(error[index]), int(wrong.sum()), wrong.numel(), at)
+
+
+def _place(name: str) -> str:
+    """``[2]`` of ``grads[2]``, the place in its list; "" of a tensor that is in none."""
+    return "".join(name.partition("[")[1:])

@@ -1,17 +1,28 @@
-"""What goes wrong with a result that an answer writes into an argument, and with no other."""
+"""What goes wrong with a result that an answer writes into an argument, and with a list that it is given."""
+
+from collections.abc import Container
 
 import torch
 
-from ..run.contract import Contract
 from ..run.outcome import Outcome
 from ..sandbox.wire.buffers import bits
 from .compare import Comparison
 
 
-def between_elements(contract: Contract, outcome: Outcome) -> str:
-    """A sentence on what was written between the elements of a parameter; "" where nothing was."""
-    name = next((name for name in outcome.mutated if name in contract.writes), "")
+def between_elements(written: Container[str], outcome: Outcome) -> str:
+    """A sentence on what was written between the elements of a tensor; "" where nothing was. written: the names of
+    those whose elements are results.
+    """
+    name = next((name for name in outcome.mutated if name in written), "")
     return name and f"The answer wrote between the elements of {name}: every dimension has a stride of its own."
+
+
+def relisted(outcome: Outcome) -> str:
+    """A sentence on a list that does not hold the tensors that came in; "" where there is none."""
+    if not outcome.relisted:
+        return ""
+    took = f"The answer took tensors out of the list {outcome.relisted[0]}, or put others in"
+    return f"{took}: leave it as it was given."
 
 
 def as_given(given: torch.Tensor, output: torch.Tensor, comparison: Comparison) -> str:

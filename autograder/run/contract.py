@@ -9,6 +9,7 @@ import torch
 # What an answer is given or returns: tensors, lists of them, numbers, names. Which ones, its exercise's signature says.
 Args = tuple[Any, ...]
 
+TENSORS = 1000  # among the arguments of a call, at most
 RECORDS = "graded_kernels.exercises"  # the group of entry points by which packages offer records of their own
 
 
@@ -34,19 +35,14 @@ class Contract:
     witness: bool = False
     writes: tuple[str, ...] = ()
 
-    @property
-    def results(self) -> tuple[str, ...]:
-        """The names of all results: what is returned, then what is written."""
-        return self.outputs + self.writes
-
     def returned(self, result: object) -> Args:
         """What an answer returned, output by output; nothing for the None of one that only writes."""
         return () if result is None and not self.outputs else as_tuple(result)
 
-    def written(self, args: Args) -> Args:
-        """Those of a call's arguments that the answer writes: after it, the rest of its results."""
+    def written(self, args: Args) -> dict[str, torch.Tensor]:
+        """The tensors of a call's arguments that the answer writes, by name: after it, the rest of its results."""
         given = dict(zip(self.parameters, args, strict=False))
-        return tuple(given[name] for name in self.writes)
+        return named_tensors(self.writes, tuple(given[name] for name in self.writes))
 
     def to_dict(self) -> dict[str, Any]:
         """The contract as JSON has it."""
@@ -65,10 +61,14 @@ def as_tuple(result: object) -> Args:
     return tuple(result) if isinstance(result, tuple | list) else (result,)
 
 
+def parts_of(args: Args) -> Args:
+    """The arguments, or results, in order, what is in a list one by one."""
+    return tuple(part for a in args for part in (a if isinstance(a, list) else (a,)))
+
+
 def tensors_of(args: Args) -> list[torch.Tensor]:
-    """The tensors among the arguments in order, those of a list one by one."""
-    parts = (part for a in args for part in (a if isinstance(a, list) else (a,)))
-    return [part for part in parts if isinstance(part, torch.Tensor)]
+    """The tensors of `parts_of`."""
+    return [part for part in parts_of(args) if isinstance(part, torch.Tensor)]
 
 
 def any_empty(args: Args) -> bool:

@@ -30,8 +30,9 @@ class Outcome:
 
     outputs: Args = ()  # empty where there was trouble
     trouble: Trouble | None = None
-    mutated: tuple[str, ...] = ()  # parameters whose data changed
-    aliased: tuple[str, ...] = ()  # parameters whose memory an output shares
+    mutated: tuple[str, ...] = ()  # arguments whose data changed, a tensor of a list as grads[2]
+    relisted: tuple[str, ...] = ()  # lists that hold other tensors than before
+    aliased: tuple[str, ...] = ()  # arguments whose memory an output shares
     launches: tuple[KernelLaunch | str, ...] = ()  # distinct ones; a sentence for one that cannot be described
     traffic: dict[str, dict[str, int]] = field(default_factory=dict)  # tensor -> {"loaded": bytes, "stored": bytes}
     findings: tuple[Finding, ...] = ()  # faults the emulator saw; the first came first

@@ -44,7 +44,7 @@ def results_of(contract: Contract, function: Callable[..., Any], args: Args) -> 
     """
     mine = map_tensors(duplicate, args)
     returned = as_tuple(function(*mine))
-    return (returned if contract.outputs else ()) + contract.written(mine)
+    return (returned if contract.outputs else ()) + tuple(contract.written(mine).values())
 
 
 class InProcess:
@@ -96,7 +96,8 @@ class InProcess:
         rest = iter(copies.values())
         mine = map_tensors(lambda tensor: next(rest), args)
         # An answer may have its tensor stand for other memory (`param.data = ...`); what was given is what it writes.
-        after = copies | {name: copies[name].detach() for name in self.contract.writes}
+        writes = self.contract.written(args)
+        after = copies | {name: copies[name].detach() for name in writes}
         lists = self._lists(mine)
         peak = Peak()
         for copy in copies.values():
@@ -110,17 +111,14 @@ class InProcess:
         if outcome.trouble is None:
             returned = self.contract.returned(result)
             outcome.findings = self._findings(returned, machine, written)
-            results = returned + tuple(after[name] for name in self.contract.writes)
+            results = returned + tuple(after[name] for name in writes)
             outcome.outputs = map_tensors(lambda o: o.detach().cpu().clone(), results)
             copied = [name for name, a in tensors.items() if copies[name] is not a]
-            changed = [name for name in copied if not self._left_alone(name, tensors[name], after[name])]
-            outcome.mutated = (*changed, *(n for n, held in self._lists(mine).items() if held != lists[n]))
+            changed = (n for n in copied if not _left_alone(tensors[n], after[n], n in writes))
+            outcome.mutated = tuple(changed)
+            outcome.relisted = tuple(n for n, held in self._lists(mine).items() if held != lists[n])
             outcome.aliased = tuple(n for n, m in after.items() if any(shares_memory(m, o) for o in returned))
         return outcome
-
-    def _left_alone(self, name: str, given: torch.Tensor, after: torch.Tensor) -> bool:
-        """Whether the memory of an argument holds what was given; of one that is written, between its elements."""
-        return unchanged(duplicate(given).copy_(after) if name in self.contract.writes else given, after)
 
     def _lists(self, args: Args) -> dict[str, list[int]]:
         """The lists among the arguments by name, each as the identities of its tensors."""
@@ -264,6 +262,11 @@ def unchanged(original: torch.Tensor, copy: torch.Tensor) -> bool:
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:
     return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
+
+
+def _left_alone(given: torch.Tensor, after: torch.Tensor, written: bool) -> bool:
+    """Whether the memory of an argument holds what was given; of one that is written, between its elements."""
+    return unchanged(duplicate(given).copy_(after) if written else given, after)
 
 
 def shares_memory(one: torch.Tensor, other: object) -> bool:

@@ -190,10 +190,11 @@ class Isolated:
                 ended = self._run(job, inputs, outputs, task, limits, alone or bool(addresses))
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
-            left = Outcomes(outputs, self.contract, limits, self._sources.text)
+            written = len(self.contract.written(held))
+            left = Outcomes(outputs, self.contract, written, limits, self._sources.text)
             found = left.of(ended, rooms, self._loading(ended, job))
             for call, (outcome, _) in zip(calls, found, strict=False):
-                outcome.mutated += self._mutated(inputs, layouts, call.args)
+                outcome.mutated = self._mutated(inputs, layouts, call.args)
                 outcome.launches = tuple(map(self._sources.completed, outcome.launches))
         return found
 
@@ -204,16 +205,17 @@ class Isolated:
 
     def _restore(self, inputs: Shared, layouts: list[Layout], args: Args) -> None:
         """Writes again what a call was to write; what it had to leave alone stays as it is, for `_mutated`."""
+        writes = self.contract.written(args)
         for name, layout, a in self._laid_out(layouts, args):
-            if name in self.contract.writes:
+            if name in writes:
                 buffers.put(inputs, layout, a)
 
     def _mutated(self, inputs: Shared, layouts: list[Layout], args: Args) -> tuple[str, ...]:
         """Which arguments changed: of those that an answer writes, what lies between the elements."""
+        writes = self.contract.written(args)
 
         def same(name: str, layout: Layout, a: torch.Tensor) -> bool:
-            written = name in self.contract.writes
-            return buffers.nothing_between(inputs, layout) if written else buffers.same(inputs, layout, a)
+            return buffers.nothing_between(inputs, layout) if name in writes else buffers.same(inputs, layout, a)
 
         return tuple(name for name, layout, a in self._laid_out(layouts, args) if not same(name, layout, a))
 

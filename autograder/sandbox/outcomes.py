@@ -32,11 +32,13 @@ def laid_out(results: Iterable[tuple[torch.dtype, torch.Size]]) -> list[Layout]:
 class Outcomes:
     """Reads what a child left.
 
-    outputs: the memory that it wrote results to. source: the text that the answer's kernels were defined in.
+    outputs: the memory that it wrote results to. written: how many of them lie in arguments. source: the text that the
+    answer's kernels were defined in.
     """
 
     outputs: Shared
     contract: Contract
+    written: int
     limits: Limits
     source: str
 
@@ -63,7 +65,7 @@ class Outcomes:
             return Outcome(trouble=Trouble("memory", _too_much(self.limits), report.trouble.details)), report
         outcome = Outcome(
             trouble=report.trouble,
-            mutated=self._of_parameters(report.mutated),
+            relisted=self._of_parameters(report.relisted),
             aliased=self._of_parameters(report.aliased),
             launches=report.launches,
             traffic=report.traffic,
@@ -74,7 +76,7 @@ class Outcomes:
             undefined=report.undefined,
         )
         if outcome.trouble is None and room:
-            outcome.trouble = _wrong_number(report.outputs, self.contract)
+            outcome.trouble = _wrong_number(report.outputs, self.contract, self.written)
             if outcome.trouble is None:
                 try:
                     outcome.outputs = tuple(_taken(report.outputs or (), self.outputs, *room))
@@ -134,8 +136,8 @@ def too_long(broken: Broken, what: str = "") -> str:
     return f"{who} did not end within {broken.seconds:g} s by the clock. {asks}{last}"
 
 
-def _wrong_number(described: tuple[Described, ...] | None, contract: Contract) -> Trouble | None:
-    returned = len(described or ()) - len(contract.writes)
+def _wrong_number(described: tuple[Described, ...] | None, contract: Contract, written: int) -> Trouble | None:
+    returned = len(described or ()) - written
     if described is None or not contract.fewest <= returned <= len(contract.outputs):
         return Trouble("crashed", "The answer's process did not return its outputs.")
     if not contract.witness and any(d.dtype is None for d in described):

@@ -12,6 +12,7 @@ import torch
 from ..compiler import KernelLaunch
 from ..emulator import KINDS as FINDINGS
 from ..emulator import Finding
+from ..run.contract import TENSORS
 from ..run.outcome import Own, Trouble
 from .wire import checked
 from .wire.buffers import DTYPES
@@ -19,6 +20,7 @@ from .wire.buffers import DTYPES
 KINDS = frozenset(get_args(Own))
 DETAILS = 8_000  # characters
 MANY = 64
+_OUTPUTS = MANY + TENSORS  # with the arguments that are written in place
 _LAUNCHES = 512  # distinct launches in one call; more are refused rather than truncated: the last one may matter
 _VALUE_LENGTH = 100
 
@@ -47,7 +49,7 @@ class Status:
 
     trouble: Trouble | None = None
     outputs: tuple[Described, ...] | None = None
-    mutated: tuple[str, ...] = ()
+    relisted: tuple[str, ...] = ()
     aliased: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     hints: tuple[Finding, ...] = ()
@@ -66,7 +68,7 @@ def read(raw: bytes, source: str) -> Status:
         return Status(
             trouble=_trouble(report.get("trouble")),
             outputs=_outputs(report.get("outputs")),
-            mutated=_parts(report.get("mutated", [])),
+            relisted=_parts(report.get("relisted", [])),
             aliased=_parts(report.get("aliased", [])),
             findings=_findings(report.get("findings", [])),
             hints=_findings(report.get("hints", [])),
@@ -118,7 +120,7 @@ def _finding(given: Any) -> Finding:
 
 
 def _outputs(given: Any) -> tuple[Described, ...] | None:
-    return None if given is None else tuple(_output(one) for one in checked.items(given)[:MANY])
+    return None if given is None else tuple(_output(one) for one in checked.items(given)[:_OUTPUTS])
 
 
 def _output(given: Any) -> Described:

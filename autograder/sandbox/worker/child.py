@@ -257,7 +257,7 @@ def _report(outcome: Outcome) -> dict[str, Any]:
         "trouble": trouble and {name: text[:_TEXT] for name, text in trouble.items()},
         "outputs": None,
         "aliased": list(outcome.aliased),
-        "mutated": list(outcome.mutated),
+        "relisted": list(outcome.relisted),
         "findings": [_finding(finding) for finding in outcome.findings],
         "hints": [_finding(hint) for hint in outcome.hints],
         "looser": list(outcome.looser),
