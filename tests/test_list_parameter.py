@@ -7,6 +7,7 @@ import pytest
 import torch
 from graded_kernels.autograder import Case, Exercise, Output, Tolerance, WildBug
 from graded_kernels.autograder.check import check_answer
+from graded_kernels.autograder.exercises.derived import derived
 from graded_kernels.autograder.exercises.record import Witness
 from graded_kernels.autograder.exercises.validation import RecordError, validate
 from graded_kernels.autograder.instructor.hidden import cases_of
@@ -129,12 +130,12 @@ def global_norm(grads):
     return out
 """
 )
-BACKENDS = {TORCH: "torch", ATOMIC: "triton", PARTIAL: "triton"}
 
 
 def answer(source: str, old: str = "", new: str = "") -> Answer:
     assert source.count(old) == 1 or not old
-    return Answer("global_norm", (Cell("cell", source.replace(old, new) if old else source),))
+    name = "clip_by_global_norm" if "def clip_by" in source else "global_norm"
+    return Answer(name, (Cell("cell", source.replace(old, new) if old else source),))
 
 
 @pytest.fixture
@@ -144,13 +145,14 @@ def report_on(request):
     def report_on(isolated, source, old="", new="", *, record=RECORD, **options):
         worker = request.getfixturevalue("worker") if isolated else None
         options = {"compiler": False, "record": record} | options
-        return check_answer(answer(source, old, new), BACKENDS[source], worker=worker, **options)
+        backend = "triton" if "@triton.jit" in source else "torch"
+        return check_answer(answer(source, old, new), backend, worker=worker, **options)
 
     return report_on
 
 
 @ISOLATED
-@pytest.mark.parametrize("source", BACKENDS, ids=["torch", "triton, atomics", "triton, partial sums"])
+@pytest.mark.parametrize("source", [TORCH, ATOMIC, PARTIAL], ids=["torch", "triton, atomics", "triton, partial sums"])
 def test_a_right_answer_passes_at_every_seed(source, isolated, report_on):
     for seed in range(20):
         report = report_on(isolated, source, seed=seed)
@@ -308,3 +310,136 @@ def test_names_and_maps_follow_one_order():
     assert any_empty(args)
     assert not any_empty((a, [b], 4))
     assert any_empty((a, [b, torch.ones(0, 2)]))
+
+
+def clipped(grads, max_norm):
+    """The formula: the norm, and the gradients times max_norm / norm where that is below 1."""
+    total = norm(grads)
+    scale = (max_norm / total.clamp(min=1e-30)).clamp(max=1)
+    return total, [scale * g for g in grads]
+
+
+def clip_floor(grads, max_norm):
+    total, scaled = clipped(grads, max_norm)
+    return 8 * EPS * total, [8 * EPS * g.abs() for g in scaled]
+
+
+def with_max_norm(case):
+    return replace(case, inputs=lambda generator: (*case.inputs(generator), 1.5))
+
+
+CLIP = replace(
+    RECORD,
+    name="clip_by_global_norm",
+    oracle=clipped,
+    writes=("grads",),
+    cases=tuple(with_max_norm(case) for case in CASES if case.name != "strided"),
+    tolerance=Tolerance(1, 8, "sums of squares in float32, and a division", clip_floor),
+    least_bytes=lambda grads, max_norm: 4 + 3 * sum(g.numel() * g.element_size() for g in grads),
+    most_bytes=None,
+)
+CLIP_TORCH = """\
+import torch
+
+
+def clip_by_global_norm(grads, max_norm):
+    total = torch.zeros(())
+    for g in grads:
+        total = total + g.float().square().sum()
+    total = total.sqrt()
+    scale = (max_norm / total).clamp(max=1)
+    for g in grads:
+        g.copy_(scale * g.float())
+    return total
+"""
+CLIP_TRITON = (
+    ATOMIC.partition("def global_norm")[0]
+    + """\
+@triton.jit
+def scale(x, norm, max_norm, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + offsets, mask=offsets < n, other=0.0).to(tl.float32)
+    tl.store(x + offsets, v * tl.minimum(max_norm / tl.load(norm), 1.0), mask=offsets < n)
+
+
+def clip_by_global_norm(grads, max_norm):
+    total, out = torch.zeros((), dtype=torch.float32), torch.empty((), dtype=torch.float32)
+    for g in grads:
+        squares[(triton.cdiv(g.numel(), 128),)](g, total, g.numel(), BLOCK=128)
+    root[(1,)](total, out)
+    for g in grads:
+        scale[(triton.cdiv(g.numel(), 128),)](g, out, max_norm, g.numel(), BLOCK=128)
+    return out
+"""
+)
+
+
+@ISOLATED
+@pytest.mark.parametrize("source", [CLIP_TORCH, CLIP_TRITON], ids=["torch", "triton"])
+def test_a_list_is_written_in_place_at_every_seed(source, isolated, report_on):
+    for seed in range(20):
+        report = report_on(isolated, source, record=CLIP, seed=seed)
+        assert report.passed, report
+        assert report.score == 1
+
+
+COPY = "    for g in grads:\n        g.copy_(scale * g.float())\n"
+KEPT = "grads[1] is wrong in 300 of 300 elements. They are as they came in: write to every element of the tensor"
+OTHERS = f"grads[0] is wrong in 35 of 35 elements. {RELISTED}"
+NEW = "    grads[:] = [(scale * g.float()).to(g.dtype) for g in grads]\n"
+PAST = "`scale` stores to x (grads[0]) out of bounds"
+NOT_WRITTEN = {
+    "the first alone": (CLIP_TORCH, COPY, COPY.replace("in grads:", "in grads[:1]:"), KEPT),
+    "the first alone, in Triton": (CLIP_TRITON, "in grads:\n        scale", "in grads[:1]:\n        scale", KEPT),
+    "new ones in the list": (
+        CLIP_TORCH,
+        COPY,
+        "    grads[:] = [(scale * g.float()).to(g.dtype) for g in grads]\n",
+        OTHERS,
+    ),
+    "all but the list": (CLIP_TORCH, "    return", "    grads.clear()\n    return", RELISTED),
+    "past the end": (
+        CLIP_TRITON,
+        "1.0), mask=offsets < n",
+        "1.0), mask=offsets <= n",
+        "`scale` stores to x (grads[0]) out",
+    ),
+}
+
+
+@ISOLATED
+@pytest.mark.parametrize("source, old, new, says", NOT_WRITTEN.values(), ids=NOT_WRITTEN)
+def test_a_tensor_of_a_list_that_is_not_written_is_named(source, old, new, says, isolated, report_on):
+    report = report_on(isolated, source, old, new, record=CLIP)
+    first = report.cases[0]
+    assert says in first.message
+    assert not first.failure or list(first.failure.inputs) == [first.failure.output]  # the others' are no inputs to it
+
+
+@ISOLATED
+def test_many_tensors_are_written(isolated, report_on):
+    many = Case("many", lambda generator: (list(torch.randn(900, 3, generator=generator).unbind()), 1.5), "")
+    record = replace(CLIP, cases=(many,))
+    validate(record)
+    assert report_on(isolated, CLIP_TORCH, record=record).passed
+    left_out = CLIP_TORCH, COPY, COPY.replace("in grads:", "in grads[:899]:")
+    assert failing(report_on(isolated, *left_out, record=record))["many"].startswith("grads[899] is wrong in 3 of 3")
+    more = replace(many, inputs=lambda generator: ([torch.ones(1)] * 1001, 1.5))
+    with pytest.raises(RecordError, match="its arguments are 1,001 tensors; draw 1,000 at most"):
+        validate(replace(CLIP, cases=(more,)))
+
+
+def test_a_written_list_has_a_result_for_each_tensor():
+    kept = CLIP.cases[0]
+    for oracle, says in (
+        (lambda grads, max_norm: norm(grads), "the oracle returns 1 tensors and outputs and writes name 4"),
+        (lambda grads, max_norm: (norm(grads), [g[:1] for g in grads]), "oracle's grads[0] has shape (1, 7)"),
+        (lambda grads, max_norm: (norm(grads), [g.mul_(2) for g in grads]), "writes into its argument grads"),
+    ):
+        with pytest.raises(RecordError, match=re.escape(says)):
+            validate(replace(CLIP, oracle=oracle, cases=(kept,)))
+    rows = replace(kept, inputs=lambda generator: ([torch.ones(3), torch.ones(1, 3).expand(2, 3)], 1.5))
+    with pytest.raises(RecordError, match=r"grads\[1\] is written, and elements of it lie in one place"):
+        validate(replace(CLIP, cases=(rows,)))
+    validate(replace(CLIP, tolerance=derived(clipped), cases=(kept,)))
+    assert CLIP.signature == "clip_by_global_norm(grads, max_norm) -> norm, writes grads"
