@@ -7,7 +7,7 @@ raised to a power, and results are rounded once.
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,13 +40,14 @@ def alone(exercise: str) -> Callable[[Formula], Formula]:
     return add
 
 
-def right_answers(exercise: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+def right_answers(exercise: str) -> list[tuple[str, Callable[..., Any]]]:
     """(name, answer)."""
-    for formula, arithmetics in FORMULAS.get(exercise, ()):
-        for arithmetic in arithmetics:
-            yield f"{formula.__name__}, {arithmetic.name}", functools.partial(formula, arithmetic)
-    for function in ALONE.get(exercise, ()):
-        yield function.__name__, function
+    in_arithmetics = [
+        (f"{formula.__name__}, {arithmetic.name}", functools.partial(formula, arithmetic))
+        for formula, arithmetics in FORMULAS.get(exercise, ())
+        for arithmetic in arithmetics
+    ]
+    return in_arithmetics + [(function.__name__, function) for function in ALONE.get(exercise, ())]
 
 
 # Elementwise.

@@ -1,5 +1,5 @@
-"""A right answer passes at every seed, with room to spare: the formulas of `right_answers`, ours and PyTorch's own.
-benchmarks/margins.py does the same with Triton's.
+"""A right answer passes at every seed, with room to spare: ours, PyTorch's own, the formulas of `right_answers` or the
+oracle's. benchmarks/margins.py does the same with Triton's.
 """
 
 import dataclasses
@@ -7,9 +7,10 @@ import dataclasses
 import pytest
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.exercises.record import Exercise
-from right_answers import ALONE, FORMULAS
+from right_answers import right_answers
 from shares import MOST, margin_of
 
+WITH_TOLERANCE = [e.name for e in EXERCISES.values() if isinstance(e, Exercise) and e.tolerance.single]
 SEEDS = 30  # of the 100 of the benchmark
 COSTLY = {"attention_forward": 10, "attention_backward": 10}
 CRITICAL = (  # cases in which sums of many or of unlike numbers come near the tolerance
@@ -30,7 +31,8 @@ CRITICAL = (  # cases in which sums of many or of unlike numbers come near the t
 def is_left_room(record: Exercise, seeds: range) -> None:
     found = margin_of(record, "torch", seeds)
     assert found.share <= MOST, (
-        f"{found.answer} takes {found.share:.0%} of the tolerance of “{found.case}”, {found.seed=}"
+        f"{found.answer} takes {found.share:.0%} of the tolerance of “{found.case}”, {found.seed=}: a tolerance "
+        "that is too narrow, or an oracle that is no formula for float32; then tests/right_answers.py needs one."
     )
 
 
@@ -41,12 +43,12 @@ def test_no_order_of_sums_comes_near_the_tolerance(name, case):
     is_left_room(dataclasses.replace(record, cases=tuple(c for c in record.cases if c.name == case)), range(5))
 
 
+@pytest.mark.parametrize("name", [name for name in WITH_TOLERANCE if not right_answers(name)])
+def test_a_function_without_formulas_leaves_room_for_its_oracles(name):
+    is_left_room(EXERCISES[name], range(3))
+
+
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", sorted(FORMULAS.keys() | ALONE.keys()))
+@pytest.mark.parametrize("name", WITH_TOLERANCE)
 def test_no_right_answer_comes_near_the_tolerance_at_any_seed(name):
     is_left_room(EXERCISES[name], range(COSTLY.get(name, SEEDS)))
-
-
-def test_every_function_with_a_tolerance_has_right_answers():
-    stated = {e.name for e in EXERCISES.values() if isinstance(e, Exercise) and e.tolerance.single}
-    assert stated == FORMULAS.keys() | ALONE.keys()

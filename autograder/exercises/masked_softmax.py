@@ -31,8 +31,10 @@ NOTHING = "A row of the mask without a True has no maximum and a sum of 0. Its r
 def softmax_under(x: Tensor, mask: Tensor) -> Tensor:
     """The softmax of each row over its elements under the mask, 0 elsewhere; of a row of -inf alone 0."""
     scores = x.masked_fill(~mask, -torch.inf)
-    lse = scores.logsumexp(1, keepdim=True) if x.shape[1] else x.sum(1, keepdim=True)
-    return (scores - lse.masked_fill(lse == -torch.inf, 0)).exp().masked_fill(~mask, 0)
+    top = scores.amax(1, keepdim=True) if x.shape[1] else x.sum(1, keepdim=True)
+    e = (scores - top.masked_fill(top == -torch.inf, 0)).exp()
+    total = e.sum(1, keepdim=True)
+    return (e / total.masked_fill(total == 0, 1)).masked_fill(~mask, 0)
 
 
 def softmax_gradient(dy: Tensor, y: Tensor) -> Tensor:
