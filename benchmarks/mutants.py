@@ -23,6 +23,7 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -82,20 +83,23 @@ def source_of(exercise: str, backend: str) -> str:
     return regions()[FOLDERS[backend], exercise].source
 
 
+FUNCTIONS = tuple((name, backend) for name, backend in PAIRS if isinstance(EXERCISES[name], Exercise))
+
+
+def candidates(pairs: Iterable[tuple[str, str]] = FUNCTIONS) -> list[Candidate]:
+    """Every mutant of these answers. A witness has none: it is right by what it shows."""
+    return [one for pair in pairs for one in _candidates(*pair)]
+
+
 @functools.cache
-def candidates() -> list[Candidate]:
-    """Every mutant of every answer that is a function (a witness is right by what it shows), where a check can see
-    it.
-    """
-    pairs = [(name, backend) for name, backend in PAIRS if isinstance(EXERCISES[name], Exercise)]
-    found = []
-    for name, backend in pairs:
-        source = source_of(name, backend)
-        defined = definitions(source)
-        others = [name, *(other for other, also in pairs if also == backend and other != name)]
-        for mutant in mutants(source):
-            judges = tuple(other for other in others if (name, defined.get(mutant.line)) in reached(other, backend))
-            found += [Candidate(name, backend, mutant, judges)] if judges else []
+def _candidates(name: str, backend: str) -> list[Candidate]:
+    """Where a check can see them."""
+    source, found = source_of(name, backend), []
+    defined = definitions(source)
+    others = [name, *(other for other, also in FUNCTIONS if also == backend and other != name)]
+    for mutant in mutants(source):
+        judges = tuple(other for other in others if (name, defined.get(mutant.line)) in reached(other, backend))
+        found += [Candidate(name, backend, mutant, judges)] if judges else []
     return found
 
 
@@ -127,11 +131,11 @@ def definitions(source: str) -> dict[int, str]:
     return {line: names_of(one)[0] for one in statements for line in range(one.lineno, (one.end_lineno or 0) + 1)}
 
 
-def sample(seed: int, count: int) -> list[Candidate]:
+def sample(seed: int, count: int, pairs: Iterable[tuple[str, str]] = FUNCTIONS) -> list[Candidate]:
     """``count`` of the candidates, or all, those of one exercise together. What it holds of an answer changes with that
     answer alone.
     """
-    chosen = heapq.nsmallest(count, candidates(), key=lambda one: digest(f"{seed} {one.id}"))
+    chosen = heapq.nsmallest(count, candidates(pairs), key=lambda one: digest(f"{seed} {one.id}"))
     return sorted(chosen, key=lambda one: (one.exercise, one.backend, one.mutant.line))
 
 
