@@ -14,6 +14,7 @@ from ..autograder.nbgrader.notebook_code import BEGIN, END
 
 BACKENDS = {"solutions": "torch", "kernels": "triton"}
 HEADER = re.compile(r"^# %% (\w+)\s*$")
+MOST_PARAMETERS = 10  # of a kernel that a learner is shown the signature of: more belong to a plan of ours
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,16 @@ def hide_bodies(region: Region) -> str:
 
     Functions whose name begins with the region's keep decorators, signature, docstring and the comments directly under
     them. Other functions are helpers of this answer and hidden whole: the learner may find better ones, or need none.
+    So are all kernels of an answer of which one takes more than `MOST_PARAMETERS`.
     Raises ValueError where there is no such function, or one without a body to hide.
     """
     lines = region.source.split("\n")
     spans: list[tuple[int, int, str]] = []
     asked = False
-    for function in _functions(ast.parse(region.source).body):
-        if function.name.startswith(region.name):
+    functions = list(_functions(ast.parse(region.source).body))
+    simple = all(len(function.args.args) <= MOST_PARAMETERS for function in functions)
+    for function in functions:
+        if function.name.startswith(region.name) and (simple or not function.decorator_list):
             asked = True
             spans.append(_body(function, lines, region))
         else:
