@@ -14,10 +14,13 @@ Milakov and Gimelshein 2018, arXiv:1805.02867 (the online softmax); Dao et al. 2
 
 import torch
 
-from .masked_softmax import wide
-
 # %% attention_forward
 BLOCK = 64  # keys at a time
+
+
+def wide(x):
+    """x in float32, or in float64 where it is that."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def visible(key_lengths, causal, queries, keys, device):
