@@ -194,7 +194,7 @@ def test_a_chapter_from_top_to_bottom_wrong_at_first_then_right(page, address, d
     read = report.inner_text()
     assert "ordinary values" in read
     assert "ulp" in read
-    assert "Compare with the formula" in read
+    assert "y is 1.01 times what is right" in read
     seen(page, check, f"wrong-{scheme}")
     ladder = page.locator(".jp-NotebookPanel:visible .jp-MarkdownCell", has_text=BESIDE)
     hint = ladder.locator("li", has_text="nothing rounded in between")

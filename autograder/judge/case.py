@@ -23,6 +23,7 @@ from .error_curve import curve_of
 from .fault import Fault
 from .fingerprint import Evidence
 from .in_place import as_given, between_elements, relisted
+from .relation import relation
 from .trial import Trial, describe
 
 # Troubles of the whole answer: its values are unknown, and no other case can do better.
@@ -136,7 +137,12 @@ class _Called:
             return False
         plain = all(t.is_contiguous() for t in tensors_of(trial.args)) and not any_empty(trial.args)
         found = bool(self.outcome.findings) or (trouble is not None and trouble.kind in ("finding", "not-emulated"))
-        return found and plain or trouble is not None and trial.case is trial.exercise.cases[0]
+        return found and plain or trouble is not None and self._is_first
+
+    @property
+    def _is_first(self) -> bool:
+        """Whether the case is the first of its exercise."""
+        return self.trial.case is self.trial.exercise.cases[0]
 
     def stopped(self, trouble: Trouble) -> Judged:
         """A call that gave no result: right where it should raise this error, with this message."""
@@ -191,19 +197,21 @@ class _Called:
         outcome = self.outcome
         finding = outcome.findings[0] if outcome.findings else None
         message = f"{failure.output} is wrong in {failure.wrong:,} of {failure.total:,} elements."
+        explained = " ".join(
+            filter(None, [finding.message if finding else "", self._explanation(failure, expected, compared)])
+        )
+        related = "" if explained else self._relation(expected, compared)
+        fields: Fields = _distance(compared)
+        fields |= {"hint": ""} if related and self._is_first else {}  # which says where to begin
         finite = all(map(math.isfinite, (failure.expected, *failure.inputs.values())))
         return self.judged(
             "fail",
-            " ".join(
-                filter(
-                    None, [message, finding.message if finding else "", self._explanation(failure, expected, compared)]
-                )
-            ),
+            f"{message} {explained or related}".rstrip(),
             outputs=evidence_of(expected, compared, outcome.outputs),
             failure=failure,
             near=near(expected, outcome.outputs),
             flaw=Flaw.NUMBERS if finite else self.trial.flaw,
-            **_distance(compared),
+            **fields,
             curve=curve_of(self.trial, expected, compared),
             cause=finding.cause if finding else _cause(failure),
         )
@@ -221,6 +229,13 @@ class _Called:
         hints = [hint.message for hint in outcome.hints if hint.kind != "masked-load"]  # reported where it is proven
         beside = between_elements(self._written, outcome) or relisted(outcome)
         return next(filter(None, (beside, mixed_up, left, *hints)), "")
+
+    def _relation(self, expected: Expected, compared: list[Comparison]) -> str:
+        """How the wrong values are related to the right ones, in a sentence; "" where that is not known."""
+        trial, earlier = self.trial, self.trial.options.earlier
+        if earlier is None:
+            return ""
+        return relation(trial.exercise, trial.case, trial.args, expected, compared, self.outcome.outputs, earlier)
 
     def right(self, expected: Expected, compared: list[Comparison], examined: Examined) -> Judged:
         """The judgement of right values: whether they came about in a right way, again and in any order."""

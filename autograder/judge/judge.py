@@ -15,6 +15,7 @@ from ..results.case_result import CaseResult
 from ..results.data import ReportData
 from ..results.points import points_of
 from ..results.quality import Quality, qualities
+from ..run.contract import Args
 from ..run.examination import Compiles, Runner
 from ..run.interpret import mode
 from ..run.outcome import Trouble
@@ -169,7 +170,8 @@ class _Check:
                 j.result.curve and len(j.result.curve.x) for j in judged
             )  # of what passes, no other is drawn
             args, how = arguments(case, number, self.seed), {"conventions": self.conventions, "curve": first}
-            one = judge_case(Trial.of(record, case, args, self.backend, self.runner, **how))
+            trial = Trial.of(record, case, args, self.backend, self.runner, earlier=_results(judged), **how)
+            one = judge_case(trial)
             judged.append(redacted(record, one) if case.hidden else one)
             see(judged[-1])
             if one.trouble and _is_last(case, one.trouble):
@@ -211,6 +213,13 @@ def _bug(record: Exercise, found: _Found) -> Bug | None:
     """
     telling = [(j.args, j.evidence) for j in found.judged if j.evidence and not j.result.bonus]
     return fingerprint(record, telling, frozenset(c.name for c in found.cases if c.status in ("fail", "error")))
+
+
+def _results(judged: list[Judged]) -> dict[str, Args] | None:
+    """What the answer returned so far, by case; None once a wrong result is in the report, which shows the first."""
+    if any(j.result.failure for j in judged):
+        return None
+    return {j.result.name: j.outcome.outputs for j in judged if j.outcome and j.outcome.outputs}
 
 
 def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[Quality, bool | None]:

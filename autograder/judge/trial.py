@@ -31,11 +31,14 @@ class Options:
     conventions: ``"course"``, or ``"pytorch"``, which takes PyTorch's own choice for right as well.
     curve: whether a result that passes has one.
     fill: what masked-off lanes of a load without ``other`` hold; poison where it is None.
+    earlier: the results for the cases before, by name, among which a wrong one may be; None where nobody would read how
+        a wrong result is related to the right one.
     """
 
     conventions: str = "course"
     curve: bool = True
     fill: float | None = None
+    earlier: dict[str, Args] | None = None
 
 
 @dataclass(frozen=True)

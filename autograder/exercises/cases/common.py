@@ -47,6 +47,7 @@ HALVES = (torch.float16, torch.bfloat16)
 
 AGAIN = "the same shape again"
 KEEP_NOTHING = "A shape seen before, with other values: the result must come from these values alone."
+STEP_BY_STEP = "Work the element above out in PyTorch, step by step: which step is the first to differ?"
 
 
 def transposed(x: Tensor) -> Tensor:

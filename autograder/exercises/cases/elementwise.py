@@ -18,6 +18,7 @@ from .common import (
     AGAIN,
     HALVES,
     KEEP_NOTHING,
+    STEP_BY_STEP,
     Arguments,
     View,
     as_they_are,
@@ -133,7 +134,7 @@ def tiny(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
 
 
 VALUES = (
-    ("ordinary values", shaped(1000), "Begin here: random float32 values, 1000 of them. Compare with the formula."),
+    ("ordinary values", shaped(1000), "Begin here: 1000 random float32 values. " + STEP_BY_STEP),
     (AGAIN, shaped(1000), KEEP_NOTHING),
     (
         "exact zeros",

@@ -15,7 +15,18 @@ from ...run.dtypes import dtype_name
 from ...run.huge_strides import far_apart
 from ..record import Case
 from .bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
-from .common import AGAIN, HALVES, KEEP_NOTHING, Arguments, View, as_they_are, every_second, transposed, with_gaps
+from .common import (
+    AGAIN,
+    HALVES,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    Arguments,
+    View,
+    as_they_are,
+    every_second,
+    transposed,
+    with_gaps,
+)
 from .elementwise import BEYOND, BEYOND_HINT, normal
 
 SCALE = 3.0  # standard deviation of ordinary logits
@@ -155,7 +166,7 @@ class Row(NamedTuple):
 
 SURE = "p of the label is up to 1 - 1e-6."
 ROWS = (
-    Row("ordinary values", shaped(7, 128), "Begin here: 7 rows of 128 classes. Compare with the formula, row by row."),
+    Row("ordinary values", shaped(7, 128), "Begin here: 7 rows of 128 classes. " + STEP_BY_STEP),
     Row(AGAIN, shaped(7, 128), KEEP_NOTHING),
     Row(
         "some rows ignored",

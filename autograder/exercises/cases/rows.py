@@ -13,7 +13,18 @@ from torch import Generator, Tensor
 from ...run.contract import Args
 from ...run.huge_strides import far_apart
 from ..record import Case, Floors
-from .common import AGAIN, KEEP_NOTHING, Arguments, View, as_they_are, every_second, one_number, transposed, with_gaps
+from .common import (
+    AGAIN,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    Arguments,
+    View,
+    as_they_are,
+    every_second,
+    one_number,
+    transposed,
+    with_gaps,
+)
 from .elementwise import BEYOND, BEYOND_HINT, normal
 
 ORDINARY = 100.0  # standard deviation: so far above any eps that eps, wherever it stands, changes nothing
@@ -142,7 +153,7 @@ ROWS = (
     Row(
         "ordinary values",
         shaped(7, 128),
-        "Begin here: 7 rows of 128 random float32 values. Compare with the formula, row by row.",
+        "Begin here: 7 rows of 128 random float32 values. " + STEP_BY_STEP,
     ),
     Row(AGAIN, shaped(7, 128), KEEP_NOTHING),
     # Padded rows come before the cases in which what padding lanes do would pass for something else.

@@ -1,0 +1,289 @@
+"""How wrong values are related to the right ones, in a sentence, where the relation is simple and no accident: a
+constant factor, the sign, the values of another output, row or call, an input that has no effect.
+"""
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..exercises.record import Case, Exercise
+from ..run.contract import Args, named_tensors, tensors_of
+from .changed_inputs import changed
+from .compare import Comparison, Expected, expect
+from .factor import spelled
+from .place import place
+
+NEARLY = 0.98  # of the elements that a relation is about have it
+FEWEST = 4  # different elements
+EACH, CERTAIN = 20.0, 40.0  # bits of evidence: the most that an element gives, and what makes an accident impossible
+LARGEST = 1 << 18  # elements of the arguments: a larger case would take long to work out again and again
+Guess = tuple[torch.Tensor, torch.Tensor]  # values that may be those of an answer, and how far off they may be
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that gave wrong values. wrong: the outputs that are. earlier: what the answer returned for the cases
+    before.
+    """
+
+    exercise: Exercise
+    case: Case
+    args: Args
+    expected: Expected
+    outputs: Args
+    wrong: "tuple[_Output, ...]"
+    earlier: dict[str, Args]
+
+    @functools.cached_property
+    def named(self) -> dict[str, Any]:
+        """All arguments by name, also those that have a default."""
+        bound = inspect.signature(self.exercise.oracle).bind(*self.args)
+        bound.apply_defaults()
+        return bound.arguments
+
+
+@dataclass(frozen=True)
+class _Output:
+    """An output with wrong elements. actual, exact: float64. near: how far off a right element may be, absolutely;
+    infinite or NaN where it is not judged. mask: of the wrong elements. rounding: what the dtype may be off by,
+    relatively.
+    """
+
+    number: int
+    name: str
+    actual: torch.Tensor
+    exact: torch.Tensor
+    near: torch.Tensor
+    mask: torch.Tensor
+    rounding: float
+
+    def is_guessed(self, guess: Guess, everywhere: bool = False, fitted: int = 0) -> bool:
+        """Whether the answer gives the guessed values in place of the right ones, and not by accident.
+
+        everywhere: also where the answer is right. fitted: how many elements the guess was fitted to.
+        """
+        values, near = guess
+        near = near + self.rounding * values.abs()
+        told = self.exact.isfinite() & self.near.isfinite() & values.isfinite() & near.isfinite()
+        about = told if everywhere else told & self.mask
+        same = (self.actual - values).abs() <= near
+        if (told & self.mask).sum() < NEARLY * self.mask.sum() or (same & about).sum() < NEARLY * about.sum():
+            return False
+        telling = same & about & self.mask
+        return _is_certain(self.actual[telling], self.exact[telling], near[telling], fitted)
+
+
+def _is_certain(actual: torch.Tensor, exact: torch.Tensor, near: torch.Tensor, fitted: int) -> bool:
+    """Whether values that are off by |actual - exact| come within ``near`` of others by no accident: each does with a
+    probability of the order of near / |actual - exact|. Equal values count once.
+    """
+    _, which = torch.unique(torch.stack((actual, exact)), dim=1, return_inverse=True)
+    bits = torch.log2((actual - exact).abs() / near.clamp(min=torch.finfo(torch.float64).tiny)).clamp(0, EACH)
+    different = torch.zeros(int(which.max()) + 1 if which.numel() else 0, dtype=torch.float64)
+    different[which] = bits
+    return different.numel() >= FEWEST + fitted and bool(different.sum() >= CERTAIN + fitted * EACH)
+
+
+def relation(
+    exercise: Exercise,
+    case: Case,
+    args: Args,
+    expected: Expected,
+    compared: Sequence[Comparison],
+    outputs: Args,
+    earlier: dict[str, Args],
+) -> str:
+    """The sentence, or "" where there is none. outputs: of the call, wrong somewhere. earlier: what the answer returned
+    in the cases before, by their names.
+    """
+    wrong = tuple(_wrong(expected, compared, outputs))
+    call = Call(exercise, case, args, expected, outputs, wrong, earlier)
+    for find in (_kept, _copied, _constant, _scaled, _shifted, _changed, _misplaced, _by_line):
+        if sentence := find(call):
+            return sentence
+    return next(filter(None, (place(one.name, one.mask, one.exact, call.named) for one in call.wrong)), "")
+
+
+def _wrong(expected: Expected, compared: Sequence[Comparison], outputs: Args) -> Iterator[_Output]:
+    for number, (one, actual) in enumerate(zip(compared, outputs, strict=True)):
+        if one.wrong is not None and one.wrong.any():
+            near = expected.allowed[number] * expected.sizes[number]
+            name, exact = expected.names[number], expected.values[number]
+            rounding = torch.finfo(actual.dtype).eps if actual.is_floating_point() else 0.0
+            yield _Output(number, name, actual.detach().double(), exact, near, one.wrong, rounding)
+
+
+def _kept(call: Call) -> str:
+    """Results of an earlier call."""
+    for name, outputs in call.earlier.items():
+        for one in call.wrong:
+            before = outputs[one.number]
+            same = before.shape == one.actual.shape and torch.equal(before.double(), one.actual)
+            if same and one.actual.unique().numel() >= FEWEST:
+                return f"{one.name} is, bit for bit, the result of the case “{name}”: keep nothing of an earlier call."
+    return ""
+
+
+def _copied(call: Call) -> str:
+    """The values of another output, or of an input."""
+    found = {}
+    for one in call.wrong:
+        for number, values in enumerate(call.expected.values):
+            near = call.expected.allowed[number] * call.expected.sizes[number]
+            if number != one.number and values.shape == one.exact.shape and one.is_guessed((values, near)):
+                found[one.number] = number
+    for first, second in found.items():
+        names = call.expected.names[first], call.expected.names[second]
+        if found.get(second) == first:
+            return f"{names[0]} and {names[1]} are exchanged."
+        return f"{names[0]} has the values that {names[1]} should have."
+    for one in call.wrong:
+        for name, value in named_tensors(call.exercise.parameters, call.args).items():
+            if value.shape == one.exact.shape and one.is_guessed((value.double(), one.near)):
+                return f"{one.name} has the values of the input {name}."
+    return ""
+
+
+def _constant(call: Call) -> str:
+    """One value in all wrong elements."""
+    for one in call.wrong:
+        values, right = one.actual[one.mask], one.exact[one.mask]
+        if right.unique().numel() >= 2 * FEWEST and values.numel() and bool((values == values[0]).all()):
+            where = "everywhere" if one.mask.all() else "in every wrong element"
+            return f"{one.name} is {values[0]:g}{_right_at(one, values[0])} {where}."
+    return ""
+
+
+def _right_at(one: _Output, value: torch.Tensor) -> str:
+    """The first or last element, in words, where this is its right value; "" of 0 and of other values."""
+    for at in (0, -1) if value else ():
+        if (one.exact.flatten()[at] - value).abs() <= one.near.flatten()[at]:
+            return f", which is right for the {'last' if at else 'first'} element alone,"
+    return ""
+
+
+def _scaled(call: Call) -> str:
+    """A constant factor."""
+    for one in call.wrong:
+        factor, apart = _ratio(one)
+        guess = _times(one, torch.tensor(factor))
+        if factor and one.is_guessed(guess, fitted=1):
+            everywhere = one.is_guessed(guess, everywhere=True, fitted=1)
+            start = f"{one.name} is" if everywhere else f"Where {one.name} is wrong, it is"
+            if abs(factor + 1) <= apart:
+                return f"{start} what is right with the other sign."
+            return f"{start} {spelled(factor, apart, call.named)} times what is right."
+    return ""
+
+
+def _times(one: _Output, factor: torch.Tensor) -> Guess:
+    """What is right times a factor; a wrong term may have cost as many digits again."""
+    return one.exact * factor, 2 * one.near * factor.abs().clamp(min=1.0)
+
+
+def _ratio(one: _Output) -> tuple[float, float]:
+    """The median of actual / exact over the wrong elements that are not small; how far, relatively, it may be off."""
+    told = one.mask & one.exact.isfinite() & one.actual.isfinite() & one.near.isfinite() & (one.exact != 0)
+    if not told.any():
+        return 0.0, 0.0
+    large = told & (one.exact.abs() >= one.exact[told].abs().median())
+    ratios = one.actual[large] / one.exact[large]
+    factor = float(ratios.median())
+    apart = float((one.near[large] / one.exact[large].abs()).median())
+    return factor, apart / max(abs(factor), 1e-300) if factor else 0.0
+
+
+def _shifted(call: Call) -> str:
+    """A constant term."""
+    for one in call.wrong:
+        told = one.mask & one.exact.isfinite() & one.actual.isfinite()
+        if not told.any():
+            continue
+        term = float((one.actual - one.exact)[told].median())
+        if one.is_guessed((one.exact + term, 2 * one.near), fitted=1):
+            where = "everywhere" if one.mask.all() else "in every wrong element"
+            return f"{one.name} is too {'large' if term > 0 else 'small'} by {abs(term):.4g} {where}."
+    return ""
+
+
+def _misplaced(call: Call) -> str:
+    """The right values of another row or column, or of the other corner."""
+    for one in call.wrong:
+        for words, move in _moves(one.exact):
+            if one.is_guessed((move(one.exact), move(one.near))):
+                return f"{one.name} has right values in wrong places: {words}."
+    return ""
+
+
+def _moves(exact: torch.Tensor) -> Iterator[tuple[str, Callable[[torch.Tensor], torch.Tensor]]]:
+    """Ways to take the elements of a tensor of this shape for others, in words."""
+    lines = {1: ("element",), 2: ("row", "column")}.get(exact.dim())
+    for dim, size in enumerate(exact.shape):
+        line = lines[dim] if lines else f"index of dimension {dim}"
+        for at, which in ((0, "first"), (size - 1, "last")) if size > 1 else ():
+            yield f"every {line} is the {which}", functools.partial(_repeated, dim=dim, at=at)
+        for by, which in ((1, "before"), (-1, "after")) if size > 2 else ():
+            yield f"every {line} is the one {which} it", functools.partial(torch.roll, shifts=by, dims=dim)
+        if size > 1:
+            yield f"every {line} is the one as far from the end", functools.partial(torch.flip, dims=(dim,))
+    if exact.dim() > 1:
+        yield "they lie in the order of the transposed matrix", lambda values: values.mT.reshape(values.shape)
+
+
+def _repeated(values: torch.Tensor, dim: int, at: int) -> torch.Tensor:
+    return values.narrow(dim, at, 1).expand(values.shape)
+
+
+def _changed(call: Call) -> str:
+    """What is right for other arguments."""
+    if sum(t.numel() for t in tensors_of(call.args)) > LARGEST:
+        return ""
+    some: list[str] = []
+    for words, args in changed(inspect.signature(call.exercise.oracle).parameters, tuple(call.named.values())):
+        with suppress(Exception):  # these need not be arguments that the oracle takes, or the floor
+            other = expect(call.exercise, call.case, args)
+            names = [one.name for one in call.wrong if _is_result(one, other)]
+            if names:
+                some.append(f"{_listed(names)} as if {words}.")
+            if len(names) == len(call.wrong):
+                return some[-1]
+    return some[0] if some else ""
+
+
+def _is_result(one: _Output, other: Expected) -> bool:
+    values, near = other.values[one.number], other.allowed[one.number] * other.sizes[one.number]
+    return values.shape == one.exact.shape and one.is_guessed((values, near), everywhere=True)
+
+
+def _listed(names: list[str]) -> str:
+    """``dx and dweight come out``."""
+    if len(names) == 1:
+        return f"{names[0]} comes out"
+    return f"{', '.join(names[:-1])} and {names[-1]} come out"
+
+
+def _by_line(call: Call) -> str:
+    """A factor of its own in each row or column, or a term."""
+    for one in call.wrong:
+        for dim, line in ((-1, "row"), (-2, "column")) if one.exact.dim() == 2 else ():
+            if one.exact.shape[dim] <= FEWEST:
+                continue
+            told = one.exact.isfinite() & one.actual.isfinite()
+            factors = _medians(one.actual / one.exact, told & (one.exact != 0), dim)
+            terms = _medians(one.actual - one.exact, told, dim)
+            look = f"look at what is {'computed' if line == 'row' else 'loaded'} once a {line}."
+            if one.is_guessed(_times(one, factors), everywhere=True, fitted=factors.numel()):
+                return f"Each {line} of {one.name} is what is right times a factor of its own: {look}"
+            if one.is_guessed((one.exact + terms, 2 * one.near), everywhere=True, fitted=terms.numel()):
+                return f"Each {line} of {one.name} is off by a term of its own: {look}"
+    return ""
+
+
+def _medians(values: torch.Tensor, told: torch.Tensor, dim: int) -> torch.Tensor:
+    return values.masked_fill(~told, math.nan).nanmedian(dim, keepdim=True).values
