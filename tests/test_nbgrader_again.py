@@ -9,8 +9,20 @@ from pathlib import Path
 import grade_demo
 import nbformat
 import pytest
-from classroom import api, assert_success, autograded, copied, grade, place, right_answers, scores, shown
+from classroom import (
+    api,
+    assert_success,
+    autograded,
+    copied,
+    give_by_hand,
+    grade,
+    place,
+    right_answers,
+    scores,
+    shown,
+)
 from graded_kernels.autograder.check import check_answer
+from graded_kernels.autograder.nbgrader.export import rows_of
 from graded_kernels.autograder.nbgrader.grade import SaveScores
 from graded_kernels.autograder.nbgrader.pages import NotGradable
 from graded_kernels.autograder.nbgrader.submission import Notebook
@@ -48,8 +60,8 @@ def test_no_old_score_outlives_a_run_that_fails(course, monkeypatch):
     for student in ("stale", "staler"):
         grade(course, student, right_answers(course))
         assert scores(course, student) == FULL
+        give_by_hand(course, student, **{WORDS: 2.5})
         with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
-            gradebook.find_grade(WORDS, "tiny", "tiny", student).manual_score = 2.5
             gradebook.find_comment(WORDS, "tiny", "tiny", student).manual_comment = "Well said."
             gradebook.db.commit()
     shutil.rmtree(course / "autograded" / "stale")
@@ -67,6 +79,71 @@ def test_no_old_score_outlives_a_run_that_fails(course, monkeypatch):
             assert gradebook.find_grade(WORDS, "tiny", "tiny", student).score == 2.5
             assert gradebook.find_grade(f"{TORCH}-check", "tiny", "tiny", student).needs_manual_grade
             assert gradebook.find_comment(WORDS, "tiny", "tiny", student).comment == "Well said."
+
+
+class Marked:
+    """A submission with points by hand: for its words, and in place of its automatic ones of one answer."""
+
+    def __init__(self, course: Path, student: str):
+        self.course, self.student, self.notebook = course, student, right_answers(course)
+        find(self.notebook, TORCH)["source"] += (
+            "\n\nright = silu_forward\n\n\ndef silu_forward(x):\n    return right(x).float()\n"
+        )
+        grade(course, student, self.notebook)
+        give_by_hand(course, student, **{WORDS: 3, f"{TORCH}-check": 1})
+
+    def graded_again(self, force: bool = False, **points: float) -> list[str]:
+        """What the summary lists of it. points: the teacher's own."""
+        place(self.course, self.student).write_text(json.dumps(self.notebook))
+        made = api(self.course)
+        made.config.Grade.points = points
+        result = made.autograde("tiny", self.student, force=force)
+        assert_success(result)
+        lines = result["log"].partition("Changed after you gave points by hand")[2].splitlines()[1:2]
+        return [line.strip() for line in lines]
+
+    def waiting(self) -> set[str]:
+        """The cells that formgrader lists."""
+        with Gradebook(f"sqlite:///{self.course}/gradebook.db") as gradebook:
+            grades = gradebook.find_submission_notebook("tiny", "tiny", self.student).grades
+            return {grade.name for grade in grades if grade.needs_manual_grade}
+
+
+def test_points_by_hand_stay_with_what_they_were_given_for(course):
+    kim = Marked(course, "kim")
+    assert kim.graded_again(force=True) == []
+    assert kim.waiting() == set()
+
+    find(kim.notebook, WORDS)["source"] = "nonsense"
+    find(kim.notebook, TORCH)["source"] = find(right_answers(course), TORCH)["source"]
+    line = f"kim, tiny: {TORCH} (its text changed, automatic 2, yours 1), {WORDS} (its text changed, yours 3)"
+    for force in (False, True):  # unchanged since, and nobody looked
+        assert kim.graded_again(force) == [line.replace("its text changed, ", "") if force else line]
+        assert kim.waiting() == {WORDS, f"{TORCH}-check"}
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        rows = {
+            row["student_id"]: row for row in rows_of(gradebook, api(course).coursedir) if row["assignment"] == "tiny"
+        }
+    assert [rows["kim"].get(name) for name in ("status", "waiting", "score")] == ["waits for a person", 5, None]
+
+    give_by_hand(course, "kim", **{WORDS: 0, f"{TORCH}-check": 2})
+    assert kim.graded_again(force=True) == []
+    assert kim.waiting() == set()
+
+
+def test_an_automatic_score_that_changed_is_looked_at_where_a_person_gave_another(course):
+    assert Marked(course, "lee").graded_again(**{TORCH: 4}) == [f"lee, tiny: {TORCH} (automatic 3.12, yours 1)"]
+
+
+def test_what_a_killed_run_left_nobody_has_seen(course):
+    max_ = Marked(course, "max")
+    path = course / "autograded" / "max" / "tiny" / "tiny.ipynb"
+    half = json.loads(path.read_text())
+    half["metadata"]["graded_kernels"]["begun"] = True
+    path.write_text(json.dumps(half))
+    assert max_.graded_again() == [
+        f"max, tiny: {TORCH} (its text changed, automatic 1.56, yours 1), {WORDS} (its text changed, yours 3)"
+    ]
 
 
 def test_new_points_are_given_to_what_was_graded_before(made_course, tmp_path):
@@ -98,9 +175,7 @@ def test_points_for_lateness_are_taken_anew_from_what_is_not_graded_again(made_c
     place(course, "late").with_name("timestamp.txt").write_text("2026-01-02 09:00:00 UTC")
     assert lines() == ["late, tiny: 23.0 hours late, 0.4 points taken off"]
     assert lines() == []
-    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
-        gradebook.find_grade(WORDS, "tiny", "tiny", "late").manual_score = 1
-        gradebook.db.commit()
+    give_by_hand(course, "late", **{WORDS: 1})
     assert lines() == ["late, tiny: 0.5 points taken off, before 0.4"]
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         gradebook.update_or_create_assignment("tiny", duedate="2026-01-03 10:00:00 UTC")

@@ -15,7 +15,7 @@ from pathlib import Path
 import classroom
 import grade_demo
 import pytest
-from classroom import api, assert_success, autograded, place, right_answers, scores
+from classroom import api, assert_success, autograded, give_by_hand, place, right_answers, scores
 from graded_kernels.autograder.nbgrader.lock import FILE, Lock, Locked
 from nbgrader.api import Gradebook
 from tampered import FULL, TORCH, UNREAD, WORDS, ZEROS, find
@@ -191,9 +191,7 @@ def test_the_table_of_grades(course, output):
 
 def test_a_resubmission_is_graded_and_what_a_person_gave_is_kept(course, output):
     """Without any time of submission; then with one where there was none; and a file that was renamed as advised."""
-    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
-        gradebook.find_grade(WORDS, "tiny", "tiny", "resubmits").manual_score = 2.5
-        gradebook.db.commit()
+    give_by_hand(course, "resubmits", **{WORDS: 2.5})
     changed = right_answers(course)
     find(changed, TORCH)["source"] = ZEROS
     place(course, "resubmits").write_text(json.dumps(changed))

@@ -26,6 +26,7 @@ from ..doctor.doctor import close_to_others
 from ..instructor.tables import HiddenCasesError
 from ..sandbox import SandboxError
 from . import disk, interrupt, lock, other_files, points
+from .by_hand import Seen, seen_in
 from .class_seed import ClassSecretError
 from .generate import GenerateAssignment
 from .grade import Grade
@@ -78,6 +79,7 @@ class Autograde(converters.Autograde, ReadByUs):
 
     assignments: dict[str, list[str]]  # notebooks by folder, as nbgrader finds them; and those of one submission:
     notebooks: list[str]
+    seen: dict[str, dict[str, Seen]]  # of each, what a person saw when it was graded before
 
     megabytes = Float(50, help="The size of a submitted notebook, in MB, above which it is not read.").tag(config=True)
     code_megabytes = Float(1, help="The same for its code and text alone, without outputs.").tag(config=True)
@@ -159,6 +161,7 @@ class Autograde(converters.Autograde, ReadByUs):
             known, names = (self._read_before or {}).get(student_id), self.released.names()
             submitted = known.digest if known else digest(self.released.submitted(student_id), self.megabytes)
             graded, chosen = self.released.graded(student_id), self.coursedir.notebook_id
+            self.seen = seen_in(graded)
             decided = {name: self.standard(name) for name in names}
             remove_outdated(graded, chosen, submitted, decided.get, self.summary, self.log)
         if super().init_destination(assignment_id, student_id):

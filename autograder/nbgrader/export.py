@@ -180,8 +180,7 @@ def _points(gradebook: Gradebook, row: dict[str, Any], notebook: str, cell: str)
         grade = gradebook.find_grade(cell, notebook, row["assignment"], row["student_id"])
     except MissingEntry:
         return NOT_YET, None
-    waits = grade.auto_score is None and grade.manual_score is None
-    return (WAITS, None) if waits else (GRADED, grade.score)
+    return (WAITS, None) if grade.needs_manual_grade else (GRADED, grade.score)
 
 
 def _row(gradebook: Gradebook, assignment: Assignment, student: Student) -> Iterator[tuple[str, Any]]:
@@ -204,7 +203,7 @@ def _row(gradebook: Gradebook, assignment: Assignment, student: Student) -> Iter
 
 def _graded(submission: SubmittedAssignment) -> Iterator[tuple[str, Any]]:
     grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
-    waiting = [grade for grade in grades if grade.auto_score is None and grade.manual_score is None]
+    waiting = [grade for grade in grades if grade.needs_manual_grade]
     yield "timestamp", submission.timestamp
     yield "late_days", math.ceil(submission.total_seconds_late / 86_400)
     yield "status", WAITS if waiting else GRADED

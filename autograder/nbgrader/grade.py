@@ -25,7 +25,7 @@ from ..verdicts.job import Job
 from ..verdicts.make import make, shared_worker
 from ..verdicts.store import Store
 from ..verdicts.verdict import Verdict
-from . import interrupt
+from . import by_hand, interrupt
 from .class_seed import class_seed
 from .notebook_file import MEGABYTE, beginning
 from .pages import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
@@ -221,17 +221,22 @@ class SaveScores(SaveAutoGrades):
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         """The notebook as it is, with its scores in the gradebook."""
         self._unread, where = UNREAD in nb.metadata.get(RECORD, {}), resources["nbgrader"]
-        self._place = where["notebook"], where["assignment"], where["student"]
+        self._place, run = (where["notebook"], where["assignment"], where["student"]), self.parent.parent
+        self._before, self._now, self._again = run.seen.get(where["notebook"], {}), by_hand.seen(nb), list[str]()
         with Gradebook(where["db_url"]) as self.gradebook:
             NbGraderPreprocessor.preprocess(self, nb, resources)
             self.gradebook.db.commit()
+        if self._again:
+            run.summary.again.append(f"{run.notebook.name}: {', '.join(self._again)}")
         return nb, resources
 
     def _add_score(self, cell: NotebookNode, resources: ResourcesDict) -> None:
         grade = self.gradebook.find_grade(grade_id(cell), *self._place)
         ungraded = self._unread or cell.metadata.get(RECORD, {}).get("not_graded")
         grade.auto_score = None if ungraded else determine_grade(cell, self.log)[0]
-        grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
+        grade.needs_manual_grade = by_hand.waits(grade, self._before, self._now)
+        if grade.needs_manual_grade and grade.manual_score is not None:
+            self._again.append(by_hand.change(grade, self._before, self._now))
         if not ungraded and grade.auto_score is None and grade.manual_score is None and is_solution(cell):
             self.parent.parent.summary.written += 1
 

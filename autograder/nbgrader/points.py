@@ -87,7 +87,9 @@ def record(db_url: str, assignment: str, notebook: str, released: NotebookNode) 
 
 
 def clear_scores(db_url: str, assignment: str, student: str, notebook: str) -> None:
-    """Takes back the automatic scores of one submitted notebook. What a person gave, scores and comments, stays."""
+    """Takes back the automatic scores of one submitted notebook. What a person gave, scores and comments, stays, and
+    whether a person has to look at it again.
+    """
     with Gradebook(db_url) as gradebook:
         try:
             submitted = gradebook.find_submission_notebook(notebook, assignment, student)
@@ -95,7 +97,7 @@ def clear_scores(db_url: str, assignment: str, student: str, notebook: str) -> N
             return
         for grade in submitted.grades:
             grade.auto_score = None
-            grade.needs_manual_grade = True
+            grade.needs_manual_grade |= grade.manual_score is None
         gradebook.db.commit()
 
 

@@ -29,6 +29,7 @@ class Summary:
     written: int = 0  # answers that a person grades in any case
     odd: list[str] = field(default_factory=list)
     for_a_person: list[str] = field(default_factory=list)
+    again: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     elsewhere: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
@@ -43,6 +44,7 @@ class Summary:
         lists = [
             ("Graded, with a note in the feedback", self.odd),
             ("For a person, without a score until then (formgrader, Manual Grading)", self.for_a_person),
+            ("Changed after you gave points by hand, waits for you (formgrader, Manual Grading)", self.again),
             ("Not graded, because of the error above or because the run was stopped", self.failed),
             ("Not read, because submitted/STUDENT/ASSIGNMENT/ is where notebooks are looked for", self.elsewhere),
             ("Late", self.late),

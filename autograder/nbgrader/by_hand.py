@@ -1,0 +1,45 @@
+"""Points that a person gave, which stay with what that person saw: the text of an answer, and of a checked one the
+automatic score as well.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.api import Grade
+from nbgrader.utils import determine_grade, is_grade
+
+from .rebuild import grade_id
+from .regrade import graded_from
+
+Seen = tuple[str, float | None]  # an answer's text and automatic score
+CHECK = "-check"
+
+
+def seen(graded: NotebookNode) -> dict[str, Seen]:
+    """What a person sees of each answer of a graded notebook, by the grade id of the cell that has its points."""
+    texts = {grade_id(cell): cell.source for cell in graded.cells}
+    ids = {grade_id(cell): cell for cell in graded.cells if is_grade(cell)}
+    return {name: (texts.get(name.removesuffix(CHECK), ""), determine_grade(cell)[0]) for name, cell in ids.items()}
+
+
+def seen_in(folder: Path) -> dict[str, dict[str, Seen]]:
+    """The same of the notebooks in a folder, by name. What a run left half done nobody has seen."""
+    complete = [path for path in folder.glob("*.ipynb") if graded_from(path)]
+    return {path.stem: seen(nbformat.read(path, as_version=4)) for path in complete}
+
+
+def waits(grade: Grade, before: Mapping[str, Seen], now: Mapping[str, Seen]) -> bool:
+    """Whether a person has to look at an answer: it has no points, or got them before what was seen changed."""
+    if grade.manual_score is None:
+        return grade.auto_score is None
+    return grade.needs_manual_grade or before.get(grade.name) != now[grade.name]
+
+
+def change(grade: Grade, before: Mapping[str, Seen], now: Mapping[str, Seen]) -> str:
+    """Why a person has to look again at an answer, in a few words: ``silu_epsilon (its text changed, yours 3)``."""
+    name, (text, _) = grade.name.removesuffix(CHECK), now[grade.name]
+    same = before.get(grade.name, ("", None))[0] == text
+    automatic = "" if grade.auto_score is None else f"automatic {grade.auto_score:g}, "
+    return f"{name} ({'' if same else 'its text changed, '}{automatic}yours {grade.manual_score:g})"
