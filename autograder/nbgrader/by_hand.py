@@ -40,6 +40,10 @@ def waits(grade: Grade, before: Mapping[str, Seen], now: Mapping[str, Seen]) -> 
 def change(grade: Grade, before: Mapping[str, Seen], now: Mapping[str, Seen]) -> str:
     """Why a person has to look again at an answer, in a few words: ``silu_epsilon (its text changed, yours 3)``."""
     name, (text, _) = grade.name.removesuffix(CHECK), now[grade.name]
-    same = before.get(grade.name, ("", None))[0] == text
+    known = before.get(grade.name)
+    if known is None:
+        text_changed = "its text may have changed, "
+    else:
+        text_changed = "its text changed, " if known[0] != text else ""
     automatic = "" if grade.auto_score is None else f"automatic {grade.auto_score:g}, "
-    return f"{name} ({'' if same else 'its text changed, '}{automatic}yours {grade.manual_score:g})"
+    return f"{name} ({text_changed}{automatic}yours {grade.manual_score:g})"
