@@ -12,7 +12,7 @@ LAB_FLAGS := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Every core runs a test process already; threads that wait for each other on top make small tensors slow.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help lab teach exercise attacks chaos test planted matrix test-all lint build book test-release grade-demo bench audit doctor clean
+.PHONY: help lab teach exercise chapter attacks chaos test planted matrix test-all lint build book test-release grade-demo bench audit doctor clean
 
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -59,6 +59,9 @@ build: .venv/.ready  ## course/source from chapters and answers, and the tests' 
 
 exercise: .venv/.ready  ## begin an exercise: NAME=softcap LIKE=elementwise, rowwise or loss; CHAPTER=01_silu (the last)
 	@python -m graded_kernels.course.new_exercise "$(NAME)" --like "$(LIKE)" --chapter "$(CHAPTER)"
+
+chapter: .venv/.ready  ## begin a chapter: NAME=10_topic TITLE="The topic"
+	@python -m graded_kernels.course.new_chapter "$(NAME)" --title "$(TITLE)"
 
 book: .venv/.ready   ## the chapters, run, with outputs and figures, as a site in build/book/
 	@python -c "import furo, myst_nb" 2>/dev/null || { echo "Installing what the book needs ..."; \

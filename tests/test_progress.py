@@ -128,6 +128,14 @@ def test_a_file_that_is_not_a_notebook_does_not_hide_the_others(tmp_path, text):
     assert len(silu(tmp_path).steps) == 7
 
 
+def test_a_chapter_without_an_exercise_is_one_and_the_start_page_is_not(folder):
+    for name in ("start", "42_new"):
+        metadata = {"graded_kernels": {"chapter": name}}
+        (folder / f"{name}.ipynb").write_text(json.dumps({"cells": [], "metadata": metadata}))
+    found = [chapter.name for chapter in read_progress(folder, [*SOURCES, folder / "42_new.ipynb"])]
+    assert found == [*(path.stem for path in SOURCES), "42_new"]
+
+
 def test_without_the_chapters_as_built_ones_own_notebooks_count(folder):
     (chapter,) = read_progress(folder)
     assert (chapter.name, len(chapter.steps)) == ("01_silu", 7)

@@ -78,7 +78,7 @@ def read_progress(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict
         if not begun and name not in built:
             continue  # a notebook of the learner's own, not a chapter
         chapters.append(_chapter(name, notebook if begun else _read(built[name]), begun, newer))
-    return [chapter for chapter in chapters if chapter.steps]  # the start page is not a chapter
+    return [chapter for chapter in chapters if chapter.steps or chapter.name in built]  # the start page is neither
 
 
 def _read(path: Path) -> dict[str, Any]:
