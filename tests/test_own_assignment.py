@@ -127,8 +127,9 @@ def test_what_would_change_a_graded_gradebook_is_refused_and_the_released_notebo
     hand_in(released, "ann")
     grade(released)
     before = (released / "release" / NAME / f"{NAME}.ipynb").read_bytes()
-    change(source_of(released), lambda found: found.insert(2, cells.setup("FACTOR = 1")))
-    change(source_of(released), lambda found: found[2].metadata.nbgrader.update(grade_id="helper"))
+    helper = cells.setup("FACTOR = 1")
+    helper.id = helper.metadata.nbgrader["grade_id"] = "helper"
+    change(source_of(released), lambda found: found.insert(2, helper))
     result = release_again(released)
     assert not result["success"]
     assert "locked cells must stay: `helper` is new. What is missing can go into a code cell" in result["log"]
