@@ -1,43 +1,41 @@
-"""Hints and the mistakes that learners make: some for every kind of case, each read first in the case it is for."""
+"""Hints and the mistakes that learners make: some for every subject of a family of cases, each read first in the case
+it is for.
+"""
 
 import collections
 
 import pytest
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises import EXERCISES
+from graded_kernels.autograder.exercises.cases.common import AGAIN
 from graded_kernels.autograder.exercises.record import Witness
-from mistakes import MISTAKES, family, kind, read_first
+from mistakes import MISTAKES, read_first
 
-CASES = {
-    (family(name), kind(case.name))
-    for name, record in EXERCISES.items()
-    if not isinstance(record, Witness)
-    for case in record.cases
-    if not case.bonus
-}
-# Every value of a half format holds NaN and infinity, and comes first; results that are kept have one hint for all.
-ELSEWHERE = {("elementwise", "NaN and infinity")} | {(name, "the same shape again") for name, _ in CASES}
+RECORDS = {name: record for name, record in EXERCISES.items() if not isinstance(record, Witness)}
+CASES = [case for record in RECORDS.values() for case in record.cases if not case.bonus]
+SUBJECTS = {(case.family, case.subject) for case in CASES if case.family}
+ENOUGH = 3
 
 
-def test_every_case_is_of_a_kind():
-    assert "" not in {of for _, of in CASES}
+def test_every_case_of_a_family_has_a_subject():
+    assert [case.name for case in CASES if bool(case.family) != bool(case.subject)] == []
 
 
-@pytest.mark.parametrize(("of", "what"), sorted(CASES - ELSEWHERE))
-def test_every_kind_of_case_has_three_mistakes(of, what):
-    found = [name for name, case in read_first() if (family(name), kind(case)) == (of, what)]
-    assert len(found) >= 3, found
+# Results that are kept have one hint for all families.
+@pytest.mark.parametrize(("family", "subject"), sorted((pair for pair in SUBJECTS if pair[1] != "again"), key=str))
+def test_every_subject_of_a_family_has_three_mistakes(family, subject):
+    found = [case.name for case in read_first() if (case.family, case.subject) == (family, subject)]
+    assert len(found) >= ENOUGH, found
 
 
-@pytest.mark.parametrize("name", [name for name, record in EXERCISES.items() if not isinstance(record, Witness)])
+@pytest.mark.parametrize("name", RECORDS)
 def test_every_exercise_sees_a_shape_again(name):
     """Where none did, a kept result failed in a later case of its shape, whose hint is about something else."""
-    second = EXERCISES[name].cases[1]
-    assert kind(second.name) == "the same shape again"
+    assert RECORDS[name].cases[1].name == AGAIN
 
 
 def test_three_mistakes_keep_a_result():
-    assert collections.Counter(kind(case) for _, case in read_first())["the same shape again"] >= 3
+    assert collections.Counter(case.name for case in read_first())[AGAIN] >= ENOUGH
 
 
 @pytest.mark.exhaustive

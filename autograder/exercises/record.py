@@ -63,6 +63,9 @@ class Output:
 
 BIAS, MEMORY, TRAFFIC, COMPILE = MEASURED = ("bias", "peak memory", "memory traffic", "compiles for a GPU")
 Convention = Literal["", "infinity", "no token", "bad label", "empty row"]
+Subject = Literal[
+    "plain", "again", "empty", "single", "sizes", "layout", "half precision", "range", "masking", "NaN and infinity"
+]
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,8 @@ class Case:
     convention: what the case rests on that mathematics leaves open and a library has to choose. Where asked to, the
         check takes PyTorch's choice (`Exercise.peer`) for right as well.
     aim: what it is about, where its arguments do not say so (`Exercise.aim`).
+    family, subject: the family that it comes from, and what its hint is about: the cases of a family that are about
+        one subject share a hint, or ask the same in other numbers. A case of one exercise alone has neither.
     """
 
     name: str
@@ -95,6 +100,8 @@ class Case:
     hidden: bool = False
     convention: Convention = ""
     aim: Aim | None = None
+    family: str = ""
+    subject: Subject | None = None
 
 
 @dataclass(frozen=True)

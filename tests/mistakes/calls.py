@@ -63,6 +63,7 @@ def merge_attention(o_a, lse_a, o_b, lse_b):
 ATTENTION = """
 def attention_forward(q, k, v, key_lengths=None, causal=False, scale=None):
     M, N, D = q.shape[2], k.shape[2], q.shape[3]
+    dtype = {}
     lengths = torch.full((len(q),), N) if key_lengths is None else key_lengths
     lengths, j = lengths.view(-1, 1, 1, 1), torch.arange(N)
     seen = j < lengths
@@ -72,6 +73,7 @@ def attention_forward(q, k, v, key_lengths=None, causal=False, scale=None):
     k, v = k.float().masked_fill(~there, 0), v.float().masked_fill(~there, 0)
     s = (q.float() @ k.mT * (D**-0.5 if scale is None else scale)).masked_fill(~seen, -torch.inf)
     top = s.amax(-1, keepdim=True) if N else s.new_full((*q.shape[:3], 1), -torch.inf)
+    {}
     p = (s - top.masked_fill(top == -torch.inf, 0)).exp()
     total = p.sum(-1, keepdim=True)
     o, lse = p @ v / total.masked_fill(total == 0, 1), total.log() + top
@@ -86,6 +88,7 @@ def masked_softmax_forward(x, mask):
     return (p / total.masked_fill(total == 0, 1)).masked_fill(~mask, 0).to(x.dtype){}
 """
 COUNT = "return (place(actual) - place(expected)).abs().masked_fill(unknown, most)"
+BOTH = "o.to(dtype), lse.squeeze(-1)"
 STATS = "mean[:, 0], rstd[:, 0]"
 
 CALLS = (
@@ -118,6 +121,7 @@ CALLS = (
         "torch",
         RMS,
         ("squeezes rstd", "a row longer than a block", "", "rstd.squeeze()"),
+        ("squeezes x", "1 column", "v = v.squeeze()", "rstd[:, 0]"),
         ("keeps rstd for a shape", "the same shape again", "", "KEPT.setdefault(x.shape, rstd)[:, 0]"),
     ),
     *on(
@@ -127,6 +131,7 @@ CALLS = (
         ("squeezes", "one row", "loss.squeeze(), lse.squeeze()"),
         ("keeps lse for a shape", "the same shape again", "loss[:, 0], KEPT.setdefault(x.shape, lse)[:, 0]"),
         ("squeezes lse", "one row", "loss[:, 0], lse.squeeze()"),
+        ("returns None for nothing", "no rows", "(loss[:, 0], lse[:, 0]) if len(x) else None"),
         ("hides infinity", "masked classes", "loss[:, 0].nan_to_num(), lse[:, 0]"),
         ("puts a limit on the loss", "masked classes", "loss[:, 0].clamp(max=1e30), lse[:, 0]"),
         ("hides NaN", "NaN in one row", "torch.where(loss.isnan(), 0.0, loss)[:, 0], lse[:, 0]"),
@@ -147,7 +152,24 @@ CALLS = (
         "attention_forward",
         "torch",
         ATTENTION,
-        ("squeezes lse", "one query", "o.to(q.dtype), lse.squeeze(-1).squeeze(2)"),
+        ("squeezes lse", "one query", "q.dtype", "pass", "o.to(dtype), lse.squeeze(-1).squeeze(2)"),
+        ("squeezes o", "one query", "q.dtype", "pass", "o.to(dtype).squeeze(2), lse.squeeze(-1)"),
+        ("squeezes the features", "one feature", "q.dtype", "pass", "o.to(dtype).squeeze(-1), lse.squeeze(-1)"),
+        (
+            "takes every half for float16",
+            "bfloat16",
+            "q.dtype if q.dtype == torch.float32 else torch.float16",
+            "pass",
+            BOTH,
+        ),
+        ("the largest score in the dtype of q", "float16 scores past 65504", "q.dtype", "top = top.to(q.dtype)", BOTH),
+        (
+            "takes the dtype of all",
+            "bfloat16 with float32 values",
+            "torch.promote_types(q.dtype, v.dtype)",
+            "pass",
+            BOTH,
+        ),
     ),
     *on("masked_softmax_forward", "torch", SOFTMAX, ("squeezes", "1 column", ".squeeze()")),
     *on(

@@ -12,7 +12,7 @@ from torch import Generator, Tensor
 
 from ...run.contract import Args
 from ...run.huge_strides import far_apart
-from ..record import Case, Large
+from ..record import Case, Large, Subject
 from .common import AGAIN, KEEP_NOTHING, Arguments, View, as_it_is, every_second
 from .elementwise import BEYOND, normal
 
@@ -59,11 +59,11 @@ def attention_cases(arguments: Arguments) -> tuple[Case, ...]:
     that of an upstream gradient.
     """
 
-    def case(name: str, batch: Batch, hint: str) -> Case:
+    def case(name: str, subject: Subject, batch: Batch, hint: str) -> Case:
         def inputs(generator: Generator) -> Args:
             return arguments(generator, *batch.draw(generator), view=batch.view)
 
-        return Case(name, inputs, hint)
+        return Case(name, inputs, hint, family="attention", subject=subject)
 
     return tuple(case(*row) for row in ROWS)
 
@@ -160,116 +160,153 @@ STRIDES = (
     "Each of q, k and v, and of do, has four strides of its own; nothing says that they lie as (B, H, M, D) would."
 )
 
-ROWS = (
-    ("ordinary values", Batch(), "Begin here: 12 queries, 20 keys, and every query sees every key."),
-    (AGAIN, Batch(), KEEP_NOTHING),
-    ("key lengths", Batch(b=4, h=1, n=70, lengths=(70, 33, 20, 1)), LENGTH + MORE),
-    ("lengths around a block", Batch(b=5, h=1, m=5, n=130, lengths=(63, 64, 65, 127, 129)), LENGTH + MORE),
-    ("a sequence without keys", Batch(b=3, lengths=(20, 0, 7)), NOBODY),
-    ("nobody sees a key", Batch(lengths=(0, 0)), NOBODY),
+ROWS: tuple[tuple[str, Subject, Batch, str], ...] = (
+    ("ordinary values", "plain", Batch(), "Begin here: 12 queries, 20 keys, and every query sees every key."),
+    (AGAIN, "again", Batch(), KEEP_NOTHING),
+    ("key lengths", "masking", Batch(b=4, h=1, n=70, lengths=(70, 33, 20, 1)), LENGTH + MORE),
+    ("lengths around a block", "masking", Batch(b=5, h=1, m=5, n=130, lengths=(63, 64, 65, 127, 129)), LENGTH + MORE),
+    ("a sequence without keys", "empty", Batch(b=3, lengths=(20, 0, 7)), NOBODY),
+    ("nobody sees a key", "empty", Batch(lengths=(0, 0)), NOBODY),
     (
         "padding of NaN and infinity",
+        "NaN and infinity",
         Batch(b=3, lengths=(20, 3, 0), change=garbage((20, 3, 0))),
         LENGTH + " 0 · NaN is NaN.",
     ),
-    ("causal", Batch(m=40, n=40, causal=True), ALIGNED + " 40 of each may be several blocks."),
-    ("causal, more keys than queries", Batch(m=9, n=75, causal=True), ALIGNED + MORE),
+    ("causal", "masking", Batch(m=40, n=40, causal=True), ALIGNED + " 40 of each may be several blocks."),
+    ("causal, more keys than queries", "masking", Batch(m=9, n=75, causal=True), ALIGNED + MORE),
     (
         "causal, fewer keys than queries",
+        "masking",
         Batch(m=30, n=11, causal=True),
         ALIGNED + " The first 19 see none: o is 0, lse is -inf, and -inf - -inf would be NaN.",
     ),
     (
         "causal with key lengths",
+        "masking",
         Batch(b=4, h=1, m=20, n=50, causal=True, lengths=(50, 33, 12, 0)),
         ALIGNED + " Some queries see none.",
     ),
     (
         "causal, 130 queries",
+        "sizes",
         Batch(b=1, m=130, n=130, dtype=torch.float16, causal=True),
         ALIGNED + " Which blocks does a program need?",
     ),
-    ("one query", Batch(m=1, n=77, causal=True, lengths=(77, 40)), "Decoding: one query, at the end of its keys."),
-    ("one key", Batch(n=1), "One key gets all the weight, whatever its score is."),
-    ("one key more than a block", Batch(n=65), BLOCKS),
-    ("one feature", Batch(d=1), "D = 1: tl.dot takes blocks of at least 16. What do the others hold?"),
+    (
+        "one query",
+        "single",
+        Batch(m=1, n=77, causal=True, lengths=(77, 40)),
+        "Decoding: one query, at the end of its keys.",
+    ),
+    ("one key", "single", Batch(n=1), "One key gets all the weight, whatever its score is."),
+    ("one key more than a block", "sizes", Batch(n=65), BLOCKS),
+    ("one feature", "single", Batch(d=1), "D = 1: tl.dot takes blocks of at least 16. What do the others hold?"),
     (
         "24 features",
+        "sizes",
         Batch(d=24),
         "24 features: is the default scale 1 / √24, and what do the last columns of a block of 32 hold?",
     ),
     (
         "128 features",
+        "sizes",
         Batch(b=1, n=40, d=128),
         "128 features: D is the number of features, in the scale as in the masks.",
     ),
-    ("256 features", Batch(b=1, h=1, n=40, d=256), "The widest head there is."),
+    ("256 features", "sizes", Batch(b=1, h=1, n=40, d=256), "The widest head there is."),
     (
         "scores up to 1e4",
+        "range",
         Batch(scale=1.0, change=up_to(1e4)),
         "e^s overflows from 88.7 on: subtract the largest score of the row first.",
     ),
     (
         "scores near -60000",
+        "range",
         Batch(scale=1.0, n=70, lengths=(70, 33), change=around(-6e4, 3.0)),
         "Scores near -60000, and some keys hidden. Is what stands for -inf below them, and is the maximum that is "
         "subtracted one of them?",
     ),
     (
         "scores near 5000",
+        "range",
         Batch(scale=1.0, n=70, change=around(5e3, 3.0)),
         "A constant on every score changes nothing but lse.",
     ),
-    ("scores all equal", Batch(n=37, change=one_key_for_all), "Equal scores give the mean of the values."),
+    ("scores all equal", "range", Batch(n=37, change=one_key_for_all), "Equal scores give the mean of the values."),
     (
         "one huge score",
+        "range",
         Batch(n=70, change=one_huge),
         "One key takes nearly all the weight, in the first block or in a later one. Is it among the scores whose "
         "largest is subtracted, and can the largest of a block be below that of the one before?",
     ),
-    ("scale = 0", Batch(scale=0.0), "scale = 0 makes all scores 0. It is a number, not an absent one."),
+    ("scale = 0", "range", Batch(scale=0.0), "scale = 0 makes all scores 0. It is a number, not an absent one."),
     (
         "scale = -0.3",
+        "range",
         Batch(scale=-0.3, n=70),
         "A negative scale turns the order of the scores around. 70 keys are more than one block of 64.",
     ),
-    ("heads side by side", Batch(m=9, n=70, view=side_by_side), STRIDES),
-    ("every second feature", Batch(dtype=torch.float16, view=every_second, change=other_values), "float16. " + STRIDES),
-    ("keys shared by heads", Batch(h=3, change=shared_by_heads), STRIDES + " k.stride(1) is 0 here."),
-    ("float16", Batch(m=20, n=70, d=32, dtype=torch.float16), CONVERT),
-    ("bfloat16", Batch(m=20, n=70, d=32, dtype=torch.bfloat16, causal=True), CONVERT),
+    ("heads side by side", "layout", Batch(m=9, n=70, view=side_by_side), STRIDES),
+    (
+        "every second feature",
+        "layout",
+        Batch(dtype=torch.float16, view=every_second, change=other_values),
+        "float16. " + STRIDES,
+    ),
+    ("keys shared by heads", "layout", Batch(h=3, change=shared_by_heads), STRIDES + " k.stride(1) is 0 here."),
+    ("float16", "half precision", Batch(m=20, n=70, d=32, dtype=torch.float16), CONVERT),
+    ("bfloat16", "half precision", Batch(m=20, n=70, d=32, dtype=torch.bfloat16, causal=True), CONVERT),
     (
         "float16 scores up to 3000",
+        "half precision",
         Batch(d=64, dtype=torch.float16, scale=1.0, change=up_to(3e3)),
         "Between 2048 and 4096 float16 counts in twos. In which dtype are the scores?",
     ),
     (
         "float16 scores past 65504",
+        "half precision",
         Batch(d=64, dtype=torch.float16, scale=1.0, change=up_to(9e4)),
         "65,504 is the largest float16. In which dtype are the scores?",
     ),
     (
         "bfloat16 with float32 values",
+        "half precision",
         Batch(dtype=torch.bfloat16, change=lambda generator, q, k, v: (q, k, v.float())),
         "Each result has the dtype of its own tensor.",
     ),
-    ("no sequences", Batch(b=0), "An empty batch: empty results, and nothing to launch."),
-    ("no queries", Batch(m=0), "No queries: o is empty, and no gradient reaches a key."),
-    ("no keys", Batch(n=0), NOBODY),
+    ("no sequences", "empty", Batch(b=0), "An empty batch: empty results, and nothing to launch."),
+    ("no queries", "empty", Batch(m=0), "No queries: o is empty, and no gradient reaches a key."),
+    ("no keys", "empty", Batch(n=0), NOBODY),
     (
         "NaN in a query",
+        "NaN and infinity",
         Batch(lengths=(20, 13), change=one_nan(0)),
         "NaN in gives NaN out, for this query and no other, and what is padding has a gradient of 0. tl.max drops NaN.",
     ),
-    ("NaN in a key", Batch(change=one_nan(1)), "NaN in a key that is seen gives NaN in every query of its head."),
-    ("NaN in a value", Batch(change=one_nan(2)), "NaN in a value gives NaN in its feature and in no other."),
+    (
+        "NaN in a key",
+        "NaN and infinity",
+        Batch(change=one_nan(1)),
+        "NaN in a key that is seen gives NaN in every query of its head.",
+    ),
+    (
+        "NaN in a value",
+        "NaN and infinity",
+        Batch(change=one_nan(2)),
+        "NaN in a value gives NaN in its feature and in no other.",
+    ),
     (
         "300 queries, 700 keys",
+        "sizes",
         Batch(b=1, h=1, m=300, n=700),
         "All scores at once would be 300 · 700 numbers. Hold those of 64 keys, use them, and make the next.",
     ),
     (
         BEYOND,
+        "layout",
         Batch(b=3, h=1, m=5, n=7, dtype=torch.float16, view=far_apart),
         "The sequences lie 2^30 elements apart in memory. For the third, b * stride is 2^31, more than an int32 holds: "
         "in a kernel make the index an int64 before you multiply.",

@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 from ...run.contract import Args
 from ...run.dtypes import dtype_name
 from ...run.huge_strides import far_apart
-from ..record import Case
+from ..record import Case, Subject
 from .common import (
     AGAIN,
     HALVES,
@@ -28,6 +28,7 @@ from .common import (
     with_gaps,
 )
 
+ELEMENTWISE = "elementwise"
 WORKING_RANGE = 1e4
 
 TINY = (0.0, -0.0, 1e-45, -1e-45, 1e-40, -1e-40, 1.2e-38, 1e-20, -1e-20, 1e-8, -1e-8, 1e-4, -1e-4, 0.5)
@@ -133,58 +134,80 @@ def tiny(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
     return tuple(one if p == swept else one * 1e-8 for p, one in zip(parameters, drawn, strict=True))
 
 
-VALUES = (
-    ("ordinary values", shaped(1000), "Begin here: 1000 random float32 values. " + STEP_BY_STEP),
-    (AGAIN, shaped(1000), KEEP_NOTHING),
+VALUES: tuple[tuple[str, Subject, Batch, str], ...] = (
+    ("ordinary values", "plain", shaped(1000), "Begin here: 1000 random float32 values. " + STEP_BY_STEP),
+    (AGAIN, "again", shaped(1000), KEEP_NOTHING),
     (
         "exact zeros",
+        "range",
         listed(0.0, -0.0, 1.0, 0.0, -1.0, 0.0, 0.0),
         "Some elements are 0 or -0, the others ±1. Work out by hand what each step of your formula gives at 0.",
     ),
     (
         "tiny values",
+        "range",
         listed(*TINY),
         "Numbers down to 1e-45. None of them is 0 but the first two, and no added constant is small against them.",
     ),
     (
         "large values",
+        "range",
         listed(*LARGE),
         "Numbers up to 1e4. Does an exponential overflow (e^x does from 88.7 on)? Is a 1 lost in a large number?",
     ),
 )
 EMPTY = "An empty tensor: return an empty tensor, and launch no program."
-LAYOUTS = (
-    ("one element", shaped(1), "One element: in a kernel, one lane of a block; the others are masked off."),
-    ("no dimensions", shaped(), "x.shape may be (): count elements with numel()."),
-    ("no elements", shaped(0), f"{EMPTY} x.shape is (0,)."),
+LAYOUTS: tuple[tuple[str, Subject, Batch, str], ...] = (
+    ("one element", "single", shaped(1), "One element: in a kernel, one lane of a block; the others are masked off."),
+    ("no dimensions", "single", shaped(), "x.shape may be (): count elements with numel()."),
+    ("no elements", "empty", shaped(0), f"{EMPTY} x.shape is (0,)."),
     (
         "odd shape, several blocks",
+        "sizes",
         shaped(5, 29, 113),
         "16,385 elements in three dimensions: in a kernel several blocks, the last of them with one element.",
     ),
-    ("no rows", shaped(0, 3), f"{EMPTY} x.shape is (0, 3)."),
-    ("no columns", shaped(3, 0), f"{EMPTY} x.shape is (3, 0)."),
+    ("no rows", "empty", shaped(0, 3), f"{EMPTY} x.shape is (0, 3)."),
+    ("no columns", "empty", shaped(3, 0), f"{EMPTY} x.shape is (3, 0)."),
     (
         "transposed",
+        "layout",
         shaped(113, 145, view=transposed),
         "16,385 elements, several blocks, and transposed: a row is not contiguous.",
     ),
     (
         "every second column",
+        "layout",
         shaped(11, 101, dtype=torch.float16, view=every_second),
         "float16, at a stride of 2: compute in float32, and read each element where its strides say it is.",
     ),
     (
         "rows with gaps",
+        "layout",
         shaped(9, 127, view=with_gaps),
         "Rows of 127, 160 apart in memory: the next row does not begin where this one ends.",
     ),
-    (BEYOND, shaped(3, 70, dtype=torch.float16, view=far_apart), BEYOND_HINT),
+    (BEYOND, "layout", shaped(3, 70, dtype=torch.float16, view=far_apart), BEYOND_HINT),
 )
-FIRST = (
-    ("{} of stride 0", one_number, "What .sum() hands back: one number for the whole shape. {}.stride() is (0, 0)."),
-    ("{} transposed", transposed, "{} is transposed, and nothing else is: each tensor has strides of its own."),
-    ("{} with gaps", with_gaps, "The rows of {} are 86 apart, those of nothing else: each tensor has its own strides."),
+FIRST: tuple[tuple[str, Subject, View, str], ...] = (
+    (
+        "{} of stride 0",
+        "layout",
+        one_number,
+        "What .sum() hands back: one number for the whole shape. {}.stride() is (0, 0).",
+    ),
+    (
+        "{} transposed",
+        "layout",
+        transposed,
+        "{} is transposed, and nothing else is: each tensor has strides of its own.",
+    ),
+    (
+        "{} with gaps",
+        "layout",
+        with_gaps,
+        "The rows of {} are 86 apart, those of nothing else: each tensor has its own strides.",
+    ),
 )
 NOT_FINITE = listed(float("inf"), -float("inf"), float("nan"), 1.0, -1.0)
 
@@ -201,14 +224,18 @@ def elementwise(
     ``lambda generator, x: (x, 30.0)``.
     """
 
-    def case(name: str, batch: Batch, hint: str) -> Case:
-        return Case(name, lambda generator: arguments(generator, *batch(generator, parameters, swept)), hint)
+    def case(name: str, subject: Subject, batch: Batch, hint: str) -> Case:
+        def inputs(generator: Generator) -> Args:
+            return arguments(generator, *batch(generator, parameters, swept))
+
+        return Case(name, inputs, hint, family=ELEMENTWISE, subject=subject)
 
     def every(dtype: torch.dtype) -> Case:
         about = f"All values of {dtype_name(dtype)}, NaN and infinity among them; the one shown is the worst."
         hint = f"{about} If that is a number: was every step computed in float32, and rounded once at the end?"
-        values = case(f"every {dtype_name(dtype)} value", along(lambda generator: every_value(dtype)), hint)
-        return replace(values, within=WORKING_RANGE, swept=swept)
+        values = along(lambda generator: every_value(dtype))
+        whole = case(f"every {dtype_name(dtype)} value", "half precision", values, hint)
+        return replace(whole, within=WORKING_RANGE, swept=swept)
 
     first = parameters[0]
     others = " and ".join(p for p in parameters if p != swept)
@@ -217,15 +244,19 @@ def elementwise(
         "Is anything compared with a constant?"
     )
     infinite = "NaN in gives NaN out; at an infinity the limit, or PyTorch's own answer."
-    whole = case("distinction: the whole range", along(spread), "Every exponent of float32, up to 3e38.")
+    whole = case("distinction: the whole range", "range", along(spread), "Every exponent of float32, up to 3e38.")
     ends = along(lambda generator: tail())
-    last = case("distinction: the tail", ends, "So small that PyTorch has no correct digit left.")
+    last = case("distinction: the tail", "range", ends, "So small that PyTorch has no correct digit left.")
     return (
         *(case(*row) for row in VALUES),
         *(every(dtype) for dtype in HALVES),
         *(case(*row) for row in LAYOUTS),
-        *(case(name.format(first), first_as(view), hint.format(first)) for name, view, hint in FIRST if others),
-        *([case(f"tiny {others}", tiny, small)] if others else []),
-        replace(case("infinity and NaN", NOT_FINITE, infinite), convention="infinity"),
+        *(
+            case(name.format(first), about, first_as(view), hint.format(first))
+            for name, about, view, hint in FIRST
+            if others
+        ),
+        *([case(f"tiny {others}", "range", tiny, small)] if others else []),
+        replace(case("infinity and NaN", "NaN and infinity", NOT_FINITE, infinite), convention="infinity"),
         *(replace(one, bonus=True, swept=swept) for one in (whole, last)),
     )

@@ -10,7 +10,7 @@ from ...results.aim import Aim
 from ...run.contract import Args
 from ..record import Case
 from .common import Arguments, as_they_are
-from .elementwise import VALUES, elementwise
+from .elementwise import ELEMENTWISE, VALUES, elementwise
 
 # Where the forms differ most, where 1 + erf and 1 + tanh run out of digits, where e^2u overflows, and where x³ does.
 TURNS = (-41.0, -13.2, -10.0, -6.0, -5.5, -5.0, -3.0, -2.699, -1.0, -0.7518, 0.7518, 1.0, 2.699, 5.5, 10.0, 13.0, 41.0)
@@ -49,9 +49,8 @@ def _turns(parameters: tuple[str, ...], arguments: Arguments) -> Case:
         drawn = (x if p == "x" else torch.linspace(-1.7, 1.3, len(TURNS)) for p in parameters)
         return arguments(generator, *drawn)
 
-    return Case(
-        TURNING,
-        inputs,
-        "Where the two forms differ most, where erf and tanh reach ±1, and where e^2u and x³ are large: `went "
-        "in` says which.",
+    hint = (
+        "Where the two forms differ most, where erf and tanh reach ±1, and where e^2u and x³ are large: `went in` says "
+        "which."
     )
+    return Case(TURNING, inputs, hint, family=ELEMENTWISE, subject="range")

@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 from ...run.contract import Args
 from ...run.dtypes import dtype_name
 from ...run.huge_strides import far_apart
-from ..record import Case
+from ..record import Case, Subject
 from .bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
 from .common import (
     AGAIN,
@@ -29,6 +29,7 @@ from .common import (
 )
 from .elementwise import BEYOND, BEYOND_HINT, normal
 
+LOSSES = "losses"
 SCALE = 3.0  # standard deviation of ordinary logits
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
 
@@ -154,6 +155,7 @@ class Row(NamedTuple):
     """One case. ignore_index: of the function, or None for its default."""
 
     name: str
+    subject: Subject
     batch: Batch
     hint: str
     ignore_index: int | None = None
@@ -166,38 +168,44 @@ class Row(NamedTuple):
 
 SURE = "p of the label is up to 1 - 1e-6."
 ROWS = (
-    Row("ordinary values", shaped(7, 128), "Begin here: 7 rows of 128 classes. " + STEP_BY_STEP),
-    Row(AGAIN, shaped(7, 128), KEEP_NOTHING),
+    Row("ordinary values", "plain", shaped(7, 128), "Begin here: 7 rows of 128 classes. " + STEP_BY_STEP),
+    Row(AGAIN, "again", shaped(7, 128), KEEP_NOTHING),
     Row(
         "some rows ignored",
+        "masking",
         shaped(9, 50, keep=without(0, 3, 4, 8)),
         "Rows 0, 3, 4 and 8 have the label ignore_index and give 0. And 50 classes leave 14 lanes of a block "
         "of 64 empty.",
     ),
     Row(
         "all rows ignored",
+        "empty",
         shaped(4, 33, keep=without(0, 1, 2, 3)),
         "No row counts, and every result is 0. Is anything divided by their number, or the largest of none taken?",
     ),
     Row(
         "one row counts",
+        "masking",
         shaped(5, 20, keep=without(0, 1, 3, 4)),
         "Only row 2 of 5 counts; 20 classes.",
     ),
     Row(
         "no rows",
+        "empty",
         shaped(0, 33),
         "No rows go in, no rows come out. Do you ask for the largest of none, among the logits or the labels?",
     ),
-    Row("one row", shaped(1, 515), "One row, of 515 classes."),
+    Row("one row", "single", shaped(1, 515), "One row, of 515 classes."),
     Row(
         "ignore_index = 0",
+        "masking",
         shaped(8, 40, keep=without(2, 5, index=0)),
         "ignore_index is 0 here: rows with that label do not count, and -100 is not special.",
         ignore_index=0,
     ),
     Row(
         "ignore_index = -1",
+        "masking",
         shaped(8, 40, keep=without(0, 5, index=-1)),
         "ignore_index is -1 here: rows 0 and 5 do not count. As an index -1 is the last class in Python, and in a "
         "kernel what lies before the row.",
@@ -205,30 +213,35 @@ ROWS = (
     ),
     Row(
         "ignore_index = V",
+        "masking",
         shaped(8, 40, keep=without(3, 7, index=40)),
         "ignore_index is 40 here, and there are 40 classes: rows 3 and 7 do not count, and have no logit 40.",
         ignore_index=40,
     ),
     Row(
         "large logits",
+        "range",
         large_logits,
         "Logits up to 1e4. e^x overflows from 88.7 on: what can be subtracted from a row first? It is 0 below -104: "
         "is the logarithm taken of a p that has become 0?",
     ),
-    Row("logits far below zero", low_logits, "Logits near -200, where e^x is 0. Where does a maximum start?"),
+    Row("logits far below zero", "range", low_logits, "Logits near -200, where e^x is 0. Where does a maximum start?"),
     Row(
         "an unlikely label",
+        "range",
         unlikely,
         "p of the label is down to 1e-38, and log p = x - lse is an ordinary number. Do you take log(p), or p + eps?",
     ),
     Row(
         "a nearly certain label",
+        "range",
         certain(torch.float32),
         f"{SURE} What is left of p - 1 in the precision in which you hold p?",
     ),
     *(
         Row(
             f"a nearly certain label, {name}",
+            "half precision",
             certain(dtype),
             f"{SURE} Is p, or what it is made of, rounded to {name} before p - 1?",
         )
@@ -236,64 +249,86 @@ ROWS = (
     ),
     Row(
         "masked classes",
+        "NaN and infinity",
         masked,
         "Some logits are -inf: their probability is 0. In row 5 that is the label: the loss is infinite. "
         "Nothing is NaN.",
     ),
     Row(
         "a first block of -inf",
+        "sizes",
         masked_block,
         "40,000 classes, the first 32,768 at -inf: whole blocks. What do they leave for the next one (-inf - "
         "-inf is NaN)?",
     ),
     Row(
         "1 class",
+        "single",
         shaped(5, 1, keep=without(1, 4)),
         "One class: p is 1, the loss is 0, and so is the gradient. Rows 1 and 4 are ignored.",
     ),
-    Row("2 classes", shaped(5, 2, view=lambda x: x / 30), "Two classes, nearly alike: the loss is near log 2."),
-    Row("3 classes", classes(3), "Rows of 3 classes in a block of 4: what does the fourth lane add to the sum?"),
+    Row(
+        "2 classes", "sizes", shaped(5, 2, view=lambda x: x / 30), "Two classes, nearly alike: the loss is near log 2."
+    ),
+    Row(
+        "3 classes", "sizes", classes(3), "Rows of 3 classes in a block of 4: what does the fourth lane add to the sum?"
+    ),
     Row(
         "17 classes",
+        "sizes",
         classes(17),
         "17 classes in a block of 32: what do the other 15 lanes add to the sum, and can they be its largest?",
     ),
     Row(
         "1000 classes",
+        "sizes",
         classes(1000),
         "1000 classes leave 24 lanes of a block of 1024 empty. A logit of 0 there would add e^0 = 1 to the sum.",
     ),
-    Row("1025 classes", classes(1025), "One class more than 1024. Is it read, is it counted, is it written?"),
-    Row("20011 classes", classes(20_011), "20,011 classes, several blocks: how are their sums put together?"),
+    Row("1025 classes", "sizes", classes(1025), "One class more than 1024. Is it read, is it counted, is it written?"),
+    Row("20011 classes", "sizes", classes(20_011), "20,011 classes, several blocks: how are their sums put together?"),
     Row(
         "3 rows of 8193, every second column",
+        "layout",
         long_rows,
         "8193 logits a row, more than a block, at a stride of 2. They are near -200, in row 1 the first half near -10: "
         "where does a maximum start, can that of a later block be lower, and do the strides count in every block?",
     ),
-    *(Row(dtype_name(dtype), shaped(6, 384, dtype), CONVERT) for dtype in HALVES),  # before the layouts of halves
-    Row("many rows", shaped(300, 6), "300 rows. Does every one get its result?"),
-    Row("transposed", shaped(37, 53, view=transposed), "A transposed matrix: a row is not contiguous in memory."),
+    *(
+        Row(dtype_name(dtype), "half precision", shaped(6, 384, dtype), CONVERT) for dtype in HALVES
+    ),  # before the layouts of halves
+    Row("many rows", "sizes", shaped(300, 6), "300 rows. Does every one get its result?"),
+    Row(
+        "transposed",
+        "layout",
+        shaped(37, 53, view=transposed),
+        "A transposed matrix: a row is not contiguous in memory.",
+    ),
     Row(
         "rows with gaps",
+        "layout",
         shaped(9, 127, torch.bfloat16, view=with_gaps),
         "bfloat16 rows of 127 classes, 160 apart in memory: a padded vocabulary, seen through a slice.",
     ),
     Row(
         "every second column",
+        "layout",
         shaped(9, 101, torch.float16, view=every_second),
         "float16 logits, and the stride of the last dimension is 2.",
     ),
-    Row(BEYOND, shaped(3, 70, torch.bfloat16, view=far_apart), BEYOND_HINT),
-    Row("NaN in one row", one_nan, "NaN in gives NaN out, in its own row and in no other."),
+    Row(BEYOND, "layout", shaped(3, 70, torch.bfloat16, view=far_apart), BEYOND_HINT),
+    Row("NaN in one row", "NaN and infinity", one_nan, "NaN in gives NaN out, in its own row and in no other."),
 )
 NEAR_CERTAIN = Row(
     "distinction: p from 1e-6 to 1 - 1e-6",
+    "range",
     all_certainties,
     "Near p = 1, log p and p - 1 lose their digits in 1 + tiny. Leave the label out of the sum; look up "
     "log1p and expm1.",
 )
-IGNORED_NAN = Row("distinction: NaN in ignored rows", ignored_nan, "A row that does not count may hold anything.")
+IGNORED_NAN = Row(
+    "distinction: NaN in ignored rows", "NaN and infinity", ignored_nan, "A row that does not count may hold anything."
+)
 
 
 def losses(*, checked: bool, near_certain: bool, arguments: Arguments = as_they_are) -> tuple[Case, ...]:
@@ -306,7 +341,10 @@ def losses(*, checked: bool, near_certain: bool, arguments: Arguments = as_they_
     """
 
     def case(row: Row) -> Case:
-        return Case(row.name, lambda generator: arguments(generator, *row.draw(generator)), row.hint)
+        def inputs(generator: Generator) -> Args:
+            return arguments(generator, *row.draw(generator))
+
+        return Case(row.name, inputs, row.hint, family=LOSSES, subject=row.subject)
 
     distinctions = (NEAR_CERTAIN, IGNORED_NAN) if near_certain else (IGNORED_NAN,)
     return (
@@ -320,12 +358,13 @@ def _refused(arguments: Arguments, bad: BadLabel) -> Case:
     """A bad label, another one after it, and an ignored row before: the message names the first."""
 
     def inputs(generator: Generator) -> Args:
-        logits, labels, *more = Row(bad.name, shaped(bad.rows, 50), "", bad.ignore_index).draw(generator)
+        logits, labels, *more = Row(bad.name, "masking", shaped(bad.rows, 50), "", bad.ignore_index).draw(generator)
         bad.put(labels)
         return arguments(generator, logits, labels, *more)
 
     more = " Raise an IndexError that names the first bad row and its label."
-    return bad_label(Case(bad.name, inputs, bad.hint + more), bad, classes=50)
+    refused = Case(bad.name, inputs, bad.hint + more, family=LOSSES, subject="masking")
+    return bad_label(refused, bad, classes=50)
 
 
 def ignored(labels: Tensor, *rows: int, index: int = IGNORE) -> Tensor:

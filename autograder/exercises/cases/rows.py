@@ -12,7 +12,7 @@ from torch import Generator, Tensor
 
 from ...run.contract import Args
 from ...run.huge_strides import far_apart
-from ..record import Case, Floors
+from ..record import Case, Floors, Subject
 from .common import (
     AGAIN,
     KEEP_NOTHING,
@@ -27,6 +27,7 @@ from .common import (
 )
 from .elementwise import BEYOND, BEYOND_HINT, normal
 
+ROWWISE = "rowwise"
 ORDINARY = 100.0  # standard deviation: so far above any eps that eps, wherever it stands, changes nothing
 HALF = 30.0  # the same for float16, where the squares of 300 are infinite: that is a case of its own
 
@@ -80,6 +81,7 @@ class Row(NamedTuple):
     """One case. eps: of the function, or None for its default. change: of the exercise's arguments."""
 
     name: str
+    subject: Subject
     x: Draw
     hint: str
     eps: float | None = None
@@ -152,105 +154,139 @@ ROUNDED = (
 ROWS = (
     Row(
         "ordinary values",
+        "plain",
         shaped(7, 128),
         "Begin here: 7 rows of 128 random float32 values. " + STEP_BY_STEP,
     ),
-    Row(AGAIN, shaped(7, 128), KEEP_NOTHING),
+    Row(AGAIN, "again", shaped(7, 128), KEEP_NOTHING),
     # Padded rows come before the cases in which what padding lanes do would pass for something else.
     Row(
         "3 columns",
+        "sizes",
         long(3),
         "Rows of 3: is every mean a sum divided by 3? In a block of 4, what does the fourth lane add to the sums?",
     ),
     Row(
         "17 columns",
+        "sizes",
         long(17),
         "Rows of 17: is every mean a sum divided by 17? In a block of 32, what do the other 15 lanes add?",
     ),
     Row(
         "constant rows",
+        "range",
         constant,
         "All elements of a row are equal, and in one they are 0. What is left under the root? Is anything 0 / 0?",
     ),
     Row(
         "variance far below eps",
+        "range",
         rows((0.0, 1e-6), (0.0, 1e-4), (1.0, 1e-3), (0.0, 3e-3)),
         "eps is larger than the variance here: which value has it, and where is it in the formula? Is the mean, up to "
         "1000 standard deviations, subtracted before the square?",
     ),
-    Row("eps = 0.1", shaped(5, 100, scale=1.0), "eps is 0.1 here. Is it used, and where in the formula?", eps=0.1),
+    Row(
+        "eps = 0.1",
+        "range",
+        shaped(5, 100, scale=1.0),
+        "eps is 0.1 here. Is it used, and where in the formula?",
+        eps=0.1,
+    ),
     Row(
         "large mean",
+        "range",
         rows((1000.0, 1.0), (-5000.0, 5.0), (1e4, 30.0), (300.0, 0.3)),
         "The mean is a thousand standard deviations. Do you subtract two large numbers that are nearly equal?",
     ),
-    Row("large mean, float16", half_offset(0.25, torch.float16), ROUNDED),
-    Row("large mean, bfloat16", half_offset(2.0, torch.bfloat16), ROUNDED),
-    Row("one outlier", one_outlier, "One element is a thousand times the others, which must be right as well."),
-    Row("1 column", long(1), "Rows of one element: the mean is the element, and the variance is 0."),
+    Row("large mean, float16", "half precision", half_offset(0.25, torch.float16), ROUNDED),
+    Row("large mean, bfloat16", "half precision", half_offset(2.0, torch.bfloat16), ROUNDED),
+    Row(
+        "one outlier", "range", one_outlier, "One element is a thousand times the others, which must be right as well."
+    ),
+    Row("1 column", "single", long(1), "Rows of one element: the mean is the element, and the variance is 0."),
     Row(
         "127 columns",
+        "sizes",
         long(127),
         "Rows of 127 elements: one lane of the block holds nothing. Does it add to a sum?",
     ),
     Row(
         "1000 columns",
+        "sizes",
         long(1000),
         "Rows of 1000 elements, which is not a power of two: a block of 1024 has 24 lanes to mask off.",
     ),
-    Row("1025 columns", long(1025), "One element more than 1024. Is it read, is it counted, is it written?"),
+    Row("1025 columns", "sizes", long(1025), "One element more than 1024. Is it read, is it counted, is it written?"),
     Row(
         "4096 columns",
+        "sizes",
         shaped(8, 4096),
         "Rows as wide as a transformer's. Each can be read once and kept in registers.",
     ),
     Row(
         "a row longer than a block",
+        "sizes",
         drifting,
         "20,011 columns, more than a block of 1024, 4096 or 16384, and no two blocks have one mean: how are the sums "
         "of several blocks put together?",
     ),
     Row(
         "3 rows of 8193",
+        "sizes",
         rows((200.0, ORDINARY), (0.0, 1e-5), (5.0, 50.0), n=8193),
         "Three rows of 8193 columns, one more than a block of 8192: does each begin at its own address? "
         "The second hardly varies: is eps added once, to the variance of the whole row?",
     ),
-    Row("float16", shaped(6, 384, torch.float16, HALF), CONVERT),
-    Row("bfloat16", shaped(6, 384, torch.bfloat16, HALF), CONVERT),
-    Row("80 rows", shaped(80, 6), "80 rows of 6: is every row computed, and in the sums over rows?"),
-    Row("one row", shaped(1, 515), "A matrix of one row is a matrix like any other."),
-    Row("no rows", shaped(0, 33), "No rows go in, no rows come out, and a sum over no rows is 0."),
-    Row("transposed", shaped(53, 37, view=lambda x: x.t()), "A transposed matrix: a row is not contiguous in memory."),
+    Row("float16", "half precision", shaped(6, 384, torch.float16, HALF), CONVERT),
+    Row("bfloat16", "half precision", shaped(6, 384, torch.bfloat16, HALF), CONVERT),
+    Row("80 rows", "sizes", shaped(80, 6), "80 rows of 6: is every row computed, and in the sums over rows?"),
+    Row("one row", "single", shaped(1, 515), "A matrix of one row is a matrix like any other."),
+    Row("no rows", "empty", shaped(0, 33), "No rows go in, no rows come out, and a sum over no rows is 0."),
+    Row(
+        "transposed",
+        "layout",
+        shaped(53, 37, view=lambda x: x.t()),
+        "A transposed matrix: a row is not contiguous in memory.",
+    ),
     Row(
         "rows with gaps",
+        "layout",
         shaped(9, 160, torch.float16, HALF, view=lambda x: x[:, 3:130]),
         "float16 rows of 127, 160 apart in memory: the next row does not begin where this one ends.",
     ),
     Row(
         "every second column",
+        "layout",
         shaped(9, 202, torch.bfloat16, HALF, view=lambda x: x[:, ::2]),
         "bfloat16, and the stride of the last dimension is 2: element j of a row is 2 j after its start.",
     ),
     Row(
         "2 rows of 8193, every second column",
+        "layout",
         shaped(2, 8193, view=every_second),
         "Rows longer than a block, and the stride of the last dimension is 2: do the strides count in every block of a "
         "row?",
     ),
-    Row(BEYOND, shaped(3, 70, torch.float16, HALF, view=far_apart), BEYOND_HINT),
+    Row(BEYOND, "layout", shaped(3, 70, torch.float16, HALF, view=far_apart), BEYOND_HINT),
     Row(
         "float16 values of 300",
+        "half precision",
         shaped(4, 200, torch.float16, 300.0),
         "300² is 90,000, and the largest float16 is 65,504. In which dtype do you square?",
     ),
     Row(
         "bfloat16 with float32 weights",
+        "half precision",
         shaped(6, 96, torch.bfloat16, HALF, view=lambda x: x.float()),  # the dtype that weights take from x
         "Weights are float32 and x is bfloat16, as in most training. Each result has the dtype of its input.",
         change=matrices_in_bfloat16,
     ),
-    Row("NaN in one row", one_nan, "One NaN: its own row is NaN, and what sums over rows; no other row is."),
+    Row(
+        "NaN in one row",
+        "NaN and infinity",
+        one_nan,
+        "One NaN: its own row is NaN, and what sums over rows; no other row is.",
+    ),
 )
 
 
@@ -263,7 +299,10 @@ def rowwise(*, arguments: Arguments = as_they_are) -> tuple[Case, ...]:
     """
 
     def case(row: Row) -> Case:
-        return Case(row.name, lambda generator: row.change(arguments(generator, *row.draw(generator))), row.hint)
+        def inputs(generator: Generator) -> Args:
+            return row.change(arguments(generator, *row.draw(generator)))
+
+        return Case(row.name, inputs, row.hint, family=ROWWISE, subject=row.subject)
 
     return tuple(case(row) for row in ROWS)
 
@@ -271,29 +310,37 @@ def rowwise(*, arguments: Arguments = as_they_are) -> tuple[Case, ...]:
 def backward(*, arguments: Arguments) -> tuple[Case, ...]:
     """More cases for a gradient (dy, ...): it also sums over rows, and dy is what another layer handed back."""
 
-    def case(name: str, x: Draw, view: View, hint: str) -> Case:
+    def case(name: str, subject: Subject, x: Draw, view: View, hint: str) -> Case:
         """dy as ``view`` makes it, everything else as usual."""
 
         def inputs(generator: Generator) -> Args:
             dy, *rest = arguments(generator, x(generator))
             return view(dy), *rest
 
-        return Case(name, inputs, hint)
+        return Case(name, inputs, hint, family=ROWWISE, subject=subject)
 
     return tuple(case(*row) for row in GRADIENTS)
 
 
 OWN = "each tensor has strides of its own."
-GRADIENTS: tuple[tuple[str, Draw, View, str], ...] = (
+GRADIENTS: tuple[tuple[str, Subject, Draw, View, str], ...] = (
     (
         "301 rows",
+        "sizes",
         shaped(301, 6),
         lambda dy: dy,
         "301 rows: where a program takes several, the last one has fewer. Are all partial sums added up?",
     ),
-    ("no columns", shaped(3, 0), lambda dy: dy, "Rows of no elements: every gradient is empty, and nothing to launch."),
+    (
+        "no columns",
+        "empty",
+        shaped(3, 0),
+        lambda dy: dy,
+        "Rows of no elements: every gradient is empty, and nothing to launch.",
+    ),
     (
         "tiny dy",
+        "range",
         shaped(9, 75),
         lambda dy: dy * 1e-8,
         "dy of about 1e-8, as gradients are late in training: what comes out is as small, with as many digits. Is "
@@ -301,22 +348,25 @@ GRADIENTS: tuple[tuple[str, Draw, View, str], ...] = (
     ),
     (
         "dy of stride 0",
+        "layout",
         shaped(29, 67, scale=3.0),
         one_number,
         "What .sum() hands back: one number for the whole shape. dy.stride() is (0, 0).",
     ),
-    ("dy transposed", shaped(37, 53), transposed, f"dy is transposed and x is not: {OWN}"),
+    ("dy transposed", "layout", shaped(37, 53), transposed, f"dy is transposed and x is not: {OWN}"),
     (
         "dy with gaps",
+        "layout",
         shaped(9, 127, torch.float16, HALF),
         with_gaps,
         f"float16; the rows of dy are 160 apart in memory, those of x 127: {OWN}",
     ),
     (
         "2 rows of 8193, dy in every second column",
+        "layout",
         shaped(2, 8193),
         every_second,
         f"Rows longer than a block; the last stride of dy is 2, that of x 1: {OWN} Do they count in every block?",
     ),
-    (f"{BEYOND}, in dy", shaped(3, 70, torch.float16, HALF), far_apart, BEYOND_HINT),
+    (f"{BEYOND}, in dy", "layout", shaped(3, 70, torch.float16, HALF), far_apart, BEYOND_HINT),
 )
