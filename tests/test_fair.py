@@ -136,12 +136,12 @@ def row_sum(x):
         row_sum_kernel[(x.shape[0],)](x, out, x.shape[1], *x.stride(), BLOCK=1024)
     return out
 """
-SETUP = "import torch\nimport triton\nimport triton.language as tl\n"
+SETUP = Cell("setup", "import torch\nimport triton\nimport triton.language as tl\n")
 BEYOND = "offsets beyond 2^31"
 
 
 def wide(exercise, row):
-    return Answer(exercise, (Cell("answer", WIDE.replace("ROW", row)),), SETUP)
+    return Answer(exercise, (SETUP, Cell("answer", WIDE.replace("ROW", row))))
 
 
 @pytest.mark.parametrize("isolated", [False, True])

@@ -68,7 +68,7 @@ class _Output:
 
         everywhere: also where the answer is right. fitted: how many elements the guess was fitted to.
         """
-        values, near = guess
+        values, near = guess[0].double(), guess[1]
         near = near + self.rounding * values.abs()
         told = self.exact.isfinite() & self.near.isfinite() & values.isfinite() & near.isfinite()
         about = told if everywhere else told & self.mask
@@ -114,7 +114,7 @@ def _wrong(expected: Expected, compared: Sequence[Comparison], outputs: Args) ->
     for number, (one, actual) in enumerate(zip(compared, outputs, strict=True)):
         if one.wrong is not None and one.wrong.any():
             near = expected.allowed[number] * expected.sizes[number]
-            name, exact = expected.names[number], expected.values[number]
+            name, exact = expected.names[number], expected.values[number].double()
             rounding = torch.finfo(actual.dtype).eps if actual.is_floating_point() else 0.0
             yield _Output(number, name, actual.detach().double(), exact, near, one.wrong, rounding)
 

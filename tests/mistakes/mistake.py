@@ -18,7 +18,7 @@ class Mistake:
 
     @property
     def answer(self) -> Answer:
-        return Answer(self.exercise, (Cell(self.exercise, self.source),), SETUP)
+        return Answer(self.exercise, (SETUP, Cell(self.exercise, self.source)))
 
 
 def on(exercise: str, backend: str, template: str, *rows: tuple[str, ...]) -> tuple[Mistake, ...]:
