@@ -12,6 +12,7 @@ from graded_kernels.autograder.exercises.validation import RecordError, validate
 from graded_kernels.autograder.instructor import hidden
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import Answer, Cell, load
+from graded_kernels.autograder.run.contract import Contract
 from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, probe
@@ -285,6 +286,24 @@ def test_repeated_calls_of_a_process_begin_with_what_was_given(worker):
 
 def sgd_step_layouts(args):
     return tuple((a.dtype, a.shape) for a in (args[0], args[2]))
+
+
+@pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+def test_a_result_that_a_process_keeps_back_is_missed(worker):
+    """An answer that has the grader in its own process report param alone, and m is wrong."""
+    child = (
+        "import sys\n\nchild = sys.modules['graded_kernels.autograder.sandbox.worker.child']\nreal = child._deliver\n"
+    )
+    keeps = f"{child}child._deliver = lambda outputs, *rest: real(outputs[:1], *rest)\n"
+    text = keeps + changed(TORCH, "    m.copy_(new)\n", "    m.zero_()\n")
+    answer = Answer("sgd_step", (Cell("answer.py", text),), module=True)
+    report = check_answer(answer, "torch", record=sgd_step, worker=worker)
+    assert report.cases[0].message == "The answer's process did not return its outputs."
+
+
+def test_a_worker_gets_the_whole_contract():
+    contract = sgd_step.contract
+    assert Contract.of(json.loads(json.dumps(contract.to_dict()))) == contract
 
 
 def test_traffic_and_memory():
