@@ -1,21 +1,27 @@
 """Exercises whose answers write in place: what is written is compared like what is returned."""
 
+import importlib
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
 from graded_kernels.autograder import Case, CommonMistake, Output, elementwise
 from graded_kernels.autograder.check import check_answer
-from graded_kernels.autograder.exercises.record import WildBug, Witness
+from graded_kernels.autograder.exercises.record import Large, WildBug, Witness
 from graded_kernels.autograder.exercises.validation import RecordError, validate
 from graded_kernels.autograder.instructor import hidden
+from graded_kernels.autograder.judge.device_and_emulator import emulated
 from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.run import runner
 from graded_kernels.autograder.run.answer import Answer, Cell, load
 from graded_kernels.autograder.run.contract import Contract
+from graded_kernels.autograder.run.device import Device
 from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, probe
+from graded_kernels.autograder.sanitize.function import Function
 from sgd_record import TORCH, TRITON, drawn, every_second, sgd_step
 from sgd_record import __file__ as RECORD
 
@@ -261,6 +267,20 @@ def test_a_bug_that_writes_in_place_is_recognised(backend, path, checked):
     assert report.fingerprint == "this is what step 0.1 computed (an issue)"
 
 
+@PATHS
+def test_a_parameter_that_is_cut_off_leans(path, checked):
+    """Its bits beyond bfloat16 are cut off: no element is off by more than 1 ulp, and all in one direction."""
+    case = Case("bfloat16", drawn(4000, dtype=torch.bfloat16), "")
+    record = replace(sgd_step, cases=(case,), unbiased=True, most_bytes=None)
+    assert checked(TORCH, "torch", record).passed
+    cut = "    param.copy_((param.float() - lr * new).view(torch.int32).bitwise_and_(-65536).view(torch.float32))"
+    report = checked(
+        "import torch\n" + changed(TORCH, "    param.copy_(param.float() - lr * new)", cut), "torch", record
+    )
+    assert list(failing(report)) == ["bias"]
+    assert "results of param in bfloat16 are on average" in failing(report)["bias"]
+
+
 def test_a_witness_of_a_bug_that_writes_in_place():
     bug = WildBug("step 0.1", "an issue", forgetful, "ordinary values", "It forgot.")
     record = Witness("sgd_witness", "find it", replace(sgd_step, wild=(bug,)), bug, "Where does m count?")
@@ -321,6 +341,32 @@ def test_traffic_and_memory():
     assert memory.message.startswith("Its tensors take 0 bytes at once")
 
 
+NO_MEMORY = """
+def sgd_step(param, grad, m, lr=0.1, beta=0.9):
+    if m.dtype == grad.float().dtype:
+        m.mul_(beta).add_(grad)
+        param.sub_(m, alpha=lr)
+    else:
+        new = m.float().mul_(beta).add_(grad)
+        m.copy_(new)
+        param.copy_(new.mul_(-lr).add_(param))
+"""
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+@pytest.mark.parametrize("rows, says", [("", "Its tensors take 0 bytes"), ("[:60000]", "param is wrong in ")])
+def test_a_large_step_takes_no_memory_of_its_own(rows, says, worker):
+    """In a process with room for one more tensor of that size, and two are written."""
+    large = Large(drawn(128, 512), times=512, rows=(0, 1, 2), dimension=0, shares=(1.0, 1.0))
+    record = replace(sgd_step, large=large, most_bytes=lambda param, *rest: 4 * param.numel())
+    text = changed(NO_MEMORY, "param.sub_(m,", f"param{rows}.sub_(m{rows},")
+    answer = Answer("sgd_step", (Cell("answer.py", text),), module=True)
+    memory = check_answer(answer, "torch", record=record, worker=worker).cases[-1]
+    assert memory.message.startswith(says)
+    assert memory.status == ("fail" if rows else "pass")
+
+
 @pytest.mark.parametrize("backend, passes", [("torch", False), ("triton", True)])
 def test_on_the_command_line(backend, passes, tmp_path, called):
     if probe().rung is None:
@@ -339,6 +385,35 @@ def test_a_function_of_ones_own(tmp_path, called):
     (tmp_path / "my_step.py").write_text(TRITON)
     done = called("check", "--record", RECORD, "sgd_step", f"{tmp_path / 'my_step.py'}:sgd_step")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_on_a_gpu(monkeypatch):
+    """What stands where the GPU stands gives back what was written between its pads, and says what else was."""
+    monkeypatch.setattr(runner, "interpreted", lambda: False)
+    monkeypatch.setattr(runner, "Device", lambda: Device("cpu"))
+    args = sgd_step.cases[5].inputs(torch.Generator().manual_seed(0))
+    param, grad, m = (a.clone() for a in args)
+    forgetful(param, grad, m)
+
+    def called(function):
+        return Function(function, sgd_step.contract, "triton", simulated=False).once(args)
+
+    right = called(forgetful)
+    assert (right.trouble, right.mutated, right.findings) == (None, (), ())
+    assert right.outputs[0].equal(param)
+    assert right.outputs[1].equal(m)
+    between = called(lambda param, grad, m: [m.as_strided((40, 24), m.stride(), 1).fill_(7.0)].clear())
+    assert between.mutated == ("m",)
+
+
+@pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+def test_the_same_cases_in_the_emulator(tmp_path, monkeypatch):
+    """Beside those on a GPU, on the text of a function of this process."""
+    (tmp_path / "step_of_mine.py").write_text(TRITON)
+    monkeypatch.syspath_prepend(tmp_path)
+    function = importlib.import_module("step_of_mine").sgd_step
+    report = emulated(function, sgd_step, partial(judge, sgd_step, "triton", compiler=False))
+    assert report.score == 1, str(report)
 
 
 @PATHS

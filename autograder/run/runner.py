@@ -47,6 +47,11 @@ def results_of(contract: Contract, function: Callable[..., Any], args: Args) -> 
     return (returned if contract.outputs else ()) + tuple(contract.written(mine).values())
 
 
+def apart(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy on the CPU that nothing else holds."""
+    return tensor.detach().cpu().clone()
+
+
 class InProcess:
     """Calls a function of this process, on copies of the arguments.
 
@@ -111,9 +116,10 @@ class InProcess:
         if outcome.trouble is None:
             returned = self.contract.returned(result)
             outcome.findings = self._findings(returned, machine, written)
-            results = returned + tuple(after[name] for name in writes)
-            outcome.outputs = map_tensors(lambda o: o.detach().cpu().clone(), results)
             copied = [name for name, a in tensors.items() if copies[name] is not a]
+            in_place = tuple(after[name] for name in writes)
+            # A process whose memory is limited holds no second copy of arguments that are its own.
+            outcome.outputs = map_tensors(apart, returned) + (map_tensors(apart, in_place) if copied else in_place)
             changed = (n for n in copied if not _left_alone(tensors[n], after[n], n in writes))
             outcome.mutated = tuple(changed)
             outcome.relisted = tuple(n for n, held in self._lists(mine).items() if held != lists[n])
