@@ -195,6 +195,28 @@ def raising_cell(nb):
     add(nb, TORCH, "def broken(:\n")
 
 
+def helper_after_what_fails(nb):
+    """In a notebook of the learner's own the module, the device and the file were there."""
+    fails = "import pandas_of_tomorrow as pd\ntorch.ones(1).cuda()\nopen('scores.csv')\n"
+    add(nb, TORCH, f"{fails}def halved(v):\n    return v / 2")
+    find(nb, TORCH)["source"] += "\n\nright = silu_forward\n\n\ndef silu_forward(x):\n    return halved(2 * right(x))"
+
+
+def what_failed_is_called(nb):
+    helper_after_what_fails(nb)
+    find(nb, TORCH)["source"] = find(nb, TORCH)["source"].replace(
+        "    return halved", "    pd.Series(x)\n    return halved"
+    )
+
+
+def answer_in_another_cell(nb):
+    """Below its check, which passed when it was run once more."""
+    cell = find(nb, TORCH)
+    add(nb, WORDS, cell["source"])
+    head, docstring, _ = cell["source"].split('"""')
+    cell["source"] = f'{head}"""{docstring}"""\n    ...  # YOUR CODE HERE'
+
+
 def raising_after_the_answer(nb):
     find(nb, TORCH)["source"] += "\nprint(1 / 0)"
     add(nb, f"{TORCH}-check", "this is not python")
@@ -263,6 +285,9 @@ TAMPERED = {
     course_in_an_answer: FULL | {TORCH: 0},
     system_exit: FULL,
     raising_cell: FULL,
+    helper_after_what_fails: FULL,
+    what_failed_is_called: FULL | {TORCH: 0},
+    answer_in_another_cell: FULL,
     raising_after_the_answer: FULL,
     noisy: FULL,
     hostile_message: FULL | {TORCH: 0},

@@ -18,6 +18,7 @@ QUICK = {"right", "skip_tags", "edited_check", "deleted_answer", "lost_metadata"
 QUICK |= {"torch_answer_in_tritons_cell", "not_python_in_torchs_cell", "words_in_a_cell_of_their_own"}
 UNREADABLE = {"not_json", "empty_file", "not_text", "other_json", "deep_json", "no_cells", "too_much_code"}
 UNREADABLE |= {"symbolic_link", "folder", "pipe", "huge_file"}
+QUICK |= {"helper_after_what_fails", "what_failed_is_called", "answer_in_another_cell"}
 QUICK |= UNREADABLE  # which cost nothing
 
 
@@ -163,6 +164,7 @@ def test_unreadable_file_says_why(batch, student, reason):
             ("emptied_answer", f"The cell `{TORCH}` is empty."),
             ("copied_answer", f"The cell `{TORCH}` is there 2 times, copied or split."),
             ("lost_metadata", "The cell that defines `silu_forward` was taken for it."),
+            ("answer_in_another_cell", f"The cell `{TORCH}` is as it was released. The cell that defines"),
             ("lost_and_ambiguous", "2 cells define `silu_forward`. None was graded"),
             ("edited_check", f"The cell `{TORCH}-check` had been changed."),
             ("deleted_checks", f"The cell `{TORCH}-check` is missing. It was put back"),
@@ -187,13 +189,18 @@ def test_note_on_the_submission(batch, student, sentence):
             ("magics", TORCH, "Line 1 is not Python and was left out: %%time"),
             ("course_in_an_answer", f"{TORCH}-check", "imports graded_kernels"),
             ("null_byte", f"{TORCH}-check", "null bytes"),
+            (
+                "what_failed_is_called",
+                f"{TORCH}-check",
+                "before, at `import pandas_of_tomorrow as pd`: Running the code",
+            ),
             ("skip_tags", f"{TORCH}-check", "silu_forward (torch): not passed"),
         ],
         QUICK,
     ),
 )
 def test_feedback_in_its_cell(batch, student, cell, sentence):
-    assert sentence in shown(batch, student, cell)
+    assert sentence in " ".join(shown(batch, student, cell).split())
 
 
 @pytest.mark.parametrize("student", about(["right", "edited_demo", "renamed_ids", "other_version"], QUICK))

@@ -73,7 +73,9 @@ def test_an_answer_that_needs_the_cell_is_told_which(course):
     notebook = json.loads(place(course, "cell_needed").read_text())
     add(notebook, TORCH, f"def halved(number):\n    return number / 2\n\n\n{ENDLESS}")
     place(course, "cell_needed").write_text(json.dumps(notebook))
-    assert_success(with_settings(course, seconds=2.0).autograde("tiny", "cell_needed"))
+    result = with_settings(course, seconds=2.0).autograde("tiny", "cell_needed")
+    assert_success(result)
+    assert f"cell_needed, tiny: {LOOPS}" in result["log"]
     assert scores(course, "cell_needed") == FULL | {TORCH: 0}
     text = " ".join(shown(course, "cell_needed", CHECK).split())
     assert f"{WITHOUT} `def halved(number):`." in text

@@ -93,6 +93,7 @@ class Grade(NbGraderPreprocessor):
         self.log.info("%s%g of %g points in %.1f s%s", line, earned, possible, seconds, more)
         run.judged += 1
         run.summary.for_a_person += failed
+        run.summary.odd += [f"{notebook.name}: {reason}" for reason in self._stopped.values()]
         self._list_published(nb, notebook.name)
         return nb, resources
 

@@ -130,26 +130,36 @@ def _places(released: list[NotebookNode], pieces: list[Piece]) -> list[int | Non
 
 
 def _recognise(released: list[NotebookNode], pieces: list[Piece], places: list[int | None]) -> dict[int, list[str]]:
-    """Finds missing answers among the added cells by the function they define. Returns notes by released cell."""
+    """Finds answers whose cell is missing, or as it was released, among the added cells by the function they define.
+    Returns notes by released cell.
+    """
     notes: dict[int, list[str]] = defaultdict(list)
-    lost = [index for index, cell in enumerate(released) if is_answer(cell) and index not in places]
-    added = [number for number, place in enumerate(places) if place is None] if lost else []
+    pairs = zip(pieces, places, strict=True)
+    answered = {place for piece, place in pairs if place is not None and not _is_stub(piece, released[place])}
+    wanted = [index for index, cell in enumerate(released) if is_answer(cell) and index not in answered]
+    added = [number for number, place in enumerate(places) if place is None] if wanted else []
     functions = {number: defined(pieces[number].source) for number in added}
-    for index in lost:
+    for index in wanted:
         name, backend = exercise_of(grade_id(released[index]))
         alike = [number for number in added if places[number] is None and name in functions[number]]
         alike = [number for number in alike if ("triton.jit" in pieces[number].source) == (backend == "triton")]
-        missing = f"The cell `{grade_id(released[index])}` is missing"
+        there = index in places
+        found = f"The cell `{grade_id(released[index])}` is {'as it was released' if there else 'missing'}"
         if len(alike) == 1:
             places[alike[0]] = index
-            notes[index] = [f"{missing} or has lost its grade id. The cell that defines `{name}` was taken for it."]
+            lost = "" if there else " or has lost its grade id"
+            notes[index] = [f"{found}{lost}. The cell that defines `{name}` was taken for it."]
         elif alike:
             notes[index] = [
-                f"{missing}, and {len(alike)} cells define `{name}`. None was graded: say which one is meant."
+                f"{found}, and {len(alike)} cells define `{name}`. None was graded: say which one is meant."
             ]
-        else:
-            notes[index] = [f"{missing}."]
+        elif not there:
+            notes[index] = [f"{found}."]
     return notes
+
+
+def _is_stub(piece: Piece, released: NotebookNode) -> bool:
+    return bool(piece.source.strip() == released.source.strip())
 
 
 def _between(pieces: list[Piece], places: list[int | None]) -> dict[int, list[Piece]]:
@@ -179,6 +189,7 @@ def _added(pieces: list[Piece]) -> list[NotebookNode]:
 
 def _fill(cell: NotebookNode, parts: list[Piece]) -> list[str]:
     """Puts the parts of an answer into its cell. Returns notes."""
+    parts = [part for part in parts if not _is_stub(part, cell)] or parts
     source = "\n".join(part.source for part in parts)
     if cell.cell_type == "markdown":
         # As it was released it would count as no answer, though there may be one elsewhere. So a person looks at it.

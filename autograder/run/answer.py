@@ -33,11 +33,12 @@ class AnswerError(Exception):
 
     ours: it began with an operator that the grader refuses, which elsewhere would have run.
     missing: the import of a module that is not there.
+    line: the line of the cell that failed.
     """
 
-    def __init__(self, message: str, details: str = "", ours: bool = False, missing: str = ""):
+    def __init__(self, message: str, details: str = "", ours: bool = False, missing: str = "", line: str = ""):
         super().__init__(message)
-        self.details, self.ours, self.missing = details, ours, missing
+        self.details, self.ours, self.missing, self.line = details, ours, missing, line
 
 
 class AnswerRefused(AnswerError):
@@ -105,14 +106,20 @@ def read_file(path: str | Path, exercise: str, root: Path | None = None) -> Answ
     return replace(answer, name=name, modules=modules)
 
 
-def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool = False) -> Callable[..., Any]:
+def load(
+    answer: Answer,
+    done: Callable[[], object] = lambda: None,
+    go_on: bool = False,
+    failed_in: Callable[[AnswerError], object] = lambda error: None,
+) -> Callable[..., Any]:
     """Runs the cells and returns the function they define. Raises AnswerError.
 
     In a notebook a cell that fails does not keep later ones from running, nor does one before the answer's own that is
     refused, and so not run; the error is reported if the function is missing. done: called after each cell. go_on: nor
-    does a statement that the grader stopped keep later ones of its cell from running, whatever they lack for it. Where
-    answers are graded, a comparison with PyTorch's own function meets a closed operator, and the definitions below it
-    are wanted all the same.
+    does a statement that fails keep later ones of its cell from running, whatever they lack for it; in the answer's own
+    cell, one that the grader stopped. Where answers are graded, a comparison with PyTorch's own function meets a closed
+    operator, a module or a file of the learner's is not there, and the definitions below it are wanted all the same.
+    failed_in: called with the error of each cell.
     """
     module = _module(answer)
     failed: AnswerError | None = None
@@ -122,8 +129,9 @@ def load(answer: Answer, done: Callable[[], object] = lambda: None, go_on: bool 
             module.__dict__.pop(answer.exercise, None)
         try:
             refuse(cell.source, packaged=bool(answer.modules))
-            run(cell, module, go_on)
+            run(cell, module, go_on, past_any=go_on and number != 0 and not answer.module)
         except AnswerError as error:
+            failed_in(error)
             if (isinstance(error, AnswerRefused) and number >= 0) or (answer.module and not error.ours):
                 raise
             failed = error
@@ -145,9 +153,9 @@ def _module(answer: Answer) -> types.ModuleType:
     return module
 
 
-def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
+def run(cell: Cell, module: types.ModuleType, go_on: bool = False, past_any: bool = False) -> None:
     """Runs one cell in ``module``. Raises AnswerError where it stops; with go_on, after what comes below a statement
-    that the grader stopped.
+    that the grader stopped; with past_any, below any that failed.
     """
     filename = f"<{cell.name}>"
     module.__dict__.setdefault("In", []).append(
@@ -163,9 +171,11 @@ def run(cell: Cell, module: types.ModuleType, go_on: bool = False) -> None:
         except (Exception, SystemExit) as error:
             message, ours = f"{type(error).__name__}: {error}", isinstance(error, OperatorRefused)
             missing = _import_of(error.name, cell.source) if isinstance(error, ModuleNotFoundError) else ""
-            failed = failed or AnswerError(f"Running the code stopped with {message}", trace(error), ours, missing)
             at = error.__traceback__ and error.__traceback__.tb_next  # none where the text was not compiled
-            if not go_on or not failed.ours or at is None:
+            line = cell.source.splitlines()[at.tb_lineno - 1].strip() if at else ""
+            stopped = f"Running the code stopped with {message}"
+            failed = failed or AnswerError(stopped, trace(error), ours, missing, line)
+            if at is None or not (past_any or go_on and failed.ours):
                 break
             code, flags = _below(cell.source, at.tb_lineno)
     if failed:

@@ -57,7 +57,8 @@ def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, bl
         native_code.end()
         function = functions.of(job, parent.loaded)
         for call in job["calls"]:
-            parent.send(_one(call, function, contract, job["backend"], memory, room))
+            report = _one(call, function, contract, job["backend"], memory, room)
+            parent.send(_with_origin(report, functions.failed))
             message, files = parent.receive()
             if files or not message:
                 break
@@ -113,6 +114,7 @@ class _Functions:
 
     def __init__(self) -> None:
         self._answer: Callable[..., Any] | BaseException | None = None
+        self.failed: list[AnswerError] = []  # the first of each of the answer's cells
         self._kernels: Kernels | None = None
         self._cut_out: dict[str, Any] | None = None
 
@@ -125,7 +127,7 @@ class _Functions:
             return error
         if self._answer is None:
             try:
-                self._answer = _answer(job["answer"], loaded)
+                self._answer = _answer(job["answer"], loaded, self.failed)
             except BaseException as error:
                 self._answer = error
         return self._answer if isinstance(self._answer, BaseException) else Repeated(self._answer)
@@ -159,6 +161,15 @@ def _one(
     return report
 
 
+def _with_origin(report: dict[str, Any], failed: list[AnswerError]) -> dict[str, Any]:
+    """The report; where a name is missing, with what failed in a cell before."""
+    trouble = report["trouble"]
+    if failed and trouble and trouble["error"] == "NameError":
+        line = f"`{failed[0].line}`: " if failed[0].line else ""
+        trouble["message"] += f". A cell had failed before, at {line}{failed[0]}"
+    return report
+
+
 def _trouble(error: BaseException) -> Trouble:
     if isinstance(error, AnswerError):
         message = f"{error}. `{error.missing}` finds nothing here: {ADVICE}." if error.missing else str(error)
@@ -167,11 +178,11 @@ def _trouble(error: BaseException) -> Trouble:
     return Trouble("raised", f"{name}: {error}", trace(error), name)
 
 
-def _answer(given: dict[str, Any], loaded: Callable[[], None]) -> Callable[..., Any]:
+def _answer(given: dict[str, Any], loaded: Callable[[], None], failed: list[AnswerError]) -> Callable[..., Any]:
     cells = tuple(Cell(name, source) for name, source in given["cells"])
     modules = tuple(Module(**one) for one in given["modules"])
     answer = Answer(given["exercise"], cells, given["after"], given["module"], given["name"], modules)
-    return load(answer, loaded, go_on=True)
+    return load(answer, loaded, go_on=True, failed_in=failed.append)
 
 
 def _arguments(specs: list[dict[str, Any]], memory: mmap.mmap) -> tuple[Any, ...]:
