@@ -24,7 +24,7 @@ SHOWN = 4  # cases in which the accuracy differs most
 FACTOR = 2.0  # by which it has to differ
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Beside:
     """Two reports on one exercise, and the text of the course's answer."""
 
@@ -49,7 +49,7 @@ class Beside:
         known.sort(key=lambda row: -ratio[row[0]])
         return [row for row in known if ratio[row[0]] > FACTOR][:SHOWN]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         rows = [("", "yours", "ours"), *self.rows()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -261,3 +261,49 @@ def test_what_was_never_written_is_told_from_what_was_written_over(programs, ste
         y = emulator.poison_(torch.empty(100))
         copy_kernel[(programs,)](torch.randn(100), y, 100, STEP=step, BLOCK=32)
         assert advice in emulator.unwritten(y, "y").message
+
+
+@triton.jit
+def rows_kernel(x_ptr, labels_ptr, y_ptr, N, x_row, x_col, KIND: tl.constexpr, BLOCK: tl.constexpr):
+    row, columns = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * x_row + columns * x_col, mask=columns < N, other=0.0)
+    if KIND == "label as a column":
+        x += tl.load(x_ptr + tl.load(labels_ptr + row))
+    if KIND == "early return":
+        if tl.load(labels_ptr + row) < 0:
+            return
+    tl.store(y_ptr + row * N + columns, x, mask=columns < N)
+
+
+def run_rows(kind, rows=9, programs=9, strides=(50, 1)):
+    x, labels = torch.randn(rows, 50), torch.tensor([-100, 0, 1, -100, -100, 2, 3, 0, -100])
+    y = torch.empty(rows, 50)
+    with Emulator() as emulator:
+        emulator.poison_(y)
+        rows_kernel[(programs,)](x, labels, y, 50, *strides, KIND=kind, BLOCK=64)
+        return emulator.unwritten(y, "y").message
+
+
+def test_programs_that_return_before_they_store_are_named():
+    said = run_rows("early return")
+    assert "200 elements of y (450 in all) were never written" in said
+    assert said.endswith(
+        "Nothing comes from 4 programs, the first of them (0, 0, 0), of `rows_kernel`: does each program store before "
+        "it returns?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("launch", "advice"),
+    [
+        ({"kind": "label as a column"}, "An index in it is negative, as a label of -100 is"),
+        ({"kind": "", "programs": 50}, "The grid has 50 programs, one for each column, and x_ptr has 9 rows."),
+        ({"kind": "", "strides": (1, 50)}, "compare each index with the size of its dimension, and multiply it by"),
+    ],
+    ids=lambda value: value.get("kind", "") if isinstance(value, dict) else "",
+)
+def test_an_access_outside_is_told_with_what_led_there(launch, advice):
+    with pytest.raises(EmulatorError) as caught:
+        run_rows(**launch)
+    assert advice in str(caught.value)
+    assert "The load has no mask" not in str(caught.value)

@@ -2,9 +2,12 @@
 
 import json
 import math
+import re
+from typing import get_args
 
 import numpy as np
 import pytest
+from graded_kernels.autograder.exercises.record import Convention
 from graded_kernels.autograder.report import notebook as notebook
 from graded_kernels.autograder.report import phrases
 from graded_kernels.autograder.report import terminal as text
@@ -238,8 +241,11 @@ def test_what_is_found_and_not_required_is_told_of_an_answer_that_passed():
 
 def test_a_case_that_rests_on_a_convention_says_so():
     page = report(case("infinity and NaN", "fail", convention="infinity"))
-    for shown in (text.render(page, color=False), notebook.render(page)):
-        in_order(shown, "rests on", "infinity; --conventions pytorch")
+    shown = " ".join(text.render(page, color=False).split())
+    in_order(shown, "rests on", "what an input of infinity gives. `--conventions pytorch` takes PyTorch's own")
+    shown = notebook.render(page)
+    in_order(shown, "rests on", "what an input of infinity gives.", "conventions=&quot;pytorch&quot;)", "takes PyTorch")
+    assert "--conventions" not in shown
     assert page.to_dict()["cases"][0]["convention"] == "infinity"
 
 
@@ -308,3 +314,30 @@ def test_what_the_emulator_cannot_show_is_one_line_each():
     assert "<script" not in html
     assert "\x1b" not in shown + html
     assert "On a GPU" not in text.render(report(case("a"))) + notebook.render(report(case("a")))
+
+
+@pytest.mark.parametrize("convention", [one for one in get_args(Convention) if one])
+def test_every_convention_is_told_in_words(convention):
+    said = phrases.convention(case("a", "fail", convention=convention), "This")
+    assert re.fullmatch(r"a choice: what .{15,}\. This takes PyTorch's own answer for right as well\.", said)
+
+
+def test_an_answer_that_is_refused_in_a_later_case_is_told_first_what_was_wrong_before():
+    race = case("ordinary values", "fail", message="Two programs store to one element.")
+    refused = case("float16", "fail", message="You called to, which a kernel should do.", kind=None)
+    assert [cause.cases[0].name for cause in report(race, refused).causes] == ["ordinary values", "float16"]
+    assert [cause.cases[0].name for cause in report(refused, race).causes] == ["float16", "ordinary values"]
+
+
+def test_names_with_commas_are_told_apart():
+    names = ("ordinary values", "large mean, float16", "large mean, bfloat16")
+    shown = text.render(report(*(case(name, "fail", message="y is wrong.") for name in names)), color=False)
+    assert "large mean, float16; large mean, bfloat16" in shown
+
+
+def test_an_absolute_tolerance_is_no_claim_about_the_size_of_the_result():
+    """Where the standard deviation is 0, rstd is 316, and eps outside of the root makes 100,000 of it."""
+    assert distance(3.3e9, 4700.0, 3.05e-5) == (
+        "1e+05, where 0.14 is allowed for the rounding of the terms that it is computed from; "
+        "not counted in ulp of the result"
+    )

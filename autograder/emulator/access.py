@@ -238,7 +238,7 @@ class Access:
         parts = self.space.resolve(addresses, itemsize)
         if isinstance(parts, Outside):
             program = self.grid_index(self.program)
-            raise EmulatorError(messages.out_of_bounds(self.kernel, verb, parts, masked, program, here()))
+            raise EmulatorError(messages.out_of_bounds(self.kernel, verb, parts, masked, program, self.grid, here()))
         return parts
 
     def _remember(

@@ -1,6 +1,7 @@
 """The strict emulator: Triton's own interpreter, made honest for the length of a ``with`` block."""
 
 import functools
+import math
 import weakref
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -70,6 +71,7 @@ class Emulator:
         self._noticed: list[Finding] = []
         self._said: set[tuple[str, str, Place]] = set()
         self._launches: list[Launch] = []
+        self._firsts: list[int] = []  # the first program number of each
         self._traffic: dict[str, dict[str, int]] = {}
         self._looser: set[str] = set()
         self.fallbacks: list[tuple[str, str]] = []  # kernel and reason, by launch
@@ -169,8 +171,21 @@ class Emulator:
         else:
             index = tuple(int(i) for i in np.unravel_index(first, tensor.shape))
             stored = shadow.stored // tensor.dtype.itemsize if shadow else 0
-            text = messages.some_unwritten(name, int(empty.sum()), total, index, stored)
+            text = messages.some_unwritten(name, int(empty.sum()), total, index, stored, self._idle(shadow))
         return Finding("unwritten", text, "", name, first)
+
+    def _idle(self, shadow: Shadow | None) -> messages.Idle | None:
+        """The programs of which nothing is in a storage, of the launch that stored there last."""
+        if shadow is None or not isinstance(shadow.writer, np.ndarray):
+            return None
+        stamps = np.unique(shadow.writer >> 2)
+        numbered = zip(reversed(self._firsts), reversed(self._launches), strict=True)
+        first, launch = next((first, launch) for first, launch in numbered if first <= stamps[-1])
+        active = stamps[stamps > first] - first - 1
+        idle = np.setdiff1d(np.arange(math.prod(launch.grid)), active)
+        x, y, z = (axis.tolist() for axis in np.unravel_index(idle, launch.grid))
+        programs = list(zip(x, y, z, strict=True))
+        return messages.Idle(launch.name, programs, active.size)
 
     def _nobody(self) -> str:
         idle = next((launch for launch in self._launches if not all(launch.grid)), None)
@@ -196,6 +211,7 @@ class Emulator:
         """Begins a launch; returns the memory that it may touch."""
         x, y, z = launch.grid
         self._launches.append(launch)
+        self._firsts.append(self._stamp)
         self._access = Access(
             launch.name,
             launch.grid,

@@ -6,7 +6,8 @@ The sentences follow "On a GPU:".
 CANNOT_SHOW: tuple[tuple[str, str], ...] = (
     (
         "exp",
-        "`tl.exp` is `ex2.approx(x * log2(e))`: its error grows with |x|, to tens of ulp near overflow.",
+        "`tl.exp`, also inside `tl.sigmoid` and `tl.softmax`, is `ex2.approx(x * log2(e))`: its error grows with |x|, "
+        "to tens of ulp near overflow.",
     ),
     (
         "exp2",
@@ -22,7 +23,7 @@ CANNOT_SHOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "/",
-        "float32 `/` is `div.full`: up to 2 ulp off; `tl.div_rn` is exact.",
+        "float32 `/`, also inside `tl.sigmoid` and `tl.softmax`, is `div.full`: up to 2 ulp off; `tl.div_rn` is exact.",
     ),
     (
         "dot",

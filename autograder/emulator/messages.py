@@ -1,6 +1,7 @@
 """Sentences for memory findings: which tensor, which element, by how much, which program and line, what to do."""
 
 import math
+from dataclasses import dataclass
 
 from .claims import Lie
 from .findings import Finding, Kind, Place, count, way
@@ -9,11 +10,23 @@ from .shadow import Clash
 
 Program = tuple[int, int, int]
 
+
+@dataclass(frozen=True)
+class Idle:
+    """The programs of a launch of which nothing is in a tensor, and how many others are ``active``."""
+
+    kernel: str
+    programs: list[Program]
+    active: int
+
+
 _VERB = {"load": "loads", "store": "stores to", "atomic": "does an atomic operation on"}
 _NOUN = {"load": "load", "store": "store", "atomic": "atomic"}
 
 
-def out_of_bounds(kernel: str, verb: str, miss: Outside, masked: bool, program: Program, place: Place) -> Finding:
+def out_of_bounds(
+    kernel: str, verb: str, miss: Outside, masked: bool, program: Program, grid: Program, place: Place
+) -> Finding:
     """An access outside its tensor, or in none. masked: whether it has a mask."""
 
     def finding(text: str) -> Finding:
@@ -35,7 +48,8 @@ def out_of_bounds(kernel: str, verb: str, miss: Outside, masked: bool, program: 
             "it."
         )
     return finding(
-        f"{start} {region.label} out of bounds {where}: {_extent(region, miss)} {_advice(verb, region, miss, masked)}"
+        f"{start} {region.label} out of bounds {where}: {_extent(region, miss)} "
+        f"{_advice(verb, region, miss, masked, program, grid)}"
     )
 
 
@@ -59,7 +73,7 @@ def _extent(region: Region, miss: Outside) -> str:
     return f"element offset {miss.offset:,}, {by} ({valid}{strided}).{lanes}"
 
 
-def _advice(verb: str, region: Region, miss: Outside, masked: bool) -> str:
+def _advice(verb: str, region: Region, miss: Outside, masked: bool, program: Program, grid: Program) -> str:
     if miss.offset < 0 and miss.offset + 2**32 < region.layout.span:
         return (
             f"The offset wrapped around at 2^31: {miss.offset + 2**32:,} does not fit in 32 bits. Make one factor "
@@ -73,20 +87,36 @@ def _advice(verb: str, region: Region, miss: Outside, masked: bool) -> str:
     contiguous = math.prod(region.shape) == region.layout.span
     if 0 <= miss.offset < math.prod(region.shape) and not contiguous:
         return "Pass the tensor's strides to the kernel and use them, or call `.contiguous()` first."
+    if miss.offset < 0:
+        return "An index in it is negative, as a label of -100 is: take it for an offset only where it is valid."
+    rows = region.shape[0] if len(region.shape) == 2 else 0
+    if rows and program[0] >= rows and grid[0] == region.shape[1]:
+        return f"The grid has {grid[0]:,} programs, one for each column, and {region.name} has {count(rows, 'row')}."
+    if masked and len(region.shape) > 1:
+        return (
+            f"The {_NOUN[verb]}'s mask lets this lane through: compare each index with the size of its dimension, and "
+            "multiply it by the stride of that dimension."
+        )
     if masked:
         return f"The {_NOUN[verb]}'s mask lets this lane through: compare the same offsets with the tensor's size."
     other = ", other=..." if verb == "load" else ""
     return f"The {_NOUN[verb]} has no mask: add one, as in `mask=offsets < n{other}`."
 
 
-def some_unwritten(name: str, missing: int, total: int, index: tuple[int, ...], stored: int) -> str:
+def some_unwritten(
+    name: str, missing: int, total: int, index: tuple[int, ...], stored: int, idle: "Idle | None"
+) -> str:
     """The sentences of a finding "unwritten". index: of the first of the ``missing`` elements. stored: how many
-    elements the programs stored in all, an element that two stored counted twice.
+    elements the programs stored in all, an element that two stored counted twice. idle: the programs of which nothing
+    is there.
     """
     text = (
         f"{count(missing, 'element')} of {name} ({total:,} in all) {'was' if missing == 1 else 'were'} never written; "
         f"the first is at index {index}. "
     )
+    if idle and 0 < len(idle.programs) * (total - missing) == missing * idle.active:  # it is their share
+        nobody = f"Nothing comes from {_programs(idle.programs)} of `{idle.kernel}`"
+        return f"{text}{nobody}: does each program store before it returns?"
     if stored < total:
         return f"{text}Check that the grid covers the whole tensor and that no mask cuts off its end."
     return (
@@ -94,6 +124,13 @@ def some_unwritten(name: str, missing: int, total: int, index: tuple[int, ...], 
         "program offsets of its own, as in `tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)`, with the BLOCK that the "
         "grid was computed with."
     )
+
+
+def _programs(programs: list[Program]) -> str:
+    """``program (3, 0, 0)``, or ``4 programs, the first of them (0, 0, 0)``."""
+    if len(programs) == 1:
+        return f"program {programs[0]}"
+    return f"{len(programs):,} programs, the first of them {programs[0]},"
 
 
 def conflict(

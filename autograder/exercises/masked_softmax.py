@@ -167,7 +167,8 @@ ROWS: tuple[tuple[Any, ...], ...] = (
     (
         "NaN in one row",
         _drawn(6, 64, change=_seen_nan),
-        "A NaN that counts: its row is NaN where the mask is True, and still 0 elsewhere. tl.max drops NaN.",
+        "A NaN that counts: its row is NaN where the mask is True. What is masked off is 0, whatever else "
+        "the row holds. (In Triton, tl.max drops NaN.)",
     ),
     (
         "large values",

@@ -129,15 +129,14 @@ class _Called:
 
     def _tells_enough(self, trouble: Trouble | None) -> bool:
         """Whether the message names the line and the cure, so that a hint about the formula could only mislead: a
-        finding of the emulator, unless the inputs are empty or lie in memory in a way that explains it; and an error in
-        the first case, whose hint is where to begin. Of an instructor's case the hint is most of what is shown.
+        finding of the emulator, unless the inputs explain it (`_plain`); and an error in the first case, whose hint is
+        where to begin. Of an instructor's case the hint is most of what is shown.
         """
         trial = self.trial
         if trial.case.hidden:
             return False
-        plain = all(t.is_contiguous() for t in tensors_of(trial.args)) and not any_empty(trial.args)
         found = bool(self.outcome.findings) or (trouble is not None and trouble.kind in ("finding", "not-emulated"))
-        return found and plain or trouble is not None and self._is_first
+        return found and _plain(trial.args) or trouble is not None and self._is_first
 
     @property
     def _is_first(self) -> bool:
@@ -250,6 +249,15 @@ class _Called:
         message = used(most.used, most.error_there, most.allowed_there, most.step_there, most.whole)
         curve = curve_of(self.trial, expected, compared) if self.trial.options.curve else None
         return self.judged("pass", message, **far, curve=curve)
+
+
+def _plain(args: Args) -> bool:
+    """Whether no tensor is empty, lies in memory in another order than its own, or holds a negative integer, which is
+    no index.
+    """
+    tensors = tensors_of(args)
+    negative = any(bool((t < 0).any()) for t in tensors if not t.is_floating_point() and t.dtype != torch.bool)
+    return not negative and not any_empty(args) and all(t.is_contiguous() for t in tensors)
 
 
 def _distance(compared: list[Comparison]) -> Fields:

@@ -60,11 +60,12 @@ def judge(
         found = check.examined()
     where = environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed})
     bug = _bug(record, found) if isinstance(record, Exercise) and not found.stopped else None
+    passed = not found.stopped and bool(found.needed) and _all_right(found.cases, required)
     answers = _answers(found.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator")
     report = ReportData(
         exercise=record.name,
         backend=backend,
-        passed=not found.stopped and bool(found.needed) and _all_right(found.cases, required),
+        passed=passed,
         score=0.0,
         cases=tuple(found.cases),
         summary=_summary(found, required),
@@ -74,7 +75,7 @@ def judge(
         traffic=found.traffic,
         compile=found.compiled,
         environment=where,
-        notes=_notes(found.judged) if backend == "triton" else (),
+        notes=_notes(found.judged) if backend == "triton" and passed else (),
         tolerance=_derived(record),
         correct=answers[Quality.CORRECT],
         portable=answers[Quality.PORTABLE],

@@ -181,7 +181,7 @@ def what_happened(case: CaseResult) -> str:
             ("expected", f"{phrases.element(worst)} = {phrases.number(worst.expected)}", "code right"),
             ("off by", phrases.off_by(worst), ""),
         ]
-    rows += [("rests on", phrases.convention(case), ""), ("hint", case.hint, "")]
+    rows += [("rests on", phrases.convention(case, '`check(..., conventions="pytorch")`'), ""), ("hint", case.hint, "")]
     cells = (f'<dt>{label}</dt><dd class="{kind}">{prose(text)}</dd>' for label, text, kind in rows if text)
     return f"<dl>{''.join(cells)}</dl>"
 

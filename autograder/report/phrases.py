@@ -85,19 +85,31 @@ def required(report: ReportData) -> tuple[list[Cause], list[Cause]]:
     return costly[:1] + hidden_first(costly[1:]), [cause for cause in report.causes if cause not in costly]
 
 
-def convention(case: CaseResult) -> str:
-    """The choice that a case rests on and mathematics leaves open; "" where there is none."""
-    return f"{case.convention}; --conventions pytorch accepts PyTorch's own answer as well" if case.convention else ""
+CONVENTIONS = {
+    "infinity": "what an input of infinity gives",
+    "no token": "what the mean of no token is",
+    "bad label": "what happens to a label that names no class",
+    "empty row": "what a row of nothing gives",
+}
+
+
+def convention(case: CaseResult, option: str) -> str:
+    """The choice that a case rests on and mathematics leaves open; "" where there is none. option: by which PyTorch's
+    own answer is taken for right as well.
+    """
+    if not case.convention:
+        return ""
+    return f"a choice: {CONVENTIONS[case.convention]}. {option} takes PyTorch's own answer for right as well."
 
 
 def also_in(cause: Cause) -> str:
-    """Returns the names of the cases behind a cause, but for the first."""
-    return ", ".join(case.name for case in cause.cases[1:])
+    """Returns the names of the cases behind a cause, but for the first: some of them have a comma."""
+    return "; ".join(case.name for case in cause.cases[1:])
 
 
 def behind(cause: Cause) -> str:
-    """``12 cases: ordinary values, one row ...``, or the name of the only one."""
-    names = ", ".join(case.name for case in cause.cases)
+    """``12 cases: ordinary values; one row ...``, or the name of the only one."""
+    names = "; ".join(case.name for case in cause.cases)
     return f"{count(len(cause.cases), 'case')}: {names}" if len(cause.cases) > 1 else names
 
 

@@ -71,7 +71,7 @@ def more_causes(page: "Page", title: str, causes: list[Cause]) -> None:
         page.item(phrases.label(cause), phrases.sentence_of(cause), "", RED)
         page.line(f"in {phrases.behind(cause)}", DIM, indent=LABELLED)
     if causes[OTHERS:]:
-        names = ", ".join(case.name for cause in causes[OTHERS:] for case in cause.cases)
+        names = "; ".join(case.name for cause in causes[OTHERS:] for case in cause.cases)
         page.line(f"and {phrases.count(len(causes) - OTHERS, 'cause')} more, in {names}", DIM, indent=LABELLED)
 
 
@@ -94,7 +94,7 @@ def first_failure(page: "Page", report: ReportData, cause: Cause) -> None:
         page.field("expected", f"{failure.output} = {phrases.number(failure.expected)}")
         page.field("off by", phrases.off_by(failure))
     if case.convention:
-        page.field("rests on", phrases.convention(case))
+        page.field("rests on", phrases.convention(case, "`--conventions pytorch`"))
     if case.hint:
         page.field("hint", case.hint)
     if len(cause.cases) > 1:

@@ -10,7 +10,6 @@ from .quality import Quality
 _NUMBER = re.compile(r"[-+]?\d[\d,.]*(?:e[-+]?\d+)?")
 _BFLOAT = re.compile(r"\bbf(loat)?#")  # bfloat16 and bf16, once their digits are gone
 _TUPLE = re.compile(r"[(\[](?:#(?:, ?#)*,?)?[)\]]")
-_ORDER = (None, *Quality)  # an answer that was refused has no other failures
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,12 @@ def causes(cases: Iterable[CaseResult], source: str) -> tuple[Cause, ...]:
         if not case.bonus and case.status in ("fail", "error"):
             groups.setdefault(_key(case, source), []).append(case)
     found = [Cause(group[0].kind, _message(group, source), tuple(group)) for group in groups.values()]
-    return tuple(sorted(found, key=lambda cause: _ORDER.index(cause.kind)))
+    return tuple(sorted(found, key=lambda cause: _rank(cause.kind)))
+
+
+def _rank(kind: Quality | None) -> int:
+    """An answer that is refused in a later case was wrong before: that comes first."""
+    return list(Quality).index(kind or Quality.CORRECT)
 
 
 def _key(case: CaseResult, source: str) -> tuple[object, ...]:

@@ -31,8 +31,8 @@ def distance(error: float, allowed: float, step: float, whole: bool = False) -> 
     if allowed <= MOSTLY_ULP:
         return f"{ulp(error)}, where {allowed:.3g} {'is' if allowed == 1 else 'are'} allowed"
     return (
-        f"{error * step:.2g}, where {allowed * step:.2g} is allowed; not counted in ulp, because the result is close "
-        "to 0 compared with the terms it is computed from"
+        f"{error * step:.2g}, where {allowed * step:.2g} is allowed for the rounding of the terms that it is computed "
+        "from; not counted in ulp of the result"
     )
 
 

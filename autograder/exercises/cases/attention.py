@@ -284,7 +284,8 @@ ROWS: tuple[tuple[str, Subject, Batch, str], ...] = (
         "NaN in a query",
         "NaN and infinity",
         Batch(lengths=(20, 13), change=one_nan(0)),
-        "NaN in gives NaN out, for this query and no other, and what is padding has a gradient of 0. tl.max drops NaN.",
+        "NaN in gives NaN out, for this query and no other, and what is padding has a gradient of 0. (In Triton, "
+        "tl.max drops NaN.)",
     ),
     (
         "NaN in a key",
