@@ -174,6 +174,11 @@ def test_a_record_is_about_its_bias_only_where_it_is_judged():
         validate(replace(PLAIN, about=("bias",), unbiased=False))
 
 
+def test_a_record_without_half_precision_has_no_bias_to_judge():
+    with pytest.raises(RecordError, match="no case has a result in float16 or bfloat16"):
+        validate(record(plain(torch.float32)))
+
+
 TRUNCATING = """
 import torch
 

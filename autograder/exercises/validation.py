@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from ..run.contract import TENSORS, Args, as_tuple, map_tensors, parts_of, tensors_of
+from .cases.common import HALVES
 from .record import BIAS, EXACT, MEASURED, Case, Exercise, Output, Tolerance, Witness
 
 BACKENDS = ("torch", "triton")
@@ -70,6 +71,9 @@ def _of(record: Exercise, called: bool) -> Iterator[str]:
     for case in record.cases:
         if message := next(_of_case(record, case, called), ""):
             yield f"case {case.name!r}: {message}"
+    drawn = (case.inputs(torch.Generator().manual_seed(7)) for case in record.cases if record.unbiased)
+    if record.unbiased and not any(dtype in HALVES for args in drawn for dtype in record.dtypes(args)):
+        yield "unbiased=True judges how half precision is rounded, and no case has a result in float16 or bfloat16"
 
 
 def _of_types(record: Exercise) -> Iterator[str]:

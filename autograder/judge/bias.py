@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import torch
 
+from ..exercises.cases.common import HALVES
 from ..exercises.record import BIAS, Exercise
 from ..results.aim import Aim
 from ..results.case_result import CaseResult
@@ -90,7 +91,7 @@ def _results(record: Exercise, judged: list[Judged]) -> dict[str, Rounded]:
         if expected is None or outcome is None or one.result.status != "pass" or case.bonus or case.convention:
             continue
         for index, (name, dtype) in enumerate(zip(expected.names, expected.dtypes, strict=True)):
-            if dtype in (torch.float16, torch.bfloat16):
+            if dtype in HALVES:
                 rounded = _rounded(record, expected, index, outcome.outputs[index])
                 found.setdefault(f"{name} in {dtype_name(dtype)}", []).append(rounded)
     together = {what: Rounded(*map(torch.cat, zip(*parts, strict=True))) for what, parts in found.items()}
