@@ -80,14 +80,6 @@ def doors(name: str) -> str:
     )
 
 
-def section(app, page: str, source: list[str]) -> None:
-    """Puts the README's section into the page of the same name. What it links to in the project is not a page here."""
-    if page == "ci":
-        readme = (ROOT / "README.md").read_text(encoding="utf-8")
-        text = readme.split("## In your project's CI\n")[1].split("\n## ")[0]
-        source[0] += re.sub(r"\[([^]]+)\]\((?!https?:)[^)]+\)", r"`\1`", text)
-
-
 NAMED = re.compile(r"(\w[\w, ]{0,59}): (\S.*)")  # how our docstrings explain a parameter or an attribute
 
 
@@ -135,7 +127,6 @@ def mend(app, error: Exception | None) -> None:
 
 def setup(app) -> None:
     app.connect("build-finished", mend)
-    app.connect("source-read", section)
     app.connect("autodoc-process-docstring", docstring)
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
     chapters()
