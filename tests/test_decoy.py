@@ -18,20 +18,6 @@ from graded_kernels.kernels.wild import attention, cross_entropy, silu
 
 SEED = 12345
 RECORDS = [record for record in EXERCISES.values() if not isinstance(record, Witness)]
-# Where the number, or the kind of number, is all there is: a zero stays a zero.
-SAME = {
-    "no elements",
-    "no rows",
-    "no columns",
-    "infinity and NaN",
-    "no token",
-    "K is 0",
-    "no sequences",
-    "both are empty",
-    "a micro-batch without tokens",
-    "num_items = 0",
-    "num_items = tensor(0)",
-}
 
 
 def tensors(args: tuple) -> list[torch.Tensor]:
@@ -41,6 +27,11 @@ def tensors(args: tuple) -> list[torch.Tensor]:
 def alike(one: tuple, other: tuple) -> bool:
     pairs = zip(tensors(one), tensors(other), strict=True)
     return all(buffers.bits(a).equal(buffers.bits(b)) for a, b in pairs)
+
+
+def has_numbers(args: tuple) -> bool:
+    """Where there are no others than zeros and infinities, the kind of number is all there is, and stays."""
+    return any((t.isfinite() & (t != 0)).any() for t in tensors(args) if t.is_floating_point())
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
@@ -54,7 +45,7 @@ def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(record):
         assert layouts[0] == layouts[1] == layouts[2], case.name
         others = [[a for a in made if not isinstance(a, torch.Tensor)] for made in (args, first.args)]
         assert others[0] == others[1], case.name
-        if case.name.removeprefix("tanh: ") not in SAME:
+        if has_numbers(args):
             assert not alike(first.args, args), case.name
             assert not alike(first.args, second.args), case.name
 

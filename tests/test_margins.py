@@ -43,7 +43,7 @@ def test_no_order_of_sums_comes_near_the_tolerance(name, case):
     is_left_room(dataclasses.replace(record, cases=tuple(c for c in record.cases if c.name == case)), range(5))
 
 
-@pytest.mark.parametrize("name", [name for name in WITH_TOLERANCE if not right_answers(name)])
+@pytest.mark.parametrize("name", [*(name for name in WITH_TOLERANCE if not right_answers(name)), "row_sum"])
 def test_a_function_without_formulas_leaves_room_for_its_oracles(name):
     is_left_room(EXERCISES[name], range(3))
 
