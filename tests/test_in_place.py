@@ -116,7 +116,7 @@ WRONG = {  # what is wrong: a backend, an answer, a case that sees it, and what 
         "torch",
         changed(TORCH, BOTH, "    m.copy_(param.float() - lr * new)\n    param.copy_(new)\n"),
         "ordinary values",
-        "param is wrong in 1,000 of 1,000 elements.",
+        "param is wrong in 1,000 of 1,000 elements. param and m are exchanged.",
     ),
     "m in half": ("torch", changed(TORCH, "m.copy_(new)", "m.copy_(new.half())"), "ordinary values", "m is wrong in "),
     "between the elements": (
@@ -144,6 +144,12 @@ WRONG = {  # what is wrong: a backend, an answer, a case that sees it, and what 
         changed(TRITON, "    tl.store(m_at", "    tl.store(g_at"),
         "ordinary values",
         "The input grad was changed instead: are the launch's arguments in the order of the kernel's parameters?",
+    ),
+    "neighbours in memory": (
+        "triton",
+        changed(TRITON, "tl.store(m_at,", "tl.store(M + offsets,"),
+        "every second element",
+        "500 lanes of this block are outside. Pass the tensor's strides to the kernel and use them.",
     ),
     "a copy for the kernel": ("triton", changed(TRITON, "    n =", f"{COPIES}    n ="), "every second element", KEPT),
     "the arguments swapped": (

@@ -86,7 +86,8 @@ def _advice(verb: str, region: Region, miss: Outside, masked: bool, program: Pro
         return f"Name the dimensions to check, as in `tl.{verb}(pointer, ..., boundary_check=(0, 1))`."
     contiguous = math.prod(region.shape) == region.layout.span
     if 0 <= miss.offset < math.prod(region.shape) and not contiguous:
-        return "Pass the tensor's strides to the kernel and use them, or call `.contiguous()` first."
+        copied = ", or call `.contiguous()` first" if verb == "load" else ""  # a store in a copy is lost
+        return f"Pass the tensor's strides to the kernel and use them{copied}."
     if miss.offset < 0:
         return "An index in it is negative, as a label of -100 is: take it for an offset only where it is valid."
     rows = region.shape[0] if len(region.shape) == 2 else 0
