@@ -12,7 +12,7 @@ from pathlib import Path
 from ..autograder.commands.usage import UsageError
 from .build import ROOT
 
-NAME = re.compile(r"(\d\d)_([a-z][a-z0-9_]*)")
+NAME = re.compile(r"(\d\d[a-z]?)_([a-z][a-z0-9_]*)")
 ROW = re.compile(r"^\| \[.*\]\(course/chapters/(\w+)\.md\).*\n", re.MULTILINE)
 TEMPLATE = Path(__file__).parent / "templates" / "chapter.md.txt"
 

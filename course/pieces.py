@@ -4,6 +4,7 @@
 """
 
 import ast
+import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ def problems(root: Path, exercises: Records) -> list[str]:
     for path, lines in chapters.items():
         for line in lines:
             asked.setdefault(line.key, []).append(Place(path, line.line))
-    found = [*unread, *_of_lines(asked, regions, exercises)]
+    found = [*unread, *_of_lines(asked, regions, exercises, places)]
     for name, record in records.items():
         found += _of_record(record, places[name])
         found += _of_answers(record, places[name], regions)
@@ -108,13 +109,15 @@ def _parsed(root: Path) -> tuple[dict[Path, list[Exercise]], list[str]]:
     return chapters, unread
 
 
-def _of_lines(asked: Places, regions: Regions, exercises: Records) -> Iterator[str]:
+def _of_lines(asked: Places, regions: Regions, exercises: Records, places: dict[str, Place]) -> Iterator[str]:
+    """What is asked for and is neither answered nor recorded; of what is one of both, the other is told elsewhere."""
     for (folder, name), (place, *more) in asked.items():
-        if name not in exercises:
-            yield f"{place}: no exercise is called `{name}`; known are {', '.join(sorted(exercises))}"
-        elif BACKENDS[folder] not in exercises[name].backends:
+        if name not in exercises and (folder, name) not in regions:
+            close = " or ".join(difflib.get_close_matches(name, exercises))
+            yield f"{place}: no exercise is called `{name}`: {f'is it {close}?' if close else 'write its record'}"
+        elif name in exercises and BACKENDS[folder] not in exercises[name].backends:
             yield f"{place}: exercise `{name}` is not answered in {BACKENDS[folder]}"
-        elif (folder, name) not in regions:
+        elif name not in places and (folder, name) not in regions:
             yield f"{place}: no file in {folder}/ has a region `# %% {name}`"
         yield from (f"{again}: `{name}` is already in {place}: take one of the lines out" for again in more)
 
@@ -192,7 +195,11 @@ def _of_public_function(record: Function | Witness, regions: Regions, root: Path
 
 
 def _of_regions(regions: Regions, exercises: Records) -> Iterator[str]:
-    public = {name.removesuffix("_forward") for name in exercises if name.endswith("_forward")}
+    """Answers without a record. A function that training scripts import is none."""
+    names = {name for _, name in regions} | exercises.keys()
+    told = set()
     for (folder, name), region in regions.items():
-        if name not in exercises and not (folder == "kernels" and name in public):
+        public = folder == "kernels" and f"{name}_forward" in names
+        if name not in exercises and not public and name not in told:
+            told.add(name)
             yield f"{_of(region)}: no record in {RECORDS}/ is named {name}: write one, or rename this region"
