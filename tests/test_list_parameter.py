@@ -411,9 +411,7 @@ NOT_WRITTEN = {
 @pytest.mark.parametrize("source, old, new, says", NOT_WRITTEN.values(), ids=NOT_WRITTEN)
 def test_a_tensor_of_a_list_that_is_not_written_is_named(source, old, new, says, isolated, report_on):
     report = report_on(isolated, source, old, new, record=CLIP)
-    first = report.cases[0]
-    assert says in first.message
-    assert not first.failure or list(first.failure.inputs) == [first.failure.output]  # the others' are no inputs to it
+    assert says in report.cases[0].message
 
 
 @ISOLATED
@@ -423,10 +421,23 @@ def test_many_tensors_are_written(isolated, report_on):
     validate(record)
     assert report_on(isolated, CLIP_TORCH, record=record).passed
     left_out = CLIP_TORCH, COPY, COPY.replace("in grads:", "in grads[:899]:")
-    assert failing(report_on(isolated, *left_out, record=record))["many"].startswith("grads[899] is wrong in 3 of 3")
+    failure = report_on(isolated, *left_out, record=record).cases[0].failure
+    assert (failure.output, failure.wrong) == ("grads[899]", 3)
+    assert list(failure.inputs) == ["grads[899]"]  # the others are no inputs to it, though they have its shape
     more = replace(many, inputs=lambda generator: ([torch.ones(1)] * 1001, 1.5))
     with pytest.raises(RecordError, match="its arguments are 1,001 tensors; draw 1,000 at most"):
         validate(replace(CLIP, cases=(more,)))
+
+
+def test_the_bias_of_a_list_is_that_of_all_its_tensors(report_on):
+    halves = Case(
+        "halves", lambda generator: (list(torch.randn(10, 100, generator=generator).half().unbind()), 9.0), ""
+    )
+    report = report_on(False, CLIP_TORCH, record=replace(CLIP, cases=(halves,), unbiased=True))
+    (bias,) = (case for case in report.cases if case.name == "bias")
+    assert bias.message.startswith("The ")
+    assert " rounded results of grads in float16 are on average " in bias.message
+    assert bias.status == "pass"
 
 
 def test_a_written_list_has_a_result_for_each_tensor():

@@ -93,7 +93,8 @@ def _results(record: Exercise, judged: list[Judged]) -> dict[str, Rounded]:
         for index, (name, dtype) in enumerate(zip(expected.names, expected.dtypes, strict=True)):
             if dtype in HALVES:
                 rounded = _rounded(record, expected, index, outcome.outputs[index])
-                found.setdefault(f"{name} in {dtype_name(dtype)}", []).append(rounded)
+                whole = name.partition("[")[0]  # a list is judged as one
+                found.setdefault(f"{whole} in {dtype_name(dtype)}", []).append(rounded)
     together = {what: Rounded(*map(torch.cat, zip(*parts, strict=True))) for what, parts in found.items()}
     return {what: rounded for what, rounded in together.items() if len(rounded.error) >= FEWEST}
 
