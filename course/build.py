@@ -10,7 +10,8 @@ A chapter is MyST Markdown. Its ``{code-cell}`` blocks become code cells, and th
 - A line ``{exercise}`solutions/silu_backward` `` (or ``kernels/...``) becomes two cells: the answer, taken from the
   region of that name with what a learner has to write marked as solution, and a locked check with the record's points;
   below them a ladder of hints. A line ``:step: ...`` right after it, which may go on until the next empty line, is the
-  second hint of that ladder: it names the step of this answer, in PyTorch or in Triton, without giving it away.
+  second hint of that ladder: it names the step of this answer, in PyTorch or in Triton, without giving it away. A line
+  that ends in ``optional`` makes an exercise worth no points.
 - A question answered in words and graded by hand. The question itself is the prose above; this block is the teacher's::
 
       ```{question} silu_epsilon
@@ -134,7 +135,7 @@ def _exercise_cells(piece: Exercise, chapter: Path, regions: Regions, exercises:
     stuck = STUCK.format(hints=ladder, name=piece.name, backend=backend)
     return [
         cells.answer(source, f"{piece.name}-{backend}"),
-        cells.check(piece.name, backend, record.points),
+        cells.check(piece.name, backend, 0 if piece.optional else record.points),
         cells.prose(stuck, _id(chapter, stuck)),
     ]
 

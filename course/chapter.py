@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-EXERCISE = re.compile(r"^\{exercise\}`(solutions|kernels)/(\w+)`\s*$")
+EXERCISE = re.compile(r"^\{exercise\}`(solutions|kernels)/(\w+)`( optional)?\s*$")
 QUESTION = re.compile(r"^```\{question\} ([A-Za-z0-9_]+)\s*$")
 POINTS = re.compile(r"^:points: ([1-9]\d*)\s*$")
 STEP = ":step:"
@@ -19,12 +19,15 @@ class ChapterError(Exception):
 
 @dataclass(frozen=True)
 class Exercise:
-    """The line ``{exercise}`solutions/silu_backward` ``, and the hint that follows it as ``:step: ...``."""
+    """The line ``{exercise}`solutions/silu_backward` ``, and the hint that follows it as ``:step: ...``. optional:
+    whether the line ends in that word: the answer is worth no points and nobody waits for it.
+    """
 
     folder: str
     name: str
     line: int
     step: str = ""
+    optional: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
@@ -83,7 +86,7 @@ def _exercise(where: str, line: str, number: int) -> Exercise:
     match = EXERCISE.match(line)
     if match is None:
         raise ChapterError(f"{where}: write {{exercise}}`solutions/NAME` or {{exercise}}`kernels/NAME` on a line alone")
-    return Exercise(match[1], match[2], number)
+    return Exercise(match[1], match[2], number, optional=bool(match[3]))
 
 
 def _question(where: str, line: str, number: int, lines: Lines) -> Question:

@@ -145,7 +145,7 @@ def test_the_terminal_shows_a_table_with_bars(folder, reports, capsys):
     save(folder, {"silu_forward-torch-check": reports["right"], "silu_backward-torch-check": reports["wrong"]})
     assert cli.main(["progress", "--notebooks", str(folder)]) == 0
     output = capsys.readouterr().out
-    assert re.search(r"SiLU.* █{2}░{18}  1/7 ", output)
+    assert re.search(r"SiLU.* █{4}░{16}  1/5 ", output)
     assert "Next: 00_floats_and_tiles.ipynb, ulp_distance" in output
     assert cli.main(["progress", "--json", "--notebooks", str(folder)]) == 0
     shown = {chapter["name"]: chapter for chapter in json.loads(capsys.readouterr().out)}
@@ -157,8 +157,8 @@ def test_a_chapters_end_shows_what_is_left_and_links_to_the_next(folder, reports
     save(folder, {"silu_forward-torch-check": reports["right"], "silu_forward-triton-check": reports["wrong"]})
     monkeypatch.chdir(folder)
     end = progress.chapter("01_silu")
-    assert "1 of 7 passed" in str(end)
-    assert "silu_forward (Triton), tried; silu_backward (Triton);" in str(end)
+    assert "1 of 5 passed" in str(end)
+    assert "silu_forward (Triton), tried; silu_backward (Triton)\nOptional: swiglu_forward (Triton);" in str(end)
     assert str(end).count("Left:") == 1
     assert "silu_forward (PyTorch)," not in str(end)
     html = end._repr_html_()
@@ -182,3 +182,16 @@ def test_every_chapter_ends_with_how_far_one_is():
         last = nbformat.read(path, as_version=4).cells[-1]
         assert last.source.endswith(f'progress.chapter("{path.stem}")')
         assert "nbgrader" not in last.metadata
+
+
+def test_an_optional_step_is_not_waited_for(folder, reports):
+    """SwiGLU's two kernels are worth no points."""
+    (chapter,) = read_progress(folder)
+    optional = [step.name for step in chapter.steps if step.optional]
+    assert optional == ["swiglu_forward (Triton)", "swiglu_backward (Triton)"]
+    passed = {f"{s.exercise}-{s.backend}-check": reports["right"] for s in chapter.required}
+    save(folder, passed)
+    (chapter,) = read_progress(folder)
+    assert (chapter.passed, chapter.left) == (5, [])
+    assert "Optional: swiglu_forward (Triton); swiglu_backward (Triton)" in str(End(chapter, None))
+    assert chapter.hours == "two and a half hours"

@@ -1,8 +1,9 @@
 """How far a learner is: read from the reports that checks left in the outputs of their notebooks, as data."""
 
 import json
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,11 +12,14 @@ from ...autograder.results.data import MIME
 State = Literal["passed", "tried", "open"]
 Report = dict[str, Any]  # `ReportData.to_dict`
 BLANK = "YOUR ANSWER HERE"  # nbgrader's stub of a written answer
+HOURS = re.compile(r"^\*About (.+)\.\*$")  # the line below a chapter's title
 
 
 @dataclass(frozen=True)
 class Step:
-    """One exercise in one backend. missing: the names of the distinctions that its last report did not have."""
+    """One exercise in one backend. missing: the names of the distinctions that its last report did not have. optional:
+    whether it is worth no points.
+    """
 
     exercise: str
     backend: str
@@ -23,6 +27,7 @@ class Step:
     score: float = 0.0
     distinctions: int = 0
     missing: tuple[str, ...] = ()
+    optional: bool = False
 
     @property
     def name(self) -> str:
@@ -32,28 +37,36 @@ class Step:
 
 @dataclass(frozen=True)
 class Chapter:
-    """One chapter. begun: whether the learner has a notebook of it. questions: written answers, and whether written."""
+    """One chapter. begun: whether the learner has a notebook of it. questions: written answers, and whether written.
+    hours: how long it takes, in words, or "" where it does not say.
+    """
 
     name: str
     title: str
     begun: bool
     steps: tuple[Step, ...]
     questions: tuple[tuple[str, bool], ...] = ()
+    hours: str = ""
+
+    @property
+    def required(self) -> list[Step]:
+        """The steps that are not optional."""
+        return [step for step in self.steps if not step.optional]
 
     @property
     def passed(self) -> int:
-        """How many steps are passed."""
-        return sum(step.state == "passed" for step in self.steps)
+        """How many of the required steps are passed."""
+        return sum(step.state == "passed" for step in self.required)
 
     @property
     def done(self) -> bool:
-        """Whether every step is passed and every question has an answer."""
-        return self.passed == len(self.steps) and all(written for _, written in self.questions)
+        """Whether every required step is passed and every question has an answer."""
+        return not self.left and all(written for _, written in self.questions)
 
     @property
     def left(self) -> list[Step]:
-        """The steps that are not passed yet."""
-        return [step for step in self.steps if step.state != "passed"]
+        """The required steps that are not passed yet."""
+        return [step for step in self.required if step.state != "passed"]
 
     @property
     def distinctions(self) -> tuple[int, int]:
@@ -98,11 +111,12 @@ def _metadata(notebook: dict[str, Any]) -> dict[str, Any]:
 def _chapter(name: str, notebook: dict[str, Any], begun: bool, newer: dict[tuple[str, str], Report]) -> Chapter:
     steps: dict[tuple[str, str], Step] = {}
     questions: dict[str, bool] = {}
-    title = ""
+    title = hours = ""
     for cell in notebook.get("cells", []):
         source = "".join(cell.get("source", ""))
         if not title and cell.get("cell_type") == "markdown" and source.startswith("# "):
             title = source.split("\n")[0].removeprefix("# ")
+            hours = next((line[1] for line in map(HOURS.match, source.split("\n")) if line), "")
         known = cell.get("metadata", {}).get("nbgrader", {})
         id, grade = known.get("grade_id", ""), known.get("grade")
         if grade and known.get("solution"):
@@ -110,8 +124,9 @@ def _chapter(name: str, notebook: dict[str, Any], begun: bool, newer: dict[tuple
         elif grade and id.endswith("-check"):
             exercise, _, backend = id.removesuffix("-check").rpartition("-")
             report = newer.get((exercise, backend)) or _report(cell)
-            steps.setdefault((exercise, backend), _step(exercise, backend, report))
-    return Chapter(name, title or name, begun, tuple(steps.values()), tuple(questions.items()))
+            step = replace(_step(exercise, backend, report), optional=known.get("points") == 0)
+            steps.setdefault((exercise, backend), step)
+    return Chapter(name, title or name, begun, tuple(steps.values()), tuple(questions.items()), hours)
 
 
 def _report(cell: dict[str, Any]) -> dict[str, Any] | None:

@@ -42,7 +42,7 @@ class Course:
     def __str__(self) -> str:
         rows = [("chapter", "passed", "", "distinctions", "written")]
         rows += [
-            (c.title, bar(c.passed, len(c.steps)), f"{c.passed}/{len(c.steps)}", _distinctions(c), _written(c))
+            (c.title, bar(c.passed, len(c.required)), f"{c.passed}/{len(c.required)}", _distinctions(c), _written(c))
             for c in self.chapters
         ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -58,7 +58,7 @@ class Course:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{link(c)}</td><td>{html_bar(c)} {c.passed} of {len(c.steps)}</td>"
+            f"<tr><td>{link(c)}</td><td>{html_bar(c)} {c.passed} of {len(c.required)}</td>"
             f"<td>{_distinctions(c)}</td><td>{_written(c)}</td></tr>"
             for c in self.chapters
         )
@@ -75,7 +75,11 @@ class End:
 
     def __str__(self) -> str:
         c = self.chapter
-        said = [f"{c.title}", f"{bar(c.passed, len(c.steps))}  {c.passed} of {len(c.steps)} passed", *self.lines()]
+        said = [
+            f"{c.title}",
+            f"{bar(c.passed, len(c.required))}  {c.passed} of {len(c.required)} passed",
+            *self.lines(),
+        ]
         after = f"Next chapter: {self.following.name}.ipynb" if self.following else "This is the last chapter."
         return "\n".join([*said, after])
 
@@ -83,8 +87,10 @@ class End:
         """Returns what is left, what is not written and which distinctions are missing, a line each."""
         c = self.chapter
         lines = []
-        if c.left:
-            lines.append("Left: " + "; ".join(f"{s.name}{', tried' * (s.state == 'tried')}" for s in c.left))
+        optional = [step for step in c.steps if step.optional and step.state != "passed"]
+        for label, steps in (("Left", c.left), ("Optional", optional)):
+            if steps:
+                lines.append(f"{label}: " + "; ".join(f"{s.name}{', tried' * (s.state == 'tried')}" for s in steps))
         lines += [f"Not written yet: {name}" for name, written in c.questions if not written]
         earned, tried = c.distinctions
         if tried:
@@ -94,7 +100,7 @@ class End:
 
     def _repr_html_(self) -> str:
         c = self.chapter
-        head = f"<p><b>{escape(c.title)}</b></p><p>{html_bar(c)} {c.passed} of {len(c.steps)} passed</p>"
+        head = f"<p><b>{escape(c.title)}</b></p><p>{html_bar(c)} {c.passed} of {len(c.required)} passed</p>"
         lines = "".join(f"<p>{escape(line)}</p>" for line in self.lines())
         after = f"Next chapter: {link(self.following)}" if self.following else "This is the last chapter"
         return _page(f"{head}{lines}<p>{after} · <a href='start.ipynb'>All chapters</a></p>")
@@ -108,8 +114,8 @@ def bar(done: int, of: int) -> str:
 
 def html_bar(chapter: Chapter) -> str:
     """Returns a bar as HTML, with a label that is read aloud."""
-    label = escape(f"{chapter.title}: {chapter.passed} of {len(chapter.steps)} passed", quote=True)
-    return f'<progress max="{max(len(chapter.steps), 1)}" value="{chapter.passed}" aria-label="{label}"></progress>'
+    label = escape(f"{chapter.title}: {chapter.passed} of {len(chapter.required)} passed", quote=True)
+    return f'<progress max="{max(len(chapter.required), 1)}" value="{chapter.passed}" aria-label="{label}"></progress>'
 
 
 def link(chapter: Chapter) -> str:

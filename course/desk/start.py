@@ -29,11 +29,10 @@ def refresh(page: Path, sources: list[Path]) -> bool:
 
 def table(course: Course) -> str:
     """The chapters as Markdown, with links."""
-    rows = [f"{HEADING}\n", "| chapter | passed | |", "|---|---|---|"]
+    rows = [f"{HEADING}\n", "| chapter | about | passed | |", "|---|---|---|---|"]
     for c in course.chapters:
         title = c.title.replace("|", "\\|")
-        rows.append(
-            f"| [{title}]({quote(c.name)}.ipynb) | `{bar(c.passed, len(c.steps))}` | {c.passed} of {len(c.steps)} |"
-        )
+        of = len(c.required)
+        rows.append(f"| [{title}]({quote(c.name)}.ipynb) | {c.hours} | `{bar(c.passed, of)}` | {c.passed} of {of} |")
     rows += ["", f"**{course.next()}** As it was when JupyterLab started; the next cell shows it as it is now."]
     return "\n".join(rows)
