@@ -157,6 +157,12 @@ ARITHMETIC = (
             "return ((actual - expected).abs() / torch.finfo(actual.dtype).eps).long().masked_fill(unknown, most)",
         ),
         (
+            "divides by the gap",
+            "on both sides of a power of two",
+            "gap = torch.nextafter(expected.abs(), torch.full_like(expected, math.inf)) - expected.abs()\n"
+            "    return ((actual.double() - expected.double()).abs() / gap).round().long().masked_fill(unknown, most)",
+        ),
+        (
             "takes sizes apart from signs",
             "on both sides of zero",
             "return (place(actual.abs()) - place(expected.abs())).abs().masked_fill(unknown, most)",

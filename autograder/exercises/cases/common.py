@@ -46,7 +46,10 @@ def leaning_walk(n: int) -> float:
 HALVES = (torch.float16, torch.bfloat16)
 
 AGAIN = "the same shape again"
-KEEP_NOTHING = "A shape seen before, with other values: the result must come from these values alone."
+KEEP_NOTHING = (
+    "A shape seen before, with other values: is anything of the first call kept? If not, the first case passed by "
+    "luck: work the element above out."
+)
 STEP_BY_STEP = "Work the element above out in PyTorch, step by step: which step is the first to differ?"
 
 

@@ -12,6 +12,7 @@ from .common import AGAIN, KEEP_NOTHING, View, transposed, with_gaps
 from .elementwise import BEYOND, BEYOND_HINT, elementwise, every_value, normal
 
 INF, NAN = float("inf"), float("nan")
+FRACTION = 23  # bits of a float32, below its exponent
 GENERAL: tuple[str, ...] = ("ordinary values", AGAIN, "one element", "no dimensions", "no elements", "no rows")
 GENERAL += ("no columns", "transposed", "rows with gaps", "x transposed")
 GENERAL += ("odd shape, several blocks", "every second column", "every float16 value", "every bfloat16 value")
@@ -22,12 +23,14 @@ def pairs() -> tuple[Case, ...]:
     """Two tensors of one shape and dtype, for a function that counts the numbers between them."""
 
     def near(shape: tuple[int, ...], view: View = lambda t: t) -> Inputs:
-        """float32 numbers, and others up to 999 steps away from them."""
+        """float32 numbers, and others up to 999 steps away from them, between the same powers of two."""
 
         def inputs(generator: Generator) -> Args:
             x = normal(generator, shape)
             steps = torch.randint(0, 1000, shape, generator=generator, dtype=torch.int32)
-            return view((x.view(torch.int32) + steps).view(torch.float32)), view(x)
+            bits = x.view(torch.int32)
+            moved = torch.where((bits + steps) >> FRACTION == bits >> FRACTION, bits + steps, bits)
+            return view(moved.view(torch.float32)), view(x)
 
         return inputs
 
@@ -41,6 +44,7 @@ def pairs() -> tuple[Case, ...]:
 
         return inputs
 
+    powers = ((1.0000002, 0.9999999), (2.0000005, 1.9999998), (-0.031251602, -0.031249959), (0.50000006, 0.49999997))
     zero = ((0.0, -0.0), (1e-45, 0.0), (-1e-45, 1e-45), (-1.0, 1.0), (3.0, -2.0), (-1e-40, 1e-38))
     far = ((INF, 3.4028235e38), (-INF, INF), (-3.4028235e38, 3.4028235e38), (INF, INF), (1e-45, 3e38), (-INF, 0.0))
     none = ((NAN, 1.0), (1.0, NAN), (NAN, NAN), (NAN, INF), (1.0, 1.0))
@@ -54,6 +58,11 @@ def pairs() -> tuple[Case, ...]:
         ),
         Case(AGAIN, near((1000,)), KEEP_NOTHING),
         Case("equal numbers", lambda generator: (normal(generator, (50,)),) * 2, "A number is 0 steps from itself."),
+        Case(
+            "on both sides of a power of two",
+            listed(*powers),
+            "The gap between neighbours doubles there: what lies between is counted in two sizes.",
+        ),
         Case(
             "on both sides of zero",
             listed(*zero),
