@@ -43,8 +43,10 @@ def version(notebook: Path) -> str | None:
 
 
 def sources(root: Path) -> list[Path]:
-    """The chapters as built, in order."""
-    return sorted((root / "course" / "source").glob("*/*.ipynb"))
+    """The chapters as built, in order; not a teacher's own assignments beside them."""
+    names = sorted(text.stem for text in (root / "course" / "chapters").glob("*.md"))
+    built = [root / "course" / "source" / name / f"{name}.ipynb" for name in names]
+    return [path for path in built if path.exists()]
 
 
 def notebooks(root: Path) -> list[Path]:

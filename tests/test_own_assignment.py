@@ -10,6 +10,7 @@ from classroom import api, assert_success, copied, place, release, scores, shown
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.commands.new import written_of
 from graded_kernels.course import cells
+from graded_kernels.course.learner import sources
 
 OP, NAME = "sloped", "week_3"
 OWN, SILU = f"{OP}-triton", "silu_forward-torch"
@@ -166,3 +167,14 @@ def test_a_name_or_a_folder_that_cannot_be_is_refused(course, capsys):
     assert "exists and stays as it is" in capsys.readouterr().err
     assert new(course / "source", "--exercise", SILU) == 2
     assert "is not a course root" in capsys.readouterr().err
+
+
+def test_learners_are_not_given_it_with_the_chapters(tmp_path):
+    """`make lab` in the clone of a teacher, whose own assignments lie beside the chapters."""
+    (tmp_path / "course" / "chapters").mkdir(parents=True)
+    (tmp_path / "course" / "chapters" / "01_silu.md").touch()
+    built = [tmp_path / "course" / "source" / name / f"{name}.ipynb" for name in ("01_silu", NAME)]
+    for path in built:
+        path.parent.mkdir(parents=True)
+        path.touch()
+    assert sources(tmp_path) == built[:1]

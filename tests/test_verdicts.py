@@ -99,6 +99,22 @@ def test_the_graders_version_is_the_source_that_decides(house):
     assert source.digest(house) != jobs.versions()["grader"]
 
 
+def test_a_verdict_depends_on_packages_that_offer_exercises(tmp_path, monkeypatch):
+    record = tmp_path / "my_ops" / "records.py"
+    record.parent.mkdir()
+
+    def key(*packages) -> str:
+        monkeypatch.setattr(source, "offered", lambda: list(map(str, packages)))
+        jobs.versions.cache_clear()
+        return dataclasses.replace(JOB).key  # worked out anew
+
+    record.write_text("SCALE = 30\n")
+    without, before = key(), key(record.parent)
+    record.write_text("SCALE = 31\n")
+    assert len({without, before, key(record.parent)}) == 3
+    assert without == key()
+
+
 def test_comments_docstrings_pages_and_points_leave_it(house):
     place = "judge/judge.py"
     assert not changed(house, place, (house / place).read_text().partition("\n")[0], '"""Another docstring."""')

@@ -36,7 +36,14 @@ NAMES = {
     "record": "the record of {exercise}",
 }
 FIELDS = [field.name for field in dataclasses.fields(Job) if field.name not in ("answer", "backend")]
-_VERSIONED = {"grader": "the grader", "python": "Python", "torch": "PyTorch", "triton": "Triton", "numpy": "NumPy"}
+_VERSIONED = {
+    "grader": "the grader",
+    "records": "your packages with records",
+    "python": "Python",
+    "torch": "PyTorch",
+    "triton": "Triton",
+    "numpy": "NumPy",
+}
 POINTS = "the points of "
 AIMS = "the weights of the aims"
 _DIGITS = 16

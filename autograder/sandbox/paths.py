@@ -70,13 +70,15 @@ def view(hidden: Iterable[str] = ()) -> View:
     folders = list(dict.fromkeys(os.path.realpath(folder) for folder in folders if os.path.isdir(folder)))
     outer = [f for f in folders if not any(f != other and _within(f, other) for other in folders)]
     rooms = [str(GRADER / room) for room in ROOMS]
-    more = [os.path.realpath(path) for path in (*hidden, *_offered())]
+    more = [os.path.realpath(path) for path in (*hidden, *offered())]
     more = [path for path in more if any(_within(path, folder) for folder in outer)]
     return View((*outer, *rooms), (*_secrets(rooms, outer), *dict.fromkeys(more)))
 
 
-def _offered() -> list[str]:
-    """The packages that offer exercises, whole: what is right may be anywhere in them. Nothing of them is imported."""
+def offered() -> list[str]:
+    """Files and folders of the packages that offer exercises, whole: what is right may be anywhere in them. Nothing of
+    them is imported.
+    """
     names = {point.module.partition(".")[0] for point in metadata.entry_points(group=RECORDS)}
     found: list[str] = []
     for spec in filter(None, map(PathFinder.find_spec, sorted(names))):

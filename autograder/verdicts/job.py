@@ -72,11 +72,11 @@ class OtherVersions(Exception):
 @functools.cache
 def versions() -> dict[str, str]:
     """What a verdict depends on besides its job, by name: a library's version, "none" where it is missing; of the
-    grader the digest of the source that decides.
+    grader the digest of the source that decides, and of packages that offer exercises, if any, that of theirs.
     """
-    return {"grader": source.digest(), "python": platform.python_version()} | {
-        library: _version(library) for library in LIBRARIES
-    }
+    records = source.digest_of_offered()
+    found = {"grader": source.digest(), "python": platform.python_version()} | ({"records": records} if records else {})
+    return found | {library: _version(library) for library in LIBRARIES}
 
 
 def _version(library: str) -> str:

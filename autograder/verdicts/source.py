@@ -2,8 +2,10 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from ..sandbox.paths import offered
 
 HOUSE = Path(__file__).parents[1]
 # What decides, of the grader and of the published bugs that answers are compared with. Scores are computed from the
@@ -24,10 +26,21 @@ _PARTS = re.compile(rf"{_DOCSTRING}|(?P<string>{_STRING})|(?P<lines>\n{_BLANK}*)
 
 def digest(house: Path = HOUSE) -> str:
     """SHA-256 of what decides in the grader at ``house``, as hexadecimal digits."""
+    return _digest((str(path.relative_to(house.parent)), path) for path in files(house))
+
+
+def digest_of_offered() -> str:
+    """The same of the packages that offer exercises; "" where there is none."""
+    places = [Path(place) for place in offered()]
+    found = sorted(path for place in places for path in (place.rglob("*.py") if place.is_dir() else [place]))
+    return _digest((path.name, path) for path in found if path.suffix == ".py") if found else ""
+
+
+def _digest(named: Iterable[tuple[str, Path]]) -> str:
     found = hashlib.sha256()
-    for path in files(house):
+    for name, path in named:
         content = code(path.read_text(encoding="utf-8")).encode()
-        found.update(f"{path.relative_to(house.parent)} {len(content)}\n".encode() + content)
+        found.update(f"{name} {len(content)}\n".encode() + content)
     return found.hexdigest()
 
 
