@@ -172,10 +172,5 @@ def test_a_kernel_of_another_module_is_told_by_its_import():
         kernels.cut_out(sources("pass"), {"steps": steps, "globals": {}})
 
 
-def test_the_text_of_a_notebook_has_its_setup_without_the_course():
-    setup = "import triton\nfrom graded_kernels.autograder import check\n"
-    assert text_of(Answer("x", (Cell("a", "y = 1"),), setup)) == "import triton\n\ny = 1"
-
-
 def test_the_text_of_a_notebook_is_without_cells_that_are_not_python():
     assert text_of(Answer("x", (Cell("a", "y <- f(x) z"), Cell("b", "y = 1")))) == "y = 1"
