@@ -5,7 +5,6 @@ released; ``right``, ``candle`` and the untouched release notebook are handed in
 """
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
@@ -83,12 +82,10 @@ def hand_in(course: Path, student: str, notebook: Path) -> None:
 def nbgrader(course: Path, *command: str) -> str:
     """Runs nbgrader in ``course``, shows its progress, and returns what it said. Raises SystemExit where it fails."""
     print(f"nbgrader {' '.join(command)}", flush=True)
-    bin = str(Path(sys.executable).parent)  # nbgrader calls `alembic` by its bare name
-    environment = {**os.environ, "PATH": bin + os.pathsep + os.environ["PATH"]}
     arguments = [sys.executable, "-m", "nbgrader", *command]
     printed = []
     with subprocess.Popen(
-        arguments, cwd=course, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        arguments, cwd=course, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         for line in process.stdout:
             printed.append(line)

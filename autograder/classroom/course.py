@@ -1,8 +1,6 @@
 """A course root as nbgrader reads it: its configuration, its submissions, the grader that it names."""
 
 import contextlib
-import os
-import sys
 from pathlib import Path
 
 from nbgrader.apps import AutogradeApp, autogradeapp
@@ -66,8 +64,3 @@ def configured(root: Path) -> AutogradeApp:
         app = AutogradeApp()
         app.initialize([])
     return app
-
-
-def environment() -> dict[str, str]:
-    """This process's environment, its Python's programs on the PATH: nbgrader calls ``alembic`` by its bare name."""
-    return os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}

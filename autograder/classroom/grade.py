@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections import Counter, defaultdict, deque
@@ -25,7 +24,7 @@ from ..verdicts.job import Job
 from ..verdicts.store import Store
 from ..verdicts.verdict import Verdict
 from .cluster import DEATHS, Cluster, NoCluster, local, prepare, remote
-from .course import Course, NoCourse, environment
+from .course import Course, NoCourse
 from .task import FAILED, UNFIT
 
 DONE, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -37,7 +36,6 @@ REFUSALS = (NoCourse, NotReleased, HiddenCasesError, ClassSecretError, PointsErr
 
 def main(options: argparse.Namespace) -> int:
     """Carries out the command and returns its exit status."""
-    os.environ["PATH"] = environment()["PATH"]
     if options.scheduler and not options.scheduler.startswith("tls://"):
         tell(f"{options.scheduler} is not encrypted: whoever reaches it can read answers and change verdicts.")
     where = options.course, options.students, options.force

@@ -264,6 +264,8 @@ def install() -> None:
     """Puts this converter into nbgrader, and the one that releases, for this process; ``nbgrader_config.py`` calls it.
     nbgrader has no setting for the class. A time of submission that cannot be read is then one that is missing.
     """
+    if not shutil.which("alembic"):  # which nbgrader calls by its bare name to make a gradebook
+        os.environ["PATH"] = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}{Path(sys.executable).parent}"
     autogradeapp.Autograde = Autograde  # apps/autogradeapp.py:132: `nbgrader autograde` names the class
     api.Autograde = Autograde  # apps/api.py:1039: so does formgrader's button
     generateassignmentapp.GenerateAssignment = api.GenerateAssignment = GenerateAssignment

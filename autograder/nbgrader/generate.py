@@ -1,5 +1,7 @@
 """nbgrader's ``generate_assignment``, which keeps what was released where the new notebook cannot take its place."""
 
+import shutil
+import tempfile
 from pathlib import Path
 
 import nbformat
@@ -27,6 +29,33 @@ class GenerateAssignment(converters.GenerateAssignment):
                 )
                 self.log.error("Nothing was released: %s", why)
                 raise NbGraderException(why)
+
+    def convert_notebooks(self) -> None:
+        """nbgrader's own, which removes what was released before it makes what takes its place."""
+        with tempfile.TemporaryDirectory() as folder:
+            self._copies = Path(folder)
+            self._released = dict[Path, Path]()  # copy by place
+            try:
+                super().convert_notebooks()
+            except BaseException:
+                self._restore()
+                raise
+
+    def init_destination(self, assignment_id: str, student_id: str) -> bool:
+        """Whether to convert the assignment. Where something was released it is copied before it may be removed."""
+        place = Path(self.coursedir.root, self._format_dest(assignment_id, student_id))
+        if place.is_dir():
+            self._released[place] = Path(shutil.copytree(place, self._copies / assignment_id, symlinks=True))
+        return bool(super().init_destination(assignment_id, student_id))
+
+    def _restore(self) -> None:
+        for place, copy in self._released.items():
+            for file in (file for file in copy.rglob("*") if not file.is_dir()):
+                to = place / file.relative_to(copy)
+                if not to.exists():
+                    to.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy2(file, to, follow_symlinks=False)
+                    self.log.error("%s is as it was released before.", to)
 
     def _changes(self, path: str) -> list[str]:
         """The cells of the gradebook that the notebook adds or lacks, where it has submissions."""

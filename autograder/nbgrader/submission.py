@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.coursedir import CourseDirectory
 
 from ..run.answer import Answer, Cell
@@ -51,6 +52,7 @@ class Released:
         self._courses, self._own = courses, own
         self.root, self.assignment = Path(courses.root), courses.assignment_id
         self._notebooks: dict[str, NotebookNode] = {}
+        self._entered = False
         self._records: dict[str, str] = {}
 
     def names(self) -> list[str]:
@@ -60,6 +62,8 @@ class Released:
             where = self._folder("release", ".")
             command = f"nbgrader generate_assignment {self.assignment} --force"
             raise NotReleased(f"{where}, the assignment as it was released, is missing. Make it again: {command}")
+        if not self._entered:
+            self._assert_entered(names)
         return fnmatch.filter(names, self._courses.notebook_id)
 
     def records(self) -> dict[str, Path]:
@@ -72,6 +76,17 @@ class Released:
             path = self.records().get(exercise)
             self._records[exercise] = path.read_text(encoding="utf-8") if path else ""
         return self._records[exercise]
+
+    def _assert_entered(self, names: list[str]) -> None:
+        """Raises NotReleased where the gradebook has no entry, without which no score can be kept."""
+        with Gradebook(self._courses.db_url) as gradebook:
+            for name in names:
+                try:
+                    gradebook.find_notebook(name, self.assignment)
+                except MissingEntry:
+                    command = f"nbgrader generate_assignment {self.assignment} --force"
+                    raise NotReleased(f"The gradebook has no {self.assignment}/{name}. Enter it: {command}") from None
+        self._entered = True
 
     def notebook(self, name: str) -> NotebookNode:
         """The notebook with the teacher's own points, as it was when the run first asked. It must not be changed."""
