@@ -14,6 +14,8 @@ from graded_kernels.autograder.classroom.findings import (
     FAILED,
     PASSED,
     UNREACHED,
+    Answer,
+    Check,
     Findings,
     Learner,
     findings,
@@ -36,7 +38,12 @@ def report(statuses: str, summary: str = "", fingerprint: str | None = None) -> 
     """statuses: a letter for each case."""
     kinds = {"p": "pass", "f": "fail", "e": "error", "n": "not-run"}
     cases = [
-        {"name": name, "inputs": "" if kind == "n" else f"x: float32 ({number},)", "status": kinds[kind]}
+        {
+            "name": name,
+            "inputs": "" if kind == "n" else f"x: float32 ({number},)",
+            "status": kinds[kind],
+            "bonus": False,
+        }
         for number, (name, kind) in enumerate(zip(CASES, statuses, strict=True))
     ]
     passed = set(statuses) == {"p"}
@@ -44,7 +51,12 @@ def report(statuses: str, summary: str = "", fingerprint: str | None = None) -> 
     return {"passed": passed, "score": score, "summary": summary, "fingerprint": fingerprint, "cases": cases}
 
 
-COMPILED = {"name": "compiles for a GPU", "inputs": "", "status": "pass"}  # in the report of an answer that passed
+COMPILED = {
+    "name": "compiles for a GPU",
+    "inputs": "",
+    "status": "pass",
+    "bonus": False,
+}  # in the report of an answer that passed
 STUB = report("fnn", "not implemented yet: silu_forward")
 CLASS = {
     "ada": report("ppp") | {"cases": [*report("ppp")["cases"], COMPILED]},
@@ -84,7 +96,8 @@ def course(made_course, tmp_path_factory):
             gradebook.update_or_create_submission("tiny", student)
             points = (2 * found["score"], 2.0, None if student == "dan" else 1.0)
             for cell, given in zip((f"{TORCH}-check", f"{WITNESS}-check", WORDS), points, strict=True):
-                gradebook.find_grade(cell, "tiny", "tiny", student).auto_score = given
+                grade = gradebook.find_grade(cell, "tiny", "tiny", student)
+                grade.auto_score, grade.needs_manual_grade = given, given is None
         gradebook.db.commit()
     return made
 
@@ -133,6 +146,20 @@ def test_the_page_says_it(written):
     assert "print-color-adjust: exact" in page  # without it a browser prints no bar
     assert page.count("<svg") == 2
     assert page.count('<div class="wide">') == page.count("<table") + 2
+
+
+def test_distinctions_are_not_among_the_inputs_that_failed_most():
+    """Most good answers fail them, and they would fill the table."""
+    cases = [
+        {"name": name, "inputs": "x", "status": "fail", "bonus": name == "the tail"} for name in (*CASES, "the tail")
+    ]
+    check = Check(
+        "ada", TORCH, {"summary": "", "passed": False, "score": 0.0, "fingerprint": None, "cases": cases}, 0.0
+    )
+    page = text(class_page(Findings("tiny", (), (Answer(TORCH, (check,)),), ()), Path()))
+    most, _, every = page.partition("Inputs that failed most")[2].partition(" Cases ")
+    assert [name in most for name in (*CASES, "the tail")] == [True, True, True, False]
+    assert "the tail" in every
 
 
 def test_it_holds_no_markup_but_its_own(written):

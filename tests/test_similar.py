@@ -1,7 +1,18 @@
 """Similar answers: pairs for a person, of which names and layout are no part, nor what was handed out."""
 
 from graded_kernels.autograder.classroom.page import similar_page
-from graded_kernels.autograder.classroom.similar import COURSE, LEAST, MOST, SHORT, Pair, pairs, tokens, without_marks
+from graded_kernels.autograder.classroom.similar import (
+    COURSE,
+    LEAST,
+    MOST,
+    SHORT,
+    Pair,
+    Two,
+    pairs,
+    tokens,
+    twos,
+    without_marks,
+)
 
 STUB = '''def silu_backward(dy, x):
     """The gradient of x · s(x)."""
@@ -78,15 +89,34 @@ def test_those_near_the_published_answer_are_pairs_with_it_alone():
 
 def test_two_learners_come_before_the_many_who_are_near_the_published_answer():
     copies = {f"copy-{number}": OTHER for number in range(MOST)}
-    pieces = pairs({NAME: {"x": MINE, "y": RENAMED} | copies}, {NAME: STUB}, {NAME: OTHER})
+    pieces = twos({NAME: {"x": MINE, "y": RENAMED} | copies}, {NAME: STUB}, {NAME: OTHER})
     page = similar_page("01_silu", pieces)
-    assert f"{NAME}: x and y" in page
+    assert "x and y: 1 of 1 answer" in page
     assert page.count("<h3>") == MOST
     assert "<p>Not shown: 1 more.</p>" in page
 
 
+def test_two_students_are_one_line_however_many_of_their_answers_are_similar():
+    """A class that copies one notebook has a line for each two, not one for each two and answer."""
+    other = OTHER.replace("silu_backward", "silu_forward")
+    answers = {
+        NAME: {"ada": MINE, "leo": RENAMED, "zoe": OTHER},
+        "silu_backward-triton": {"leo": MINE, "ada": MINE},
+        "silu_forward-torch": {"ada": MINE, "leo": other},
+        "silu_forward-triton": {"ada": MINE},
+    }
+    (two,) = twos(answers, {}, {})
+    assert (two.one, two.other, two.both) == ("ada", "leo", 3)
+    assert [pair.answer for pair in two.pairs] == ["silu_backward-torch", "silu_backward-triton"]
+    page = similar_page("01_silu", [two])
+    assert page.count("<h3>") == 1
+    assert "ada and leo: 2 of 3 answers" in page
+    assert "silu_backward-triton, 100% the same" in page
+
+
 def test_a_page_shows_text_and_nothing_else():
-    page = similar_page("01_silu", [Pair(NAME, "<b>", "o", 0.95, ("<script>alert(1)</script>", "\x1b[31mx \u202e"))])
+    pair = Pair(NAME, "<b>", "o", 0.95, ("<script>alert(1)</script>", "\x1b[31mx \u202e"))
+    page = similar_page("01_silu", [Two("<b>", "o", 1, (pair,))])
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "95% the same" in page

@@ -47,10 +47,13 @@ class Check:
 
 @dataclass
 class Case:
-    """One case of an exercise over a class, by how many it was passed, failed and not reached."""
+    """One case of an exercise over a class, by how many it was passed, failed and not reached. bonus: whether it is a
+    distinction.
+    """
 
     name: str
     inputs: str
+    bonus: bool = False
     counts: Counter[str] = field(default_factory=Counter[str])
 
 
@@ -99,7 +102,7 @@ class Answer:
         begun = [check.report["cases"] for check in self.checks if not check.report["summary"].startswith(STUB)]
         for cases in begun:
             for one in cases:
-                case = found.setdefault(one["name"], Case(one["name"], one["inputs"]))
+                case = found.setdefault(one["name"], Case(one["name"], one["inputs"], one["bonus"]))
                 case.inputs = case.inputs or one["inputs"]
                 case.counts[FAILED if one["status"] == "error" else one["status"]] += 1
         for case in found.values():

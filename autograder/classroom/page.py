@@ -14,7 +14,7 @@ from ..nbgrader.grade import duration
 from ..results.text import visible
 from . import figures
 from .findings import FAILED, PASSED, UNREACHED, Answer, Findings
-from .similar import LEAST, Pair
+from .similar import LEAST, Pair, Two
 from .similar import MOST as MOST_PAIRS
 
 MOST = 12  # rows of the inputs that failed most
@@ -66,18 +66,25 @@ def class_page(found: Findings, folder: Path, similar: int = 0) -> str:
     return _page(found.assignment, parts)
 
 
-def similar_page(assignment: str, found: Sequence[Pair]) -> str:
-    """Pairs of answers beside each other."""
+def similar_page(assignment: str, found: Sequence[Two]) -> str:
+    """Two students on a line, their similar answers below it, beside each other."""
     if not found:
         return _page(f"{assignment}: similar answers", [f"<h1>{escape(assignment)}: no similar answers</h1>"])
     shown = [f"<h1>{escape(assignment)}: similar answers</h1>", f'<p class="quiet">{SIMILAR}</p>']
-    for pair in found[:MOST_PAIRS]:
-        title = f"{escape(pair.answer)}: {escape(pair.one)} and {escape(pair.other)}"
-        columns = "".join(f"<pre>{escape(visible(source))}</pre>" for source in pair.sources)
-        shown.append(f'<h3>{title}</h3><p class="quiet">{pair.share:.0%} the same</p><div class="pair">{columns}</div>')
+    for two in found[:MOST_PAIRS]:
+        shown.append(
+            f"<h3>{escape(two.one)} and {escape(two.other)}: {len(two.pairs)} of {_counted(two.both, 'answer')}</h3>"
+        )
+        shown += map(_beside, two.pairs)
     if len(found) > MOST_PAIRS:
         shown.append(f"<p>Not shown: {len(found) - MOST_PAIRS} more.</p>")
     return _page(f"{assignment}: similar answers", shown)
+
+
+def _beside(pair: Pair) -> str:
+    columns = "".join(f"<pre>{escape(visible(source))}</pre>" for source in pair.sources)
+    title = f"{escape(pair.answer)}, {pair.share:.0%} the same"
+    return f'<details><summary>{title}</summary><div class="pair">{columns}</div></details>'
 
 
 def course_page(assignments: Sequence[str], rows: list[dict[str, Any]], written: Iterable[str]) -> str:
@@ -148,8 +155,9 @@ def _bugs(answers: tuple[Answer, ...]) -> str:
 
 
 def _inputs(answers: tuple[Answer, ...]) -> str:
-    failed = [(case.counts[FAILED], answer, case) for answer in answers for case in answer.cases if case.counts[FAILED]]
-    failed.sort(key=lambda one: -one[0])
+    """Without distinctions, which most right answers fail."""
+    cases = [(case.counts[FAILED], answer, case) for answer in answers for case in answer.cases if not case.bonus]
+    failed = sorted((one for one in cases if one[0]), key=lambda one: -one[0])
     rows = [
         [_right(f"{count} of {case.counts[FAILED] + case.counts[PASSED]}"), escape(answer.name), escape(case.name)]
         + [f'<span class="code">{escape(case.inputs)}</span>']

@@ -39,10 +39,38 @@ class Pair:
     sources: tuple[str, str]
 
 
+@dataclass(frozen=True)
+class Two:
+    """Two students, or one and the published answers, with their similar answers. both: how many both have."""
+
+    one: str
+    other: str
+    both: int
+    pairs: tuple[Pair, ...]
+
+
+def twos(
+    answers: Mapping[str, Mapping[str, str]], released: Mapping[str, str], published: Mapping[str, str]
+) -> list[Two]:
+    """Those with the most similar answers first, those with the published answers after all others: a run's summary
+    names these already. The arguments are those of `pairs`.
+    """
+    found: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+    for pair in pairs(answers, released, published):
+        found[min(pair.one, pair.other), max(pair.one, pair.other)].append(pair)
+
+    def of(alike: list[Pair]) -> Two:
+        one, other = alike[0].one, alike[0].other
+        both = sum(one in sources and (other in sources or other == COURSE) for sources in answers.values())
+        return Two(one, other, both, tuple(alike))
+
+    return sorted(map(of, found.values()), key=lambda two: (two.other == COURSE, -len(two.pairs), two.one, two.other))
+
+
 def pairs(
     answers: Mapping[str, Mapping[str, str]], released: Mapping[str, str], published: Mapping[str, str]
 ) -> list[Pair]:
-    """The closest first, those with the published answers after all others: a run's summary names these already.
+    """The closest first.
 
     answers: for each answer's name the source that each student handed in; released, published: what was handed out,
     and the course's own. Students who are both near the published answer are not a pair of their own.
@@ -62,7 +90,7 @@ def pairs(
                 found += [Pair(name, one, COURSE, share, (sources[one], published[name])) for one in alike[text]]
         for one, other, share in _close(alike, {text for text, share in near.items() if share >= LEAST}):
             found.append(Pair(name, one, other, share, (sources[one], sources[other])))
-    return sorted(found, key=lambda pair: (pair.other == COURSE, -pair.share, pair.answer, pair.one, pair.other))
+    return sorted(found, key=lambda pair: (-pair.share, pair.answer, pair.one, pair.other))
 
 
 def _close(alike: Mapping[tuple[str, ...], list[str]], known: set[tuple[str, ...]]) -> Iterator[tuple[str, str, float]]:
@@ -122,8 +150,8 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def in_class(courses: CourseDirectory, assignment: str, students: list[str]) -> list[Pair]:
-    """The similar pairs among the graded notebooks of an assignment."""
+def in_class(courses: CourseDirectory, assignment: str, students: list[str]) -> list[Two]:
+    """The students with similar answers among the graded notebooks of an assignment."""
 
     def cells(step: str, student: str) -> dict[str, str]:
         folder = Path(courses.root, courses.format_path(getattr(courses, f"{step}_directory"), student, assignment))
@@ -136,7 +164,7 @@ def in_class(courses: CourseDirectory, assignment: str, students: list[str]) -> 
         for name, source in cells("autograded", student).items():
             if source.strip() != released.get(name, "").strip():
                 answers[name][student] = source
-    return pairs(answers, released, published)
+    return twos(answers, released, published)
 
 
 def without_marks(source: str) -> str:
