@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from ..autograder.commands.usage import PASSED, Commands, UsageError
-from ..autograder.report.phrases import count
 
 ROOT = Path(__file__).resolve().parent.parent
 TITLE = """# {name}
@@ -55,6 +54,8 @@ def add_to(commands: Commands) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Writes the notebook and the records beside it; returns the exit status. Raises UsageError."""
+    from ..autograder.report.phrases import count  # which imports NumPy
+
     folder = _folder(options.course, options.name)
     if not options.exercise and not options.record:
         raise UsageError("an assignment needs an exercise: name some with --exercise, or your own with --record")

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from ..run.contract import RECORDS
+from ..sandbox.paths import RECORDS
 from .record import Exercise, Witness
 from .validation import RecordError, validate
 

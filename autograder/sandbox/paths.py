@@ -11,11 +11,10 @@ from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from ..run.contract import RECORDS
-
 PACKAGE = Path(__file__).resolve().parents[2]
 GRADER = PACKAGE / "autograder"
 ROOMS = ("run", "emulator", "compiler", "sandbox/worker", "sandbox/wire")  # which know nothing of what is right
+RECORDS = "graded_kernels.exercises"  # the group of entry points by which packages offer records of their own
 LIBRARIES = ("torch", "triton", "numpy")
 SYSTEM = ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
