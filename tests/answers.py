@@ -10,10 +10,10 @@ import torch
 from graded_kernels.autograder import check
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.arguments import duplicate
 from graded_kernels.autograder.run.contract import as_tuple
 from graded_kernels.autograder.run.examination import Call, Examined, Facts
 from graded_kernels.autograder.run.outcome import Outcome, Trouble
-from graded_kernels.autograder.run.runner import duplicate
 from graded_kernels.course.regions import BACKENDS, Region, find_regions
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -17,9 +17,10 @@ import torch
 from graded_kernels.autograder.exercises.record import Case, Exercise
 from graded_kernels.autograder.judge.compare import compare_all, expect
 from graded_kernels.autograder.judge.trial import arguments
+from graded_kernels.autograder.run.arguments import duplicate
 from graded_kernels.autograder.run.contract import Args, as_tuple, map_tensors
 from graded_kernels.autograder.run.gradient import with_gradient
-from graded_kernels.autograder.run.runner import InProcess, duplicate
+from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.course.regions import BACKENDS, find_regions
 from right_answers import right_answers
 

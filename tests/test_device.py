@@ -18,10 +18,10 @@ from graded_kernels.autograder.judge.device_and_emulator import answer_of, combi
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run import runner
 from graded_kernels.autograder.run.answer import load
+from graded_kernels.autograder.run.arguments import unchanged
 from graded_kernels.autograder.run.device import Device
 from graded_kernels.autograder.run.machine import Machine
 from graded_kernels.autograder.run.peak_memory import Peak
-from graded_kernels.autograder.run.runner import unchanged
 from graded_kernels.autograder.sanitize.function import Function
 from graded_kernels.solutions.silu import silu_forward
 

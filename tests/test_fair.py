@@ -8,10 +8,11 @@ from answers import Unwatched
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.run import runner
+from graded_kernels.autograder.run import arguments
 from graded_kernels.autograder.run.answer import Answer, Cell
+from graded_kernels.autograder.run.arguments import duplicate, unchanged
 from graded_kernels.autograder.run.huge_strides import far_apart
-from graded_kernels.autograder.run.runner import InProcess, duplicate, unchanged
+from graded_kernels.autograder.run.runner import InProcess
 from torch.nn import functional as F
 
 
@@ -157,7 +158,7 @@ def test_a_row_offset_of_32_bits_is_seen(exercise, isolated, worker):
 
 def test_an_argument_that_is_its_own_copy_is_not_compared(monkeypatch):
     compared, contract = [], EXERCISES["silu_forward"].contract
-    monkeypatch.setattr(runner, "unchanged", lambda *tensors: compared.append(tensors) or True)
+    monkeypatch.setattr(arguments, "unchanged", lambda *tensors: compared.append(tensors) or True)
     for copy, times in ((lambda tensor: tensor, 0), (duplicate, 1)):
         outcome = InProcess(lambda x: x + 1, contract, "torch", copy=copy).once((torch.ones(3),))
         assert (outcome.trouble, outcome.mutated, len(compared)) == (None, (), times)

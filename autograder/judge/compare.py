@@ -11,10 +11,10 @@ import torch
 
 from ..exercises.record import Case, Exercise, Floors
 from ..results.case_result import Failure
+from ..run.arguments import results_of
 from ..run.contract import Args, parts_of, tensors_of
 from ..run.dtypes import dtype_name
 from ..run.examination import Layouts
-from ..run.runner import results_of
 from ..ulp import ulp_error, ulp_size
 
 NEAR = 0.01

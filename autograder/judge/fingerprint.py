@@ -3,9 +3,9 @@
 import torch
 
 from ..exercises.record import Bug, Exercise
+from ..run.arguments import results_of
 from ..run.contract import Args, map_tensors
 from ..run.gradient import with_gradient
-from ..run.runner import results_of
 from ..ulp import ulp_error
 from .compare import Wrong
 

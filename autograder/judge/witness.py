@@ -12,10 +12,10 @@ import torch
 
 from ..exercises.record import Case, Witness
 from ..results.case_result import CaseResult, Status
+from ..run.arguments import results_of
 from ..run.contract import Args
 from ..run.dtypes import dtype_name
 from ..run.examination import Call, Runner
-from ..run.runner import results_of
 from .case import UNJUDGED, Judged
 from .compare import Comparison, compare_all, expect
 

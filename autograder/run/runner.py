@@ -12,13 +12,13 @@ import torch
 
 from ..emulator import Emulator, EmulatorError, Finding, Replay
 from .answer import is_stub, trace
-from .contract import Args, Contract, any_empty, as_tuple, map_tensors, named_tensors
+from .arguments import Given, apart, duplicate
+from .contract import Args, Contract, any_empty, map_tensors, named_tensors
 from .device import Device
 from .error_line import interrupted, line_of
 from .examination import Call, Examined, Facts
 from .gradient import with_gradient
 from .guards import NoLaunches, Refused, Watch, WatchFunctions
-from .huge_strides import far_apart, is_apart
 from .interpret import ensure_runnable, interpreted
 from .launches import plain_launches
 from .machine import Machine
@@ -28,28 +28,6 @@ from .peak_memory import Peak
 from .written_elements import Written
 
 STUB = "not implemented yet"
-
-
-def duplicate(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy in memory of its own with the same shape, strides and offset."""
-    if is_apart(tensor.shape, tensor.stride()):
-        return far_apart(tensor)
-    copy = torch.empty(0, dtype=tensor.dtype)
-    return copy.set_(tensor.untyped_storage().clone(), tensor.storage_offset(), tensor.shape, tensor.stride())
-
-
-def results_of(contract: Contract, function: Callable[..., Any], args: Args) -> Args:
-    """All results of a trusted function, which is called on copies of the arguments. Where it only writes, as PyTorch's
-    ``add_`` does, it may return what it wrote.
-    """
-    mine = map_tensors(duplicate, args)
-    returned = as_tuple(function(*mine))
-    return (returned if contract.outputs else ()) + tuple(contract.written(mine).values())
-
-
-def apart(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy on the CPU that nothing else holds."""
-    return tensor.detach().cpu().clone()
 
 
 class InProcess:
@@ -95,20 +73,13 @@ class InProcess:
         """
         device = None if interpreted() else Device()
         put = device.put if device and self.backend == "triton" else lambda name, tensor: self.copy(tensor)
-        tensors = named_tensors(self.contract.parameters, args)
-        copies = {name: put(name, a) for name, a in tensors.items()}
-        machine: Machine = device or Emulator(shuffle=shuffle, fill=fill, replay=replay, names=_of_lists(copies))
-        rest = iter(copies.values())
-        mine = map_tensors(lambda tensor: next(rest), args)
-        # An answer may have its tensor stand for other memory (`param.data = ...`); what was given is what it writes.
-        writes = self.contract.written(args)
-        after = copies | {name: copies[name].detach() for name in writes}
-        lists = self._lists(mine)
+        given = Given(self.contract, args, put)
+        machine: Machine = device or Emulator(shuffle=shuffle, fill=fill, replay=replay, names=given.of_lists)
         peak = Peak()
-        for copy in copies.values():
+        for copy in given.copies.values():
             peak.exclude(copy)
         written = Written() if self.backend == "torch" else None  # a kernel's stores the emulator sees by itself
-        result, trouble = self._watched(mine, machine, peak, written)
+        result, trouble = self._watched(given.handed, machine, peak, written)
         outcome = Outcome(trouble=trouble or self._complaint(result, args, machine), traffic=dict(machine.traffic))
         outcome.peak, outcome.looser, outcome.undefined = peak.most, machine.looser, machine.undefined
         outcome.launches = plain_launches(machine.launches) if interpreted() and launches else ()
@@ -116,20 +87,10 @@ class InProcess:
         if outcome.trouble is None:
             returned = self.contract.returned(result)
             outcome.findings = self._findings(returned, machine, written)
-            copied = [name for name, a in tensors.items() if copies[name] is not a]
-            in_place = tuple(after[name] for name in writes)
-            # A process whose memory is limited holds no second copy of arguments that are its own.
-            outcome.outputs = map_tensors(apart, returned) + (map_tensors(apart, in_place) if copied else in_place)
-            changed = (n for n in copied if not _left_alone(tensors[n], after[n], n in writes))
-            outcome.mutated = tuple(changed)
-            outcome.relisted = tuple(n for n, held in self._lists(mine).items() if held != lists[n])
-            outcome.aliased = tuple(n for n, m in after.items() if any(shares_memory(m, o) for o in returned))
+            outcome.outputs = map_tensors(apart, returned) + given.written()
+            outcome.mutated, outcome.relisted = given.mutated(), given.relisted()
+            outcome.aliased = given.aliased(returned)
         return outcome
-
-    def _lists(self, args: Args) -> dict[str, list[int]]:
-        """The lists among the arguments by name, each as the identities of its tensors."""
-        named = zip(self.contract.parameters, args, strict=False)
-        return {name: [*map(id, value)] for name, value in named if isinstance(value, list)}
 
     def _findings(self, outputs: Args, machine: Machine, written: Written | None) -> tuple[Finding, ...]:
         """What the emulator saw go wrong, then the outputs' elements that were never written."""
@@ -233,12 +194,6 @@ class _Called(Examined):
         return self._runner.once(self.call.args, fill=self.call.fill, launches=False)
 
 
-def _of_lists(tensors: dict[str, torch.Tensor]) -> dict[int, str]:
-    """The names of the tensors in lists, by the address of their memory: a kernel has one parameter for all of them."""
-    inside = ((name, t) for name, t in tensors.items() if name.endswith("]") and t.numel())
-    return {t.untyped_storage().data_ptr(): name for name, t in inside}
-
-
 def of_emulator(error: EmulatorError) -> Trouble:
     """What the emulator found in a launch, or that it cannot run it, which says nothing of the answer."""
     kind: Own = "not-emulated" if error.finding.kind == "not-emulated" else "finding"
@@ -255,28 +210,3 @@ def _has_storage(tensor: torch.Tensor) -> bool:
     """Whether it lies in memory as numbers one after the other: not sparse, nested, quantized or without data."""
     strided = tensor.layout == torch.strided and not tensor.is_nested
     return strided and not tensor.is_quantized and not tensor.is_meta
-
-
-def unchanged(original: torch.Tensor, copy: torch.Tensor) -> bool:
-    """Whether a copy still holds the bits of its original, in all of its memory, gaps included but for those that
-    cannot be written.
-    """
-    if is_apart(copy.shape, copy.stride()):
-        return _bytes(original.contiguous()).equal(_bytes(copy.cpu().contiguous()))
-    return _bytes(original).equal(_bytes(copy).cpu())
-
-
-def _bytes(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
-
-
-def _left_alone(given: torch.Tensor, after: torch.Tensor, written: bool) -> bool:
-    """Whether the memory of an argument holds what was given; of one that is written, between its elements."""
-    return unchanged(duplicate(given).copy_(after) if written else given, after)
-
-
-def shares_memory(one: torch.Tensor, other: object) -> bool:
-    """Whether both are tensors in the same memory."""
-    if not isinstance(other, torch.Tensor) or not other.numel():
-        return False
-    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()

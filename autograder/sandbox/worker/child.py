@@ -17,11 +17,12 @@ from ...compiler import KernelLaunch
 from ...compiler.extract import ADVICE
 from ...emulator import Finding
 from ...run.answer import Answer, AnswerError, AnswerRefused, Cell, load, trace
+from ...run.arguments import shares_memory
 from ...run.contract import Contract, as_tuple, tensors_of
 from ...run.machine import Machine
 from ...run.outcome import Outcome, Trouble
 from ...run.package import Module
-from ...run.runner import InProcess, shares_memory
+from ...run.runner import InProcess
 from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
 from . import native_code
 from .blocked_operators import BlockedOperators

@@ -1,0 +1,103 @@
+"""The arguments of a call: copies that an answer may do anything to, and what it did to them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .contract import Args, Contract, as_tuple, map_tensors, named_tensors
+from .huge_strides import far_apart, is_apart
+
+
+def duplicate(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy in memory of its own with the same shape, strides and offset."""
+    if is_apart(tensor.shape, tensor.stride()):
+        return far_apart(tensor)
+    copy = torch.empty(0, dtype=tensor.dtype)
+    return copy.set_(tensor.untyped_storage().clone(), tensor.storage_offset(), tensor.shape, tensor.stride())
+
+
+def results_of(contract: Contract, function: Callable[..., Any], args: Args) -> Args:
+    """All results of a trusted function, which is called on copies of the arguments. Where it only writes, as PyTorch's
+    ``add_`` does, it may return what it wrote.
+    """
+    mine = map_tensors(duplicate, args)
+    returned = as_tuple(function(*mine))
+    return (returned if contract.outputs else ()) + tuple(contract.written(mine).values())
+
+
+def apart(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy on the CPU that nothing else holds."""
+    return tensor.detach().cpu().clone()
+
+
+class Given:
+    """The arguments of one call: what came in, the copies that an answer is handed, and what it leaves in them.
+
+    put: makes a copy of a tensor; gives the tensor itself where it is the answer's own already, as in a worker, whose
+    parent sees what became of it.
+    handed: what the answer is called with. copies: the tensors of it by name.
+    """
+
+    def __init__(self, contract: Contract, args: Args, put: Callable[[str, torch.Tensor], torch.Tensor]):
+        self._parameters, self._writes = contract.parameters, contract.written(args)
+        self._tensors = named_tensors(contract.parameters, args)
+        self.copies = {name: put(name, a) for name, a in self._tensors.items()}
+        rest = iter(self.copies.values())
+        self.handed = map_tensors(lambda tensor: next(rest), args)
+        # An answer may have its tensor stand for other memory (`param.data = ...`); what was given is what it writes.
+        self._after = self.copies | {name: self.copies[name].detach() for name in self._writes}
+        self._copied = [name for name, a in self._tensors.items() if self.copies[name] is not a]
+        self._held = self._lists()
+
+    @property
+    def of_lists(self) -> dict[int, str]:
+        """The names of the tensors in lists, by the address of their memory: a kernel has one parameter for all."""
+        inside = ((name, t) for name, t in self.copies.items() if name.endswith("]") and t.numel())
+        return {t.untyped_storage().data_ptr(): name for name, t in inside}
+
+    def written(self) -> Args:
+        """The results that lie in the arguments: copies, but where the memory of the answer's process is limited."""
+        results = tuple(self._after[name] for name in self._writes)
+        return map_tensors(apart, results) if self._copied else results
+
+    def mutated(self) -> tuple[str, ...]:
+        """The copies that do not hold what was given; of those that are written, between their elements."""
+        return tuple(name for name in self._copied if not self._left_alone(name))
+
+    def _left_alone(self, name: str) -> bool:
+        given, after = self._tensors[name], self._after[name]
+        return unchanged(duplicate(given).copy_(after) if name in self._writes else given, after)
+
+    def relisted(self) -> tuple[str, ...]:
+        """The lists that do not hold the tensors that were in them."""
+        return tuple(name for name, held in self._lists().items() if held != self._held[name])
+
+    def _lists(self) -> dict[str, list[int]]:
+        """The lists by name, each as the identities of its tensors."""
+        named = zip(self._parameters, self.handed, strict=False)
+        return {name: [*map(id, value)] for name, value in named if isinstance(value, list)}
+
+    def aliased(self, returned: Args) -> tuple[str, ...]:
+        """The names of those whose memory something that was returned shares."""
+        return tuple(n for n, m in self._after.items() if any(shares_memory(m, o) for o in returned))
+
+
+def unchanged(original: torch.Tensor, copy: torch.Tensor) -> bool:
+    """Whether a copy still holds the bits of its original, in all of its memory, gaps included but for those that
+    cannot be written.
+    """
+    if is_apart(copy.shape, copy.stride()):
+        return _bytes(original.contiguous()).equal(_bytes(copy.cpu().contiguous()))
+    return _bytes(original).equal(_bytes(copy).cpu())
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
+
+
+def shares_memory(one: torch.Tensor, other: object) -> bool:
+    """Whether both are tensors in the same memory."""
+    if not isinstance(other, torch.Tensor) or not other.numel():
+        return False
+    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
