@@ -41,7 +41,7 @@ c.ExportApp.plugin_class = "graded_kernels.autograder.nbgrader.export.Grades"
 # Feedback shows scores and reports, not the source of tests that were hidden.
 c.GenerateFeedback.preprocessors = [
     "graded_kernels.autograder.nbgrader.pages.WithoutGuides",  # else graded notebooks have no marking guide
-    "nbgrader.preprocessors.GetGrades",
+    "graded_kernels.autograder.nbgrader.pages.Scores",
     "nbgrader.preprocessors.ClearHiddenTests",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
@@ -51,6 +51,8 @@ c.HTMLExporter.extra_template_basedirs = [
     os.path.join(os.path.dirname(markdown.__file__), "templates"),
     os.path.join(os.path.dirname(formgrader.__file__), "templates"),
 ]
+
+c.HTMLExporter.template_file = "page.html.j2"  # of ours, with what waits for a person and the exercises' names
 
 # Markdown of a learner, in feedback and in formgrader: HTML that only formats, no scripts.
 c.HTMLExporter.filters = {"markdown2html": "graded_kernels.autograder.nbgrader.markdown.safe_markdown"}

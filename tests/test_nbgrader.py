@@ -12,7 +12,7 @@ import pytest
 from classroom import about, api, assert_success, autograded, copied, place, right_answers, scores, shown
 from grade_demo import CHAPTER, hand_in
 from graded_kernels.autograder.nbgrader.pages import REPORT
-from tampered import IN_BOTH, TAMPERED, TORCH, UNREAD, WORDS
+from tampered import FULL, IN_BOTH, TAMPERED, TORCH, UNREAD, WITNESS, WORDS
 
 QUICK = {"right", "skip_tags", "edited_check", "deleted_answer", "lost_metadata", "magics", "hostile_message"}
 QUICK |= {"torch_answer_in_tritons_cell", "not_python_in_torchs_cell", "words_in_a_cell_of_their_own"}
@@ -215,6 +215,32 @@ def test_the_released_notebook_is_rebuilt(batch, student):
 )
 def test_what_a_learner_wrote_is_kept(batch, student, words):
     assert words in [cell.source for cell in autograded(batch, student).cells]
+
+
+@pytest.mark.parametrize(
+    "student, heading, contents",
+    about(
+        [
+            (
+                "right",
+                "tiny (Score so far: 4.0 / 7.0)",
+                [f"{WITNESS} (Score: 2.0 / 2.0)", f"{TORCH} (Score: 2.0 / 2.0)", f"{WORDS} (waits for a person)"],
+            ),
+            ("no_cells", "tiny (not graded yet)", [f"{name} (waits for a person)" for name in FULL]),
+        ],
+        QUICK,
+    ),
+)
+def test_contents_of_the_feedback(batch, student, heading, contents):
+    """nbgrader's own say "Test cell" of each check, and 0.0 of what nobody has graded."""
+    assert_success(api(batch).generate_feedback("tiny", student))
+    page = (batch / "feedback" / student / "tiny" / "tiny.html").read_text()
+    top, _, cells = page.partition('<div class="panel-body">')
+    lines = [
+        " ".join(re.sub("<[^>]*>", "", line).split()) for line in re.findall("(?s)<(?:h4|li)>.*?</(?:h4|li)>", top)
+    ]
+    assert [line for line in lines if not line.startswith("Comment on ")] == [heading, *contents]
+    assert cells.count("Score: ") == sum("Score" in line for line in contents)
 
 
 @pytest.mark.parametrize(

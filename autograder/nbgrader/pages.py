@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
 
 from ..report.notebook import split
 from ..results.data import plain
@@ -106,6 +106,27 @@ class WithoutGuides(NbGraderPreprocessor):
         """The notebook without its guides."""
         nb.cells = [cell for cell in nb.cells if not _is_guide(cell)]
         return nb, resources
+
+
+class Scores(GetGrades):
+    """nbgrader's own, which gives 0 points to what waits for a person: here that has no score."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
+        """The notebook with its scores. For the page, ``waiting`` names the cells that have none, and ``scored`` counts
+        the others.
+        """
+        resources["nbgrader"] |= {"waiting": [], "scored": 0}
+        return super().preprocess(nb, resources)  # type: ignore[no-any-return]
+
+    def _get_score(self, cell: NotebookNode, resources: dict[str, Any]) -> None:
+        super()._get_score(cell, resources)
+        where, name = resources["nbgrader"], grade_id(cell)
+        grade = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
+        if grade.needs_manual_grade:
+            where["waiting"].append(name)
+            cell.metadata.nbgrader["grade"] = False  # so that nbgrader's page shows no score
+        else:
+            where["scored"] += 1
 
 
 def _is_guide(cell: NotebookNode) -> bool:
