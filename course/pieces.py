@@ -58,6 +58,7 @@ def problems(root: Path, exercises: Records) -> list[str]:
         found += _of_record(record, places[name])
         found += _of_answers(record, places[name], regions)
         found += _of_public_function(record, regions, root)
+        found += _of_gradient(record, places[name], exercises)
         if not unread:  # of a chapter with a mistake nobody can say what it asks for
             found += _of_chapters(record, places[name], asked)
     found += _of_regions(regions, exercises)
@@ -153,6 +154,13 @@ def _of_answers(record: Function | Witness, place: Place, regions: Regions) -> I
             yield f'{place}: {record.name} is answered in {backend}, but {folder}/ has no region "# %% {record.name}"'
         else:
             yield from _of_answer(region)
+
+
+def _of_gradient(record: Function | Witness, place: Place, exercises: Records) -> Iterator[str]:
+    """What is called a gradient is proven to be one only where the record says of which function."""
+    forward = f"{record.name.removesuffix('_backward')}_forward"
+    if forward in exercises and record.name.endswith("_backward") and getattr(record, "forward", None) is None:
+        yield f"{place}: {record.name} does not say whose gradient it is: add forward={forward}"
 
 
 def _of(region: Region) -> Place:

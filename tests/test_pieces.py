@@ -122,6 +122,12 @@ def test_a_pair_without_its_public_function(root):
     assert found(root) == []
 
 
+def test_a_gradient_of_nothing(root):
+    assert found(root, silu_backward={"forward": None}) == [
+        f"{RECORD}silu_backward does not say whose gradient it is: add forward=silu_forward"
+    ]
+
+
 def test_an_answer_that_is_a_stub(root):
     change(root, TORCH, "    return torch.full_like(x, -0.75), x\n", "    ...\n")
     assert found(root) == [at(TORCH, "def silu_witness") + "silu_witness is a stub: write its body"]
