@@ -59,6 +59,9 @@ def main(options: argparse.Namespace) -> int:
     folder = _folder(options.course, options.name)
     if not options.exercise and not options.record:
         raise UsageError("an assignment needs an exercise: name some with --exercise, or your own with --record")
+    names = [*options.exercise, *map(str, options.record)]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"{twice[0]} is named twice")
     parts = [*map(_of_chapter, options.exercise), *map(_of_teacher, options.record)]
     text = _notebook(options.name, parts)
     folder.mkdir(parents=True)
@@ -118,8 +121,11 @@ def _of_teacher(path: Path) -> Part:
     name = path.stem.removesuffix("_record")
     answer_file = path.with_name(f"{name}.py")
     try:
-        record, answer = read_text(path.read_text(encoding="utf-8"), name), read_file(answer_file, name)
-        needs, line, body = _split(answer.text)
+        text = path.read_text(encoding="utf-8")
+        record, answer = read_text(text, name), read_file(answer_file, name)
+        if not re.search(rf"^{name}\b.*=", text, re.MULTILINE):
+            raise UsageError(f"{path}: the check looks for `{name}` in it; write {name} = Exercise(name={name!r}, ...)")
+        needs, line, body = _split(answer_file, answer.text)
         backend = choose_backend(record, "triton" if "import triton" in needs else "torch", None)
         report = check_answer(answer, backend, record=record)
         source = hide_bodies(Region(name, "", answer_file, line, body))
@@ -149,9 +155,13 @@ def _statements(setup: str) -> Iterator[str]:
             yield ast.unparse(node)
 
 
-def _split(source: str) -> tuple[list[str], int, str]:
+def _split(path: Path, source: str) -> tuple[list[str], int, str]:
     """The imports at the top of an answer's file, the number of the line they end in, and what follows them."""
-    head = list(itertools.takewhile(_is_import_or_text, ast.parse(source).body))
+    try:
+        body = ast.parse(source).body
+    except SyntaxError as error:
+        raise UsageError(f"{path}:{error.lineno}: this is not Python: {error.msg}") from None
+    head = list(itertools.takewhile(_is_import_or_text, body))
     line = head[-1].end_lineno or 0 if head else 0
     imports = [ast.unparse(node) for node in head if not isinstance(node, ast.Expr)]
     return imports, line, "\n".join(source.split("\n")[line:]).strip("\n")

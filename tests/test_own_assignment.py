@@ -144,6 +144,7 @@ def test_what_would_change_a_graded_gradebook_is_refused_and_the_released_notebo
         (("--exercise", "silu_forwards-torch"), "no chapter has an answer cell 'silu_forwards-torch'; there are "),
         (("--record", "ops.py"), "ops.py: the file with the record of an op is named OP_record.py"),
         (("--record", "no_record.py"), "No such file or directory: 'no_record.py'"),
+        (("--exercise", SILU, SILU), f"{SILU} is named twice"),
     ],
 )
 def test_what_cannot_be_written_is_told_in_a_sentence(course, arguments, words, capsys):
@@ -158,6 +159,29 @@ def test_an_answer_that_fails_its_own_check_is_refused(course, record, capsys):
     assert new(course, "--record", record) == 2
     assert f"{answer} does not pass its own check, and no learner's answer would" in capsys.readouterr().err
     assert not source_of(course).parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "old", "other", "words"),
+    [
+        ("", "def sloped(", "def sloped(:", "sloped.py:20: this is not Python: invalid syntax"),
+        ("", "def sloped(", "def slope(", "sloped.py does not pass its own check"),
+        (
+            "_record",
+            "sloped = Exercise(",
+            "mine = Exercise(",
+            "the check looks for `sloped` in it; write sloped =",
+        ),
+        ("_record", "import torch\n", "import no_such\n", "sloped_record.py, line 3: ModuleNotFoundError: No module"),
+    ],
+)
+def test_a_mistake_in_a_teachers_file_is_told_in_a_sentence(course, record, capsys, suffix, old, other, words):
+    path = record.with_name(f"{OP}{suffix}.py")
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, other))
+    assert new(course, "--record", record) == 2
+    assert words in capsys.readouterr().err
 
 
 def test_a_name_or_a_folder_that_cannot_be_is_refused(course, capsys):
