@@ -13,13 +13,13 @@ CERTAIN = 40.0  # bits: all wrong elements are among so few by no accident
 Group = tuple[str, torch.Tensor]  # what its elements have in common, to complete "wrong only", and which they are
 
 
-def place(output: str, wrong: torch.Tensor, exact: torch.Tensor, named: Mapping[str, Any]) -> str:
+def place(output: str, wrong: torch.Tensor, exact: torch.Tensor, near: torch.Tensor, named: Mapping[str, Any]) -> str:
     """A sentence on what the wrong elements have in common; "" where nothing is seen.
 
-    wrong: the mask of the wrong elements of ``output``, whose right values are ``exact``. named: the arguments of the
-    call by name.
+    wrong: the mask of the wrong elements of ``output``, whose right values are ``exact``, or off by up to ``near``.
+    named: the arguments of the call by name.
     """
-    told = wrong | (exact != 0)  # a 0 is easily right, where an input is 0 or masked off
+    told = wrong | exact.isfinite() & (exact.abs() > near)  # what is 0 or NaN is easily right
     many, right = int(wrong.sum()), int((told & ~wrong).sum())
     if many < FEWEST or right < FEWEST:
         return ""

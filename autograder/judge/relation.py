@@ -107,7 +107,7 @@ def relation(
     for find in (_kept, _copied, _constant, _scaled, _shifted, _changed, _misplaced, _by_line):
         if sentence := find(call):
             return sentence
-    return next(filter(None, (place(one.name, one.mask, one.exact, call.named) for one in call.wrong)), "")
+    return next(filter(None, (place(one.name, one.mask, one.exact, one.near, call.named) for one in call.wrong)), "")
 
 
 def _wrong(expected: Expected, compared: Sequence[Comparison], outputs: Args) -> Iterator[_Output]:
