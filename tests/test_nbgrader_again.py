@@ -124,7 +124,11 @@ def test_points_by_hand_stay_with_what_they_were_given_for(course):
         rows = {
             row["student_id"]: row for row in rows_of(gradebook, api(course).coursedir) if row["assignment"] == "tiny"
         }
-    assert [rows["kim"].get(name) for name in ("status", "waiting", "score")] == ["waits for a person", 5, None]
+    names = ("status", "waiting", "raw_score", "score")
+    assert [rows["kim"].get(name) for name in names] == ["waits for a person", 5, 2, None]
+    assert_success(api(course).generate_feedback("tiny", "kim"))
+    page = (course / "feedback" / "kim" / "tiny" / "tiny.html").read_text()
+    assert "Score so far: 2.0 / 7.0" in page
 
     give_by_hand(course, "kim", **{WORDS: 0, f"{TORCH}-check": 2})
     assert kim.graded_again(force=True) == []

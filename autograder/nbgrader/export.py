@@ -211,7 +211,7 @@ def _graded(submission: SubmittedAssignment) -> Iterator[tuple[str, Any]]:
     if len(waiting) == len(grades):
         return
     penalty = submission.late_submission_penalty or 0.0
-    yield "raw_score", submission.score
+    yield "raw_score", submission.score - sum(grade.score for grade in waiting)  # given to what was there before
     yield "late_submission_penalty", penalty
     if not waiting:
         yield "score", max(0.0, submission.score - penalty)

@@ -115,8 +115,11 @@ class Scores(GetGrades):
         """The notebook with its scores. For the page, ``waiting`` names the cells that have none, and ``scored`` counts
         the others.
         """
-        resources["nbgrader"] |= {"waiting": [], "scored": 0}
-        return super().preprocess(nb, resources)  # type: ignore[no-any-return]
+        self._outdated, where = 0.0, resources["nbgrader"]
+        where |= {"waiting": [], "scored": 0}
+        nb, resources = super().preprocess(nb, resources)
+        where["score"] -= self._outdated
+        return nb, resources
 
     def _get_score(self, cell: NotebookNode, resources: dict[str, Any]) -> None:
         super()._get_score(cell, resources)
@@ -124,6 +127,7 @@ class Scores(GetGrades):
         grade = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
         if grade.needs_manual_grade:
             where["waiting"].append(name)
+            self._outdated += grade.score  # given by hand to what was there before
             cell.metadata.nbgrader["grade"] = False  # so that nbgrader's page shows no score
         else:
             where["scored"] += 1
