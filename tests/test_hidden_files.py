@@ -76,7 +76,7 @@ def test_a_file_of_cases_that_is_missing(tmp_path, capsys):
 
 
 def test_the_teachers_guide_shows_a_file_that_works(tmp_path):
-    guide = (Path(__file__).parents[1] / "course" / "TEACHING.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[1] / "course" / "OWN.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
     tried = list(try_cases(written(tmp_path, example)))
     assert len(tried) == 6

@@ -111,7 +111,7 @@ def test_a_file_that_a_teacher_names_and_that_is_missing_stops_the_run(course):
 
 
 def test_the_guide_names_every_setting_with_its_default():
-    guide = (Path(__file__).parents[1] / "course" / "TEACHING.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[1] / "course" / "GRADING.md").read_text(encoding="utf-8")
     documented = {(owner, name): ast.literal_eval(value) for owner, name, value in SETTING.findall(guide)}
     owners = (grading.Grade, Autograde, PerDay)
     documented = {

@@ -1,5 +1,5 @@
 """Typical wrong answers and their points: ``python tests/wrong_answers.py`` runs them, writes the table into
-course/TEACHING.md and prints it.
+course/GRADING.md and prints it.
 """
 
 import re
@@ -10,7 +10,7 @@ from answers import ROOT, answer
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.run.answer import Answer, Cell
 
-GUIDE = ROOT / "course" / "TEACHING.md"
+GUIDE = ROOT / "course" / "GRADING.md"
 BEGIN, END = "<!-- made by tests/wrong_answers.py -->\n", "<!-- end -->\n"
 HEAD = "| the answer | exercise | points |\n|---|---|---|\n"
 
