@@ -1,7 +1,6 @@
 """What is missing from an exercise or too much is told in one sentence each, with file and line, all at once."""
 
 import dataclasses
-import shutil
 
 import pytest
 from graded_kernels.autograder import exercises
@@ -10,22 +9,24 @@ from graded_kernels.autograder.exercises.validation import RecordError
 from graded_kernels.course import build, pieces
 from graded_kernels.course.chapter_rules import CHECK_IMPORT
 
-COPIED = (
-    "autograder/exercises/silu.py",
-    "course/chapters/01_silu.md",
-    "kernels/silu.py",
-    "kernels/swiglu.py",
-    "solutions/silu.py",
-    "course/images/silu_fused.svg",
+RECORDS, TORCH, TRITON = "autograder/exercises/silu.py", "solutions/silu.py", "kernels/silu.py"
+CHAPTER = "course/chapters/01_silu.md"
+SETUP = f"```{{code-cell}} python\n{CHECK_IMPORT}\n```\n"
+ANSWERS = (
+    *(f"solutions/silu_{which}" for which in ("forward", "backward", "witness")),
+    *(f"kernels/{op}_{which}" for op in ("silu", "swiglu") for which in ("forward", "backward")),
 )
+ASKED = [f"{{exercise}}`{answer}`\n:step: The second hint of {answer}, of some length.\n" for answer in ANSWERS]
+TEXTS = {name: (build.ROOT / name).read_text("utf-8") for name in (RECORDS, TORCH, TRITON, "kernels/swiglu.py")}
+TEXTS[CHAPTER] = "\n".join(["# SiLU\n", SETUP, *ASKED])
 
 
 @pytest.fixture
 def root(tmp_path):
-    """All that there is of SiLU and SwiGLU."""
-    for name in COPIED:
+    """All that there is of SiLU and SwiGLU, with a chapter that asks for nothing else."""
+    for name, text in TEXTS.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(build.ROOT / name, tmp_path / name)
+        (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
 
 
@@ -43,14 +44,12 @@ def change(root, name: str, old: str, new: str) -> None:
 
 
 def at(name: str, text: str) -> str:
-    """File and line of ``text`` in the course."""
-    before, there, _ = (build.ROOT / name).read_text(encoding="utf-8").partition(text)
+    """File and line of ``text``."""
+    before, there, _ = TEXTS[name].partition(text)
     assert there, text
     return f"{name}:{before.count(chr(10)) + 1}: "
 
 
-RECORDS, CHAPTER, TRITON, _, TORCH, _ = COPIED
-SETUP = f"```{{code-cell}} python\n{CHECK_IMPORT}\n```\n"
 RECORD = at(RECORDS, 'name="silu_backward"')
 REGION = "# %% silu_backward\n"
 
@@ -199,16 +198,17 @@ def test_a_record_that_cannot_be_imported(tmp_path, monkeypatch, text, says):
 def test_an_answer_that_cannot_be_imported_is_told_once(tmp_path, monkeypatch):
     """Through whichever record it is imported."""
     (tmp_path / "kernels").mkdir()
-    (tmp_path / "kernels/broken.py").write_text("import torch\n\nx = torch.nothing\n")
+    (tmp_path / "kernels/fails_at_import.py").write_text("import torch\n\nx = torch.nothing\n")
     monkeypatch.syspath_prepend(str(tmp_path / "kernels"))
     folder = tmp_path / "autograder/exercises"
     folder.mkdir(parents=True)
     for name in ("one", "two"):
-        (folder / f"{name}.py").write_text("import broken\n")
+        (folder / f"{name}.py").write_text("import fails_at_import\n")
     monkeypatch.setattr(table, "_HERE", folder / "table.py")
     monkeypatch.setattr(exercises, "__path__", [str(folder)])
     with pytest.raises(RecordError) as error:
         table._import_all()
     assert (
-        str(error.value) == f"{tmp_path}/kernels/broken.py:3: AttributeError: module 'torch' has no attribute 'nothing'"
+        str(error.value)
+        == f"{tmp_path}/kernels/fails_at_import.py:3: AttributeError: module 'torch' has no attribute 'nothing'"
     )
