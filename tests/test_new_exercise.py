@@ -62,7 +62,8 @@ def test_the_record_accepts_the_formula_in_pytorch(family, root):
 
 @pytest.mark.parametrize("chapter", ["01_silu", "00_floats_and_tiles", ""])
 def test_the_lines_come_before_the_measurements_or_at_the_end(chapter, root):
-    path = root / f"course/chapters/{chapter or '05_attention'}.md"
+    pages = {path.stem: path for path in sorted((root / "course/chapters").glob("*.md"))}
+    path = pages[chapter or max(pages)]
     before = path.read_text(encoding="utf-8")
     assert make(root, "swish", "--like", "elementwise", "--chapter", chapter) == 0
     after = path.read_text(encoding="utf-8")
