@@ -210,7 +210,8 @@ def test_a_pytorch_answer_is_not_judged_by_what_only_kernels_do():
     [(("pass", "pass"), "portable"), (("pass", "fail"), "portable"), (("fail", "fail"), "correct")],
 )
 def test_compiling_for_some_targets_is_not_portable_for_none_not_correct(statuses, kind):
-    rows = [{"target": name, "status": status} for name, status in zip(("sm_90", "gfx942"), statuses, strict=True)]
+    told = {"message": "no", "line_text": "x = x"}
+    rows = [told | {"target": name, "status": one} for name, one in zip(("sm_90", "gfx942"), statuses, strict=True)]
     found = {"status": min(statuses), "reason": "", "targets": rows}
     (case,) = cost.judge_compile([], SimpleNamespace(report=lambda launches, targets: found), targets_of())[1]
     assert (case.status, case.kind) == (min(statuses), kind)

@@ -9,7 +9,7 @@ from ..run.contract import Args
 from ..run.dtypes import dtype_name
 from ..run.huge_strides import far_apart
 from .cases.bad_labels import OUT_OF_RANGE, BadLabel, bad_label
-from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING, View, every_second, transposed, walk
+from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING, STEP_BY_STEP, View, every_second, transposed, walk
 from .cases.elementwise import BEYOND, BEYOND_HINT, normal
 from .cases.losses import CONVERT, ignored, labelled
 from .cases.rows import floors
@@ -149,7 +149,11 @@ def _ignored_nan(generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
 
 
 CASES = (
-    Case("ordinary values", _batch(12, 16, 40), "Begin here: 12 rows, 16 features, 40 classes, and every row counts."),
+    Case(
+        "ordinary values",
+        _batch(12, 16, 40),
+        "Begin here: 12 rows, 16 features, 40 classes, and every row counts. " + STEP_BY_STEP,
+    ),
     Case(AGAIN, _batch(12, 16, 40), KEEP_NOTHING),
     Case(
         "some rows ignored",

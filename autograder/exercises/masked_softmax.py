@@ -13,6 +13,7 @@ from .cases.common import (
     AGAIN,
     EPS,
     KEEP_NOTHING,
+    STEP_BY_STEP,
     View,
     as_it_is,
     every_second,
@@ -131,7 +132,7 @@ class Row(NamedTuple):
 
 
 ROWS: tuple[tuple[Any, ...], ...] = (
-    ("ordinary values", _drawn(7, 128), "Begin here: 7 rows of 128, about 77 of each count."),
+    ("ordinary values", _drawn(7, 128), "Begin here: 7 rows of 128, about 77 of each count. " + STEP_BY_STEP),
     (AGAIN, _drawn(7, 128), KEEP_NOTHING),
     (
         "everything",

@@ -5,7 +5,7 @@ from torch import Generator, Tensor
 
 from ..run.contract import Args
 from ..run.huge_strides import far_apart
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, View
+from .cases.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, View
 from .cases.elementwise import BEYOND, BEYOND_HINT, normal
 from .cases.rows import floors
 from .record import Case, Exercise, Inputs, Output, Tolerance
@@ -63,7 +63,11 @@ def beyond_the_edge(generator: Generator) -> tuple[Tensor, Tensor]:
 
 
 CASES = (
-    Case("ordinary values", product(37, 24, 29), "Begin here: the product of a (37, 24) and a (24, 29) matrix."),
+    Case(
+        "ordinary values",
+        product(37, 24, 29),
+        "Begin here: the product of a (37, 24) and a (24, 29) matrix. " + STEP_BY_STEP,
+    ),
     Case(AGAIN, product(37, 24, 29), KEEP_NOTHING),
     Case("whole tiles", product(128, 64, 128), "Several tiles, all of them full: no mask is needed here."),
     Case(

@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 from ...run.contract import Args
 from ...run.huge_strides import far_apart
 from ..record import Case, Large, Subject
-from .common import AGAIN, KEEP_NOTHING, Arguments, View, as_it_is, every_second
+from .common import AGAIN, KEEP_NOTHING, STEP_BY_STEP, Arguments, View, as_it_is, every_second
 from .elementwise import BEYOND, normal
 
 Change = Callable[[Generator, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]  # of (generator, q, k, v)
@@ -161,7 +161,12 @@ STRIDES = (
 )
 
 ROWS: tuple[tuple[str, Subject, Batch, str], ...] = (
-    ("ordinary values", "plain", Batch(), "Begin here: 12 queries, 20 keys, and every query sees every key."),
+    (
+        "ordinary values",
+        "plain",
+        Batch(),
+        "Begin here: 12 queries, 20 keys, and every query sees every key. " + STEP_BY_STEP,
+    ),
     (AGAIN, "again", Batch(), KEEP_NOTHING),
     ("key lengths", "masking", Batch(b=4, h=1, n=70, lengths=(70, 33, 20, 1)), LENGTH + MORE),
     ("lengths around a block", "masking", Batch(b=5, h=1, m=5, n=130, lengths=(63, 64, 65, 127, 129)), LENGTH + MORE),

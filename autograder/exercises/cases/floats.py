@@ -8,7 +8,7 @@ from torch import Generator, Tensor
 from ...run.contract import Args
 from ...run.huge_strides import far_apart
 from ..record import Case, Inputs
-from .common import AGAIN, KEEP_NOTHING, View, transposed, with_gaps
+from .common import AGAIN, KEEP_NOTHING, STEP_BY_STEP, View, transposed, with_gaps
 from .elementwise import BEYOND, BEYOND_HINT, elementwise, every_value, normal
 
 INF, NAN = float("inf"), float("nan")
@@ -119,7 +119,7 @@ def rows() -> tuple[Case, ...]:
         "A 16-bit accumulator stops growing where 1 is less than half a step. Accumulate in float32, over all blocks."
     )
     return (
-        Case("ordinary values", shaped(37, 100), "Begin here: one program sums one row."),
+        Case("ordinary values", shaped(37, 100), "Begin here: one program sums one row. " + STEP_BY_STEP),
         Case(AGAIN, shaped(37, 100), KEEP_NOTHING),
         Case("longer than a block", shaped(3, 8193), block),
         Case("a long row", shaped(2, 70001), block),
