@@ -14,13 +14,13 @@ import math
 import sys
 from collections.abc import Iterator
 from datetime import date
+from importlib.metadata import version
 from pathlib import Path
 
 import torch
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.exercises.record import Case, Exercise
 from graded_kernels.autograder.judge.compare import compare, expect
-from graded_kernels.autograder.judge.judge import environment
 from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.course.regions import BACKENDS, find_regions
@@ -123,7 +123,8 @@ def row(*cells) -> str:
 
 def page(records: list[Exercise], table: dict) -> str:
     kinds = [str(d).removeprefix("torch.") for d in FORMATS]
-    versions = environment() | {"cpu": torch.backends.cpu.get_cpu_capability(), "date": date.today()}
+    cpu = torch.backends.cpu.get_cpu_capability()
+    versions = {"torch": torch.__version__, "triton": version("triton"), "cpu": cpu, "date": date.today()}
     lines = [NOTE.format(**versions), row("exercise", "computed by", *kinds), "|---|---|---|---|---|"]
     for record in records:
         for author in AUTHORS:

@@ -10,13 +10,13 @@ import dataclasses
 import importlib
 import sys
 from importlib import metadata
+from importlib.metadata import version
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.emulator import Emulator
-from graded_kernels.autograder.judge.judge import environment
 from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.ulp import ulp_error
@@ -140,7 +140,7 @@ def page() -> str:
     liger = f"liger-kernel {metadata.version('liger-kernel')}" if Liger else "without liger-kernel (its rows: not run)"
     return "".join(
         (
-            NOTE.format(**environment(), liger=liger, rows=ROWS, width=WIDTH),
+            NOTE.format(torch=torch.__version__, triton=version("triton"), liger=liger, rows=ROWS, width=WIDTH),
             table(("V", "all logits at once", "ours, PyTorch", "ours, Triton"), memory()),
             TRAFFIC,
             table(("", "upstream gradient 1", "upstream gradient 0.7"), traffic()),

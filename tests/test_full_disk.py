@@ -11,7 +11,6 @@ from pathlib import Path
 import full_disk
 import pytest
 from classroom import api, assert_success, copied, place, right_answers, scores
-from graded_kernels.autograder.classroom.course import environment
 from graded_kernels.autograder.nbgrader import disk
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import create_engine, text
@@ -63,7 +62,7 @@ def calm(made_course, tmp_path_factory) -> Path:
 
 def autograde(course: Path, *options: str, **variables: str) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "nbgrader", "autograde", "tiny", *options]
-    variables = environment() | {"PYTHONPATH": str(Path(__file__).parent)} | variables
+    variables = os.environ | {"PYTHONPATH": str(Path(__file__).parent)} | variables
     return subprocess.run(command, cwd=course, env=variables, capture_output=True, text=True)
 
 

@@ -20,7 +20,6 @@ from pathlib import Path
 
 import pytest
 from classroom import copied, place, right_answers, scores
-from graded_kernels.autograder.classroom.course import environment
 from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.course.build import ROOT
 from tampered import FULL, NOTHING, TORCH, ZEROS, find
@@ -91,8 +90,8 @@ def cluster() -> Iterator[dict[str, str]]:
     own = [
         f"--{name}={folder}/munge.{name.partition('-')[0]}" for name in ("socket", "key-file", "pid-file", "log-file")
     ]
-    variables = environment() | {"SLURM_CONF": str(folder / "slurm.conf")}
-    variables["PATH"] += ":/usr/sbin"
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"], "/usr/sbin"])
+    variables = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": path}
     daemons = []
     for line in (["munged", "-F", *own, f"--seed-file={folder}/seed"], ["slurmctld", "-D"], ["slurmd", "-D"]):
         log = open(folder / f"{line[0]}.said", "w")  # noqa: SIM115
