@@ -169,15 +169,27 @@ FUNCTIONS = [pair for pair in PAIRS if isinstance(EXERCISES[pair[0]], Exercise)]
 AT_ONCE = {*FUNCTIONS} - broken.mutants().keys() | {("silu_forward", "torch")}  # nobody wrote mutants of them
 
 
+UNSEEN = {"constants", "defaults", "other"}  # digits that nobody promised, and lanes that nobody looks at
+
+
+def one_of_each_operator(runner, name: str, backend: str) -> list:
+    """A mutant of the answer by each operator. That an offset has 64 bits is seen by `test_emulator_offsets`."""
+    chosen = {}
+    for one in sorted(runner.candidates([(name, backend)]), key=lambda one: one.id):
+        if one.mutant.operator not in UNSEEN and "int64" not in one.mutant.old:
+            chosen.setdefault(one.mutant.operator, one)
+    return list(chosen.values())
+
+
 @pytest.mark.parametrize(
     ("name", "backend"),
     [pytest.param(*pair, marks=() if pair in AT_ONCE else pytest.mark.exhaustive) for pair in FUNCTIONS],
 )
-def test_cases_see_most_mutants_of_an_answer(name, backend, runner):
-    """Without a person who reads what passes: a digit of a polynomial may be equivalent, two thirds of a sample not."""
-    chosen = runner.sample(0, 12, [(name, backend)])
-    passed = [one.row for one in chosen if not fate(runner, one)]
-    assert len(passed) <= len(chosen) // 3, [f"{row['text']}: {row['old']} -> {row['new']}" for row in passed]
+def test_cases_see_a_mistake_of_each_kind(name, backend, runner):
+    """All but one: nobody has read whether it is equivalent."""
+    passed = [one.row for one in one_of_each_operator(runner, name, backend) if not fate(runner, one)]
+    told = [f"{row['text']}: {row['old']} -> {row['new']}" for row in passed]
+    assert len(told) <= 1, f"{name} ({backend}) needs a case that sees {told}"
 
 
 def test_what_a_helper_changes_is_put_to_every_exercise_that_calls_it(runner):
