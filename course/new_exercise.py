@@ -21,6 +21,7 @@ from .regions import BACKENDS
 
 STUBS = {"solutions": "solution.py.txt", "kernels": "kernel.py.txt"}
 OURS = re.compile(r"^from graded_kernels\.autograder import (.+)\n", re.MULTILINE)
+IMPORTS = "IMPORTS\n"  # stands where they go
 TORCH = re.compile(r"^from torch import (.+)\n", re.MULTILINE)
 MEASURES = re.compile(r"^## .*\bcost\b", re.MULTILINE)  # the section before which answers have been written
 ANSWERS = [f"{folder}/my_op_{direction}" for folder in BACKENDS for direction in ("forward", "backward")]
@@ -91,8 +92,8 @@ def record_text(family: str) -> str:
     forward = forward.replace("my_op = ", "my_op_forward = ").replace('name="my_op"', 'name="my_op_forward"')
     text = f"{forward}\n\n{(TEMPLATES / family / 'backward.py.txt').read_text(encoding='utf-8')}"
     ours, torchs = ({name for line in found.findall(text) for name in line.split(", ")} for found in (OURS, TORCH))
-    imports = f"import torch\nfrom torch import {', '.join(sorted(torchs))}\n\n{relative_imports(ours)}"
-    text = TORCH.sub("", OURS.sub("", text)).replace("import torch\n", imports, 1)
+    imports = f"from torch import {', '.join(sorted(torchs))}\n\n{relative_imports(ours)}"
+    text = TORCH.sub("", TORCH.sub(IMPORTS, OURS.sub("", text), count=1)).replace(IMPORTS, imports)
     return re.sub(r"\n{4,}", "\n\n\n", text)
 
 
@@ -114,8 +115,8 @@ def stub_text(template: str, record: str, family: str) -> str:
     values = {
         "FORWARD_SUMMARY": summaries[0],
         "BACKWARD_SUMMARY": summaries[1],
-        "FORWARD": signature(forward),
-        "BACKWARD": signature(backward),
+        "FORWARD": signature(forward, record),
+        "BACKWARD": signature(backward, record),
         "SHAPES": ast.get_docstring(stub) or "",
         "TENSORS": ", ".join(tensors),
         "FIRST": tensors[0],
@@ -131,11 +132,11 @@ def functions_of(text: str) -> dict[str, ast.FunctionDef]:
     return {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
 
 
-def signature(arguments: ast.arguments) -> str:
-    """Parameters and defaults without annotations, as answers are written."""
-    for argument in arguments.args:
-        argument.annotation = None
-    return ast.unparse(arguments)
+def signature(arguments: ast.arguments, text: str) -> str:
+    """Parameters and defaults, as they are written in ``text``, without annotations, as answers have them."""
+    names = [argument.arg for argument in arguments.args]
+    defaults = [f"={ast.get_source_segment(text, default)}" for default in arguments.defaults]
+    return ", ".join(map("".join, zip(names, [""] * (len(names) - len(defaults)) + defaults, strict=True)))
 
 
 if __name__ == "__main__":

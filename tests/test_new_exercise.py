@@ -1,6 +1,8 @@
 """`make exercise`: three files and the lines of a chapter, and what is missing then is told."""
 
 import shutil
+import subprocess
+import sys
 import types
 
 import pytest
@@ -50,6 +52,21 @@ def test_what_is_missing_is_told_and_nothing_else(family, root):
     assert all("is a stub: write its body" in one for one in stubs)
     assert len(hints) == 4
     assert all("a line `:step:` gives the second hint" in one for one in hints)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_written_is_in_style(family, root):
+    """But for an import that the PyTorch answers are going to need."""
+    make(root, "swish", "--like", family)
+    ruff, config = [sys.executable, "-m", "ruff"], ["--config", str(build.ROOT / "pyproject.toml")]
+    paths = [str(root / name) for name in FILES]
+    for command in (
+        ["check", paths[0], paths[2]],
+        ["check", "--ignore", "F401", paths[1]],
+        ["format", "--check", *paths],
+    ):
+        done = subprocess.run([*ruff, *command, *config], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("family", FAMILIES)
