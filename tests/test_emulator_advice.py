@@ -256,10 +256,11 @@ def copy_kernel(x_ptr, y_ptr, n, STEP: tl.constexpr, BLOCK: tl.constexpr):
     ],
     ids=["grid too small", "no program_id", "program_id without BLOCK"],
 )
-def test_what_was_never_written_is_told_from_what_was_written_over(programs, step, advice):
+@pytest.mark.parametrize("n", [100, 128])
+def test_what_was_never_written_is_told_from_what_was_written_over(programs, step, advice, n):
     with Emulator() as emulator:
-        y = emulator.poison_(torch.empty(100))
-        copy_kernel[(programs,)](torch.randn(100), y, 100, STEP=step, BLOCK=32)
+        y = emulator.poison_(torch.empty(n))
+        copy_kernel[(programs,)](torch.randn(n), y, n, STEP=step, BLOCK=32)
         assert advice in emulator.unwritten(y, "y").message
 
 

@@ -104,9 +104,7 @@ def _advice(verb: str, region: Region, miss: Outside, masked: bool, program: Pro
     return f"The {_NOUN[verb]} has no mask: add one, as in `mask=offsets < n{other}`."
 
 
-def some_unwritten(
-    name: str, missing: int, total: int, index: tuple[int, ...], stored: int, idle: "Idle | None"
-) -> str:
+def some_unwritten(name: str, missing: int, total: int, index: tuple[int, ...], stored: int, idle: Idle | None) -> str:
     """The sentences of a finding "unwritten". index: of the first of the ``missing`` elements. stored: how many
     elements the programs stored in all, an element that two stored counted twice. idle: the programs of which nothing
     is there.
@@ -115,7 +113,8 @@ def some_unwritten(
         f"{count(missing, 'element')} of {name} ({total:,} in all) {'was' if missing == 1 else 'were'} never written; "
         f"the first is at index {index}. "
     )
-    if idle and 0 < len(idle.programs) * (total - missing) == missing * idle.active:  # it is their share
+    written = total - missing
+    if idle and stored == written and 0 < len(idle.programs) * written == missing * idle.active:  # it is their share
         nobody = f"Nothing comes from {_programs(idle.programs)} of `{idle.kernel}`"
         return f"{text}{nobody}: does each program store before it returns?"
     if stored < total:

@@ -21,6 +21,7 @@ from .place import place
 
 NEARLY = 0.98  # of the elements that a relation is about have it
 FEWEST = 4  # different elements
+LEAST = 3.0  # bits that an element gives, or none: rounding errors of a row are alike
 EACH, CERTAIN = 20.0, 40.0  # bits of evidence: the most that an element gives, and what makes an accident impossible
 LARGEST = 1 << 18  # elements of the arguments: a larger case would take long to work out again and again
 Guess = tuple[torch.Tensor, torch.Tensor]  # values that may be those of an answer, and how far off they may be
@@ -85,6 +86,7 @@ def _is_certain(actual: torch.Tensor, exact: torch.Tensor, near: torch.Tensor, f
     """
     _, which = torch.unique(torch.stack((actual, exact)), dim=1, return_inverse=True)
     bits = torch.log2((actual - exact).abs() / near.clamp(min=torch.finfo(torch.float64).tiny)).clamp(0, EACH)
+    bits = bits.masked_fill(bits < LEAST, 0.0)
     different = torch.zeros(int(which.max()) + 1 if which.numel() else 0, dtype=torch.float64)
     different[which] = bits
     return different.numel() >= FEWEST + fitted and bool(different.sum() >= CERTAIN + fitted * EACH)
