@@ -2,7 +2,8 @@
 
 ``course/chapters/NN_case.md`` and regions of ``solutions/*.py`` and ``kernels/*.py`` become
 ``course/source/NN_case/NN_case.ipynb``, and ``course/start.md`` becomes ``course/start.ipynb``. The same text gives the
-same bytes; ``--check`` says which notebook is stale. So does ``kernels/__init__.pyi``: what the library exports.
+same bytes; ``--check`` says which notebook is stale. So do ``kernels/__init__.pyi``, what the library
+exports, and the points and hours in ``course/TEACHING.md``.
 
 A chapter is MyST Markdown. Its ``{code-cell}`` blocks become code cells, and three things have a meaning of their own:
 
@@ -39,6 +40,7 @@ from . import cells, pieces
 from .chapter import ChapterError, Exercise, parse
 from .pieces import Records, Regions
 from .regions import BACKENDS, find_regions, hide_bodies
+from .term import calendar
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m graded_kernels.course.build"
@@ -149,8 +151,8 @@ def _number_repeated_ids(notebook: NotebookNode) -> None:
 
 
 def build_all(root: Path = ROOT, exercises: Records | None = None) -> dict[Path, str]:
-    """What is built below ``root``: the path of each chapter's notebook and of the stub, and the text that belongs
-    there.
+    """What is built below ``root``: the path of each chapter's notebook, of the stub and of the guide to teaching, and
+    the text that belongs there.
 
     Raises `ChapterError` for whatever is wrong below ``root``, a line for each mistake.
     """
@@ -166,8 +168,13 @@ def build_all(root: Path = ROOT, exercises: Records | None = None) -> dict[Path,
     start, stub = root / "course" / "start.md", root / "kernels" / "__init__.pyi"
     if start.exists():  # not among the sources: nbgrader takes each for an assignment
         targets[start.with_suffix(".ipynb")] = start
-    built = {stub: library_stub()} if stub.exists() else {}
-    return built | {target: build(path, regions, exercises) for target, path in targets.items()}
+    built = {target: build(path, regions, exercises) for target, path in targets.items()}
+    if stub.exists():
+        built[stub] = library_stub()
+    if (guide := root / "course" / "TEACHING.md").exists():
+        notebooks = {path.stem: built[target] for target, path in targets.items() if path in chapters}
+        built[guide] = calendar(guide.read_text(encoding="utf-8"), notebooks)
+    return built
 
 
 def library_stub() -> str:

@@ -1,27 +1,45 @@
-"""The calendar of a term says what each chapter is worth and how long it takes, as the chapters themselves do."""
+"""The calendar of a term has the hours and points of the chapters as they are built, and a row for each."""
 
-import re
+import json
 
-import nbformat
-from graded_kernels.course.desk.chapter_progress import read_progress
-from graded_kernels.course.learner import ROOT, sources
-from nbgrader.utils import is_grade
+from graded_kernels.course.build import ROOT
+from graded_kernels.course.term import calendar
 
-TERM = (ROOT / "course" / "TEACHING.md").read_text(encoding="utf-8")
-ROW = re.compile(r"^\| `(\w+)` \|[^|]*\| ([a-z ]+) \| (\d+) \|", re.MULTILINE)
-HOURS = {"two": 2.0, "two and a half": 2.5, "three": 3.0}
+GUIDE = """\
+| `00_a` | do this | two | 99 | easy |
+| `01_b` | do that | two and a half | 1 | hard |
+
+Together 99 points in 9 hours. One a week, without `01_b`, which no later chapter needs: 9 points.
+With less time: 00 and 02, 9 points.
+"""
 
 
-def test_hours_and_points_are_those_of_the_chapters(tmp_path):
-    chapters = read_progress(tmp_path, sources(ROOT))
-    hours = {chapter.name: chapter.hours.removesuffix(" hours") for chapter in chapters}
-    points = {}
-    for path in sources(ROOT):
-        cells = nbformat.read(path, as_version=4).cells
-        points[path.stem] = int(sum(cell.metadata.nbgrader.points for cell in cells if is_grade(cell)))
-    assert ROW.findall(TERM) == [(name, hours[name], str(points[name])) for name in points]
-    total = sum(points.values())
-    assert f"Together {total} points in {sum(HOURS[words] for words in hours.values()):g} hours" in TERM
-    assert f"without `02_gelu`, which no later chapter needs: {total - points['02_gelu']} points" in TERM
-    short = sum(points[name] for name in ("00_floats_and_tiles", "01_silu", "05_attention"))
-    assert f"00, 01 and 05, {short} points" in TERM
+def notebook(hours: str, *points: int) -> str:
+    graded = [{"metadata": {"nbgrader": {"points": one}}, "source": ""} for one in points]
+    title = {"metadata": {}, "source": ["# Title\n", "\n", f"*About {hours} hours.*"]}
+    return json.dumps({"cells": [title, {"metadata": {"nbgrader": {"grade": False}}, "source": ""}, *graded]})
+
+
+def test_numbers_follow_from_the_chapters_and_a_new_one_gets_a_row():
+    notebooks = {"00_a": notebook("two", 2, 3), "01_b": notebook("three", 4), "02_c": notebook("one and a half", 1, 7)}
+    made = calendar(GUIDE, notebooks)
+    assert made.splitlines() == [
+        "| `00_a` | do this | two | 5 | easy |",
+        "| `01_b` | do that | three | 4 | hard |",
+        "| `02_c` | | one and a half | 8 | |",
+        "",
+        "Together 17 points in 6.5 hours. One a week, without `01_b`, which no later chapter needs: 13 points.",
+        "With less time: 00 and 02, 13 points.",
+    ]
+    assert calendar(made, notebooks) == made
+
+
+def test_the_guide_has_each_of_its_numbers():
+    """`test_notebooks` holds that they are fresh; here, that each sentence is found."""
+    text = (ROOT / "course" / "TEACHING.md").read_text(encoding="utf-8")
+    names = [path.stem for path in sorted((ROOT / "course/chapters").glob("*.md"))]
+    made = calendar(text, {name: notebook("one", 1000) for name in names})
+    assert made.count("| one | 1000 |") == len(names)
+    assert f"Together {len(names)}000 points in {len(names)} hours" in made
+    assert f"{len(names) - 1}000 points" in made
+    assert "00, 01 and 05, 3000 points" in made
