@@ -188,10 +188,14 @@ ROWS: tuple[tuple[Any, ...], ...] = (
         "subtracted theirs?",
     ),
     ("values all equal", _drawn(5, 37, scale=0.0), "Equal elements share alike."),
-    ("1 column", _drawn(5, 1), "A row of one element."),
+    ("1 column", _drawn(5, 1, change=_row(1, None)), "Rows of one element, one of them with nothing under the mask."),
     ("17 columns", _drawn(5, 17), "17 elements in a block of 32: what do the other 15 lanes add to the sum?"),
     ("1000 columns", _drawn(5, 1000), "1000 elements leave 24 lanes of a block of 1024 empty."),
-    ("many rows", _drawn(300, 6), "300 rows. Does every row find a program?"),
+    (
+        "many rows",
+        _drawn(300, 6, change=_row(100, None)),
+        "300 rows, one of them at least with nothing under the mask. Does every row find a program?",
+    ),
     ("no rows", _drawn(0, 33), "No rows go in, no rows come out."),
     ("no columns", _drawn(4, 0), "Rows without elements: nothing to compute and nothing to store."),
     (
