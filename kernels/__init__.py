@@ -26,4 +26,4 @@ def _public_functions() -> dict[str, Callable[..., Any]]:
 
 
 globals().update(_public_functions())
-__all__ = sorted(_public_functions())  # noqa: PLE0605
+__all__ = sorted(_public_functions())
