@@ -78,7 +78,7 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize(("name", "case", "function", "words"), TOLD, ids=lambda value: str(value)[-45:])
+@pytest.mark.parametrize(("name", "case", "function", "words"), TOLD, ids=[f"{row[0]}-{row[3][-45:]}" for row in TOLD])
 def test_a_simple_relation_is_told(name, case, function, words):
     assert words in message(name, function, case)
 
