@@ -7,6 +7,7 @@ from .linear_cross_entropy_function import linear_cross_entropy as linear_cross_
 from .masked_softmax import masked_softmax as masked_softmax
 from .rms_norm import rms_norm as rms_norm
 from .silu import silu as silu
+from .softcap import softcap as softcap
 from .swiglu import swiglu as swiglu
 
 __all__: list[str]

@@ -1,0 +1,88 @@
+"""The soft cap of a logit in Triton: y = cap · tanh(x / cap), Gemma 2 (arXiv:2408.00118).
+
+float32 inside, rounded once at the store. Forward moves 2 numbers an element, backward 3.
+"""
+
+import torch
+
+from ..solutions import softcap as cpu
+from .language import differentiable_once, sole, tl, triton, use_triton
+
+
+# %% softcap_forward
+@triton.jit
+def softcap_forward_kernel(x_ptr, y_ptr, n, cap, BLOCK: tl.constexpr):
+    """Program p does elements p · BLOCK to (p + 1) · BLOCK."""
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+
+    t = x / cap
+    s = t * t
+    near = x * (1 + s * (-1 / 3 + s * (2 / 15 + s * (-17 / 315 + s * 62 / 2835))))  # where 1 - e cancels
+    e = tl.exp(-2 * tl.abs(t))  # no overflow
+    far = tl.where(t < 0, -cap, cap) * ((1 - e) / (1 + e))
+    y = tl.where(tl.abs(t) < 0.25, near, far)
+
+    tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=mask)
+
+
+def softcap_forward(x, cap=30.0):
+    """y = cap · tanh(x / cap), elementwise. Any shape, any floating dtype; y has the shape and dtype of x.
+
+    Strides: any for x.
+    """
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    softcap_forward_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), cap, BLOCK=1024)
+    return y
+
+
+# %% softcap_backward
+@triton.jit
+def softcap_backward_kernel(dy_ptr, x_ptr, dx_ptr, n, cap, BLOCK: tl.constexpr):
+    """Program p does elements p · BLOCK to (p + 1) · BLOCK."""
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+
+    dy = tl.load(dy_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+
+    e = tl.exp(-2 * tl.abs(x / cap))
+    dx = dy * (4 * e / ((1 + e) * (1 + e)))  # 1 - tanh² would cancel
+
+    tl.store(dx_ptr + offsets, dx.to(dx_ptr.dtype.element_ty), mask=mask)
+
+
+def softcap_backward(dy, x, cap=30.0):
+    """dx = dy / cosh²(x / cap), elementwise. dy and x of one shape and dtype; dx too.
+
+    Strides: any for dy and x.
+    """
+    dy, x = dy.contiguous(), x.contiguous()
+    dx = torch.empty_like(x)
+    softcap_backward_kernel[(triton.cdiv(x.numel(), 1024),)](dy, x, dx, x.numel(), cap, BLOCK=1024)
+    return dx
+
+
+# %% softcap
+class SoftcapFunction(torch.autograd.Function):
+    """Saves x alone."""
+
+    @staticmethod
+    def forward(ctx, x, cap):
+        ctx.save_for_backward(x)
+        ctx.cap = cap
+        return sole((softcap_forward if use_triton(x) else cpu.softcap_forward)(x, cap))
+
+    @staticmethod
+    @differentiable_once
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors
+        return (softcap_backward if use_triton(x) else cpu.softcap_backward)(dy, x, ctx.cap), None
+
+
+def softcap(x, cap=30.0):
+    """cap · tanh(x / cap), differentiable once. CUDA through Triton, elsewhere PyTorch."""
+    return SoftcapFunction.apply(x, cap)
