@@ -1,4 +1,6 @@
-"""``graded-kernels grade`` and ``report``: their options. What carries it out is imported when it is called."""
+"""``graded-kernels grade``, ``report`` and ``extend``: their options. What carries them out is imported when
+they are called.
+"""
 
 import argparse
 import atexit
@@ -7,9 +9,11 @@ from pathlib import Path
 
 from ..commands.usage import Commands
 
+YEAR = 366  # days
+
 
 def add_to(commands: Commands) -> None:
-    """Adds the command to the parser."""
+    """Adds the commands to the parser."""
     about = "check a class's answers on all cores or on a cluster, then run nbgrader autograde"
     grade = commands.add_parser("grade", help=about, description=about)
     grade.add_argument("assignment", metavar="ASSIGNMENT", help="01_silu, say")
@@ -26,6 +30,16 @@ def add_to(commands: Commands) -> None:
     report.add_argument("--course", type=Path, default=Path(), metavar="FOLDER", help="the course root (.)")
     report.set_defaults(run=run_report)
 
+    about = "give one student a due date of their own; lateness counts from there"
+    extend = commands.add_parser("extend", help=about, description=about)
+    extend.add_argument("student", metavar="STUDENT", help="as the gradebook has it")
+    extend.add_argument("assignment", metavar="ASSIGNMENT", help="01_silu, say")
+    extend.add_argument(
+        "--days", type=days, required=True, metavar="N", help="after the class's due date; 0 takes it back"
+    )
+    extend.add_argument("--course", type=Path, default=Path(), metavar="FOLDER", help="the course root (.)")
+    extend.set_defaults(run=run_extend)
+
 
 def names(text: str) -> list[str]:
     """Reads names between commas, blanks aside."""
@@ -37,6 +51,20 @@ def number(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
     return int(text)
+
+
+def days(text: str) -> int:
+    """Reads a number of days. Raises ArgumentTypeError for anything else, and for more than a year."""
+    if not text.isdecimal() or int(text) > YEAR:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days; give 0 to {YEAR}")
+    return int(text)
+
+
+def run_extend(options: argparse.Namespace) -> int:
+    """Runs ``graded-kernels extend`` and returns its exit status."""
+    from .extend import main
+
+    return main(options)
 
 
 def run_report(options: argparse.Namespace) -> int:

@@ -144,8 +144,10 @@ def rows_of(gradebook: Gradebook, courses: CourseDirectory) -> Iterator[dict[str
         for student in students:
             row = dict(_row(gradebook, assignment, student))
             if not _has_files(courses, "autograded", student.id, assignment.name):
-                handed_in = _has_files(courses, "submitted", student.id, assignment.name)
-                row["status"] = NOT_YET if handed_in else row.get("status", NEVER)
+                if _has_files(courses, "submitted", student.id, assignment.name):
+                    row["status"] = NOT_YET
+                elif "raw_score" not in row:  # the gradebook has at most an extension
+                    row |= {"status": NEVER, "waiting": None}
             yield row
 
 
@@ -198,6 +200,7 @@ def _row(gradebook: Gradebook, assignment: Assignment, student: Student) -> Iter
         submission = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:
         return
+    yield "duedate", submission.duedate  # with an extension
     yield from _graded(submission)
 
 

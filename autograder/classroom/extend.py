@@ -1,0 +1,56 @@
+"""``graded-kernels extend``: a due date of one student's own, as nbgrader's gradebook keeps it."""
+
+import argparse
+import sys
+from datetime import datetime
+
+from nbgrader.api import Gradebook, MissingEntry
+
+from .course import NoCourse, configured
+
+DONE, USAGE = 0, 2
+
+
+def main(options: argparse.Namespace) -> int:
+    """Extends the due date, prints it, and returns the exit status."""
+    student, assignment = options.student, options.assignment
+    try:
+        due = extend(configured(options.course).coursedir.db_url, student, assignment, options.days)
+    except NoCourse as error:
+        print(f"graded-kernels: {error}", file=sys.stderr)
+        return USAGE
+    print(f"{student}, {assignment}: due {due:%Y-%m-%d %H:%M} UTC")
+    print(f"If it is graded already, take points for lateness anew: nbgrader autograde {assignment}")
+    return DONE
+
+
+def extend(db_url: str, student: str, assignment: str, days: int) -> datetime:
+    """Gives ``student`` this many days more than the class has, in place of what was given before, and returns the due
+    date in UTC. Raises NoCourse.
+
+    nbgrader keeps it in the student's submission, which is made here, without a time and without scores, where nothing
+    is graded yet.
+    """
+    with Gradebook(db_url) as gradebook:
+        try:
+            found = gradebook.find_assignment(assignment)
+        except MissingEntry:
+            known = ", ".join(one.name for one in gradebook.assignments) or "none"
+            raise NoCourse(f"no assignment {assignment} in the gradebook; there are: {known}") from None
+        try:
+            gradebook.find_student(student)
+        except MissingEntry:
+            raise NoCourse(
+                f"no student {student} in the gradebook; add one: nbgrader db student add {student}"
+            ) from None
+        if found.duedate is None:
+            command = f'nbgrader db assignment add {assignment} --duedate="2026-11-30 18:00 UTC"'
+            raise NoCourse(f"{assignment} has no due date to extend; set one: {command}")
+        if not found.notebooks:  # a submission has the cells that the assignment has when it is made
+            command = f"nbgrader generate_assignment {assignment}"
+            raise NoCourse(f"{assignment} has no notebook yet; generate it first: {command}")
+        with gradebook.db.no_autoflush:  # else SQLAlchemy warns about what nbgrader has half made
+            submission = gradebook.update_or_create_submission(assignment, student)
+        gradebook.grant_extension(assignment, student, days=days)
+        due: datetime = submission.duedate
+        return due
