@@ -103,11 +103,9 @@ def test_feedback_runs_nothing(graded, attack):
 def test_formgrader_runs_nothing(graded):
     """The page on which a person grades the written answer."""
     from nbconvert.exporters import HTMLExporter
-    from nbgrader.server_extensions.formgrader import handlers
 
     config = api(graded.course).config
     config.HTMLExporter.template_name = "formgrade"
-    config.HTMLExporter.extra_template_basedirs = [handlers.template_path]
     exporter = HTMLExporter(config=config)
 
     def page(student: str) -> str:
