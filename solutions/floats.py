@@ -8,6 +8,18 @@ floating point numbers".
 import torch
 
 
+# %% mismatches
+def mismatches(actual, expected, tolerance):
+    """How many elements of actual are not shown to lie within tolerance of expected: one int64, without dimensions.
+
+    Both float32, of one shape; tolerance a number from 0 on. Equal infinities are within it, and NaN never is.
+
+    Strides: any for actual and expected.
+    """
+    right = (actual == expected) | ((actual - expected).abs() <= tolerance)  # inf - inf is NaN
+    return (~right).sum()
+
+
 # %% ulp_distance
 def ulp_distance(actual, expected):
     """How many steps from one representable number to the next lead from actual to expected, elementwise, in int64.

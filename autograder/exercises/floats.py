@@ -7,8 +7,14 @@ from torch import Tensor
 
 from ..ulp import PRECISION
 from .cases.common import EPS
-from .cases.floats import pairs, rows, scaled
+from .cases.floats import compared, pairs, rows, scaled
 from .record import Exercise, Output, Tolerance
+
+
+def mismatches_oracle(actual: Tensor, expected: Tensor, tolerance: float) -> Tensor:
+    """Returns the number of elements that are neither equal nor within ``tolerance``."""
+    near = torch.isclose(actual, expected, rtol=0, atol=tolerance)
+    return (~near).sum()
 
 
 def place(x: Tensor) -> Tensor:
@@ -27,6 +33,20 @@ def ulp_distance_oracle(actual: Tensor, expected: Tensor) -> Tensor:
     distance = (place(actual) - place(expected)).abs().masked_fill(nowhere, 0)
     return distance.long().masked_fill(nowhere, torch.iinfo(torch.int64).max)
 
+
+mismatches = Exercise(
+    name="mismatches",
+    summary="how many elements are not shown to be within tolerance of what is expected",
+    oracle=mismatches_oracle,
+    outputs=(Output("count", torch.int64),),
+    cases=compared(),
+    hint="Find the elements that are right, and count the others.",
+    backends=("torch",),
+    points=1,
+    upcast=False,
+    refused=frozenset({"isclose", "allclose"}),
+    about=("NaN", "infinities"),
+)
 
 ulp_distance = Exercise(
     name="ulp_distance",

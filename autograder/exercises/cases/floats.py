@@ -19,6 +19,48 @@ GENERAL += ("odd shape, several blocks", "every second column", "every float16 v
 GENERAL += ("x of stride 0", "infinity and NaN", BEYOND)
 
 
+def compared() -> tuple[Case, ...]:
+    """What came out, what was expected, and a tolerance."""
+
+    def drawn(shape: tuple[int, ...], view: View = lambda t: t) -> Inputs:
+        """A third of the elements is off by 2 to 4 tolerances, up or down, the others by half of one at most."""
+
+        def inputs(generator: Generator) -> Args:
+            expected, off = normal(generator, shape), torch.rand(shape, generator=generator)
+            far, up = torch.rand((2, *shape), generator=generator)
+            error = 1e-3 * torch.where(far < 1 / 3, 2 + 2 * off, off / 2) * torch.where(up < 0.5, -1.0, 1.0)
+            return view(expected + error), view(expected), 1e-3
+
+        return inputs
+
+    def listed(tolerance: float, *rows: tuple[float, float]) -> Inputs:
+        return lambda generator: (*torch.tensor(rows).t().contiguous(), tolerance)
+
+    return (
+        Case("ordinary values", drawn((300,)), "Begin here: which elements are right? All others count."),
+        Case(AGAIN, drawn((300,)), KEEP_NOTHING),
+        Case(
+            "NaN",
+            listed(0.5, (NAN, 1.0), (1.0, NAN), (NAN, NAN), (1.0, 1.25), (2.0, 1.0)),
+            "Every comparison with NaN is false. Count what is not shown to be right.",
+        ),
+        Case(
+            "infinities",
+            listed(0.5, (INF, INF), (-INF, -INF), (INF, -INF), (INF, 3e38), (1.0, 1.0)),
+            "inf - inf is NaN, and an infinity that was expected is right.",
+        ),
+        Case(
+            "on the tolerance",
+            listed(0.5, (1.5, 1.0), (0.5, 1.0), (1.75, 1.0), (-1.5, -1.0), (0.25, 1.0)),
+            "Off by exactly the tolerance is within it.",
+        ),
+        Case("tolerance 0", listed(0.0, (1.0, 1.0), (1.0000001, 1.0), (0.0, -0.0), (-2.0, 2.0)), "Equal is right."),
+        Case("no dimensions", drawn(()), "x.shape may be ()."),
+        Case("no elements", drawn((0,)), "Of nothing, nothing is wrong: 0."),
+        Case("transposed", drawn((37, 53), transposed), "A transposed matrix: any strides will do."),
+    )
+
+
 def pairs() -> tuple[Case, ...]:
     """Two tensors of one shape and dtype, for a function that counts the numbers between them."""
 
