@@ -115,6 +115,13 @@ def test_text_of_a_stub_is_two_friendly_lines():
     assert "silu_backward" in page
 
 
+@pytest.mark.parametrize("render", [text.render, notebook.render])
+def test_a_graded_stub_is_not_told_to_try_again(render):
+    assert "run the check again" in render(stub())
+    assert "run the check again" not in render(stub(), points=False)
+    assert "as it was handed out" in render(stub(), points=False)
+
+
 def test_text_never_counts_what_did_not_run_as_passed():
     left_out = [case(name, "not-run", message="the first case failed") for name in "bc"]
     page = text.render(report(case("a", "fail"), *left_out))

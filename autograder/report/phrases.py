@@ -30,9 +30,11 @@ def is_stopped(report: ReportData, case: CaseResult) -> bool:
     return case.message == report.summary
 
 
-def encouragement(report: ReportData) -> str:
-    """Returns what a learner reads before the first try."""
-    return f"Nothing is wrong yet. Write the body of {report.exercise}, then run the check again."
+def of_a_stub(report: ReportData, points: bool) -> str:
+    """Returns what a learner reads before the first try or, in a graded page (it says no points), after the last."""
+    if points:
+        return f"Nothing is wrong yet. Write the body of {report.exercise}, then run the check again."
+    return f"The body of {report.exercise} is as it was handed out: there was nothing to check."
 
 
 AIMS = {

@@ -25,6 +25,12 @@ c.JupyterHub.authenticator_class = "pam"
 c.Authenticator.allowed_users = {*TEACHERS, *LEARNERS}
 c.Spawner.cmd = SERVER
 c.Spawner.default_url = "/lab"
+# A kernel holds 0.33 GB once the course is imported: an idle one is stopped, and then the server. Files stay.
+c.Spawner.args = [
+    "--MappingKernelManager.cull_idle_timeout=1800",  # seconds; a kernel that computes is never stopped
+    "--MappingKernelManager.cull_connected=True",  # also where its notebook is still open in a browser
+    "--ServerApp.shutdown_no_activity_timeout=3600",  # seconds without a kernel
+]
 c.Spawner.start_timeout = c.Spawner.http_timeout = 300  # seconds: where many log in at once, a server starts slowly
 
 c.JupyterHub.load_groups = {f"formgrade-{COURSE}": {"users": TEACHERS}}
