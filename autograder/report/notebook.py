@@ -81,7 +81,7 @@ def render(report: ReportData, draw_passed: bool = True, points: bool = True) ->
     """
     worth = split(Points(report.score, list(report.split), report.limit)) if points and not report.passed else ""
     state = "stub" if phrases.is_stub(report) else "pass" if report.passed else "fail"
-    body = stub(report, points) if state == "stub" else failure(report) + worth + rest(report, draw_passed)
+    body = stub(report) if state == "stub" else failure(report) + worth + rest(report, draw_passed)
     return f'<div class="graded-kernels {state}"><style>{STYLE}</style>{head(report, points)}{body}</div>'
 
 
@@ -110,9 +110,9 @@ def answers(report: ReportData) -> str:
     return f'<p class="answers">{line}</p>' if line else ""
 
 
-def stub(report: ReportData, points: bool) -> str:
+def stub(report: ReportData) -> str:
     """Returns the one sentence on an answer that nobody wrote."""
-    return f"<p>{escape(phrases.of_a_stub(report, points))}</p>"
+    return f"<p>{escape(phrases.of_a_stub(report))}</p>"
 
 
 def failure(report: ReportData) -> str:

@@ -30,11 +30,9 @@ def is_stopped(report: ReportData, case: CaseResult) -> bool:
     return case.message == report.summary
 
 
-def of_a_stub(report: ReportData, points: bool) -> str:
-    """Returns what a learner reads before the first try or, in a graded page (it says no points), after the last."""
-    if points:
-        return f"Nothing is wrong yet. Write the body of {report.exercise}, then run the check again."
-    return f"The body of {report.exercise} is as it was handed out: there was nothing to check."
+def of_a_stub(report: ReportData) -> str:
+    """Returns what is read of an answer that nobody wrote: before the first try, and in the feedback."""
+    return f"There is nothing to check until the body of {report.exercise} is written."
 
 
 AIMS = {

@@ -27,7 +27,7 @@ def render(report: ReportData, color: bool | None = None, points: bool = True) -
     page = Page(wants_color(sys.stdout) if color is None else color, width)
     page.line(f"{report.exercise} ({report.backend}): {phrases.verdict(report, points)}", BOLD, verdict_color(report))
     if phrases.is_stub(report):
-        page.line(phrases.of_a_stub(report, points))
+        page.line(phrases.of_a_stub(report))
         return page.text()
 
     page.answers(phrases.answers(report))

@@ -27,7 +27,7 @@ c.Spawner.cmd = SERVER
 c.Spawner.default_url = "/lab"
 # A kernel holds 0.33 GB once the course is imported: an idle one is stopped, and then the server. Files stay.
 c.Spawner.args = [
-    "--MappingKernelManager.cull_idle_timeout=1800",  # seconds; a kernel that computes is never stopped
+    "--MappingKernelManager.cull_idle_timeout=3600",  # seconds; a kernel that computes is never stopped
     "--MappingKernelManager.cull_connected=True",  # also where its notebook is still open in a browser
     "--ServerApp.shutdown_no_activity_timeout=3600",  # seconds without a kernel
 ]
