@@ -1,9 +1,12 @@
 """A marking guide stands below a written answer for whoever marks it, and in nothing that a learner gets."""
 
 import json
+import re
 
 import pytest
 from classroom import api, assert_success, autograded, copied, grade, place, right_answers
+from graded_kernels.course import learner
+from graded_kernels.course.chapter import Question, parse
 from tampered import WORDS
 
 GUIDE = "Whatever is right."
@@ -34,3 +37,41 @@ def test_without_the_line_that_takes_it_out_of_the_feedback_there_is_no_guide(ma
     older.config.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades"]
     assert_success(older.autograde("tiny", "a"))
     assert not any(GUIDE in cell.source for cell in autograded(course, "a").cells)
+
+
+# A teacher's sample answers, in course/ANSWERS.md
+
+HEADING = re.compile(r"^## (?:`(\w+)`|Exam (\d+)): .* \((\d+) points.*\)$", re.MULTILINE)
+POINTS = re.compile(r"^- (\d+) points?: ", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return (learner.ROOT / "course" / "ANSWERS.md").read_text(encoding="utf-8")
+
+
+def test_each_question_has_a_sample_answer_with_its_points(sample):
+    chapters = (learner.ROOT / "course" / "chapters").glob("*.md")
+    pieces = [piece for path in chapters for piece in parse(path, path.read_text(encoding="utf-8"))]
+    asked = [(piece.name, piece.points) for piece in pieces if isinstance(piece, Question)]
+    assert sorted(asked) == sorted((name, int(points)) for name, _, points in HEADING.findall(sample) if name)
+
+
+def test_the_points_of_each_marking_scheme_add_up(sample):
+    _, *sections = re.split("^(?=## )", sample, flags=re.MULTILINE)
+    headings = [HEADING.match(section) for section in sections]
+    assert all(headings), sections
+    wrong = [h[0] for h, s in zip(headings, sections, strict=True) if sum(map(int, POINTS.findall(s))) != int(h[3])]
+    assert wrong == []
+    exam = [(int(h[2]), int(h[3])) for h in headings if h[2]]
+    assert [number for number, _ in exam] == list(range(1, 11))
+    assert f"Together {sum(points for _, points in exam)} points" in sample
+
+
+def test_no_sample_answer_is_given_to_a_learner(sample):
+    lines = {line for line in sample.splitlines() if len(line) > 60}
+    cells = [cell for source in learner.sources(learner.ROOT) for cell in json.loads(learner.release(source))["cells"]]
+    given = "\n".join("".join(cell["source"]) for cell in cells)
+    assert "In your own words" in given
+    assert [line for line in lines if line in given] == []
+    assert "ANSWERS.md" not in given
