@@ -1,6 +1,7 @@
 """The grader, for everybody outside it: chapters, teachers, other projects. Names stay here; modules may move.
 
 check(exercise, function, backend=...)   a `Report`
+compare(reference, candidate, arguments) the same for any function, judged by its reference
 EXERCISES                                the table of what can be checked
 Emulator                                 runs Triton kernels as a GPU may, and notes what they do
 Peak                                     counts the bytes that tensors take at once
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
     from .exercises.record import Case, CommonMistake, Exercise, Output, Tolerance, WildBug, Witness
     from .report.report import Report
     from .run.peak_memory import Peak
+    from .side_by_side import CompareError, compare
     from .ulp import ulp_error, ulp_size
 
 __all__ = ["EXERCISES", "Emulator", "Peak", "Report", "check", "ulp_error", "ulp_size"]
 __all__ += ["Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"]
-__all__ += ["derived", "elementwise", "gradient", "losses", "normal", "rowwise"]
+__all__ += ["CompareError", "compare", "derived", "elementwise", "gradient", "losses", "normal", "rowwise"]
 
 _HOME = {"EXERCISES": "exercises", "Emulator": "emulator", "Peak": "run.peak_memory", "Report": "report.report"}
 _HOME |= {"ulp_error": "ulp", "ulp_size": "ulp"}
@@ -45,6 +47,7 @@ _HOME |= dict.fromkeys(
     ("Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"), "exercises.record"
 )
 _HOME |= dict.fromkeys(("elementwise", "gradient", "normal"), "exercises.cases.elementwise")
+_HOME |= dict.fromkeys(("CompareError", "compare"), "side_by_side")
 _HOME |= {"derived": "exercises.derived", "losses": "exercises.cases.losses", "rowwise": "exercises.cases.rows"}
 
 

@@ -43,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
     from .classroom import command as classroom
     from .commands import check, new
     from .sanitize import command as sanitize
+    from .side_by_side import command as side_by_side
     from .verdicts import command as verdicts
 
     about = "Check PyTorch and Triton answers to the exercises of the course."
@@ -56,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
 
     check.add_to(commands).set_defaults(run=run_check)
     new.add_to(commands)
+    side_by_side.add_to(commands)
     sanitize.add_to(commands)
     for entry in metadata.entry_points(group=COMMANDS):
         entry.load()(commands)

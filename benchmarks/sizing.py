@@ -4,9 +4,9 @@
 
 Measured for each chapter, on notebooks with every answer right that all differ, in an empty course:
 
-- *grading*: seconds of processor time of `graded-kernels grade --workers 1` for each notebook, beyond those of a run that
-  finds nothing to grade; and the most memory that the command and all its processes held at once (PSS: a page that
-  several share counts once);
+- *grading*: seconds of processor time of `graded-kernels grade --workers 1` for each notebook, beyond those of a run
+  that finds nothing to grade; and the most memory that the command and all its processes held at once (PSS: a page
+  that several share counts once);
 - *disk*: what one notebook more adds to the course: handed in, graded, its feedback, its verdicts;
 - *working*: the notebook run from its first cell to its last in a kernel, as a learner does in an evening: seconds of
   processor time, and the most memory that the kernel's process held (peak RSS).

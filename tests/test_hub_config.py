@@ -1,4 +1,4 @@
-"""What the published configuration of a JupyterHub says is understood: a misspelt option would be ignored without a word."""
+"""The published configuration of a JupyterHub is understood: a misspelt option would be ignored without a word."""
 
 import importlib
 import subprocess

@@ -15,7 +15,7 @@ FLOORS = (
     ("__main__",),
     ("cli",),
     ("classroom",),
-    ("nbgrader",),
+    ("nbgrader", "side_by_side"),
     ("verdicts", "sanitize"),
     ("commands", "instructor"),
     ("check",),

@@ -13,7 +13,9 @@ times that is the floor of the tolerance. The model:
 - a mean that is taken from each element of its row may be a running one (Welford 1962), an ulp off by element;
 - a product of matrices has the error of such sums without blocks, in the mean;
 - a function such as exp gets its argument an ulp off (exp2(x · log2 e) does), and underflow may give 0;
-- erfc, expm1 and log1p are computed as 1 - erf, exp - 1 and log(1 + x): their digits are not asked for.
+- erfc, expm1 and log1p are computed as 1 - erf, exp - 1 and log(1 + x): their digits are not asked for;
+- what computes many terms and has no model here (a convolution, a fused normalisation, a gradient of PyTorch's own) has
+  the error that PyTorch makes of it in float32, with arguments an ulp off.
 """
 
 import math
@@ -23,8 +25,10 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
 
 from ..run.contract import Args, as_tuple, parts_of
+from ..run.operators import POINTWISE
 from .record import Floors, Tolerance
 
 SEEDS = 16
@@ -39,6 +43,9 @@ SENSITIVE = frozenset(
 # Operators that compute nothing: what they hand on was rounded where it was made.
 COPIES = frozenset(
     "masked_fill where index gather index_select cat stack clone _to_copy nan_to_num constant_pad_nd".split()
+)
+MODELLED = frozenset(
+    "sum mean mm bmm addmm baddbmm matmul mv dot amax amin max min aminmax _softmax _log_softmax".split()
 )
 PLAIN: dict[str, Callable[[Tensor], Tensor]] = {  # the size of what the plain form of a careful function subtracts from
     "erfc": torch.ones_like,
@@ -95,7 +102,11 @@ class _RandomRounding(TorchDispatchMode):
         if name == "sub" and self._is_mean(args[1]) and _is_float64(args[0]):
             args = (args[0], self._moved(args[1].expand(torch.broadcast_shapes(args[0].shape, args[1].shape))))
         result = func(*args, **(kwargs or {}))
-        if func._schema.is_mutable or func.is_view or name in COPIES or not _is_float64(result):
+        if func._schema.is_mutable or func.is_view or name in COPIES:
+            return result
+        if name not in MODELLED and name not in POINTWISE:
+            return self._opaque(func, result, args, kwargs or {})
+        if not _is_float64(result):
             return result
         if name in ("sum", "mean"):
             result = result + self._error_of_sum(result, args, kwargs or {}, name)
@@ -107,6 +118,21 @@ class _RandomRounding(TorchDispatchMode):
         if name in ("sum", "mean") or (name == "div" and self._is_mean(args[0])):
             self.means[result.untyped_storage().data_ptr()] = result
         return result
+
+    def _opaque(self, func: Any, result: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """The result of an operator without a model: off by what PyTorch's float32 is, on arguments an ulp off."""
+
+        def narrow(value: Any) -> Any:
+            return self._moved(value).float() if _is_float64(value) else value
+
+        def off(exact: Any, rough: Any) -> Any:
+            return exact + (rough.double() - exact).nan_to_num(0, 0, 0) if _is_float64(exact) else exact
+
+        try:
+            rough = func(*tree_map(narrow, args), **tree_map(narrow, kwargs))
+        except (RuntimeError, TypeError):  # there is no such kernel for float32
+            return result
+        return tree_map(off, result, rough)
 
     def _is_mean(self, value: object) -> bool:
         return isinstance(value, Tensor) and value.untyped_storage().data_ptr() in self.means

@@ -273,6 +273,11 @@ class Exercise:
         """The right results for ``args``, in float64; integers and booleans as they are."""
         return parts_of(as_tuple(self.oracle(*self.widened(args))))
 
+    def floors(self, args: Args, bonus: bool = False) -> Floors:
+        """The absolute tolerance of each result for ``args``; that of a distinction where it is for a ``bonus``."""
+        floor = self.tolerance.distinction if bonus else self.tolerance.floor
+        return parts_of(floor(*self.widened(args))) if floor else (0.0,) * len(self.results(args))
+
     def aim(self, case: Case, args: Args) -> Aim:
         """What a case is about: what the record says, or else what its arguments are."""
         if case.name in self.about:

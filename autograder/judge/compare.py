@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ..exercises.record import Case, Exercise, Floors
+from ..exercises.record import Case, Exercise
 from ..results.case_result import Failure
 from ..run.arguments import results_of
-from ..run.contract import Args, parts_of, tensors_of
+from ..run.contract import Args, tensors_of
 from ..run.dtypes import dtype_name
 from ..run.examination import Layouts
 from ..ulp import ulp_error, ulp_size
@@ -60,10 +60,8 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
 
     conventions: ``"pytorch"`` takes PyTorch's own values for right as well in a case that rests on a convention.
     """
-    wide, dtypes = exercise.widened(args), exercise.dtypes(args)
-    values, results = exercise.exact(args), exercise.results(args)
-    floor_of = exercise.tolerance.distinction if case.bonus else exercise.tolerance.floor
-    floors: Floors = parts_of(floor_of(*wide)) if floor_of else (0.0,) * len(values)
+    values, dtypes, results = exercise.exact(args), exercise.dtypes(args), exercise.results(args)
+    floors = exercise.floors(args, case.bonus)
     sizes = tuple(ulp_size(value, dtype) for value, dtype in zip(values, dtypes, strict=True))
     allowed = []
     for value, size, given, dtype in zip(values, sizes, floors, dtypes, strict=True):

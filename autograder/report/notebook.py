@@ -221,8 +221,8 @@ def rest(report: ReportData, draw_passed: bool) -> str:
             for status, text in phrases.targets(report.compile.get("targets", ()))
         )
         parts.append(folded(escape(phrases.compiled(report.compile)), f"<ul class='cases'>{''.join(lines)}</ul>"))
-    if report.tolerance:
-        parts.append(f'<p class="quiet">{escape(report.tolerance)}</p>')
+    said = filter(None, (*report.remarks, report.tolerance))
+    parts += [f'<p class="quiet">{escape(remark)}</p>' for remark in said]
     parts += [f'<p class="quiet">On a GPU: {prose(note)}</p>' for note in report.notes]
     for reason, names in phrases.not_run(report).items():
         parts.append(f'<p class="quiet">{escape(phrases.left_out(names, reason))}</p>')

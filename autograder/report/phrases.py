@@ -66,7 +66,7 @@ def verdict(report: ReportData, points: bool = True) -> str:
     if is_stub(report):
         return STUB
     text = "passed" if report.passed else "not passed"
-    text += f", {percent(report.score)} of the points" if points and not report.passed else ""
+    text += f", {percent(report.score)} of the points" if points and report.split and not report.passed else ""
     return text if len(report.required) == len(Quality) else f"{text} (required: {' and '.join(report.required)})"
 
 

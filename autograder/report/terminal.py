@@ -97,6 +97,8 @@ def first_failure(page: "Page", report: ReportData, cause: Cause) -> None:
         page.field("rests on", phrases.convention(case, "`--conventions pytorch`"))
     if case.hint:
         page.field("hint", case.hint)
+    for number, line in enumerate(case.repeat.splitlines()):
+        page.field("" if number else "repeat", line)
     if len(cause.cases) > 1:
         page.field("also in", phrases.also_in(cause))
 
@@ -130,8 +132,9 @@ def what_else(page: "Page", report: ReportData) -> None:
         page.line(phrases.compiled(report.compile))
         for status, text in phrases.targets(report.compile.get("targets", ())):
             page.item(status, text, "", {"pass": GREEN, "fail": RED}.get(status, DIM))
-    if report.tolerance:
-        page.line(report.tolerance, DIM)
+    for remark in (*report.remarks, report.tolerance):
+        if remark:
+            page.line(remark, DIM)
     for note in report.notes:
         page.line(f"On a GPU: {note}", DIM)
     for reason, names in phrases.not_run(report).items():

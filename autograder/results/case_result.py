@@ -64,6 +64,7 @@ class CaseResult:
     convention: what it rests on that is a library's choice (`record.Case`).
     aim: what it is about; None where no points depend on it. flaw: how it fails, None where it does not, or where that
         makes no difference. near: the share of the outputs that are right within 1 %, in whatever dtype.
+    repeat: lines of Python that call the answer with the same arguments, where there is such a way.
     worst_ulp: the largest error of any floating-point element. margin: the largest share of its tolerance that an
         element takes, above 1 where it is wrong; both infinite where NaN or infinity disagree, None where nothing was
         compared.
@@ -87,3 +88,4 @@ class CaseResult:
     aim: Aim | None = None
     flaw: Flaw | None = None
     near: float = 1.0
+    repeat: str = ""

@@ -49,6 +49,11 @@ _ABOUT = """
     promote_types result_type can_cast is_floating_point is_complex is_nonzero is_contiguous is_same_size is_set_to
     is_pinned size stride storage_offset numel dim item
 """.split()
+POINTWISE = frozenset(_ARITHMETIC) | ALLOCATE | FILL | MOVE | VIEW  # each element of a result from one of each argument
+POINTWISE |= frozenset(
+    "silu gelu mish elu hardswish hardsigmoid celu selu gather index index_select cat stack masked_fill tril triu flip "
+    "roll constant_pad_nd repeat select_backward slice_backward arange".split()
+)
 COMPUTE = (frozenset(_ARITHMETIC + _REDUCE) - {"where"}) | {"sort", "topk", "nonzero", "_local_scalar_dense"}
 PERMITTED = frozenset(_ARITHMETIC + _REDUCE + _INDEX + _ABOUT) | ALLOCATE | FILL | MOVE | VIEW
 

@@ -42,19 +42,25 @@ def found(text: str, root: Path | None = None) -> Callable[..., Any]:
     """The function that ``text`` names, or the method as ``Class.method``. Imports its module, from the current folder
     as well. root: the folder where imports of its package begin. Raises UsageError.
     """
+    function = named(text, root)
+    if not callable(function):
+        place, _, name = text.rpartition(":")
+        raise UsageError(f"{name} of {place} is not a function but of type {type(function).__name__}")
+    return function  # type: ignore[no-any-return]
+
+
+def named(text: str, root: Path | None = None) -> Any:
+    """What ``text`` names, as `found` does, callable or not. Raises UsageError."""
     match = _TARGET.fullmatch(text)
     if match is None:
         raise UsageError(f"{text} does not name a function: write package.module:function, or FILE.py:function")
     place, name = match["module"], match["name"]
     module = _imported(place, root)
     try:
-        function = attrgetter(name)(module)
+        return attrgetter(name)(module)
     except AttributeError:
         near = get_close_matches(name, [one for one in vars(module) if not one.startswith("_")])
         raise UsageError(f"{place} has no function {name}" + (f"; it has {', '.join(near)}" if near else "")) from None
-    if not callable(function):
-        raise UsageError(f"{name} of {place} is not a function but of type {type(function).__name__}")
-    return function  # type: ignore[no-any-return]
 
 
 def _imported(place: str, root: Path | None) -> Any:

@@ -24,7 +24,7 @@ FORMGRADER = "http://127.0.0.1:9999"  # where the hub's proxy finds formgrader; 
 c.JupyterHub.bind_url = "http://127.0.0.1:8000"  # behind a web server that speaks HTTPS
 c.JupyterHub.authenticator_class = "pam"
 c.Authenticator.allowed_users = {*TEACHERS, *LEARNERS}
-# What one process may hold: a learner's own server and each of its kernels. More is a MemoryError in the cell that asks.
+# What one process may hold, a learner's server or kernel. More is a MemoryError in the cell that asks.
 c.Spawner.cmd = ["prlimit", f"--data={MEMORY_GIB << 30}", "--", *SERVER]
 c.Spawner.default_url = "/lab"
 # A kernel holds 0.33 GB once the course is imported: an idle one is stopped, and then the server. Files stay.

@@ -1,0 +1,118 @@
+"""What is called: a function, a module with its parameters, an autograd function, a pair of forward and backward."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..run.contract import Args, map_tensors, tensors_of
+from .errors import CompareError
+
+Pair = tuple[Callable[..., Any], Callable[..., Any]]
+
+
+class NotAttached(Exception):
+    """No result has a gradient."""
+
+
+@dataclass(frozen=True)
+class Callee:
+    """function: of the arguments, then of the values of ``parameters`` in order. backward: of the upstream gradients,
+    then of the same; None where autograd differentiates the function.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    signature: inspect.Signature | None = None
+    parameters: dict[str, Tensor] = field(default_factory=dict)
+    backward: Callable[..., Any] | None = None
+
+    @property
+    def label(self) -> str:
+        """Its name with its module, as a line of Python has it."""
+        module = getattr(self.function, "__module__", None)
+        return self.name if module in (None, "__main__", __name__) else f"{module}.{self.name}"
+
+    def results(self, args: Args) -> tuple[Tensor, ...]:
+        """All tensors that a call returns, in order. Raises CompareError where it returns none."""
+        return _flat(self.function(*args), self.name)
+
+    def results_and_gradients(self, args: Args, upstream: Args) -> tuple[Tensor, ...]:
+        """The results, then the gradient of each floating-point tensor among ``args``: 0 where nothing depends on it.
+
+        upstream: the gradient of each floating-point result. Raises NotAttached where no result has one.
+        """
+        if self.backward is not None:
+            return self.results(args) + _flat(self.backward(*upstream, *args), "backward")
+        args = map_tensors(lambda a: a.detach().requires_grad_() if a.is_floating_point() else a, args)
+        leaves = [a for a in tensors_of(args) if a.is_floating_point()]
+        with torch.enable_grad():
+            results = self.results(args)
+        floating = [r for r in results if r.is_floating_point()]
+        attached = [(r, u) for r, u in zip(floating, upstream, strict=True) if r.requires_grad]
+        if not attached:
+            raise NotAttached(f"the result of {self.name} is not attached to the graph")
+        outputs, above = zip(*attached, strict=True)
+        found = torch.autograd.grad(outputs, leaves, above, allow_unused=True)
+        gradients = (torch.zeros_like(x) if g is None else g.clone() for x, g in zip(leaves, found, strict=True))
+        return tuple(r.detach() for r in results) + tuple(gradients)
+
+
+def callee_of(given: Any, what: str) -> Callee:
+    """``given`` as something to call. what: "reference" or "candidate". Raises CompareError."""
+    if isinstance(given, tuple) and len(given) == 2 and all(map(callable, given)):
+        forward, backward = given
+        return Callee(forward, _name(forward, what), _signature(forward), backward=backward)
+    if isinstance(given, nn.Module):
+        return _of_module(given, what)
+    if isinstance(given, type) and issubclass(given, torch.autograd.Function):
+        return Callee(given.apply, given.__name__)
+    if not callable(given):
+        kinds = "a function, a module, an autograd.Function or a pair (forward, backward)"
+        raise CompareError(f"the {what} should be {kinds}, not {type(given).__name__}")
+    return Callee(given, _name(given, what), _signature(given))
+
+
+def _of_module(module: nn.Module, what: str) -> Callee:
+    values = dict(module.named_parameters()) | dict(module.named_buffers())
+    parameters = {name: value.detach() for name, value in values.items()}
+
+    def call(*args: Any) -> Any:
+        own = args[len(args) - len(parameters) :]
+        inputs = args[: len(args) - len(parameters)]
+        return torch.func.functional_call(module, dict(zip(parameters, own, strict=True)), inputs)
+
+    return Callee(call, type(module).__name__ or what, _signature(module.forward), parameters)
+
+
+def _flat(found: object, name: str) -> tuple[Tensor, ...]:
+    tensors: list[Tensor] = []
+
+    def take(value: object) -> None:
+        if isinstance(value, Tensor):
+            tensors.append(value)
+        elif isinstance(value, dict):
+            take(list(value.values()))
+        elif isinstance(value, tuple | list):
+            for part in value:
+                take(part)
+        elif value is not None:
+            raise CompareError(f"{name} returns {type(value).__name__} among its results: return tensors alone")
+
+    take(found)
+    return tuple(tensors)
+
+
+def _name(function: Callable[..., Any], what: str) -> str:
+    name = getattr(function, "__name__", what)
+    return what if name == "<lambda>" else name
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):  # a builtin has none
+        return None

@@ -1,0 +1,56 @@
+"""KernelBench's form: a file with `Model`, `get_inputs` and `get_init_inputs`, and one with `ModelNew`.
+
+https://github.com/ScalingIntelligence/KernelBench
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..commands.usage import UsageError
+from ..run.contract import Args, tensors_of
+from ..sanitize.function import found
+
+SMALL = 16  # the sizes of a problem are not divided below this
+MOST = 2**12  # elements of its inputs together
+
+
+def pair(problem: str, solution: str, seed: int) -> tuple[Any, Any, Callable[[int], Args]]:
+    """(the problem's model, the solution's, a function of a seed that returns the arguments). Both models are made
+    after the same seed. The numbers of the problem's file are halved until its inputs are small, as the emulator needs
+    them. Raises UsageError.
+    """
+    model, inputs, initial = (found(f"{problem}:{name}") for name in ("Model", "get_inputs", "get_init_inputs"))
+    new = found(f"{solution}:ModelNew")
+    _shrink(sys.modules[inputs.__module__], inputs)
+
+    def made(kind: Callable[..., Any]) -> Any:
+        torch.manual_seed(seed)
+        try:
+            return kind(*initial())
+        except Exception as error:
+            raise UsageError(f"{kind.__name__} cannot be made: {type(error).__name__}: {error}") from None
+
+    def arguments(seed: int) -> Args:
+        return tuple(inputs())
+
+    return made(model), made(new), arguments
+
+
+def _shrink(module: Any, inputs: Callable[[], Any]) -> None:
+    """Halves the largest numbers of a module until what ``inputs`` makes has at most `MOST` elements."""
+    while _elements(inputs) > MOST:
+        sizes = {name: value for name, value in vars(module).items() if type(value) is int and value > SMALL}
+        if not sizes:
+            return
+        most = max(sizes.values())
+        for name, value in sizes.items():
+            if value == most:
+                setattr(module, name, (value + 1) // 2)
+
+
+def _elements(inputs: Callable[[], Any]) -> int:
+    with torch.device("meta"):
+        return sum(tensor.numel() for tensor in tensors_of(tuple(inputs())))

@@ -1,0 +1,34 @@
+"""Which operators of PyTorch a function calls: whether a candidate computes, and what kind of sums a reference has."""
+
+from typing import Any
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ..run.operators import ALLOCATE, FILL, MOVE, VIEW, base
+
+CONTRACTIONS = frozenset("mm bmm addmm baddbmm mv dot addmv convolution _int_mm einsum linear".split())
+TRIVIAL = ALLOCATE | FILL | MOVE | VIEW  # and what every function calls somewhere
+TRIVIAL |= frozenset(
+    "add sub rsub mul div neg pow where eq ne lt le gt ge logical_and logical_or logical_not bitwise_and bitwise_or "
+    "bitwise_not cat stack arange index item _local_scalar_dense maximum minimum clamp isnan isinf constant_pad_nd set "
+    "copy select_backward slice_backward".split()
+)
+
+
+class Operators(TorchDispatchMode):
+    """Notes the operators that compute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: dict[str, None] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = base(func._schema.name)
+        if name not in TRIVIAL:
+            self.names[name] = None
+        return func(*args, **(kwargs or {}))
+
+
+def contracts(names: dict[str, None]) -> bool:
+    """Whether a product of matrices, a convolution or an attention is among the operators."""
+    return any(name in CONTRACTIONS or "attention" in name for name in names)

@@ -1,0 +1,138 @@
+"""The exercise that a reference and its families make: `judge` judges it like any other."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..exercises.derived import derived
+from ..exercises.record import Case, Exercise, Floors, Output
+from ..results.aim import Aim
+from ..run.contract import Args
+from ..ulp import ulp_size
+from .families import Family
+from .reference import Reference, parts, signed
+
+GRADIENT = 8.0
+SEEDS = 1000  # of the cases of one seed: `judge.trial.arguments`
+AIMS = {"values": None, "sizes": None, "empty": Aim.EDGES, "layout": Aim.LAYOUTS, "dtype": Aim.DTYPES}
+
+
+@dataclass(frozen=True)
+class Compared(Exercise):
+    """An exercise whose results have the dtypes that the reference's own have for the same arguments."""
+
+    reference: Reference | None = None
+    above: int = 0  # upstream gradients, the last arguments
+
+    def exact(self, args: Args) -> Args:
+        """The reference's results, and gradients, in float64."""
+        assert self.reference is not None
+        with self.reference.alone():
+            return super().exact(args)
+
+    def dtypes(self, args: Args) -> tuple[torch.dtype, ...]:
+        """As the reference returns them; a gradient has the dtype of its argument, what is written its own."""
+        assert self.reference is not None
+        own = args[: len(args) - self.above]
+        given = [a.dtype for a in parts(own)] if self.above else []
+        written = [t.dtype for t in self.contract.written(args).values()]
+        return (*self.reference.dtypes(own), *given, *written)
+
+    def floors(self, args: Args, bonus: bool = False) -> Floors:
+        """Beside what is derived: nowhere stricter than the reference itself is in the dtype of ``args``; and wider for
+        a gradient, which other formulas reach with other cancellation. Not judged is what mathematics leaves open: NaN
+        that the reference makes of arguments without one, gradients that are not finite and those of arguments that are
+        not; with an infinite argument all results that are not finite; where NaN
+        reaches the reference's own result in another way than in float64, as through the padding of a convolution.
+        """
+        assert self.reference is not None
+        with self.reference.alone():
+            estimated, native = super().floors(args, bonus), self.reference.native(args, self.above)
+        exact = self.exact(args)
+        gradients = len(parts(args)) - self.above if self.above else 0
+        nan, infinite = (any(bool(kind(a).any()) for a in parts(args)) for kind in (torch.isnan, torch.isinf))
+        found: list[torch.Tensor | float] = []
+        for number, (floor, value, own) in enumerate(zip(estimated, exact, native, strict=True)):
+            if not value.is_floating_point():
+                found.append(floor)
+                continue
+            gradient = number >= len(exact) - gradients
+            wide = torch.as_tensor(floor, dtype=torch.float64).expand(value.shape)
+            wide = torch.maximum(GRADIENT * _of_rows(wide) if gradient else wide, _reached(value, own))
+            if own.dtype != torch.float32 and (gradient or self.reference.contracts):
+                wide = torch.maximum(wide, 4 * _of_rows(_error(value, own)))
+            unknown = ~value.isfinite() if gradient or infinite else value.isnan() & (not nan)
+            unknown = unknown | (gradient and (nan or infinite)) | (nan & (own.isnan() != value.isnan()))
+            found.append(wide.masked_fill(unknown, torch.inf))
+        return tuple(found)
+
+
+def _error(exact: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    return (own.double() - exact).abs().nan_to_num(0, 0, 0)
+
+
+def _of_rows(floor: torch.Tensor) -> torch.Tensor:
+    """The floor, and nowhere less than the root mean square of its row: what went into all of its sums."""
+    if not floor.dim() or not floor.numel():
+        return floor
+    return torch.maximum(floor, floor.square().mean(-1, keepdim=True).sqrt())
+
+
+def _reached(exact: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    """How far off a result may be because the reference's own is: where that is twice as much, and in half precision
+    everywhere four times the median in ulp, which is one ulp where it rounds once.
+    """
+    error = _error(exact, own)
+    if own.dtype == torch.float32 or not exact.numel():
+        return 2 * error
+    size = ulp_size(exact, own.dtype)
+    return torch.maximum(2 * error, 4 * (error / size).median() * size).nan_to_num(0, 0, 0)
+
+
+def record_of(reference: Reference, families: list[Family], gradients: bool, name: str) -> Compared:
+    """The record. gradients: whether the candidate's are compared, too."""
+    above = reference.floating if gradients else 0
+    names = reference.names + tuple(f"upstream_{i}" if above > 1 else "upstream" for i in range(above))
+    outputs = reference.outputs
+    if gradients:
+        outputs += tuple(f"d{name}" for name in _floating_names(reference))
+
+    def oracle(*args: Any) -> Args:
+        own, upstream = args[: len(args) - above], args[len(args) - above :]
+        return reference.exact_with_gradients(own, upstream) if gradients else reference.exact(own)
+
+    oracle = signed(oracle, names)
+    return Compared(
+        name=name,
+        summary=name,
+        oracle=oracle,
+        outputs=tuple(Output(output) for output in outputs),
+        cases=tuple(_case(reference, family, gradients) for family in families),
+        hint="",
+        tolerance=derived(oracle),
+        backends=("triton",),
+        writes=reference.writes,
+        reference=reference,
+        above=above,
+    )
+
+
+def arguments(reference: Reference, family: Family, generator: torch.Generator, gradients: bool) -> Args:
+    """What a family calls the candidate with: its inputs, a module's parameters, upstream gradients."""
+    args = reference.with_parameters(family.make(generator))
+    return args + reference.upstream(args, generator) if gradients else args
+
+
+def _case(reference: Reference, family: Family, gradients: bool) -> Case:
+    return Case(
+        family.name,
+        lambda generator: arguments(reference, family, generator, gradients),
+        family.what,
+        aim=AIMS[family.kind],
+    )
+
+
+def _floating_names(reference: Reference) -> list[str]:
+    named = zip(reference.names, reference.arguments, strict=False)
+    return [name for name, a in named if isinstance(a, torch.Tensor) and a.is_floating_point()]

@@ -1,0 +1,93 @@
+"""Which dimensions of the example change together, found from equal sizes and by trying."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..run.contract import Args
+
+Place = tuple[int, int]  # an argument, and its dimension; -1 for a number that is a size itself
+Accepts = Callable[[Args], bool]
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """Places of one size that change together, and places of multiples of it."""
+
+    size: int
+    places: dict[Place, int]  # with how many times the size
+
+    def named(self, names: tuple[str, ...]) -> str:
+        """``dimension 1 of x``: its first place."""
+        argument, axis = min(place for place in self.places if place[1] >= 0)
+        return f"dimension {axis} of {names[argument]}"
+
+    def elements(self, args: Args, size: int) -> int:
+        """How many all tensors of `at` have together."""
+        shapes = {number: list(value.shape) for number, value in enumerate(args) if isinstance(value, Tensor)}
+        for (argument, axis), times in self.places.items():
+            if axis >= 0:
+                shapes[argument][axis] = size * times
+        return sum(map(math.prod, shapes.values()))
+
+    def at(self, args: Args, size: int) -> Args:
+        """Arguments like ``args`` of another size: the numbers are those of ``args``, cut off or repeated."""
+        found = list(args)
+        for (argument, axis), times in self.places.items():
+            value: Any = found[argument]
+            found[argument] = size * times if axis < 0 else _resized(value, axis, size * times)
+        return tuple(found)
+
+
+def dimensions_of(args: Args, accepts: Accepts) -> list[Dimension]:
+    """The dimensions that change freely. accepts: whether the reference takes such arguments."""
+    groups: dict[int, list[Place]] = defaultdict(list)
+    for number, value in enumerate(args):
+        if isinstance(value, Tensor):
+            for axis, size in enumerate(value.shape):
+                groups[size].append((number, axis))
+    found = []
+    for size, places in groups.items():
+        if size < 1:
+            continue
+        one_tensor = len({argument for argument, _ in places}) == 1
+        joined = _together(args, size, places, groups, accepts)
+        if joined and (len(places) == 1 or not one_tensor):
+            found.append(joined)  # sizes that are equal in the example are meant to be, also where they broadcast
+        elif size > 1:
+            alone = [place for place in places if _changes(args, size, {place: 1}, accepts)]
+            found += [Dimension(size, {place: 1}) for place in alone] or filter(None, [joined])
+    return found
+
+
+def _together(
+    args: Args, size: int, places: list[Place], groups: dict[int, list[Place]], accepts: Accepts
+) -> Dimension | None:
+    """The dimension of these places, with the numbers that are its size and the dimensions that are its multiples where
+    the reference takes it only so.
+    """
+    plain = dict.fromkeys(places, 1)
+    numbers = {(i, -1): 1 for i, a in enumerate(args) if type(a) is int and a == size}
+    multiples = {p: other // size for other, more in groups.items() if other > size and not other % size for p in more}
+    for more in ({}, numbers, multiples, numbers | multiples):
+        if _changes(args, size, plain | more, accepts):
+            return Dimension(size, plain | more)
+    return None
+
+
+def _changes(args: Args, size: int, places: dict[Place, int], accepts: Accepts) -> bool:
+    """Whether the reference takes one more, and one less, where that is not a size that broadcasts."""
+    dimension = Dimension(size, places)
+    sizes = (size + 1, size + 2) if size < 3 else (size + 1, size - 1)
+    return all(accepts(dimension.at(args, other)) for other in sizes)
+
+
+def _resized(tensor: Tensor, axis: int, size: int) -> Tensor:
+    if not tensor.shape[axis]:
+        return tensor.new_zeros([size if d == axis else s for d, s in enumerate(tensor.shape)])
+    return tensor.index_select(axis, torch.arange(size) % tensor.shape[axis])

@@ -1,0 +1,309 @@
+"""A function judged by its reference alone: what is found, what is let pass, and what cannot be compared."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from graded_kernels.autograder import CompareError, compare
+from graded_kernels.autograder.side_by_side import inputs
+from side_by_side_kernels import (
+    Scaled,
+    ScaledBadly,
+    first_row_only,
+    softmax_kernel_launched,
+    softmax_without_other,
+)
+from torch import nn
+
+
+def draw(*shape):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(1))
+
+
+def softmax(x):
+    return torch.softmax(x, -1)
+
+
+def careful(x):
+    e = (x.float() - x.float().amax(-1, keepdim=True)).exp()
+    return (e / e.sum(-1, keepdim=True)).to(x.dtype)
+
+
+def overflowing(x):
+    e = x.float().exp()
+    return (e / e.sum(-1, keepdim=True)).to(x.dtype)
+
+
+def failing(report):
+    return {case.name for case in report.cases if case.status in ("fail", "error")}
+
+
+def not_run(report):
+    return {case.name: case.message for case in report.cases if case.status == "not-run"}
+
+
+def test_a_right_candidate_passes():
+    report = compare(softmax, careful, draw(5, 40))
+    assert report.passed and report.correct, str(report)
+    assert report.score == 1
+    assert "derived" in report.tolerance
+    assert len(report.cases) > 25
+
+
+def test_what_is_wrong_is_said_with_the_family():
+    report = compare(softmax, overflowing, draw(5, 40))
+    assert not report
+    assert {"large values", "very large values", "far from zero"} <= failing(report)
+    assert "the example" not in failing(report)
+    shown = str(report)
+    assert "exp of them overflows" in shown and "result = nan" in shown
+    assert 0.5 < report.score < 1 and "of the points" not in shown
+
+
+def test_the_lines_that_repeat_a_failure_do():
+    report = compare(softmax, overflowing, draw(5, 40), seed=3)
+    case = next(case for case in report.cases if case.name == "large values")
+    names = {"arguments": draw(5, 40), __name__: None}
+    line = case.repeat.splitlines()[1].replace(f"{__name__}.", "")
+    exec(f"from graded_kernels.autograder.side_by_side import inputs\n{line}", names | globals(), names)
+    (x,) = names["args"]
+    assert overflowing(x).isnan().any() and x[case.failure.index] == case.failure.inputs["x"]
+
+
+def test_a_kernel_is_right_at_every_size_and_its_launches_are_compiled():
+    report = compare(softmax, softmax_kernel_launched, draw(5, 40))
+    assert report.passed, str(report)
+    assert report.backend == "triton" and report.compile["status"] == "pass"
+    assert report.remarks[0] == "Computes: in its own kernels."
+
+
+def test_a_wrong_kernel_is_explained():
+    report = compare(softmax, softmax_without_other, draw(5, 40), compiler=False)
+    assert "the example" in failing(report) and report.correct is False
+
+
+def test_programs_that_work_on_one_row_are_seen_by_size():
+    report = compare(softmax, first_row_only, draw(1, 40), compiler=False)
+    assert any(name.startswith("dimension 0 of x") for name in failing(report))
+    assert "the example" not in failing(report)
+
+
+@pytest.mark.parametrize(("candidate", "right"), [(Scaled, True), (ScaledBadly, False)])
+def test_gradients_are_those_of_the_reference_in_float64(candidate, right):
+    report = compare(lambda x, w: x.tanh() * w, candidate, (draw(5, 8), draw(8)))
+    assert report.passed is right, str(report)
+    if not right:
+        assert "dw is wrong" in str(report)
+
+
+def test_a_backward_of_its_own_is_compared():
+    def backward(dy, x):
+        s = torch.sigmoid(x.float())
+        return (dy * (s * (1 + x.float() * torch.sigmoid(-x.float())))).to(x.dtype)
+
+    def by_division(dy, x):
+        y = F.silu(x.float())
+        return (dy * (y / x + y / x * (1 - y / x) * x)).to(x.dtype)
+
+    assert compare(F.silu, (F.silu, backward), draw(5, 8))
+    assert "zeros" in failing(compare(F.silu, (F.silu, by_division), draw(5, 8)))
+
+
+def test_gradients_that_do_not_exist():
+    report = compare(F.silu, lambda x: F.silu(x.detach()), draw(5, 8))
+    assert report and any("Gradients are not compared" in remark for remark in report.remarks)
+    with pytest.raises(CompareError, match="not attached"):
+        compare(F.silu, lambda x: F.silu(x.detach()), draw(5, 8), gradients=True)
+
+
+def test_a_conversion_inside_the_reference_does_not_decide_how_exact_it_is():
+    def reference(x):
+        return (x.float() + 1e8).sum(-1).to(x.dtype) - 1e8 * x.shape[-1]
+
+    report = compare(reference, lambda x: x.sum(-1), draw(5, 8), without=("float16", "bfloat16"))
+    assert any(re.search(r"converts to float32 in line \d+ of test_compare", r) for r in report.remarks)
+    rounded = compare(lambda x: x.to(torch.bfloat16).to(x.dtype), lambda x: x.clone(), draw(5, 8))
+    assert any("its own result is what is expected" in r for r in rounded.remarks) and not rounded
+
+
+def test_what_the_reference_refuses_is_left_out_and_said():
+    def pairs(x):
+        if x.shape[-1] % 2:
+            raise ValueError("an even number of columns")
+        return x.unflatten(-1, (-1, 2)).sum(-1)
+
+    report = compare(pairs, lambda x: x[..., ::2] + x[..., 1::2], draw(5, 8))
+    assert report, str(report)
+    assert all("dimension 1" not in case.name for case in report.cases)
+
+    def few(x):
+        if x.shape[0] > 1000:
+            raise ValueError("too many rows")
+        return x * 2
+
+    assert (
+        "the reference raises ValueError: too many rows" in not_run(compare(few, lambda x: x + x, draw(5, 8))).values()
+    )
+
+
+def test_what_the_reference_itself_cannot_is_left_out():
+    report = compare(overflowing, careful, draw(5, 40), without=("infinity",))
+    assert "the reference itself overflows" in not_run(report)["large values"]
+    assert report, str(report)
+
+
+def test_a_candidate_may_refuse_layouts_and_dtypes():
+    def contiguous(x):
+        assert x.is_contiguous(), "contiguous inputs only"
+        return careful(x)
+
+    report = compare(softmax, contiguous, draw(5, 40))
+    assert report and "contiguous inputs only" in not_run(report)["transposed"]
+
+
+def test_a_candidate_may_not_refuse_sizes():
+    def small(x):
+        assert x.shape[0] < 1000
+        return careful(x)
+
+    assert "dimension 0 of x: 1,031" in failing(compare(softmax, small, draw(5, 8)))
+
+
+def test_sizes_that_belong_together_change_together():
+    report = compare(lambda a, b: a @ b, lambda a, b: torch.mm(a, b), (draw(5, 6), draw(6, 7)))
+    assert report, str(report)
+    names = {case.name.partition(":")[0] for case in report.cases if case.name.startswith("dimension")}
+    assert names == {"dimension 0 of a", "dimension 1 of a", "dimension 1 of b"}
+
+
+def test_an_input_that_changes_and_one_that_is_returned():
+    assert any(
+        "changed its input" in c.message for c in compare(lambda x: x * 2, lambda x: x.mul_(2), draw(3, 4)).cases
+    )
+    assert any("shares memory" in c.message for c in compare(lambda x: x * 1, lambda x: x, draw(3, 4)).cases)
+
+
+def test_what_is_kept_from_another_call():
+    kept = {}
+
+    def caching(x):
+        return kept.setdefault(x.shape, careful(x.detach())).clone()
+
+    assert failing(compare(softmax, caching, draw(5, 40)))
+
+
+def test_a_result_that_is_written():
+    def reference(out, x):
+        out.copy_(torch.softmax(x, -1))
+
+    def right(out, x):
+        out.copy_(careful(x))
+
+    def wrong(out, x):
+        out.copy_(careful(x)[:1])
+
+    example = (torch.zeros(5, 8), draw(5, 8))
+    assert compare(reference, right, example), str(compare(reference, right, example))
+    assert not compare(reference, wrong, example)
+
+
+def test_indices_go_to_both_ends():
+    def clamped(index, table):
+        return table[index.clamp(max=7)]
+
+    example = (torch.tensor([0, 3, 8, 5, 5]), draw(9, 4))
+    assert "index all 8" in failing(compare(lambda index, table: table[index], clamped, example))
+    assert compare(lambda index, table: table[index], lambda index, table: table.index_select(0, index), example)
+
+
+def test_modules_compute_with_the_same_parameters():
+    torch.manual_seed(0)
+
+    class Renamed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w, self.b = nn.Parameter(torch.zeros(4, 8)), nn.Parameter(torch.zeros(4))
+
+        def forward(self, x):
+            return x @ self.w.T + self.b
+
+    class Unbiased(Renamed):
+        def forward(self, x):
+            return x @ self.w.T
+
+    assert compare(nn.Linear(8, 4), Renamed(), draw(5, 8))
+    assert not compare(nn.Linear(8, 4), Unbiased(), draw(5, 8))
+
+
+def test_the_same_seed_gives_the_same_verdict():
+    first, second = (compare(softmax, overflowing, draw(5, 40), seed=7) for _ in range(2))
+    assert first.to_dict()["cases"] == second.to_dict()["cases"]
+
+
+def test_who_computes():
+    assert "no kernel; it calls aten._softmax" in compare(softmax, lambda x: F.softmax(x, -1), draw(5, 8)).remarks[0]
+
+
+OPERATORS = {
+    "layer_norm": (lambda x, w, b: F.layer_norm(x, x.shape[-1:], w, b), (draw(5, 33), draw(33), draw(33))),
+    "gelu": (F.gelu, (draw(5, 33),)),
+    "cross_entropy": (lambda x, y: F.cross_entropy(x, y), (draw(5, 33), torch.tensor([0, 32, 7, 7, 3]))),
+    "attention": (F.scaled_dot_product_attention, (draw(1, 2, 9, 8), draw(1, 2, 11, 8), draw(1, 2, 11, 8))),
+    "conv2d": (lambda x, w: F.conv2d(x, w, padding=1), (draw(2, 3, 9, 9), draw(4, 3, 3, 3))),
+    "logsumexp": (lambda x: torch.logsumexp(x, -1), (draw(5, 33),)),
+    "var": (lambda x: x.var(-1), (draw(5, 33),)),
+    "cumsum": (lambda x: x.cumsum(-1), (draw(5, 33),)),
+    "max_pool": (lambda x: F.max_pool1d(x, 3), (draw(2, 5, 33),)),
+    "silu": (F.silu, (draw(5, 33),)),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n == "gelu" else pytest.mark.exhaustive) for n in OPERATORS]
+)
+def test_pytorch_is_right_beside_itself(name):
+    function, example = OPERATORS[name]
+    report = compare(function, function, example)
+    assert report, str(report)
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "arguments", "says"),
+    [
+        (softmax, careful, None, "give example arguments"),
+        (softmax, careful, 3, "should be a tensor or a tuple"),
+        (softmax, careful, (3,), "no tensor among the arguments"),
+        (softmax, careful, lambda a, b, c: draw(3, 4), "of nothing, of a seed, or of a seed and a size"),
+        (lambda x: x.nothing(), careful, draw(3, 4), "the reference raises on the example.*AttributeError"),
+        (lambda x: 3, careful, draw(3, 4), "returns int among its results"),
+        (lambda x: None, careful, draw(3, 4), "returns no tensor and writes none"),
+        (lambda x: F.dropout(x), careful, draw(3, 4), "not deterministic.*eval"),
+        (softmax, lambda x, y: x, draw(3, 4), "does not take the 1 arguments"),
+        ("softmax", careful, draw(3, 4), "the reference should be a function"),
+        (softmax, nn.Linear(4, 4), draw(3, 4), "different parameters"),
+    ],
+)
+def test_what_cannot_be_compared(reference, candidate, arguments, says):
+    with pytest.raises(CompareError, match=says):
+        compare(reference, candidate, arguments)
+
+
+def test_names_of_families():
+    with pytest.raises(CompareError, match="no family is named 'NaNs'"):
+        compare(softmax, careful, draw(3, 4), without=("NaNs",))
+    assert not any(c.name.startswith("NaN") for c in compare(softmax, careful, draw(3, 4), without=("NaN",)).cases)
+    with pytest.raises(CompareError, match="there is no family 'small'"):
+        inputs(softmax, draw(3, 4), "small")
+
+
+def test_like_an_exercise():
+    assert compare(F.silu, lambda x: x * torch.sigmoid(x), like="silu").cases
+    with pytest.raises(CompareError, match="no exercise sillu"):
+        compare(F.silu, F.silu, like="sillu")
+
+
+def test_a_function_of_a_seed_and_a_size():
+    report = compare(softmax, careful, lambda seed, size: (torch.randn(3, size),))
+    assert report, str(report)
+    assert {"size 1", "size 1031"} <= {case.name for case in report.cases}
