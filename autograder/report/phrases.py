@@ -66,7 +66,8 @@ def verdict(report: ReportData, points: bool = True) -> str:
     if is_stub(report):
         return STUB
     text = "passed" if report.passed else "not passed"
-    text += f", {percent(report.score)} of the points" if points and report.split and not report.passed else ""
+    if points and not report.passed and not report.remarks:  # those of a comparison, which has no points
+        text += f", {percent(report.score)} of the points"
     return text if len(report.required) == len(Quality) else f"{text} (required: {' and '.join(report.required)})"
 
 
