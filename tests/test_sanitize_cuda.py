@@ -30,6 +30,16 @@ def double_tuned(x, y, n, BLOCK: tl.constexpr):
     tl.store(y + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
 
 
+@triton.jit
+def last(block):
+    return block - 1
+
+
+@triton.jit
+def calls_another(y, BLOCK: tl.constexpr):
+    tl.store(y, last(BLOCK))
+
+
 def doubled(x):
     y = torch.empty(x.shape, device=x.device)
     double[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK=64)
@@ -71,6 +81,7 @@ def events():
         yield found
     assert not torch.cuda.is_available()  # and it is all taken away again
     assert not torch.ones(1).is_cuda
+    assert not isinstance(double, triton.JITFunction)
     with pytest.raises(NotImplementedError):
         torch.mm(torch.ones(1, 1).half(), torch.ones(1, 1).half(), out_dtype=torch.float32)
 
@@ -275,10 +286,30 @@ def test_triton_finds_a_driver(events):
     x, y = torch.randn(64, device="cuda"), torch.zeros(64, device="cuda")
     kernel = double.warmup(x, y, 64, BLOCK=64, grid=(1,))
     assert kernel.n_regs
-    assert kernel.metadata.shared == 0
+    assert kernel.metadata.shared
     kernel[(1,)](x, y, 64, BLOCK=64)
     assert y.equal(2 * x)
     double_tuned[lambda meta: (triton.cdiv(64, meta["BLOCK"]),)](x, y, 64)
+
+
+def test_a_kernel_is_a_jit_function(events):
+    assert isinstance(double, triton.JITFunction)
+    assert isinstance(double_tuned.fn, triton.runtime.jit.JITFunction)
+    assert not isinstance(doubled, triton.JITFunction)
+    assert not hasattr(double, "data_ptr")
+    assert [parameter.name for parameter in double.params if parameter.is_constexpr] == ["BLOCK"]
+    assert "tl.store(y + i" in double.src
+    assert len({double.cache_key, double_tuned.fn.cache_key, calls_another.cache_key}) == 3
+
+
+def test_a_launch_returns_a_kernel_that_can_be_launched(events):
+    x, y = torch.randn(64, device="cuda"), torch.zeros(64, device="cuda")
+    kernel = double[(4,)](x, y, 64, 16)
+    for args in ((3 * x, y, 64), (3 * x, y, 64, 16)):
+        y.zero_()
+        kernel[(4,)](*args)
+        assert y.equal(6 * x)
+    assert double[(4,)](x, y, 64, BLOCK=16, num_warps=8).metadata.shared > kernel.metadata.shared > 0
 
 
 def test_a_kernel_refuses_a_tensor_of_the_host(events):

@@ -77,16 +77,33 @@ def once(
 
 
 class Compiled:
-    """Stands for what ``kernel.warmup(...)`` returns: scripts ask it for registers and shared memory, and launch it."""
+    """Stands for what a launch and ``kernel.warmup(...)`` return: programs ask it for registers and shared memory, and
+    launch it.
+
+    Both numbers are estimates, since nothing is compiled: 32 registers, and 4 bytes of shared memory for each thread,
+    with which a reduction exchanges one float32.
+    """
 
     n_regs, n_spills = 32, 0
 
-    def __init__(self, kernel: Any, options: dict[str, Any]):
-        self._kernel, self._options = kernel, options
-        self.metadata = SimpleNamespace(shared=0, num_warps=options.get("num_warps", 4), name=kernel.__name__)
+    def __init__(self, kernel: Any, args: tuple[Any, ...], options: dict[str, Any]):
+        self._kernel, self._options, warps = kernel, options, options.get("num_warps", 4)
+        self._given = {**dict(zip(kernel.arg_names, args, strict=False)), **options}
+        shared = 4 * PROPERTIES.warp_size * warps
+        self.metadata = SimpleNamespace(shared=shared, num_warps=warps, name=kernel.__name__)
 
     def _init_handles(self) -> None:
         pass
 
     def __getitem__(self, grid: object) -> Callable[..., Any]:
-        return lambda *args, **options: self._kernel.run(*args, grid=grid, warmup=False, **options)
+        """A launch. Its arguments are the kernel's, constants included or not; those are what it was compiled with."""
+        constants = [p.name for p in self._kernel.params if p.is_constexpr]
+        names = self._kernel.arg_names
+
+        def launch(*args: object, stream: object = None, **named: object) -> Any:
+            varying = [name for name in names if name not in constants]
+            given = dict(zip(names if len(args) > len(varying) else varying, args, strict=False)) | named
+            fixed = {name: self._given[name] for name in constants if name in self._given}
+            return self._kernel.run(grid=grid, warmup=False, **self._options | given | fixed)
+
+        return launch

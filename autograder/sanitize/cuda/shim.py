@@ -12,7 +12,7 @@ from torch.utils.data._utils import pin_memory
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
-from . import matmul, runtime
+from . import jit_functions, matmul, runtime
 from .driver import Compiled, Driver, once
 from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors
 from .torch_functions import DeviceCalls
@@ -141,9 +141,9 @@ def _triton(refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
     run = InterpretedFunction.run
 
     def launched(kernel: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> Any:
-        if warmup:
-            return Compiled(kernel, options)
-        return run(kernel, *args, grid=grid, warmup=False, **options)
+        if not warmup:
+            run(kernel, *args, grid=grid, warmup=False, **options)
+        return Compiled(kernel, args, options)
 
     def compiled(kernel: Any, *args: object, **options: object) -> NoReturn:
         refuse(f"`{kernel.fn.__name__}` is compiled for a GPU, not interpreted (a Gluon kernel is): leave it to a GPU.")
@@ -154,4 +154,5 @@ def _triton(refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
         (triton.testing, "do_bench_cudagraph", once),
         (InterpretedFunction, "run", launched),
         (JITFunction, "run", compiled),
+        *jit_functions.replacements(),
     ]

@@ -1,0 +1,41 @@
+"""Interpreted kernels pass for compiled ones: libraries look for a `triton.JITFunction`, and read its attributes."""
+
+from typing import Any
+
+import triton
+from triton.runtime import autotuner, jit
+from triton.runtime.interpreter import InterpretedFunction
+
+_READ_THOUGH_HIDDEN = ("__globals__", "__qualname__", "_fn_name")
+
+
+def replacements() -> list[tuple[Any, str, Any]]:
+    """What has the attribute, its name, and what it becomes."""
+    function = _also_interpreted(jit.JITFunction)
+    return [
+        *((owner, "JITFunction", function) for owner in (triton, triton.runtime, jit, autotuner)),
+        (jit, "JITCallable", _also_interpreted(jit.JITCallable)),  # which the hash of a kernel's source looks for
+        (InterpretedFunction, "__getattr__", _of_twin),
+    ]
+
+
+def _also_interpreted(kind: type) -> type:
+    """A subclass that interpreted functions are instances of. Their own bases cannot be changed: the layouts differ."""
+
+    class Meta(type):
+        def __instancecheck__(cls, one: object) -> bool:
+            return isinstance(one, (kind, InterpretedFunction))
+
+    return Meta(kind.__name__, (kind,), {"__module__": kind.__module__})
+
+
+def _of_twin(function: InterpretedFunction, name: str) -> Any:
+    """An attribute that the interpreter's class lacks, such as ``params`` or ``cache_key``: the compiled twin's."""
+    if name.startswith("_") and name not in _READ_THOUGH_HIDDEN:
+        raise AttributeError(name)
+    if "_twin" not in vars(function):
+        try:
+            function._twin = jit.JITFunction(function.fn, **function.kwargs)
+        except ValueError as error:  # there is no source
+            raise AttributeError(f"{name}: {error}") from None
+    return getattr(function._twin, name)
