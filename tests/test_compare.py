@@ -307,3 +307,12 @@ def test_a_function_of_a_seed_and_a_size():
     report = compare(softmax, careful, lambda seed, size: (torch.randn(3, size),))
     assert report, str(report)
     assert {"size 1", "size 1031"} <= {case.name for case in report.cases}
+
+
+def test_a_reference_may_compute_in_half_precision():
+    def rounded(x):
+        return (x.half() * 2).to(x.dtype)
+
+    report = compare(rounded, rounded, draw(5, 40))
+    assert "rounds to float16 in line" in str(report)
+    assert failing(report) == set(), str(report)

@@ -10,6 +10,7 @@ from float32_sums import ARITHMETIC, Float32, from_the_end, in_order
 from graded_kernels.autograder import Case, Exercise, Output, check, derived
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.exercises.derived import floor_of
+from graded_kernels.autograder.exercises.validation import RecordError, validate
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.ulp import ulp_size
 from graded_kernels.kernels.wild import layer_norm as wild_norm
@@ -157,6 +158,26 @@ def test_the_report_says_that_it_is_an_estimate():
     assert report.passed, str(report)
     assert "The tolerance is derived: the formula was run 16 times in float32" in " ".join(str(report).split())
     assert not check(record, lambda x: ((x.half().exp() - (-x).half().exp()) / 2).float(), backend="torch")
+
+
+@pytest.mark.parametrize(
+    "formula, says",
+    [
+        (lambda x: x.half().sinh().double(), "casts to float16 and computes `sinh`"),
+        (lambda x: torch.stack([x.float()[0], x.float()[1]]).square().double(), "casts to float32 and computes `pow`"),
+        (lambda x: x.bfloat16().add_(1).double(), "casts to bfloat16 and computes `add_`"),
+    ],
+)
+def test_a_formula_that_computes_in_fewer_bits_is_refused_in_one_sentence(formula, says):
+    plain = Case("some numbers", lambda generator: (torch.randn(50, generator=generator),), "")
+    with pytest.raises(RecordError, match=f"{says}.*come in float64, and are to stay so"):
+        validate(Exercise("f", "", formula, (Output("y"),), (plain,), "", derived(formula)))
+    validate(Exercise("f", "", formula, (Output("y"),), (plain,), "", derived(formula, casts=True)))
+
+
+def test_a_formula_may_round_what_it_returns_and_compute_constants_in_float32():
+    x = torch.linspace(1.0, 2.0, 50)
+    assert of(lambda x: (x * (torch.arange(50.0) / 7)).float().double(), x).any()
 
 
 @pytest.mark.exhaustive

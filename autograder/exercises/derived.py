@@ -25,7 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from ..run.contract import Args, as_tuple, parts_of
 from ..run.operators import POINTWISE
@@ -59,22 +59,30 @@ REASON = (
 )
 
 
-def derived(oracle: Callable[..., Any], half: float = 1, single: float = 8) -> Tolerance:
+class FormulaError(ValueError):
+    """A formula from which no tolerance can be derived; the message names the remedy."""
+
+
+def derived(oracle: Callable[..., Any], half: float = 1, single: float = 8, casts: bool = False) -> Tolerance:
     """A tolerance whose floor is estimated from ``oracle``: the formula with PyTorch's functions (what is computed
     elsewhere counts as exact), written as careful float32 code would have it. half, single: as `Tolerance` has them.
+    casts: the formula may cast its arguments and compute in float32, where nothing can be estimated. Without it the
+    floor raises FormulaError there.
     """
-    floor = floor_of(oracle)
+    floor = floor_of(oracle, casts)
     return Tolerance(half, single, REASON.format(half=half, single=single), floor, floor, estimated=True)
 
 
-def floor_of(oracle: Callable[..., Any]) -> Callable[..., Floors]:
-    """Returns the floor of a `Tolerance`: for each element `WIDE` times the spread of `SEEDS` runs in float32."""
+def floor_of(oracle: Callable[..., Any], casts: bool = False) -> Callable[..., Floors]:
+    """Returns the floor of a `Tolerance`: for each element `WIDE` times the spread of `SEEDS` runs in float32. Raises
+    FormulaError where the formula computes in fewer bits than float64 and ``casts`` does not allow that.
+    """
 
     def floor(*args: Any) -> Floors:
         exact = parts_of(as_tuple(oracle(*args)))
         squares = [torch.zeros(one.shape, dtype=torch.float64) for one in exact]
         for seed in range(SEEDS):
-            for total, one, other in zip(squares, exact, _in_float32(oracle, args, seed), strict=True):
+            for total, one, other in zip(squares, exact, _in_float32(oracle, args, seed, casts), strict=True):
                 error = (other.double() - one.double()).square()
                 total += error.nan_to_num(0, 0, 0)  # what is not finite says nothing of rounding
         return tuple(WIDE * (total / SEEDS).sqrt() for total in squares)
@@ -82,16 +90,18 @@ def floor_of(oracle: Callable[..., Any]) -> Callable[..., Floors]:
     return floor
 
 
-def _in_float32(oracle: Callable[..., Any], args: Args, seed: int) -> tuple[Tensor, ...]:
-    with _RandomRounding(seed):
+def _in_float32(oracle: Callable[..., Any], args: Args, seed: int, casts: bool) -> tuple[Tensor, ...]:
+    with _RandomRounding(seed, casts):
         return parts_of(as_tuple(oracle(*args)))
 
 
 class _RandomRounding(TorchDispatchMode):
     """Changes every float64 result of an operator into one that float32 code could have had."""
 
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, casts: bool):
         super().__init__()  # type: ignore[no-untyped-call]
+        self.casts = casts
+        self.narrowed: dict[int, Tensor] = {}  # what was cast from float64 to fewer bits, by memory as `means` is
         self.generator = torch.Generator().manual_seed(seed)
         self.means: dict[int, Tensor] = {}  # sums and means by their memory, which views share and nothing else gets
 
@@ -102,6 +112,8 @@ class _RandomRounding(TorchDispatchMode):
         if name == "sub" and self._is_mean(args[1]) and _is_float64(args[0]):
             args = (args[0], self._moved(args[1].expand(torch.broadcast_shapes(args[0].shape, args[1].shape))))
         result = func(*args, **(kwargs or {}))
+        if not self.casts and not func.is_view:
+            self._follow_casts(name, result, tree_leaves((args, kwargs)))
         if func._schema.is_mutable or func.is_view or name in COPIES:
             return result
         if name not in MODELLED and name not in POINTWISE:
@@ -118,6 +130,22 @@ class _RandomRounding(TorchDispatchMode):
         if name in ("sum", "mean") or (name == "div" and self._is_mean(args[0])):
             self.means[result.untyped_storage().data_ptr()] = result
         return result
+
+    def _follow_casts(self, name: str, result: Any, values: list[object]) -> None:
+        """Raises FormulaError where an operator computes with what was cast to fewer bits than float64 has: it is
+        rounded as PyTorch rounds, every time the same, and the estimate would be that any other rounding is wrong.
+        """
+        cast = [v for v in values if isinstance(v, Tensor) and v.untyped_storage().data_ptr() in self.narrowed]
+        if name in COPIES:
+            if (cast or any(map(_is_float64, values))) and _is_narrow(result):
+                self.narrowed[result.untyped_storage().data_ptr()] = result
+        elif cast:
+            kind = str(cast[0].dtype).removeprefix("torch.")
+            raise FormulaError(
+                f"derived(formula): the formula casts to {kind} and computes `{name}` there, where no rounding can be "
+                "estimated; give it the formula without `.float()`, `.half()` or `.to(dtype)`: its arguments come in "
+                "float64, and are to stay so"
+            )
 
     def _opaque(self, func: Any, result: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """The result of an operator without a model: off by what PyTorch's float32 is, on arguments an ulp off."""
@@ -193,6 +221,10 @@ class _RandomRounding(TorchDispatchMode):
         other = torch.nextafter(near, away).double()
         take = (self._uniform(x) < 0) & (near.double() != x) & near.isfinite()
         return torch.where(take, other, torch.where(near.isfinite(), near.double(), x))
+
+
+def _is_narrow(value: Tensor) -> bool:
+    return value.is_floating_point() and value.dtype != torch.float64
 
 
 def _is_float64(value: object) -> bool:

@@ -8,6 +8,7 @@ import torch
 
 from ..run.contract import TENSORS, Args, as_tuple, map_tensors, parts_of, tensors_of
 from .cases.common import HALVES
+from .derived import FormulaError
 from .record import BIAS, EXACT, MEASURED, Case, Exercise, Output, Tolerance, Witness
 
 BACKENDS = ("torch", "triton")
@@ -228,6 +229,9 @@ def _of_values(record: Exercise, case: Case, args: Args) -> Iterator[str]:
         return
     try:
         floors = floor_of(*wide)
+    except FormulaError as error:
+        yield str(error)
+        return
     except Exception as error:
         yield f"the tolerance's floor raised {type(error).__name__}: {error}; it takes the oracle's arguments"
         return

@@ -110,7 +110,7 @@ def record_of(reference: Reference, families: list[Family], gradients: bool, nam
         outputs=tuple(Output(output) for output in outputs),
         cases=tuple(_case(reference, family, gradients) for family in families),
         hint="",
-        tolerance=derived(oracle),
+        tolerance=derived(oracle, casts=True),
         backends=("triton",),
         writes=reference.writes,
         reference=reference,
