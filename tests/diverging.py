@@ -40,6 +40,17 @@ def in_place(x_ptr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def far_apart(x_ptr, STRIDE: tl.constexpr, BLOCK: tl.constexpr):
+    """As `in_place`, at elements far apart: what is between them is nobody's."""
+    at = tl.program_id(0) + STRIDE * tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at) * 2 + 1
+    tl.store(x_ptr + at, x)
+    if tl.sum(x) % 3 == 0:
+        return
+    tl.store(x_ptr + at, -x)
+
+
+@triton.jit
 def sign(x):
     if x > 0:
         return 1.0
@@ -223,6 +234,7 @@ PROGRAMS = {
     "collatz": (_into(torch.zeros(50, dtype=torch.int32), lambda y: collatz[(50,)](INTS, y)), ""),
     "triangle": (_into(torch.zeros(20, 32), lambda y: triangle[(20,)](X, y, BLOCK=32)), ""),
     "in place": (_into(X, lambda y: in_place[(64,)](y, BLOCK=32)), ""),
+    "far apart": (_into(_ints(0, 9, 7 * 40_000), lambda y: far_apart[(20,)](y, STRIDE=40_000, BLOCK=4)), ""),
     "three ways": (_into(torch.zeros(64), lambda y: three_ways[(64,)](X[:, 0].round().contiguous(), y)), ""),
     "garbage": (_into(torch.zeros(64), lambda y: garbage[(64,)](X[0, :20], _ints(-9, 20, 64), y, 20)), ""),
     "count": (_into(torch.zeros(5), lambda y: count[(64,)](_ints(0, 5, 64, 16), y, BLOCK=16)), ""),

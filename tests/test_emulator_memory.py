@@ -2,11 +2,13 @@
 
 import tracemalloc
 
+import numpy as np
 import pytest
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.autograder.emulator import Emulator, EmulatorError
+from graded_kernels.autograder.emulator import Emulator, EmulatorError, poison
+from graded_kernels.autograder.emulator.kept import BLOCK, Kept
 from graded_kernels.autograder.emulator.memory import Layout
 from graded_kernels.autograder.emulator.order import Order
 from graded_kernels.autograder.emulator.shadow import Pages, Shadow
@@ -145,6 +147,23 @@ def test_a_shadow_of_a_huge_storage_costs_what_is_touched():
     assert shadow.written(far).all()
     assert not shadow.written(far + 1).any()
     assert shadow.read(far, 8, 1, Order()).other == 7
+
+
+def test_a_launch_keeps_of_a_large_storage_what_it_stores_to():
+    """What makes 2^24 elements and one more cost as much as 2^24."""
+    x, y = torch.zeros(1 << 25)[-64:], torch.zeros(64)
+    with Emulator() as emulator:
+        copy_kernel[(4,)](y + 1, x, BLOCK=16)
+        copy_kernel[(4,)](x, y, BLOCK=16)
+    assert emulator.fallbacks == []
+    assert y.eq(1).all()
+    kept = Kept(poison.memory(x.untyped_storage().data_ptr(), x.untyped_storage().nbytes()))
+    assert kept.keep(0, 3 * BLOCK - 1, lambda: np.array([5, 2 * BLOCK])) == [0, 2]
+    assert kept.keep(2 * BLOCK, 4 * BLOCK) == [3, 4]
+    assert kept.nbytes == 4 * BLOCK
+    kept.raw[[5, 2 * BLOCK + 1, 4 * BLOCK]] = 7
+    kept.put_back()
+    assert not kept.raw[: 5 * BLOCK].any()
 
 
 def test_the_shadow_of_a_tensor_goes_with_it_and_not_with_a_view():

@@ -8,8 +8,10 @@ import numpy as np
 from . import messages
 from .claims import Lie
 from .findings import EmulatorError, Finding, Place, here
+from .kept import Kept
 from .memory import AddressSpace, Outside, Part, Region, distinct
 from .order import Order
+from .poison import memory
 from .shadow import Clash, Shadow
 
 Note = Callable[[str, str, Callable[[Place], Finding]], None]  # takes a kind, a tensor's name, and what makes it
@@ -38,9 +40,11 @@ class Access:
     ):
         self.kernel, self.grid, self.first = kernel, grid, first
         self.space = AddressSpace()
+        self.kept: dict[int, Kept] = {}  # by address: what the storages held that the launch has stored to
         self._shadow, self._report, self._hint, self._poisoned = shadow, report, hint, poisoned
         self._undefined, self._own_store = undefined, own_store
         self._order = Order()
+        self.keeps = False  # whether ``kept`` is wanted
         self.printed: TextIO | None = None  # for what it prints when it compiles; None is the standard output
         self.started = -1
         self.start(0)
@@ -49,6 +53,12 @@ class Access:
     def far(self) -> bool:
         """Whether an element of a tensor is 2^31 elements or more from its first."""
         return self.space.far
+
+    def kept_of(self, region: Region) -> Kept:
+        """What a region's storage held before the launch."""
+        if region.address not in self.kept:
+            self.kept[region.address] = Kept(memory(region.address, region.held))
+        return self.kept[region.address]
 
     def start(self, program: int) -> None:
         """Begin a program, by its number in row-major order of the grid."""
@@ -179,6 +189,7 @@ class Access:
 
     def _scatter(self, region: Region, offsets: np.ndarray, values: np.ndarray) -> None:
         words = region.words(values.dtype)
+        self._keep(region, offsets, values.itemsize)
         before = words.take(offsets)
         words[offsets] = values
         region.stored += distinct(offsets) * values.itemsize
@@ -199,6 +210,12 @@ class Access:
                     place,
                 ),
             )
+
+    def _keep(self, region: Region, offsets: np.ndarray, itemsize: int) -> None:
+        if self.keeps:
+            start = region.real - region.address
+            low, high = int(offsets.min()) * itemsize, (int(offsets.max()) + 1) * itemsize - 1
+            self.kept_of(region).keep(start + low, start + high, lambda: start + offsets * itemsize)
 
     def atomic(
         self,
@@ -223,6 +240,8 @@ class Access:
         for region, offsets, lanes in parts:
             real[lanes_on[lanes]] = np.uint64(region.real) + (offsets * itemsize).view(np.uint64)
         on = np.ones(addresses.size, dtype=bool) if mask is None else mask
+        for region, offsets, _ in parts:
+            self._keep(region, offsets, itemsize)
         before = [region.words(word).take(offsets) for region, offsets, _ in parts]
         result = perform(real.reshape(shape), on.reshape(shape))
         for (region, offsets, _), old in zip(parts, before, strict=True):

@@ -17,7 +17,7 @@ import numpy as np
 from .order import LATE, Order
 
 _PAGE = 1 << 16
-_LARGE = 1 << 24
+_LARGE = 1 << 29  # units; a view with gaps of gigabytes has more
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,11 @@ class Epochs:
 
 
 def _zeros(units: int) -> Pages | np.ndarray:
-    return Pages() if units > _LARGE else np.zeros(units, dtype=np.int32)
+    """Zeros for each unit. The system gives an array memory where it is written; a limit on all of it may refuse."""
+    try:
+        return Pages() if units > _LARGE else np.zeros(units, dtype=np.int32)
+    except MemoryError:
+        return Pages()
 
 
 class Shadow:

@@ -42,6 +42,8 @@ class Memory:
         self.programs = programs
         self._numbers = (programs.numbers + self.access.first + 1).astype(np.int32)
         self._stored = self._atomics = False
+        for storage in self._storages.values():
+            storage.begin()
         self._own: list[tuple[Region, np.ndarray]] = []  # of stores since the last barrier: offsets
         self._moved: list[tuple[Region, str, int | np.ndarray]] = []  # bytes of each program, or by row
 
@@ -68,6 +70,7 @@ class Memory:
         """Takes back all that the launch stored."""
         for storage in self._storages.values():
             storage.put_back()
+        self.access.kept.clear()
 
     def finish(self) -> None:
         """Ends the launch and adds its bytes to those of its regions."""
@@ -81,7 +84,8 @@ class Memory:
         """The storage of a region."""
         address = region.address
         if address not in self._storages:
-            self._storages[address] = Storage(self._shadow(region), self.access.first, self._remembered)
+            kept = self.access.kept_of(region)
+            self._storages[address] = Storage(self._shadow(region), kept, self.access.first, self._remembered)
         return self._storages[address]
 
     def stored(self) -> "list[tuple[int, slice | np.ndarray, np.ndarray]]":

@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from .. import poison
+from ..kept import BLOCK, Kept
 from ..shadow import Pages, Shadow
 from .fallback import Fallback
 from .lanes import Lanes
@@ -21,44 +21,62 @@ SEVERAL = -1  # read by more than one program
 class Storage:
     """The words of one storage in units of its smallest access.
 
-    first: the launch's first program number. remembered: the most offsets of loads that are kept as they are; more
-    become stamps, as they all do when the storage is stored to. What is only loaded costs no stamps.
+    kept: what it held before the launch. first: the launch's first program number. remembered: the most offsets of
+    loads that are kept as they are; more become stamps, as they all do when the storage is stored to. What is only
+    loaded costs no stamps.
     """
 
-    def __init__(self, shadow: Shadow, first: int, remembered: int):
-        raw = poison.memory(shadow.address, shadow.nbytes)
-        self.words = raw[: raw.size // shadow.unit * shadow.unit].view(f"u{shadow.unit}")
+    def __init__(self, shadow: Shadow, kept: Kept, first: int, remembered: int):
+        self.words = kept.raw[: kept.raw.size // shadow.unit * shadow.unit].view(f"u{shadow.unit}")
         self.address, self.unit = shadow.address, shadow.unit
         self.writer = cast(np.ndarray, shadow.writer)  # or `Pages`, which are read with `take` alone
         self._first, self._remembered = first, remembered
         self._huge = isinstance(shadow.writer, Pages)
-        self._before: tuple[np.ndarray, np.ndarray] | None = None  # words before the first store, and which had stamps
+        self._kept, self._stamped = kept, dict[int, np.ndarray]()  # by block: which units had stamps before
         self._least, self._most = self.words.size, -1  # of all units stored
         self._reads: list[tuple[Places, np.ndarray | int]] = []
         self._read_lanes = 0
         self._readers: np.ndarray | None = None
         self._loaded = False
         self.atomics: list[tuple[str, int, int]] = []  # kind, least and greatest element
+        self.begin()
 
-    def _keep(self) -> None:
-        if self._before is None:
-            if self._huge:
-                raise Fallback("a storage too large to copy")
-            self._before = self.words.copy(), self.writer != 0
+    def begin(self) -> None:
+        """Begins a pass."""
+        self._low, self._high = self.words.size, -1  # of the units that the pass stores
 
-    def put_back(self, where: "slice | np.ndarray" = slice(None)) -> None:
+    def _keep(self, places: Places) -> None:
+        if self._huge:
+            raise Fallback("a storage too large for a stamp at each element")
+        unit = self.unit
+        at = None if places.run else lambda: places.at.ravel() * unit
+        for number in self._kept.keep(places.low * unit, places.high * unit + unit - 1, at):
+            self._stamped[number] = self.writer[self._units(number)] != 0
+        self._low, self._high = min(self._low, places.low), max(self._high, places.high)
+        self._least, self._most = min(self._least, places.low), max(self._most, places.high)
+
+    def _units(self, number: int) -> slice:
+        """The units of a block."""
+        return slice(number * BLOCK // self.unit, min((number + 1) * BLOCK // self.unit, self.words.size))
+
+    def put_back(self) -> None:
         """Restores what was before the launch. A stamp of an earlier launch says only that somebody wrote."""
-        if self._before is not None:
-            self.words[where], self.writer[where] = (kept[where] for kept in self._before)
+        self._kept.put_back()
+        for number, stamped in self._stamped.items():
+            self.writer[self._units(number)] = stamped
 
     def put_back_of(self, numbers: np.ndarray) -> None:
-        """Takes back what some programs stored."""
-        if self._before is not None:
-            self.put_back(np.flatnonzero(np.isin(self.writer >> 2, numbers)))
+        """Takes back what some programs of this pass stored."""
+        for number in range(self._low * self.unit // BLOCK, self._high * self.unit // BLOCK + 1):
+            if number in self._stamped:
+                units, before = self._units(number), self._kept.blocks[number]
+                mine = np.isin(self.writer[units] >> 2, numbers)
+                self.words[units][mine] = before[: before.size // self.unit * self.unit].view(self.words.dtype)[mine]
+                self.writer[units][mine] = self._stamped[number][mine]
 
     def stored(self) -> "tuple[slice | np.ndarray, np.ndarray] | None":
         """Units that the launch stored, and their words."""
-        if self._before is None:
+        if self._most < 0:
             return None
         units = np.flatnonzero(self.writer >= 4 * self._first)
         run = units.size and units[-1] - units[0] + 1 == units.size
@@ -93,7 +111,7 @@ class Storage:
         if not self._huge:  # there, a store falls back anyway
             self._reads.append((places, owners))
             self._read_lanes += 0 if places.run else places.size
-            if self._before is not None or self._read_lanes > self._remembered:
+            if self._most >= 0 or self._read_lanes > self._remembered:
                 self._stamp_reads()
         return values
 
@@ -119,7 +137,6 @@ class Storage:
         """The programs ``numbers`` store ``values`` (words), each in its lanes."""
         if self.atomics:
             raise Fallback("an atomic and a plain access to one storage")
-        self._keep()
         if self._reads or self._readers is not None:
             seen = places.take(self._stamp_reads())
             if ((seen != 0) & (seen != lanes.owners(numbers))).any():
@@ -129,7 +146,7 @@ class Storage:
             old = places.take(self.writer)
             if ((old >= 4 * self._first) & (old != stamps)).any():
                 raise Fallback("two programs store one element")
-        self._least, self._most = min(self._least, places.low), max(self._most, places.high)
+        self._keep(places)
         places.put(self.writer, stamps)
         places.put(self.words, values)
         if not places.run and ((places.take(self.writer) != stamps).any() or (places.take(self.words) != values).any()):
@@ -142,13 +159,13 @@ class Storage:
 
         kind: operations of one kind may change places. Here all programs do the first before any does the second.
         """
-        if self._loaded or (self._before is not None and not self.atomics):
+        if self._loaded or (self._most >= 0 and not self.atomics):
             raise Fallback("an atomic and a plain access to one storage")
         at, low, high = places.at.ravel(), places.low, places.high
         if any(other != kind and first <= high and low <= last for other, first, last in self.atomics):
             raise Fallback("atomics of several kinds on one element: an order of the programs")
         self.atomics.append((kind, low, high))
-        self._keep()
+        self._keep(places)
         self._unwritten(places, places.take(self.words), pattern)
         operation.at(self.words.view(values.dtype), at, values)
         self.writer[at] = 4 * self._first + 3

@@ -1,0 +1,44 @@
+"""What a storage held before a launch, kept block by block when one is first stored to: it costs what is stored."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+BLOCK = 1 << 18  # bytes, a multiple of every element's size
+
+
+class Kept:
+    """The first contents of the blocks of ``raw``, the bytes of a storage, that were kept: ``blocks``, by number."""
+
+    def __init__(self, raw: np.ndarray):
+        self.raw = raw
+        self.blocks: dict[int, np.ndarray] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that were kept."""
+        return sum(block.nbytes for block in self.blocks.values())
+
+    def keep(self, low: int, high: int, places: Callable[[], np.ndarray] | None = None) -> list[int]:
+        """Keeps the blocks of the bytes ``low`` to ``high``, which are about to be stored; returns which were new.
+
+        places: gives the bytes at which elements begin, where they are not one run of neighbours.
+        """
+        first, last = low // BLOCK, high // BLOCK
+        new = [number for number in range(first, last + 1) if number not in self.blocks]
+        if len(new) > 1 and places is not None:
+            stored = np.zeros(last - first + 1, dtype=bool)
+            stored[places() // BLOCK - first] = True
+            new = [number for number in new if stored[number - first]]
+        for number in new:
+            self.blocks[number] = self.now(number).copy()
+        return new
+
+    def now(self, number: int) -> np.ndarray:
+        """What a block holds now, as a view."""
+        return self.raw[number * BLOCK : (number + 1) * BLOCK]
+
+    def put_back(self) -> None:
+        """Restores what was kept."""
+        for number, before in self.blocks.items():
+            self.now(number)[:] = before
