@@ -3,6 +3,7 @@
 import pytest
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.run.answer import Answer, AnswerError, Cell, load
+from graded_kernels.autograder.run.definitions import definitions_in
 
 SOURCE = "import torch\n\ndef silu_forward(x):\n    v = x.float()\n    return (v / (1 + torch.exp(-v))).to(x.dtype)\n"
 
@@ -47,3 +48,25 @@ def test_an_answer_of_the_other_backend_is_not_taken_for_a_missing_one():
     cells = (Cell("torch", SOURCE), Cell("triton", "pass"))
     with pytest.raises(AnswerError, match="no function silu_forward"):
         load(Answer("silu_forward", cells))
+
+
+def test_the_definitions_in_a_cell():
+    """They keep their lines, which a traceback and Triton read."""
+    source = """import math
+BLOCK, K = tl.constexpr(64), {"a": -1, **MORE}
+while True: pass
+@triton.jit
+def kernel(x_ptr):
+    pass
+slow = compute()
+WIDE: int = 2 * BLOCK
+one = 1; compute()
+class Layer:
+    pass
+squares = [i * i for i in range(9)]
+"""
+    left_out = {2, 6, 8, 11}
+    lines = ["" if number in left_out else line for number, line in enumerate(source.splitlines())]
+    assert definitions_in(source).splitlines() == lines
+    assert definitions_in("while True:\n    pass\n") == ""
+    assert Cell("mine", "def broken(:").definitions.source == ""

@@ -184,7 +184,8 @@ def test_cells_after_the_answer_may_hold_what_it_calls(worker):
     cells = (Cell("own", "def silu_forward(x):\n    return helper(x)"), Cell("later", f"def helper(x):\n{RIGHT}"))
     code = Answer("silu_forward", cells, after=1)
     assert code.own == "own"
-    assert code.without({"later"}).cells == cells[:1]
+    assert code.without({"later"}).cells == (cells[0], cells[1].definitions)
+    assert code.without({"later", "definitions of later"}).cells == cells[:1]
     with Isolated(code, SILU.contract, "torch", worker=worker) as runner:
         assert runner.examine(Call((X,))).first.trouble is None
 

@@ -63,22 +63,56 @@ def test_a_cell_that_does_not_end_costs_nothing_but_itself(course, before, sourc
     assert_success(with_settings(course, seconds=2.0, memory_megabytes=300.0).autograde("tiny", student))
     assert scores(course, student) == FULL
     text = " ".join(shown(course, student, CHECK).split())
-    assert "This answer was checked without that cell." in text
+    assert "This answer was checked with" in text
     assert source != ENDLESS or f"{WITHOUT} `while True:`." in text
-    assert ("without that cell" in shown(course, student, f"{WITNESS}-check")) == (before == WITNESS)
+    assert ("of that cell alone" in text) == (source != ENDLESS)
+    assert ("answer was checked with" in shown(course, student, f"{WITNESS}-check")) == (before == WITNESS)
+
+
+DEFINES = """
+import math
+
+import triton
+import triton.language as tl
+
+HALF, BLOCK = 1 / 2, tl.constexpr(64)
+
+
+@triton.jit
+def kernel(x_ptr):
+    pass
+
+
+def halved(number):
+    return math.floor(number * 2) / 2 * HALF
+"""
+
+
+@pytest.mark.parametrize("first", [False, pytest.param(True, marks=EXHAUSTIVE)])
+def test_the_definitions_of_a_cell_that_does_not_end_are_kept(course, first):
+    """first: whether they come before what does not end."""
+    student = f"cell_defines_{first}"
+    hand_in(course, student, "assert halved(1.0) == HALF and BLOCK.value == 64 and kernel")
+    notebook = json.loads(place(course, student).read_text())
+    add(notebook, TORCH, f"{DEFINES}\n\n{ENDLESS}" if first else f"{ENDLESS}\n\n{DEFINES}")
+    place(course, student).write_text(json.dumps(notebook))
+    assert_success(with_settings(course, seconds=2.0).autograde("tiny", student))
+    text = " ".join(shown(course, student, CHECK).split())
+    assert f"{LOOPS} This answer was checked with the imports and definitions of that cell alone." in text
+    assert scores(course, student) == FULL, text
 
 
 def test_an_answer_that_needs_the_cell_is_told_which(course):
     hand_in(course, "cell_needed", "halved(1.0)")
     notebook = json.loads(place(course, "cell_needed").read_text())
-    add(notebook, TORCH, f"def halved(number):\n    return number / 2\n\n\n{ENDLESS}")
+    add(notebook, TORCH, f"halved = (lambda number: number / 2)\n\n\n{ENDLESS}")
     place(course, "cell_needed").write_text(json.dumps(notebook))
     result = with_settings(course, seconds=2.0).autograde("tiny", "cell_needed")
     assert_success(result)
     assert f"cell_needed, tiny: {LOOPS}" in result["log"]
     assert scores(course, "cell_needed") == FULL | {TORCH: 0}
     text = " ".join(shown(course, "cell_needed", CHECK).split())
-    assert f"{WITHOUT} `def halved(number):`." in text
+    assert f"{WITHOUT} `halved = (lambda number: number / 2)`." in text
     assert "name 'halved' is not defined" in text
 
 

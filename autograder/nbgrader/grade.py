@@ -19,7 +19,7 @@ from traitlets import Bool, Dict, Enum, Float, Integer, Unicode
 
 from ..instructor.tables import HiddenCasesError, read_tables
 from ..report.phrases import count
-from ..run.answer import Answer
+from ..run.answer import Answer, Cell
 from ..sandbox import RUNGS, Budget, Limits
 from ..verdicts.job import Job
 from ..verdicts.make import make, shared_worker
@@ -121,10 +121,11 @@ class Grade(NbGraderPreprocessor):
         found = verdict.points(weights_of(self.aims))
         score = min(round(points * found.score, 2), points)
         own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
-        left_out = [cell for cell in check.answer.cells if cell not in job.answer.cells]
+        kept = job.answer.cells
         notes = [
-            f"{self._stopped[cell.name]} This answer was checked without that cell.{beginning(cell.source)}"
-            for cell in left_out
+            f"{self._stopped[cell.name]} This answer was checked {_with(cell, kept)}.{beginning(cell.source)}"
+            for cell in check.answer.cells
+            if cell not in kept
         ]
         shown = [notes_output(notes)] if notes else []
         return score, [*notes_of(own), *shown, *shown_verdict(verdict, found), result(score, points, found)]
@@ -245,6 +246,11 @@ class SaveScores(SaveAutoGrades):
         comment = self.gradebook.find_comment(grade_id(cell), *self._place)
         untouched = cell.metadata.nbgrader.get("checksum") == compute_checksum(cell) and not is_task(cell)
         comment.auto_comment = "No response." if untouched else None
+
+
+def _with(cell: Cell, kept: tuple[Cell, ...]) -> str:
+    """What of a cell that does not end was used."""
+    return "with the imports and definitions of that cell alone" if cell.definitions in kept else "without that cell"
 
 
 def duration(seconds: float) -> str:

@@ -144,8 +144,8 @@ class Check:
     def job(
         self, stopped: dict[str, str], job_of: Callable[[Answer, str], Job], stopped_in: Callable[[Job], Stop | None]
     ) -> Job:
-        """The job whose verdict counts. Cells that do not end are left out, and noted in ``stopped``:
-        they cost what depends on them, and one look at each.
+        """The job whose verdict counts. Cells that do not end are left out but for their definitions, and noted in
+        ``stopped``: they cost what depends on them, and one look at each.
 
         stopped: the notebook's other cells that were found to stop, with the reason; stopped_in: what stopped the check
         of a job, None where nothing did or there is no verdict yet.

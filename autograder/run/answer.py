@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..compiler import SEAM
+from .definitions import definitions_in
 from .package import Module, PackageError, collect, install
 
 OURS = "graded_kernels"
@@ -52,6 +53,18 @@ class Cell:
     name: str
     source: str
 
+    @property
+    def definitions(self) -> "Cell":
+        """What is left of it where it does not end."""
+        return Cell(f"definitions of {self.name}", definitions_in(self.source) if is_python(self.source) else "")
+
+
+def _kept(cell: Cell, names: Container[str]) -> Iterator[Cell]:
+    if cell.name not in names:
+        yield cell
+    elif cell.definitions.source and cell.definitions.name not in names:
+        yield cell.definitions
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -76,11 +89,12 @@ class Answer:
         return self.cells[-1 - self.after].name
 
     def without(self, names: Container[str]) -> "Answer":
-        """This answer without the cells of these names; its own stays in any case."""
-        before = self.cells[: -1 - self.after]
-        after = [cell for cell in self.cells[len(self.cells) - self.after :] if cell.name not in names]
-        kept = [cell for cell in before if cell.name not in names]
-        return replace(self, cells=(*kept, self.cells[-1 - self.after], *after), after=len(after))
+        """This answer with the definitions alone of the cells of these names, and without those that have none or whose
+        definitions bear one of these names, too; its own stays in any case.
+        """
+        before, after = self.cells[: -1 - self.after], self.cells[len(self.cells) - self.after :]
+        kept, later = ([one for cell in cells for one in _kept(cell, names)] for cells in (before, after))
+        return replace(self, cells=(*kept, self.cells[-1 - self.after], *later), after=len(later))
 
     @property
     def text(self) -> str:
