@@ -1,6 +1,7 @@
 """What a learner is told: the line, the error in a line of its own, and what to do about it; nothing that misleads."""
 
 import importlib
+import inspect
 import math
 
 import numpy as np
@@ -288,10 +289,48 @@ def run_rows(kind, rows=9, programs=9, strides=(50, 1)):
 def test_programs_that_return_before_they_store_are_named():
     said = run_rows("early return")
     assert "200 elements of y (450 in all) were never written" in said
+    lines, first = inspect.getsourcelines(rows_kernel.fn)
+    line = first + [text.strip() for text in lines].index("return")
     assert said.endswith(
-        "Nothing comes from 4 programs, the first of them (0, 0, 0), of `rows_kernel`: does each program store before "
-        "it returns?"
+        "Nothing comes from programs (0, 0, 0), (3, 0, 0), (4, 0, 0) and (8, 0, 0) of `rows_kernel`. "
+        f"A program that ends at the `return` in line {line} has to store before."
     )
+
+
+@triton.jit
+def tile_kernel(x_ptr, y_ptr, M, N, KIND: tl.constexpr, BLOCK: tl.constexpr):
+    rows, cols = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    at = rows[:, None] * N + cols[None, :]
+    if KIND == "rows, of one dimension":
+        mask = rows < M
+    elif KIND == "columns, of one dimension":
+        mask = cols < N
+    elif KIND == "columns":
+        mask = cols[None, :] < N
+    elif KIND == "rows":
+        mask = rows[:, None] < M
+    else:
+        mask = (rows[:, None] < M) & (cols[None, :] < N + 1)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=mask, other=0.0), mask=mask)
+
+
+@pytest.mark.parametrize("side", ["load", "store"])
+@pytest.mark.parametrize(
+    ("kind", "advice"),
+    [
+        ("rows, of one dimension", "mask is the same in each row of the block, as one of a single dimension is"),
+        ("columns, of one dimension", "mask is the same in each row of the block, as one of a single dimension is"),
+        ("columns", "mask is the same in each row of the block"),
+        ("rows", "mask is the same in each column of the block. Compare"),
+        ("", "mask lets this lane through"),
+    ],
+)
+def test_a_mask_that_leaves_a_dimension_out_is_told(kind, advice, side):
+    large, small = torch.zeros(64, 64), torch.zeros(6, 5)
+    with Emulator(), pytest.raises(EmulatorError) as caught:
+        tile_kernel[(1,)](*((small, large) if side == "load" else (large, small)), 6, 5, KIND=kind, BLOCK=8)
+    assert f"The {side}'s {advice}" in str(caught.value)
+    assert ("`(rows < M)[:, None] & (cols < N)[None, :]`" in str(caught.value)) == bool(kind)
 
 
 @pytest.mark.parametrize(

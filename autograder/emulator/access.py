@@ -90,17 +90,17 @@ class Access:
         ordered: the load is volatile or atomic, and waits for other programs on purpose.
         """
         dtype, shape = filler.dtype, addresses.shape
-        masked = mask is not None
+        given = mask
         active, mask = _active(addresses, mask)
         if mask is None:
-            return self._gather(active, dtype, ordered, masked).reshape(shape)
+            return self._gather(active, dtype, ordered, given).reshape(shape)
         if other is None:
             result = np.full(mask.shape, filler[0], dtype)
             self._undefined(self.kernel, self.space.find(int(addresses.flat[0])))
         else:
             result = np.array(np.broadcast_to(other, shape), dtype=dtype).ravel()
         if active.size:
-            result[mask] = self._gather(active, dtype, ordered, True, mask)
+            result[mask] = self._gather(active, dtype, ordered, given, mask)
         return result.reshape(shape)
 
     def _gather(
@@ -108,10 +108,11 @@ class Access:
         addresses: np.ndarray,
         dtype: np.dtype[Any],
         ordered: bool,
-        masked: bool,
+        given: np.ndarray | None,
         mask: np.ndarray | None = None,
     ) -> np.ndarray:
-        parts = self._resolve("load", addresses, dtype.itemsize, masked)
+        """Loads the lanes that are on. given: the mask of the block; mask: flat, None where every lane is on."""
+        parts = self._resolve("load", addresses, dtype.itemsize, given)
         if self._own and not ordered:
             numbers = _numbers(addresses, mask)
             if any(self._crosses(region, offsets, numbers[lanes]) for region, offsets, lanes in parts):
@@ -175,7 +176,7 @@ class Access:
 
     def store(self, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray | None) -> None:
         """Stores a block. Raises EmulatorError where a lane is outside its tensor."""
-        masked = mask is not None
+        given = mask
         active, mask = _active(addresses, mask)
         if not active.size:
             return
@@ -183,7 +184,7 @@ class Access:
         if mask is not None:
             values = values[mask]
         numbers = _numbers(active, mask)
-        for region, offsets, lanes in self._resolve("store", active, values.itemsize, masked):
+        for region, offsets, lanes in self._resolve("store", active, values.itemsize, given):
             self._scatter(region, offsets, values if lanes is ... else values[lanes])
             self._own.append((region, offsets, numbers[lanes]))
 
@@ -231,12 +232,12 @@ class Access:
         semantics: whether it acquires, as taking a lock does, and whether it releases. between: it is atomic between
         programs, too, which one of scope "cta" is not.
         """
-        shape = addresses.shape
+        shape, given = addresses.shape, mask
         active, mask = _active(addresses, mask)
         word = np.dtype(f"u{itemsize}")
         real = np.zeros(addresses.size, dtype=np.uint64)
         lanes_on = np.arange(addresses.size) if mask is None else np.flatnonzero(mask)
-        parts = self._resolve("atomic", active, itemsize, mask is not None) if active.size else []
+        parts = self._resolve("atomic", active, itemsize, given) if active.size else []
         for region, offsets, lanes in parts:
             real[lanes_on[lanes]] = np.uint64(region.real) + (offsets * itemsize).view(np.uint64)
         on = np.ones(addresses.size, dtype=bool) if mask is None else mask
@@ -253,11 +254,12 @@ class Access:
             self._order.synchronise(int(real[lanes_on[0]]), *semantics)
         return result
 
-    def _resolve(self, verb: str, addresses: np.ndarray, itemsize: int, masked: bool) -> list[Part]:
+    def _resolve(self, verb: str, addresses: np.ndarray, itemsize: int, mask: np.ndarray | None) -> list[Part]:
+        """The lanes that are on, by region. mask: of the whole block. Raises EmulatorError where one is outside."""
         parts = self.space.resolve(addresses, itemsize)
         if isinstance(parts, Outside):
             program = self.grid_index(self.program)
-            raise EmulatorError(messages.out_of_bounds(self.kernel, verb, parts, masked, program, self.grid, here()))
+            raise EmulatorError(messages.out_of_bounds(self.kernel, verb, parts, mask, program, self.grid, here()))
         return parts
 
     def _remember(

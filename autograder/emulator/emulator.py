@@ -18,6 +18,7 @@ from .launch import Launch, execute
 from .limits import CANNOT_SHOW
 from .memory import Region
 from .patches import Patches
+from .rewrite import early_returns
 from .shadow import Shadow
 
 _MOST_POISON = 1 << 28
@@ -185,7 +186,7 @@ class Emulator:
         idle = np.setdiff1d(np.arange(math.prod(launch.grid)), active)
         x, y, z = (axis.tolist() for axis in np.unravel_index(idle, launch.grid))
         programs = list(zip(x, y, z, strict=True))
-        return messages.Idle(launch.name, programs, active.size)
+        return messages.Idle(launch.name, programs, active.size, early_returns(launch.kernel))
 
     def _nobody(self) -> str:
         idle = next((launch for launch in self._launches if not all(launch.grid)), None)

@@ -1,7 +1,10 @@
 """Sentences for memory findings: which tensor, which element, by how much, which program and line, what to do."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from .claims import Lie
 from .findings import Finding, Kind, Place, count, way
@@ -13,21 +16,25 @@ Program = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Idle:
-    """The programs of a launch of which nothing is in a tensor, and how many others are ``active``."""
+    """The programs of a launch of which nothing is in a tensor, and how many others are ``active``. returns: the lines
+    of the kernel at which a program may end early.
+    """
 
     kernel: str
     programs: list[Program]
     active: int
+    returns: tuple[int, ...]
 
 
+_NAMED = 4  # programs
 _VERB = {"load": "loads", "store": "stores to", "atomic": "does an atomic operation on"}
 _NOUN = {"load": "load", "store": "store", "atomic": "atomic"}
 
 
 def out_of_bounds(
-    kernel: str, verb: str, miss: Outside, masked: bool, program: Program, grid: Program, place: Place
+    kernel: str, verb: str, miss: Outside, mask: np.ndarray | None, program: Program, grid: Program, place: Place
 ) -> Finding:
-    """An access outside its tensor, or in none. masked: whether it has a mask."""
+    """An access outside its tensor, or in none. mask: of the block, None where it has none."""
 
     def finding(text: str) -> Finding:
         name, offset = (miss.region.name, miss.offset) if miss.region else ("", None)
@@ -49,7 +56,7 @@ def out_of_bounds(
         )
     return finding(
         f"{start} {region.label} out of bounds {where}: {_extent(region, miss)} "
-        f"{_advice(verb, region, miss, masked, program, grid)}"
+        f"{_advice(verb, region, miss, mask, program, grid)}"
     )
 
 
@@ -73,7 +80,7 @@ def _extent(region: Region, miss: Outside) -> str:
     return f"element offset {miss.offset:,}, {by} ({valid}{strided}).{lanes}"
 
 
-def _advice(verb: str, region: Region, miss: Outside, masked: bool, program: Program, grid: Program) -> str:
+def _advice(verb: str, region: Region, miss: Outside, mask: np.ndarray | None, program: Program, grid: Program) -> str:
     if miss.offset < 0 and miss.offset + 2**32 < region.layout.span:
         return (
             f"The offset wrapped around at 2^31: {miss.offset + 2**32:,} does not fit in 32 bits. Make one factor "
@@ -93,12 +100,18 @@ def _advice(verb: str, region: Region, miss: Outside, masked: bool, program: Pro
     rows = region.shape[0] if len(region.shape) == 2 else 0
     if rows and program[0] >= rows and grid[0] == region.shape[1]:
         return f"The grid has {grid[0]:,} programs, one for each column, and {region.name} has {count(rows, 'row')}."
-    if masked and len(region.shape) > 1:
+    if same := _same_in_each(mask):
+        alone = ", as one of a single dimension is, which runs along the columns" if same == "row" else ""
+        return (
+            f"The {_NOUN[verb]}'s mask is the same in each {same} of the block{alone}. Compare the index of each "
+            "dimension: `(rows < M)[:, None] & (cols < N)[None, :]`."
+        )
+    if mask is not None and len(region.shape) > 1:
         return (
             f"The {_NOUN[verb]}'s mask lets this lane through: compare each index with the size of its dimension, and "
             "multiply it by the stride of that dimension."
         )
-    if masked:
+    if mask is not None:
         return f"The {_NOUN[verb]}'s mask lets this lane through: compare the same offsets with the tensor's size."
     other = ", other=..." if verb == "load" else ""
     return f"The {_NOUN[verb]} has no mask: add one, as in `mask=offsets < n{other}`."
@@ -115,8 +128,7 @@ def some_unwritten(name: str, missing: int, total: int, index: tuple[int, ...], 
     )
     written = total - missing
     if idle and stored == written and 0 < len(idle.programs) * written == missing * idle.active:  # it is their share
-        nobody = f"Nothing comes from {_programs(idle.programs)} of `{idle.kernel}`"
-        return f"{text}{nobody}: does each program store before it returns?"
+        return f"{text}Nothing comes from {_programs(idle.programs)} of `{idle.kernel}`{_ended(idle.returns)}"
     if stored < total:
         return f"{text}Check that the grid covers the whole tensor and that no mask cuts off its end."
     return (
@@ -127,10 +139,38 @@ def some_unwritten(name: str, missing: int, total: int, index: tuple[int, ...], 
 
 
 def _programs(programs: list[Program]) -> str:
-    """``program (3, 0, 0)``, or ``4 programs, the first of them (0, 0, 0)``."""
+    """``program (3, 0, 0)``, ``programs (0, 0, 0) and (3, 0, 0)``, or ``9 programs, the first of them (0, 0, 0),``."""
     if len(programs) == 1:
         return f"program {programs[0]}"
+    if len(programs) <= _NAMED:
+        return f"programs {_listed(programs)}"
     return f"{len(programs):,} programs, the first of them {programs[0]},"
+
+
+def _ended(returns: tuple[int, ...]) -> str:
+    """The end of a sentence on programs that stored nothing."""
+    if not returns:
+        return ": does each program store before it ends?"
+    where = f"the `return` in line {returns[0]}"
+    if len(returns) > 1:
+        where = f"a `return` (lines {_listed(returns)})"
+    return f". A program that ends at {where} has to store before."
+
+
+def _listed(things: Sequence[object]) -> str:
+    """``1, 2 and 3``."""
+    return f"{', '.join(map(str, things[:-1]))} and {things[-1]}"
+
+
+def _same_in_each(mask: np.ndarray | None) -> str:
+    """``row`` where a mask of two dimensions is the same in each row of the block, ``column`` where it is in each
+    column, else "".
+    """
+    if mask is None or mask.ndim != 2 or min(mask.shape) == 1 or (mask == mask[0, 0]).all():
+        return ""
+    if (mask == mask[:1]).all():
+        return "row"
+    return "column" if (mask == mask[:, :1]).all() else ""
 
 
 def conflict(

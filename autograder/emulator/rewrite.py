@@ -22,12 +22,21 @@ from .findings import EmulatorError, Finding
 
 def rewritten(rewriter: Any) -> types.FunctionType:
     """The function that runs in place of the rewriter's. It stands for Triton's `FunctionRewriter.rewrite_ast`."""
-    fn = rewriter.fn
+    return _function(rewriter.fn, rewriter.ast_transformer.visit(_tree(rewriter.fn)))
+
+
+def early_returns(fn: types.FunctionType) -> tuple[int, ...]:
+    """The lines of a kernel at which a program may end before the last line is reached."""
+    (definition,) = _tree(fn).body
+    inner = (node for node in ast.walk(definition) if isinstance(node, ast.Return))
+    return tuple(sorted(node.lineno for node in inner if node is not cast(ast.FunctionDef, definition).body[-1]))
+
+
+def _tree(fn: types.FunctionType) -> ast.Module:
+    """The syntax of a function without its decorators; every line has the number it has in its file."""
     lines, first = _source(fn)
     above = next((number for number, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)  # decorators
-    text = textwrap.dedent("".join(lines[above:]))
-    tree = ast.parse("\n" * (first + above - 1) + text)  # so that every line has the number it has in its file
-    return _function(fn, rewriter.ast_transformer.visit(tree))
+    return ast.parse("\n" * (first + above - 1) + textwrap.dedent("".join(lines[above:])))
 
 
 def _function(fn: types.FunctionType, tree: ast.Module) -> types.FunctionType:
