@@ -17,7 +17,7 @@ NAME = "graded-kernels-sanitizer"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the two flags."""
+    """Adds the flags."""
     group = parser.getgroup("graded-kernels")
     group.addoption(
         "--sanitize-kernels",
@@ -28,6 +28,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--no-cuda-shim",
         action="store_true",
         help="with --sanitize-kernels: do not simulate CUDA where there is none",
+    )
+    group.addoption(
+        "--sanitize-device",
+        default="a100",
+        choices=("a100", "h100", "b200"),
+        help="with --sanitize-kernels: the GPU to simulate, whose properties a suite may ask for (a100)",
     )
 
 
@@ -45,7 +51,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
     from graded_kernels.autograder.sanitize.under_pytest import Plugin
 
-    plugin = Plugin(early_config, shim=not early_config.known_args_namespace.no_cuda_shim)
+    options = early_config.known_args_namespace
+    plugin = Plugin(early_config, shim=not options.no_cuda_shim, device=options.sanitize_device)
     early_config.pluginmanager.register(plugin, NAME)
 
 

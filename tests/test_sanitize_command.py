@@ -83,6 +83,26 @@ def test_a_program_in_a_shells_background_can_be_interrupted(tmp_path):
     assert "default_int_handler" in stdout, stderr
 
 
+CAPABLE = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def ones(x):
+    tl.store(x, 1.0)
+
+if torch.cuda.get_device_capability()[0] >= 9:
+    ones[(1,)](torch.zeros(1, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize("device, status", [("a100", 2), ("h100", 0)])
+def test_kernels_for_a_newer_gpu_are_reached_by_naming_it(tmp_path, capfd, device, status):
+    (tmp_path / "p.py").write_text(CAPABLE)
+    assert cli.main(["sanitize", "--device", device, str(tmp_path / "p.py")]) == status
+    said = "capability, which is 8.0 here: if its kernels are for another one, name its GPU with --device"
+    assert (said in " ".join(capfd.readouterr().out.split())) == (device == "a100")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [(b"def (", r"not Python, line 1: invalid syntax"), (b"\0", "not Python"), (b"\xff = 1", "not Python")],

@@ -10,6 +10,7 @@ import triton.language as tl
 from graded_kernels.autograder.emulator import EmulatorError
 from graded_kernels.autograder.sanitize.cuda import memory
 from graded_kernels.autograder.sanitize.watch import watched
+from triton._C.libtriton import nvidia
 
 if torch.cuda.is_available():
     pytest.skip("not run: there is a GPU, and the stand-in is for machines without one", allow_module_level=True)
@@ -180,16 +181,82 @@ def test_torch_cuda_answers(events):
     assert properties.multi_processor_count == 108
     assert torch.cuda.get_device_capability() == (8, 0)
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    with torch.cuda.device(0), torch.cuda.stream(torch.cuda.Stream()) as _:
+    side, first = torch.cuda.Stream(), torch.cuda.current_stream()
+    with torch.cuda.device(0), torch.cuda.stream(side), torch.cuda.stream(None):
+        assert torch.cuda.current_stream() is torch.accelerator.current_stream() is side
+        assert triton.runtime.driver.active.get_current_stream() == side.cuda_stream != first.cuda_stream
+        torch.ones(3, device="cuda").record_stream(side)
         start.record()
         end.record()
     torch.cuda.synchronize()
     assert start.elapsed_time(end) > 0
-    assert torch.cuda.memory_allocated() == 0
+    assert torch.cuda.current_stream() is first is torch.cuda.default_stream()
+    with torch.Stream(device="cuda") as other:
+        assert other not in (first, side)
+        assert torch.cuda.current_stream() is other
     generator = torch.Generator(device="cuda").manual_seed(3)
     first = torch.randn(3, device="cuda", generator=generator)
     assert generator.device == GPU
     assert first.equal(torch.randn(3, generator=generator.manual_seed(3)).cuda())
+
+
+def test_it_counts_the_bytes_of_its_tensors(events):
+    before, million = torch.cuda.memory_allocated(), 1 << 20
+    x = torch.ones(million, device="cuda")
+    y, host = x + x, torch.ones(million)
+    assert torch.cuda.memory_allocated() - before == x.nbytes + y.nbytes
+    del y
+    assert torch.cuda.memory_allocated() - before == x[1:].untyped_storage().nbytes()
+    assert torch.cuda.max_memory_allocated() - before == 2 * host.nbytes
+    torch.cuda.reset_peak_memory_stats()
+    assert torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated()
+    assert torch.cuda.memory_stats()["allocated_bytes.all.freed"] >= host.nbytes
+    assert "4096 KiB" in torch.cuda.memory_summary()
+
+
+@pytest.mark.parametrize("name, capability, cores", [("h100", (9, 0), 132), ("b200", (10, 0), 148)])
+def test_another_gpu_can_be_simulated(name, capability, cores):
+    with watched(lambda event: None, device=name) as watch:
+        assert torch.cuda.get_device_name() == watch.gpu.name
+        driver = triton.runtime.driver.active
+        assert driver.get_current_target().arch == 10 * capability[0]
+        assert driver.utils.get_device_properties(0)["multiprocessor_count"] == cores
+        assert driver.utils.get_device_properties(0)["max_shared_mem"] == 227 << 10
+        assert not watch.gpu.asked
+        assert torch.cuda.get_device_capability() == driver.get_device_capability() == capability
+        assert watch.gpu.asked
+
+
+def test_the_library_of_cuda_multiplies(events):
+    a, b = (torch.randn(128, 128, device="cuda") for _ in range(2))
+    cublas, c, d = nvidia.cublas.CublasLt(torch.empty(1)), torch.zeros_like(a), torch.zeros_like(a)
+    cublas.matmul(a, b, c)
+    torch.testing.assert_close(c.cpu(), (a.double() @ b.double().T).float().cpu())
+    cublas.gemm(a, b, c, d, 2.0, -1.0)
+    torch.testing.assert_close(d, c)
+    with pytest.raises(RuntimeError, match=r"\(128, 128\), \(128, 64\)"):
+        cublas.matmul(a, b[:, :64], c)
+
+
+@pytest.mark.parametrize("group", [16, 32])
+def test_the_library_of_cuda_multiplies_in_blocks_with_scales(events, group):
+    """Rows 37 and 70 of A alone are not zero, and one scale is not 1: a tile has 128 rows by 4 scales."""
+    k, out, kind = 8 * group, torch.empty(128, 128, dtype=torch.float16), torch.float8_e4m3fn
+    a_scale, b_scale, values = torch.ones(2, 32, 4, 4), torch.ones(2, 32, 4, 4), torch.zeros(128, k)
+    a_scale[1, 37 % 32, 37 // 32, 2] = 4.0  # the seventh group of row 37
+    values[37, 6 * group + 3], values[70, 1] = 3.0, -1.5
+    cublas = nvidia.cublas.CublasLt(torch.empty(1))
+    if group == 32:
+        x, y, scale = values.to(kind), torch.ones(128, k).to(kind), torch.float8_e8m0fnu
+        cublas.block_scaled_matmul_mxfp8(x, y, out, a_scale.to(scale), b_scale.to(scale))
+    else:
+        codes = torch.zeros(128, k, dtype=torch.uint8)
+        codes[values == 3.0], codes[values == -1.5] = 5, 8 + 3
+        x, y = codes[:, ::2] | codes[:, 1::2] << 4, torch.full((128, k // 2), 2 | 2 << 4, dtype=torch.uint8)
+        cublas.block_scaled_matmul_nvfp4(x, y, out, a_scale.to(kind), b_scale.to(kind))
+    expected = torch.zeros(128, 128)
+    expected[37], expected[70] = 12.0, -1.5
+    assert out.float().equal(expected)
 
 
 def test_its_memory_is_that_of_this_machine(events):

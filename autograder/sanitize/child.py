@@ -78,10 +78,14 @@ def run(settings: dict[str, Any], events: Events) -> int:
     program = module(settings["program"]) if settings["module"] else script(Path(settings["program"]))
     sys.argv = [settings["program"], *settings["arguments"]]
     spawned = reported(lambda command: events.emit({"spawned": command}))
-    with watched(events.emit, shim=settings["shim"]) as watch, spawned:
+    with watched(events.emit, shim=settings["shim"], device=settings["device"]) as watch, spawned:
         if watch.shim:
             events.emit({"shim": watch.shim})
-        program()
+        try:
+            program()
+        finally:
+            if watch.gpu and watch.gpu.asked:
+                events.emit({"asked": watch.gpu.capability})
     return 0
 
 

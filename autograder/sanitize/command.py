@@ -17,6 +17,7 @@ from typing import Any
 from ..commands.usage import Commands, new_file, qualities
 from ..report.progress import Terminal, wants_color
 from . import report, sarif
+from .devices import DEFAULT, DEVICES
 
 CLEAN, FINDINGS, UNABLE, FAILED = 0, 1, 2, 3
 _MODULE = __name__.rpartition(".")[0] + ".child"
@@ -43,6 +44,12 @@ def add_to(commands: Commands) -> None:
     command.add_argument(
         "--no-cuda-shim", dest="cuda_shim", action="store_false", help="do not simulate CUDA where there is none"
     )
+    command.add_argument(
+        "--device",
+        choices=DEVICES,
+        default=DEFAULT,
+        help=f"the GPU to simulate, whose properties a program may ask for ({DEFAULT})",
+    )
     command.add_argument("program", metavar="PROGRAM", help="a Python script")
     command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
     command.set_defaults(run=main)
@@ -56,6 +63,7 @@ class Listener:
         self.launches, self.kernel = 0, ""
         self.kernels: Counter[str] = Counter()
         self.shim = ""
+        self.asked: tuple[int, ...] = ()  # the capability of the simulated GPU, if the program asked for it
         self.end: dict[str, Any] | None = None
         self.spawned: list[str] = []
         self.interrupted = False
@@ -73,18 +81,25 @@ class Listener:
             self.kernels[self.kernel] += 1
         elif "shim" in event:
             self.shim = event["shim"]
+        elif "asked" in event:
+            self.asked = tuple(event["asked"])
         elif "spawned" in event:
             self.spawned.append(event["spawned"])
         elif "end" in event:
             self.end = event["end"]
 
 
-def sanitize(program: str, arguments: list[str], *, module: bool, shim: bool, as_json: bool) -> report.Run:
-    """Runs a program under the emulator; returns what was found. With ``as_json`` its output goes to stderr."""
+def sanitize(
+    program: str, arguments: list[str], *, module: bool, shim: bool, as_json: bool, device: str = DEFAULT
+) -> report.Run:
+    """Runs a program under the emulator; returns what was found. With ``as_json`` its output goes to stderr. device:
+    the GPU that is simulated, a key of `DEVICES`.
+    """
     if not module and not Path(program).is_file():
         return report.Run(program, unusable=f"`{program}` is not a file. Name a script, or a module with -m.")
     listener, (read, write) = Listener(), os.pipe()
     settings = {"events": write, "program": program, "module": module, "arguments": arguments, "shim": shim}
+    settings["device"] = device
     environment = os.environ | {"TRITON_INTERPRET": "1", "TORCHDYNAMO_DISABLE": "1"}
     with subprocess.Popen(
         [sys.executable, "-P", "-m", _MODULE, json.dumps(settings)],
@@ -134,7 +149,7 @@ def interruptible(process: "subprocess.Popen[bytes]", listener: Listener) -> Ite
 def _run(program: str, listener: Listener, code: int) -> report.Run:
     end = listener.end or {"how": "died" if code else "returned", "status": code}
     run = report.Run(program, shim=listener.shim, launches=listener.launches, kernels=dict(listener.kernels))
-    run.spawned = listener.spawned
+    run.spawned, run.asked = listener.spawned, listener.asked
     for finding in listener.findings.values():
         {"fault": run.findings, "unable": run.unable, "hint": run.hints}[finding["level"]].append(finding)
     run.interrupted = listener.interrupted or end["how"] == "interrupted"
@@ -190,7 +205,12 @@ class Progress(contextlib.AbstractContextManager["Progress", None]):
 def main(options: argparse.Namespace) -> int:
     """Runs the program and prints the report; returns the exit status."""
     run = sanitize(
-        options.program, options.arguments, module=options.module, shim=options.cuda_shim, as_json=options.json
+        options.program,
+        options.arguments,
+        module=options.module,
+        shim=options.cuda_shim,
+        as_json=options.json,
+        device=options.device,
     )
     if "portable" not in options.only:
         run.set_aside_portability()

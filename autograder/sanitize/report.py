@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..results.text import visible
+from .devices import DEVICES
 
 PORTABILITY = frozenset({"masked-load"})
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
@@ -18,7 +19,8 @@ class Run:
 
     shim: the GPU that was simulated, "" for none. failed: how the program itself failed. unusable: why there was
     nothing to run. interrupted: whether somebody stopped it. kernels: launches by kernel. spawned: the command lines
-    of Python processes that it started, which were not watched.
+    of Python processes that it started, which were not watched. asked: the capability of the simulated GPU, if the
+    program asked for it.
     """
 
     program: str
@@ -32,6 +34,7 @@ class Run:
     unusable: str = ""
     interrupted: bool = False
     spawned: list[str] = field(default_factory=list)
+    asked: tuple[int, ...] = ()
 
     @property
     def compiles_cuda(self) -> bool:
@@ -112,7 +115,19 @@ def summary(run: Run) -> str:
         text = (
             f"graded-kernels sanitize: {text} Pass the arguments that reach one, or name the script or test that does."
         )
+        text += asked_capability(run.asked)
     return text + not_watched(run.spawned)
+
+
+def asked_capability(capability: tuple[int, ...]) -> str:
+    """A sentence for a program that asked for the GPU's capability and launched nothing, "" where it did not ask."""
+    if not capability:
+        return ""
+    simulated, others = ".".join(map(str, capability)), ", ".join(DEVICES)
+    return (
+        f" It asked for the GPU's compute capability, which is {simulated} here: if its kernels are for another one, "
+        f"name its GPU with --device ({others})."
+    )
 
 
 def not_watched(commands: list[str]) -> str:

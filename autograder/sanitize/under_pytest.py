@@ -20,7 +20,7 @@ class Plugin:
     Under pytest-xdist the workers run the tests, and this process adds up what they report.
     """
 
-    def __init__(self, config: pytest.Config, shim: bool):
+    def __init__(self, config: pytest.Config, shim: bool, device: str):
         from .watch import watched
 
         self.config = config
@@ -32,7 +32,7 @@ class Plugin:
         self.spawned: list[str] = []
         self._stack = contextlib.ExitStack()
         config.add_cleanup(self._stack.close)
-        watch = self._stack.enter_context(watched(self._record, shim=shim))
+        watch = self._stack.enter_context(watched(self._record, shim=shim, device=device))
         self.sanitizer, self.shim = watch.sanitizer, watch.shim
 
     # the session

@@ -9,24 +9,32 @@ import numpy as np
 import torch
 
 from .cuda import reachable, shimmed
+from .devices import DEFAULT, Properties
 from .sanitizer import Sanitizer
 from .uninitialised import UninitialisedMemory
 
 
 @dataclass(frozen=True)
 class Watch:
-    """What watches a program. shim: the GPU that is simulated for it, "" for none."""
+    """What watches a program. gpu: the one that is simulated for it."""
 
     sanitizer: Sanitizer
-    shim: str = ""
+    gpu: Properties | None = None
+
+    @property
+    def shim(self) -> str:
+        """What a report calls the simulated GPU, "" for none."""
+        return self.gpu.title if self.gpu else ""
 
 
 @contextlib.contextmanager
-def watched(emit: Callable[[dict[str, Any]], None], shim: bool = True) -> Iterator[Watch]:
-    """Runs what is in the block under a `Sanitizer`. shim: whether to simulate a GPU where there is no CUDA."""
-    sanitizer, name = Sanitizer(emit), ""
+def watched(emit: Callable[[dict[str, Any]], None], shim: bool = True, device: str = DEFAULT) -> Iterator[Watch]:
+    """Runs what is in the block under a `Sanitizer`. shim: whether to simulate a GPU where there is no CUDA. device:
+    which one, a key of `DEVICES`.
+    """
+    sanitizer, gpu = Sanitizer(emit), None
     with sanitizer, np.errstate(all="ignore"), UninitialisedMemory(sanitizer), contextlib.ExitStack() as stack:
         if shim and not torch.cuda.is_available():
-            name = stack.enter_context(shimmed(sanitizer.refuse))
+            gpu = stack.enter_context(shimmed(sanitizer.refuse, device))
             sanitizer.reachable = reachable
-        yield Watch(sanitizer, name)
+        yield Watch(sanitizer, gpu)

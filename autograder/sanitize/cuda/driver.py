@@ -7,25 +7,31 @@ from typing import Any
 import torch
 from triton.backends.compiler import GPUTarget
 
+from ..devices import Properties
 from .placement import GPU
-from .runtime import PROPERTIES
+from .streams import current
 
-_PROPERTIES = {
-    "max_shared_mem": PROPERTIES.shared_memory_per_block_optin,
-    "max_num_regs": PROPERTIES.regs_per_multiprocessor,
-    "multiprocessor_count": PROPERTIES.multi_processor_count,
-    "warpSize": PROPERTIES.warp_size,
-    "sm_clock_rate": 1410000,
-    "mem_clock_rate": 1593000,
-    "mem_bus_width": 5120,
-}
+_WARP = 32
 
 
 class Driver:
     """Stands for `triton.runtime.driver.active`."""
 
-    def __init__(self) -> None:
-        self.utils = SimpleNamespace(get_device_properties=lambda device=0: dict(_PROPERTIES))
+    def __init__(self, gpu: Properties) -> None:
+        self.gpu = gpu
+        self.utils = SimpleNamespace(get_device_properties=self._properties)
+
+    def _properties(self, device: int = 0) -> dict[str, int]:
+        gpu = self.gpu
+        return {
+            "max_shared_mem": gpu.shared_memory_per_block_optin,
+            "max_num_regs": gpu.regs_per_multiprocessor,
+            "multiprocessor_count": gpu.multi_processor_count,
+            "warpSize": gpu.warp_size,
+            "sm_clock_rate": gpu.clock_rate,
+            "mem_clock_rate": gpu.memory_clock_rate,
+            "mem_bus_width": gpu.memory_bus_width,
+        }
 
     @staticmethod
     def is_active() -> bool:
@@ -38,13 +44,13 @@ class Driver:
         pass
 
     def get_current_stream(self, device: int | None = None) -> int:
-        return 0
+        return current().cuda_stream
 
     def get_current_target(self) -> GPUTarget:
-        return GPUTarget("cuda", 80, 32)
+        return GPUTarget("cuda", self.gpu.architecture, self.gpu.warp_size)
 
     def get_device_capability(self, device: int = 0) -> tuple[int, int]:
-        return 8, 0
+        return self.gpu.major, self.gpu.minor
 
     def get_active_torch_device(self) -> torch.device:
         return GPU
@@ -89,7 +95,7 @@ class Compiled:
     def __init__(self, kernel: Any, args: tuple[Any, ...], options: dict[str, Any]):
         self._kernel, self._options, warps = kernel, options, options.get("num_warps", 4)
         self._given = {**dict(zip(kernel.arg_names, args, strict=False)), **options}
-        shared = 4 * PROPERTIES.warp_size * warps
+        shared = 4 * _WARP * warps
         self.metadata = SimpleNamespace(shared=shared, num_warps=warps, name=kernel.__name__)
 
     def _init_handles(self) -> None:

@@ -10,6 +10,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...run.lazy_dynamo import lazily
+from . import allocations
 
 GPU = torch.device("cuda", 0)
 
@@ -22,8 +23,14 @@ def on_gpu(tensor: torch.Tensor) -> bool:
 def place(tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
     """Marks the tensor's storage as on the GPU, or as not; returns the tensor."""
     if has_storage(tensor):
-        tensor.untyped_storage()._on_gpu = gpu  # type: ignore[attr-defined]
+        _mark(tensor.untyped_storage(), gpu)
     return tensor
+
+
+def _mark(storage: torch.UntypedStorage, gpu: bool) -> None:
+    if gpu and not getattr(storage, "_on_gpu", False):
+        allocations.note(storage)
+    storage._on_gpu = gpu  # type: ignore[attr-defined]
 
 
 def tag(storage: torch.UntypedStorage) -> str | None:
@@ -35,7 +42,7 @@ def restore(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorag
     """The storage, marked, where `torch.load` is to bring it to the GPU; None elsewhere."""
     if not is_cuda(location):
         return None
-    storage._on_gpu = True  # type: ignore[attr-defined]
+    _mark(storage, True)
     return storage
 
 

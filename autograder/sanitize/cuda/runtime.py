@@ -3,92 +3,13 @@
 import contextlib
 import struct
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any, Self
 
 import torch
 
-from . import memory
+from ..devices import Properties
+from . import allocations, memory, streams
 from .placement import GPU, is_cuda
-
-MEMORY = min(80 << 30, memory.total())  # never more than can be had: suites ask, and leave out what does not fit
-NAME = f"an NVIDIA A100-SXM4-80GB with this machine's {MEMORY >> 30} GiB of memory"
-PROPERTIES = SimpleNamespace(
-    name="NVIDIA A100-SXM4-80GB",
-    major=8,
-    minor=0,
-    total_memory=MEMORY,
-    multi_processor_count=108,
-    warp_size=32,
-    max_threads_per_block=1024,
-    max_threads_per_multi_processor=2048,
-    regs_per_multiprocessor=65536,
-    shared_memory_per_block=49152,
-    shared_memory_per_block_optin=166912,
-    shared_memory_per_multiprocessor=167936,
-    L2_cache_size=40 << 20,
-    is_integrated=False,
-    is_multi_gpu_board=False,
-)
-
-
-class Stream:
-    """A stream with nothing to wait for: everything has happened when a call returns."""
-
-    def __init__(self, device: object = None, priority: int = 0, **_: object):
-        self.device, self.priority, self.cuda_stream, self.stream_id, self.device_index = GPU, priority, 0, 0, 0
-
-    def __enter__(self) -> "Stream":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def query(self) -> bool:
-        return True
-
-    def is_capturing(self) -> bool:
-        return False
-
-    def synchronize(self) -> None:
-        pass
-
-    def wait_event(self, event: "Event") -> None:
-        pass
-
-    def wait_stream(self, stream: "Stream") -> None:
-        pass
-
-    def record_event(self, event: "Event | None" = None) -> "Event":
-        return event or Event()
-
-
-class Event:
-    """An event that has happened. Times mean nothing here: any two events are a millisecond apart."""
-
-    def __init__(
-        self,
-        enable_timing: bool = False,
-        blocking: bool = False,
-        interprocess: bool = False,
-        external: bool = False,
-    ):
-        self.device = GPU
-
-    def record(self, stream: Stream | None = None) -> None:
-        pass
-
-    def wait(self, stream: Stream | None = None) -> None:
-        pass
-
-    def query(self) -> bool:
-        return True
-
-    def synchronize(self) -> None:
-        pass
-
-    def elapsed_time(self, end: "Event") -> float:
-        return 1.0
 
 
 class Device(contextlib.AbstractContextManager["Device", None]):
@@ -164,36 +85,49 @@ def nothing(*args: object, **kwargs: object) -> None:
     """Stands for a function that has nothing to do here."""
 
 
-def replacements() -> dict[str, Any]:
+def replacements(gpu: Properties) -> dict[str, Any]:
     """What each name of `torch.cuda` is replaced with."""
-    stream = Stream()
     same = {
         **{name: True for name in ("is_available", "is_initialized", "is_bf16_supported", "is_tf32_supported")},
-        **{name: 0 for name in ("current_device", "memory_allocated", "max_memory_allocated", "memory_reserved")},
-        **{name: 0 for name in ("max_memory_reserved", "max_memory_cached", "memory_cached")},
-        **{name: 0 for name in ("_exchange_device", "_maybe_exchange_device")},
-        "device_count": 1,
-        **{"get_device_name": PROPERTIES.name, "get_device_capability": (8, 0), "get_device_properties": PROPERTIES},
-        **{"current_stream": stream, "default_stream": stream, "get_arch_list": ["sm_80"]},
-        **{"is_current_stream_capturing": False, "_is_in_bad_fork": False, "memory_stats": {}, "utilization": 0},
+        **{name: 0 for name in ("current_device", "_exchange_device", "_maybe_exchange_device", "utilization")},
+        **{"device_count": 1, "get_device_name": gpu.name, "get_device_properties": gpu},
+        **{"get_arch_list": [f"sm_{gpu.architecture}"], "is_current_stream_capturing": False, "_is_in_bad_fork": False},
     }
     made: dict[str, Any] = {name: lambda *args, _value=value, **kwargs: _value for name, value in same.items()}
-    idle = (
-        "init _lazy_init synchronize empty_cache ipc_collect reset_peak_memory_stats reset_max_memory_allocated "
-        "set_stream manual_seed manual_seed_all reset_accumulated_memory_stats set_per_process_memory_fraction"
-    )
+    idle = "init _lazy_init synchronize empty_cache ipc_collect set_per_process_memory_fraction"
     made |= {name: nothing for name in idle.split()}
-    made |= {"Stream": Stream, "Event": Event, "ExternalStream": Stream, "device": Device, "device_of": Device}
-    made |= {"set_device": set_device, "stream": lambda stream: stream or contextlib.nullcontext()}
+    made |= {"get_device_capability": lambda device=None: (gpu.major, gpu.minor)}
+    made |= {"device": Device, "device_of": Device, "set_device": set_device}
+    made |= {"Stream": streams.Stream, "Event": streams.Event, "ExternalStream": streams.Stream}
+    made |= {"stream": streams.Entered, "StreamContext": streams.Entered, "set_stream": streams.set_current}
+    made |= {"current_stream": streams.current, "default_stream": streams.default}
+    return made | _memory(gpu) | _random()
+
+
+def _memory(gpu: Properties) -> dict[str, Any]:
+    now = ("memory_allocated", "memory_reserved", "memory_cached")
+    most = ("max_memory_allocated", "max_memory_reserved", "max_memory_cached")
+    forget = ("reset_peak_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached")
+    made: dict[str, Any] = dict.fromkeys(now, allocations.bytes_now) | dict.fromkeys(most, allocations.bytes_at_most)
+    made |= dict.fromkeys(forget, allocations.reset_peak)
+    made |= {"reset_accumulated_memory_stats": allocations.reset_accumulated, "memory_stats": allocations.statistics}
+    return made | {"mem_get_info": lambda device=None: _free_and_total(gpu)}
+
+
+def _free_and_total(gpu: Properties) -> tuple[int, int]:
+    return min(gpu.total_memory, memory.free()), gpu.total_memory
+
+
+def _random() -> dict[str, Any]:
     default = Default()
-    made |= {"manual_seed": default.manual_seed, "manual_seed_all": default.manual_seed, "seed": torch.seed}
-    made |= {"default_generators": (default,)}
-    made |= {"get_rng_state": lambda device=None: torch.get_rng_state(), "initial_seed": torch.initial_seed}
-    made |= {"set_rng_state": lambda state, device=None: torch.set_rng_state(state), "seed_all": torch.seed}
-    return made | {"mem_get_info": lambda device=None: (min(MEMORY, memory.free()), MEMORY)}
+    made: dict[str, Any] = dict.fromkeys(("manual_seed", "manual_seed_all"), default.manual_seed)
+    made |= {"default_generators": (default,), "initial_seed": torch.initial_seed}
+    made |= dict.fromkeys(("seed", "seed_all"), torch.seed)
+    made |= {"get_rng_state": lambda device=None: torch.get_rng_state()}
+    return made | {"set_rng_state": lambda state, device=None: torch.set_rng_state(state)}
 
 
-def accelerator() -> dict[str, Any]:
+def accelerator(gpu: Properties) -> dict[str, Any]:
     """What each function of `torch._C` that `torch.accelerator` calls is replaced with: one GPU, index 0."""
     return {
         "_accelerator_getAccelerator": lambda: torch.device("cuda"),
@@ -202,9 +136,13 @@ def accelerator() -> dict[str, Any]:
         "_accelerator_setDeviceIndex": set_device,
         "_accelerator_exchangeDevice": lambda index: 0,
         "_accelerator_maybeExchangeDevice": lambda index: 0,
-        "_accelerator_getStream": lambda index: Stream(),
-        "_accelerator_setStream": nothing,
+        "_accelerator_getStream": streams.current,
+        "_accelerator_setStream": streams.set_current,
         "_accelerator_synchronizeDevice": nothing,
-        "_accelerator_isAllocatorInitialized": lambda: False,
-        "_accelerator_getMemoryInfo": lambda index: (min(MEMORY, memory.free()), MEMORY),
+        "_accelerator_isAllocatorInitialized": lambda: True,
+        "_accelerator_emptyCache": nothing,
+        "_accelerator_getDeviceStats": lambda index: allocations.nested(),
+        "_accelerator_resetPeakStats": allocations.reset_peak,
+        "_accelerator_resetAccumulatedStats": allocations.reset_accumulated,
+        "_accelerator_getMemoryInfo": lambda index: _free_and_total(gpu),
     }

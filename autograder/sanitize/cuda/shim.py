@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import torch
@@ -9,10 +10,12 @@ import triton
 import triton.testing
 from torch.autograd.function import BackwardCFunction
 from torch.utils.data._utils import pin_memory
+from triton._C.libtriton import nvidia
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
-from . import jit_functions, matmul, runtime
+from ..devices import DEFAULT, DEVICES, Properties
+from . import allocations, cublas, jit_functions, matmul, memory, runtime, streams
 from .driver import Compiled, Driver, once
 from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors
 from .torch_functions import DeviceCalls
@@ -21,18 +24,23 @@ _Replacement = tuple[Any, str, Any]  # what has the attribute, its name, and wha
 
 
 @contextlib.contextmanager
-def shimmed(refuse: Callable[[str], NoReturn]) -> Iterator[str]:
-    """Simulates a GPU in the block; yields its name. refuse: raises an error that says what cannot be simulated."""
-    calls = DeviceCalls()
+def shimmed(refuse: Callable[[str], NoReturn], device: str = DEFAULT) -> Iterator[Properties]:
+    """Simulates a GPU in the block; yields its properties. refuse: raises an error that says what cannot be simulated.
+    device: a key of `DEVICES`.
+    """
+    calls, gpu = DeviceCalls(), DEVICES[device]
+    gpu = replace(gpu, total_memory=min(gpu.total_memory, memory.total()))  # suites leave out what does not fit
+    allocations.reset_peak()
+    allocations.reset_accumulated()
     with contextlib.ExitStack() as stack:
-        for owner, name, value in [*_torch(calls, refuse), *_triton(refuse)]:
+        for owner, name, value in [*_torch(calls, gpu, refuse), *_triton(gpu, refuse)]:
             stack.enter_context(_replaced(owner, name, value))
         stack.enter_context(matmul.simulated())
         stack.enter_context(Placement(calls))
         stack.enter_context(calls)
         torch.get_device_module.cache_clear()  # it remembers which device was the accelerator
         stack.callback(torch.get_device_module.cache_clear)
-        yield runtime.NAME
+        yield gpu
 
 
 @contextlib.contextmanager
@@ -48,12 +56,12 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
             delattr(owner, name)
 
 
-def _torch(calls: DeviceCalls, refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
+def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
     found: list[_Replacement] = []
-    for name, value in runtime.replacements().items():  # also in the module that defines it: some import it from there
+    for name, value in runtime.replacements(gpu).items():  # also where it is defined: some import it from there
         owners = [owner for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random) if hasattr(owner, name)]
         found += [(owner, name, value) for owner in owners or [torch.cuda]]
-    found += [(torch._C, name, value) for name, value in runtime.accelerator().items()]
+    found += [(torch._C, name, value) for name, value in runtime.accelerator(gpu).items()]
 
     def graphed(*args: object, **kwargs: object) -> NoReturn:
         refuse("CUDA graphs need a GPU; call the function itself.")
@@ -69,8 +77,12 @@ def _torch(calls: DeviceCalls, refuse: Callable[[str], NoReturn]) -> list[_Repla
     for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
         found.append((torch.cuda.nvtx, name, runtime.nothing))
     found.append((torch.cuda.nvtx, "range", lambda *args, **kwargs: contextlib.nullcontext()))
+    found += [(torch, "Stream", streams.Stream), (torch, "Event", streams.Event)]
     found.append((torch, "Generator", runtime.Generator))
-    found.append((torch._C, "_cuda_getCurrentRawStream", lambda device: 0))  # TorchInductor's code calls these two
+    # PyTorch looks at the stream's type before it asks a mode.
+    found.append((torch.Tensor, "record_stream", runtime.nothing))
+    # TorchInductor's code calls these two.
+    found.append((torch._C, "_cuda_getCurrentRawStream", lambda device: streams.current().cuda_stream))
     found.append((torch._C._dynamo.guards, "_empty_strided_cuda", runtime.empty_strided))
     found.append((torch, "set_default_device", lambda device: setattr(calls, "default", is_cuda(device))))
     # What `torch.serialization.register_package` adds to, before PyTorch's own entry for CUDA.
@@ -137,7 +149,7 @@ def _autocast() -> list[_Replacement]:
     ]
 
 
-def _triton(refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
+def _triton(gpu: Properties, refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
     run = InterpretedFunction.run
 
     def launched(kernel: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> Any:
@@ -149,7 +161,8 @@ def _triton(refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
         refuse(f"`{kernel.fn.__name__}` is compiled for a GPU, not interpreted (a Gluon kernel is): leave it to a GPU.")
 
     return [
-        (triton.runtime.driver, "_active", Driver()),
+        (triton.runtime.driver, "_active", Driver(gpu)),
+        (nvidia.cublas, "CublasLt", cublas.CublasLt),
         (triton.testing, "do_bench", once),
         (triton.testing, "do_bench_cudagraph", once),
         (InterpretedFunction, "run", launched),

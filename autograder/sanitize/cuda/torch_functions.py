@@ -147,5 +147,4 @@ _METHODS: dict[str, _Function] = {
     "pin_memory": _pinned,
     "is_pinned": lambda func, tensor, *args, **kwargs: getattr(tensor.untyped_storage(), "_pinned", False),
     "get_device": lambda func, tensor: 0 if on_gpu(tensor) else -1,
-    "record_stream": lambda func, tensor, stream: None,
 }

@@ -1,0 +1,101 @@
+"""Streams and events of the simulated GPU: which stream is current, and nothing to wait for."""
+
+import itertools
+from typing import Any
+
+from .placement import GPU, is_cuda
+
+
+class Stream:
+    """A stream with nothing to wait for: everything has happened when a call returns."""
+
+    _current: "Stream"
+    _default: "Stream"
+    _numbers = itertools.count()
+
+    def __init__(self, device: object = None, priority: int = 0, **_: object):
+        is_cuda(f"cuda:{device}" if isinstance(device, int) else device)  # raises for a second GPU
+        self.device, self.priority, self.device_index, self.device_type = GPU, priority, 0, 1
+        self.stream_id = self.cuda_stream = self.native_handle = next(self._numbers)
+        self._before: list[Stream] = []
+
+    def __enter__(self) -> "Stream":
+        self._before.append(Stream._current)
+        Stream._current = self
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        Stream._current = self._before.pop()
+
+    def query(self) -> bool:
+        return True
+
+    def is_capturing(self) -> bool:
+        return False
+
+    def synchronize(self) -> None:
+        pass
+
+    def wait_event(self, event: "Event") -> None:
+        pass
+
+    def wait_stream(self, stream: "Stream") -> None:
+        pass
+
+    def record_event(self, event: "Event | None" = None) -> "Event":
+        return event or Event()
+
+
+Stream._current = Stream._default = Stream()  # number 0, as CUDA's
+
+
+class Event:
+    """An event that has happened. Times mean nothing here: any two events are a millisecond apart."""
+
+    def __init__(self, *args: object, **options: object):
+        self.device, self.event_id = GPU, 0
+
+    def record(self, stream: Stream | None = None) -> None:
+        pass
+
+    def wait(self, stream: Stream | None = None) -> None:
+        pass
+
+    def query(self) -> bool:
+        return True
+
+    def synchronize(self) -> None:
+        pass
+
+    def elapsed_time(self, end: "Event") -> float:
+        return 1.0
+
+
+class Entered:
+    """Stands for `torch.cuda.stream(stream)` and `StreamContext`; None enters no stream."""
+
+    def __init__(self, stream: Stream | None):
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            self.stream.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        if self.stream is not None:
+            self.stream.__exit__()
+
+
+def current(device: Any = None) -> Stream:
+    """The current stream."""
+    return Stream._current
+
+
+def default(device: Any = None) -> Stream:
+    """The stream that is current at the start."""
+    return Stream._default
+
+
+def set_current(stream: Stream) -> None:
+    """Makes a stream the current one."""
+    Stream._current = stream
