@@ -45,6 +45,7 @@ class Access:
         self._undefined, self._own_store = undefined, own_store
         self._order = Order()
         self.keeps = False  # whether ``kept`` is wanted
+        self.ordered = False  # whether its programs may wait for each other
         self.printed: TextIO | None = None  # for what it prints when it compiles; None is the standard output
         self.started = -1
         self.start(0)
@@ -91,6 +92,7 @@ class Access:
         """
         dtype, shape = filler.dtype, addresses.shape
         given = mask
+        self.ordered |= ordered
         active, mask = _active(addresses, mask)
         if mask is None:
             return self._gather(active, dtype, ordered, given).reshape(shape)

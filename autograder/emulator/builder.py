@@ -136,6 +136,7 @@ class StrictBuilder(Integers):
             )
 
         self._reached(ptr)
+        self.access.ordered |= not self.unused
         self.emulator.loose("atomic")
         old = self.access.atomic(ptr.data, mask_of(mask), val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA)
         return TensorHandle(old, val.dtype.scalar)
@@ -146,6 +147,7 @@ class StrictBuilder(Integers):
         def perform(real: np.ndarray, lanes: np.ndarray) -> Any:
             return interpreter._interpreter.atomic_cas(real, cmp.data, val.data, self.ir_sem_to_interpreter_sem[sem])
 
+        self.access.ordered = True
         self.emulator.loose("atomic")
         old = self.access.atomic(ptr.data, None, val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA)
         return TensorHandle(old, cmp.dtype.scalar)

@@ -53,6 +53,7 @@ class Emulator:
 
     together, memory = True, 256 << 20
     every_configuration, configuration = False, ""
+    keeps = False  # whether what a launch overwrites can be read in `ended` when it has ended
 
     def __init__(
         self,
@@ -82,7 +83,9 @@ class Emulator:
         self._stamp = 1
         self._access: Access | None = None
         self._time = 0.0
+        self.ended: Access | None = None  # of the launch that ended last
         self.undefined = False  # whether a load had masked-off lanes and no `other`
+        self.masked_off: dict[Place, np.ndarray] = {}  # where the last launch had them, and which programs did
         self._patches: Patches | None = None
 
     def __enter__(self) -> "Emulator":
@@ -224,6 +227,7 @@ class Emulator:
             self.note_undefined,
             self.note_own_store,
         )
+        self._access.keeps, self.masked_off = self.keeps, {}
         self._stamp += x * y * z + 1
         self.launching = True
         return self._access
@@ -231,7 +235,7 @@ class Emulator:
     def end(self, access: Access) -> None:
         """Ends the launch under way and adds up its traffic."""
         self.launching = False
-        self._access = None
+        self._access, self.ended = None, access if self.keeps else None
         for region in access.space.regions:
             total = self._traffic.setdefault(region.name, {"loaded": 0, "stored": 0})
             total["loaded"] += region.loaded
@@ -261,9 +265,18 @@ class Emulator:
 
     def note_undefined(self, kernel: str, region: Region | None) -> None:
         """Notes a load with masked-off lanes and no ``other``. region: None where its address is in no tensor."""
-        self.undefined = True
+        place = here()
+        self.note_masked_off(place, np.array(self.access.program - self.access.first - 1))
         if region is not None:
-            self.notice("masked-load", functools.partial(messages.masked_load, kernel, region.name), region.name)
+            make = functools.partial(messages.masked_load, kernel, region.name)
+            self.notice("masked-load", make, region.name, place)
+
+    def note_masked_off(self, place: Place, programs: np.ndarray) -> None:
+        """Notes the programs, by number, of which a load at ``place`` has masked-off lanes and no ``other``."""
+        self.undefined = True
+        if place not in self.masked_off:
+            self.masked_off[place] = np.zeros(math.prod(self.access.grid), dtype=bool)
+        self.masked_off[place][programs] = True
 
     def loose(self, operation: str) -> None:
         """Notes an operation of `CANNOT_SHOW`."""

@@ -1,6 +1,7 @@
 """Bit patterns for memory that a GPU promises nothing about: NaN for floats, a large odd number for integers."""
 
 import ctypes
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from . import arithmetic, float8
 
 # The NaNs are quiet and carry a payload no arithmetic produces, so that they differ from any computed NaN.
 _BITS = {"f2": 0x7EA5, "f4": 0x7FE5A5A5, "f8": 0x7FFCA5A5A5A5A5A5, "b2": 0x7FE5}
+
+
+_LARGE = 10_000
 
 
 def _integer(size: int) -> int:
@@ -36,13 +40,14 @@ def of_triton(dtype: tl.dtype, storage: np.dtype) -> np.ndarray:
 
 def constant(value: float, dtype: tl.dtype, storage: np.dtype) -> np.ndarray:
     """``value`` of a Triton type, as an array of one element of the interpreter's numpy type: of an integer type that
-    it does not fit, the nearest.
+    it does not fit, the nearest, and 10,000 or -10,000 for what is not finite: it may be how often a loop runs.
     """
     if dtype == tl.bfloat16:
         return arithmetic.to_bf16(np.array([value], dtype=np.float32))
     if dtype in float8.FORMATS:
         return float8.from_floats(np.array([value], dtype=np.float32), dtype)
     if storage.kind in "iu":
+        value = value if math.isfinite(value) else -_LARGE if value < 0 else _LARGE
         value = min(max(int(value), np.iinfo(storage).min), np.iinfo(storage).max)
     return np.array([value]).astype(storage)
 

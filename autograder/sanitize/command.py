@@ -18,6 +18,7 @@ from ..commands.usage import Commands, new_file, qualities
 from ..report.progress import Terminal, wants_color
 from . import report, sarif
 from .devices import DEFAULT, DEVICES
+from .skipped import Skipped
 
 CLEAN, FINDINGS, UNABLE, FAILED = 0, 1, 2, 3
 _MODULE = __name__.rpartition(".")[0] + ".child"
@@ -66,6 +67,7 @@ class Listener:
         self.asked: tuple[int, ...] = ()  # the capability of the simulated GPU, if the program asked for it
         self.end: dict[str, Any] | None = None
         self.spawned: list[str] = []
+        self.skipped = Skipped()
         self.interrupted = False
 
     def handle(self, event: dict[str, Any]) -> None:
@@ -79,6 +81,8 @@ class Listener:
         elif "launch" in event:
             self.launches, self.kernel = self.launches + 1, event["launch"]["kernel"]
             self.kernels[self.kernel] += 1
+        elif "skipped" in event:
+            self.skipped.add(**event["skipped"])
         elif "shim" in event:
             self.shim = event["shim"]
         elif "asked" in event:
@@ -149,7 +153,7 @@ def interruptible(process: "subprocess.Popen[bytes]", listener: Listener) -> Ite
 def _run(program: str, listener: Listener, code: int) -> report.Run:
     end = listener.end or {"how": "died" if code else "returned", "status": code}
     run = report.Run(program, shim=listener.shim, launches=listener.launches, kernels=dict(listener.kernels))
-    run.spawned, run.asked = listener.spawned, listener.asked
+    run.spawned, run.asked, run.skipped = listener.spawned, listener.asked, listener.skipped
     for finding in listener.findings.values():
         {"fault": run.findings, "unable": run.unable, "hint": run.hints}[finding["level"]].append(finding)
     run.interrupted = listener.interrupted or end["how"] == "interrupted"

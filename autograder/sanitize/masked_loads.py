@@ -1,39 +1,63 @@
 """Finds masked loads without ``other`` on which a launch's results depend: runs it again with other values there.
 
 Poisoned lanes alone would not show it: `tl.max` drops a NaN, and a kernel whose padding goes nowhere is right.
+
+One launch of each class is tried: same kernel, constants and types (with Triton's own divisibility by 16), same loads
+with masked-off lanes, and each size of the same power of two. Of programs that need no order, those with masked-off
+lanes run again, at most `_PROGRAMS` for each load: what a try costs does not grow with the grid.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import contextlib
+import copy
+import io
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from triton.runtime import interpreter
+from triton.tools.tensor_descriptor import TensorDescriptor
 
-from ..emulator import Emulator, EmulatorError, Finding
+from ..emulator import Emulator, EmulatorError, Finding, Launch
+from ..emulator.access import Access
 from ..emulator.findings import Place, here
-from ..emulator.launch import execute
-from ..emulator.memory import Region
-from ..emulator.poison import memory
+from ..emulator.kept import BLOCK, Kept
+from ..emulator.launch import Argument, execute
 
-_MOST = 1 << 28  # bytes of a launch's tensors that are copied to run it again
-_TRIES = 3  # launches of a kernel that are run again
-_VALUES = (1e4, -1e4)  # not a neutral element: one of them shows in a sum, a maximum or a minimum
-_Copies = dict[int, tuple[np.ndarray, np.ndarray]]  # a storage's memory and a copy of it, by address
+_MOST = 1 << 30  # bytes that a launch stores and that are copied to run it again
+_PROGRAMS = 64  # with masked-off lanes at one load that run again, first and last of them included
+# NaN shows in a product with 0, infinities in a maximum or a minimum, the number behind a test for either.
+_VALUES = ((math.nan, "NaN"), (math.inf, "infinity"), (-math.inf, "-infinity"), (1e4, "10,000"))
+_Result = dict[tuple[int, int], np.ndarray]  # by a storage's address and a block's number
 
 
-class _FillAt(Emulator):
-    """Runs one program at a time with ``value`` in the masked-off lanes of loads at ``places``, and 0 in all others.
+class _Again(Emulator):
+    """Runs some programs of a launch once more. kept: what the storages held that it has stored to."""
 
-    loads: the places of loads with masked-off lanes and no ``other``.
-    """
+    keeps = True
+
+    def __init__(self, fill: float, programs: np.ndarray):
+        self.programs = programs
+        self.kept: dict[int, Kept] = {}
+        super().__init__(fill=fill)
+
+    def order(self, programs: int) -> np.ndarray:
+        return self.programs
+
+    def end(self, access: Access) -> None:
+        super().end(access)
+        self.kept = access.kept
+
+
+class _FillAt(_Again):
+    """Runs one program at a time with ``value`` in the masked-off lanes of loads at ``places``, and 0 in all others."""
 
     together = False
 
-    def __init__(self, value: float, places: set[Place] | None = None):
+    def __init__(self, value: float, programs: np.ndarray, places: set[Place] | None = None):
         self.value, self.places = value, places
-        self.loads: dict[Place, None] = {}
-        super().__init__()
+        super().__init__(value, programs)
 
     @property
     def fill(self) -> float:
@@ -43,86 +67,158 @@ class _FillAt(Emulator):
     def fill(self, value: float | None) -> None:
         pass  # it depends on the load
 
-    def note_undefined(self, kernel: str, region: Region | None) -> None:
-        super().note_undefined(kernel, region)
-        self.loads.setdefault(here())
 
+class _Trial(NamedTuple):
+    """A launch whose memory is as it was before, and programs of it that run again. zeros: what they leave behind with
+    0 in the masked-off lanes; None where they fail.
+    """
 
-class _Launch(NamedTuple):
-    """A launch that can run again. before, after: what its tensors held when it began and when it had ended."""
-
-    before: _Copies
-    after: _Copies
+    access: Access
     executor: Any
     args: tuple[Any, ...]
     options: dict[str, Any]
+    programs: np.ndarray
+    zeros: _Result | None = None
 
 
 class MaskedLoads:
-    """Runs launches under ``emulator``, and calls ``say`` with findings. tried: how often each kernel ran again."""
+    """Runs launches under ``emulator``. Calls ``say`` with findings, and ``untried`` with a kernel's name and why one
+    of its launches was not tried.
+    """
 
-    def __init__(self, emulator: Emulator, say: Callable[[Finding], None]):
-        self.emulator, self.say = emulator, say
-        self.tried: dict[Any, int] = {}
+    def __init__(self, emulator: Emulator, say: Callable[[Finding], None], untried: Callable[[str, str], None]):
+        self.emulator, self.say, self.untried = emulator, say, untried
+        self._tried: dict[Hashable, list[Finding]] = {}  # what was found, by class
 
     def launch(self, executor: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         """Runs a launch, and reports each load whose masked-off lanes decide what it stores."""
-        kernel = executor.fn
-        before = _copies([*args, *options.values()]) if self.tried.get(kernel, 0) < _TRIES else None
-        self.emulator.undefined = False
         execute(self.emulator, executor, args, options)
-        if before is None or not self.emulator.undefined:
+        places, access, launch = self.emulator.masked_off, self.emulator.ended, self.emulator.launches[-1]
+        self.emulator.ended = None  # what it kept may be large
+        if not places or access is None:
             return
-        self.tried[kernel] = self.tried.get(kernel, 0) + 1
-        after = {address: (raw, raw.copy()) for address, (raw, _) in before.items()}
-        launch = _Launch(before, after, executor, args, options)
-        value = next((value for value in _VALUES if self._differs(Emulator(fill=value), launch)), None)
-        if value is not None:
-            self.tried[kernel] = _TRIES
-            for place in self._guilty(value, launch):
-                self.say(_finding(kernel.__name__, place))
+        key = _class(launch, places)
+        if key not in self._tried:
+            if why := _obstacle(access, [*args, *options.values()]):
+                self.untried(launch.name, why)
+                return
+            again = copy.copy(executor)
+            again.pre_run_hooks = ()  # the memory that was kept is from behind them
+            self._tried[key] = self._try(_Trial(access, again, args, options, _programs(access, places)))
+        for finding in self._tried[key]:
+            self.say(finding)
 
-    def _guilty(self, value: float, launch: _Launch) -> list[Place]:
-        """The loads whose lanes matter alone; where none does, as in a product of two, those that are needed for it."""
-        everywhere = _FillAt(value)
-        self._differs(everywhere, launch)
-        places = list(everywhere.loads)
-        if len(places) < 2:
-            return places
-        alone = [place for place in places if self._differs(_FillAt(value, {place}), launch)]
-        needed = (place for place in places if not self._differs(_FillAt(value, {*places} - {place}), launch))
-        return alone or list(needed) or places
-
-    def _differs(self, emulator: Emulator, launch: _Launch) -> bool:
-        """Runs the launch once more, then restores its results. Whether other bits were stored, or it failed."""
-        builder = interpreter.interpreter_builder
-        for raw, copy in launch.before.values():
-            raw[:] = copy
-        builder.emulator, self.emulator.launching = emulator, True
+    def _try(self, trial: _Trial) -> list[Finding]:
+        """Runs a launch again with each value, and leaves its results as they are."""
+        kept = trial.access.kept.values()
+        after = [(memory, {number: memory.now(number).copy() for number in memory.blocks}) for memory in kept]
+        for memory in kept:
+            memory.put_back()
         try:
-            execute(emulator, launch.executor, launch.args, launch.options)
-            return any((raw != copy).any() for raw, copy in launch.after.values())
+            found = self._found(trial._replace(zeros=self._result(_Again(0.0, trial.programs), trial)))
+        finally:
+            for memory, blocks in after:
+                for number, block in blocks.items():
+                    memory.now(number)[:] = block
+        return [_finding(trial.access.kernel, place, effect) for place, effect in found.items()]
+
+    def _found(self, trial: _Trial) -> dict[Place, str]:
+        """The loads whose lanes matter, each with a sentence that says what they do."""
+        for value, name in _VALUES:
+            if self._effect(_Again(value, trial.programs), trial):
+                loads = self._loads(value, trial)
+                return {place: f"With {name} in them {effect}." for place, effect in loads.items()}
+        return {}
+
+    def _loads(self, value: float, trial: _Trial) -> dict[Place, str]:
+        """The loads whose lanes matter alone; where none does, as in a product of two, those that are needed for it.
+        With what ``value`` does there.
+        """
+        everywhere = _FillAt(value, trial.programs)
+        effect = self._effect(everywhere, trial)
+        places = list(everywhere.masked_off)
+        if len(places) < 2:
+            return dict.fromkeys(places, effect)
+        alone = {place: self._effect(_FillAt(value, trial.programs, {place}), trial) for place in places}
+        found = {place: effect for place, effect in alone.items() if effect}
+        without = ((place, _FillAt(value, trial.programs, {*places} - {place})) for place in places)
+        needed = found or {place: effect for place, emulator in without if not self._effect(emulator, trial)}
+        return needed or dict.fromkeys(places, effect)
+
+    def _effect(self, emulator: _Again, trial: _Trial) -> str:
+        """What differs from the result with zeros, as the end of a sentence; "" where nothing does."""
+        result, zeros = self._result(emulator, trial), trial.zeros
+        if result is None or zeros is None:
+            return "" if result is zeros else "the launch fails"
+        for address, number in sorted(result.keys() | zeros.keys()):
+            before = trial.access.kept[address].now(number) if address in trial.access.kept else None
+            old, new = zeros.get((address, number), before), result.get((address, number), before)
+            if old is None or new is None:
+                return "it stores to another tensor"
+            if (old != new).any():
+                return _change(trial.access, address, number, old, new)
+        return ""
+
+    def _result(self, emulator: _Again, trial: _Trial) -> _Result | None:
+        """Runs the programs once more, and takes back what they stored. What that was; None where they fail."""
+        builder = interpreter.interpreter_builder
+        builder.emulator, self.emulator.launching, failed = emulator, True, False
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                execute(emulator, trial.executor, trial.args, trial.options)
         except EmulatorError:
-            return True
+            failed = True
         finally:
             builder.emulator, self.emulator.launching = self.emulator, False
-            for raw, copy in launch.after.values():
-                raw[:] = copy
+            kept = emulator.kept.items()
+            result = {(address, number): old.now(number).copy() for address, old in kept for number in old.blocks}
+            for old in emulator.kept.values():
+                old.put_back()
+        return None if failed else result
 
 
-def _copies(arguments: list[Any]) -> _Copies | None:
-    """The memory of the tensors and copies of it; None where it is too large, or not this machine's."""
-    storages = {}
-    for tensor in _tensors(arguments):
-        if tensor.device.type != "cpu":
-            return None
-        storage = tensor.untyped_storage()
-        if storage.nbytes():
-            storages[storage.data_ptr()] = storage
-    if sum(storage.nbytes() for storage in storages.values()) > _MOST:
-        return None
-    raw = {address: memory(address, storage.nbytes()) for address, storage in storages.items()}
-    return {address: (bytes_, bytes_.copy()) for address, bytes_ in raw.items()}
+def _obstacle(access: Access, arguments: list[Any]) -> str:
+    """Why a launch cannot run again, "" where it can."""
+    if any(tensor.device.type != "cpu" for tensor in _tensors(arguments)):
+        return "its tensors are in a device's memory"
+    if sum(kept.nbytes for kept in access.kept.values()) > _MOST:
+        return f"it stores more than {_MOST >> 30} GiB"
+    return ""
+
+
+def _programs(access: Access, places: dict[Place, np.ndarray]) -> np.ndarray:
+    """The programs to run again: a launch whose programs wait for each other needs all."""
+    if access.ordered:
+        return np.arange(math.prod(access.grid))
+    some = [np.flatnonzero(masked) for masked in places.values()]
+    spread = [np.linspace(0, one.size - 1, min(one.size, _PROGRAMS)).astype(np.int64) for one in some]
+    return np.unique(np.concatenate([one[at] for one, at in zip(some, spread, strict=True)]))
+
+
+def _class(launch: Launch, places: Iterable[Place]) -> Hashable:
+    """What launches have in common of which one is tried."""
+    traits = tuple(_trait(argument) for argument in launch.arguments)
+    return launch.kernel, traits, tuple(size.bit_length() for size in launch.grid), frozenset(places)
+
+
+def _trait(argument: Argument) -> Hashable:
+    about = argument.type, argument.divisible
+    if argument.kind == "tensor":
+        return about, _size(argument.shape)
+    return about, repr(argument.value) if argument.kind == "constexpr" else _size(argument.value)
+
+
+def _size(value: Any) -> Hashable:
+    """Sizes by their power of two, 1 by itself; of a tensor its type, too."""
+    if isinstance(value, int):
+        return value == 1, value < 0, value.bit_length()
+    if isinstance(value, tuple | list):
+        return tuple(map(_size, value))
+    if isinstance(value, TensorDescriptor):
+        return _size(value.base), tuple(value.block_shape)
+    if hasattr(value, "data_ptr"):
+        return str(value.dtype), _size(tuple(value.shape))
+    return type(value).__name__
 
 
 def _tensors(values: Iterable[Any]) -> Iterator[torch.Tensor]:
@@ -134,10 +230,23 @@ def _tensors(values: Iterable[Any]) -> Iterator[torch.Tensor]:
             yield from _tensors(value)
 
 
-def _finding(kernel: str, place: Place) -> Finding:
+def _change(access: Access, address: int, number: int, old: np.ndarray, new: np.ndarray) -> str:
+    """The first element in a block that differs, and how."""
+    byte = number * BLOCK + int((old != new).argmax())
+    for region in access.space.regions:
+        offset = (byte - region.offset) // region.itemsize
+        at = region.offset + offset * region.itemsize - number * BLOCK  # in the block
+        if region.address == address and 0 <= offset < region.layout.span and at >= 0:
+            words = (block[at : at + region.itemsize].view(f"u{region.itemsize}") for block in (old, new))
+            before, after = map(region.show, words)
+            return f"element offset {offset:,} of `{region.name}` becomes {after} instead of {before}"
+    return "it stores other values"
+
+
+def _finding(kernel: str, place: Place, effect: str) -> Finding:
     text = (
-        f"What `{kernel}` stores depends on masked-off lanes of a load without `other`, {place}: with other values in "
-        "these lanes it stores other values. Today's NVIDIA backends fill in 0; Triton promises nothing. Add `other=` "
-        "with the neutral element of what follows."
+        f"What `{kernel}` stores depends on masked-off lanes of a load without `other`, {place}. {effect} "
+        "Today's NVIDIA backends fill in 0; Triton promises nothing. Add "
+        "`other=` with the neutral element of what follows."
     )
     return Finding("masked-load", text, kernel, line=place.line, source=place.source, file=place.file)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..results.text import visible
 from .devices import DEVICES
+from .skipped import Skipped
 
 PORTABILITY = frozenset({"masked-load"})
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
@@ -20,7 +21,7 @@ class Run:
     shim: the GPU that was simulated, "" for none. failed: how the program itself failed. unusable: why there was
     nothing to run. interrupted: whether somebody stopped it. kernels: launches by kernel. spawned: the command lines
     of Python processes that it started, which were not watched. asked: the capability of the simulated GPU, if the
-    program asked for it.
+    program asked for it. skipped: what was not tried.
     """
 
     program: str
@@ -35,6 +36,7 @@ class Run:
     interrupted: bool = False
     spawned: list[str] = field(default_factory=list)
     asked: tuple[int, ...] = ()
+    skipped: Skipped = field(default_factory=Skipped)
 
     @property
     def compiles_cuda(self) -> bool:
@@ -62,6 +64,7 @@ def data(run: Run, status: int) -> dict[str, Any]:
         "unusable": run.unusable or None,
         "interrupted": run.interrupted,
         "not_watched": run.spawned,
+        "not_tried": run.skipped.data(),
     }
 
 
@@ -103,6 +106,8 @@ def summary(run: Run) -> str:
     if not run.launches and not run.findings and not run.unable:
         text = f"{run.program} launched no Triton kernel, so nothing was checked"
     text += f", {count(len(run.hints), 'hint')} (--hints shows them)." if run.hints else "."
+    if skipped := str(run.skipped):
+        text += f" {skipped}"
     if run.interrupted:
         text += " It was interrupted: this is what was found so far."
     elif run.failed:

@@ -21,14 +21,15 @@ class Sanitizer(Emulator):
     """Runs a program's launches as today's NVIDIA GPUs would, in every configuration, and reports what it finds.
 
     emit: called with ``{"finding": {...}}`` when one is seen for the first time, ``{"again": key}`` for each further
-    launch that has it, and ``{"launch": {...}}`` when a launch begins. A finding has ``key, kind, level, kernel, file,
-    line, source, program, tensor, offset, message, cure``; values are JSON's.
+    launch that has it, ``{"launch": {...}}`` when a launch begins, and ``{"skipped": {...}}`` for what is not tried
+    (`skipped`). A finding has ``key, kind, level, kernel, file, line, source, program, tensor, offset, message, cure``;
+    values are JSON's.
 
     Masked-off lanes without ``other`` hold 0, as they do there. Whether a result depends on them is found by running
     the launch again with other values (`masked_loads`).
     """
 
-    every_configuration = True
+    every_configuration = keeps = True
     reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU can access the tensor; None: it can
 
     def __init__(self, emit: Callable[[dict[str, Any]], None] = lambda event: None):
@@ -44,7 +45,7 @@ class Sanitizer(Emulator):
         self._noted: dict[tuple[str, str, Place], Finding] = {}
         self._seen: set[_Key] = set()  # in the launch under way
         self.function: Any = None  # the kernel launched last
-        self._masked_loads = MaskedLoads(self, self.say)
+        self._masked_loads = MaskedLoads(self, self.say, self._untried)
 
     def next(self) -> None:
         """Begins the next part, such as a test: what is found from now on is reported as if it were new."""
@@ -52,7 +53,6 @@ class Sanitizer(Emulator):
             notes.clear()
         self._hints.clear()
         self._noticed.clear()
-        self._masked_loads.tried.clear()
         self._shadows.clear()
 
     def launch(self, executor: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
@@ -71,6 +71,9 @@ class Sanitizer(Emulator):
                         f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)"
                     )  # as Triton says it
             self._masked_loads.launch(executor, args, options)
+
+    def _untried(self, kernel: str, why: str) -> None:
+        self.emit({"skipped": {"what": "masked-load", "kernel": kernel, "why": why}})
 
     def refuse(self, text: str) -> NoReturn:
         """Records that ``text`` says why something cannot be emulated, and raises EmulatorError with it."""

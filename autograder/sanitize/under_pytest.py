@@ -9,6 +9,7 @@ import pytest
 
 from . import report
 from .rules import RULES
+from .skipped import Skipped
 
 SUMMARY = "kernels in the emulator"
 
@@ -30,6 +31,7 @@ class Plugin:
         self.kinds: Counter[str] = Counter()
         self.moved = 0
         self.spawned: list[str] = []
+        self.skipped = Skipped()
         self._stack = contextlib.ExitStack()
         config.add_cleanup(self._stack.close)
         watch = self._stack.enter_context(watched(self._record, shim=shim, device=device))
@@ -56,7 +58,8 @@ class Plugin:
         if self.outside and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if hasattr(self.config, "workeroutput"):
-            summary = [dict(self.kernels), dict(self.kinds), self.moved, self.shim, self.spawned]
+            counts = dict(self.kernels), dict(self.kinds), self.moved
+            summary = [*counts, self.shim, self.spawned, self.skipped.data()]
             self.config.workeroutput[SUMMARY] = summary
 
     def _gathers(self) -> bool:
@@ -67,7 +70,10 @@ class Plugin:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         """Adds a worker's summary."""
-        kernels, kinds, moved, shim, spawned = getattr(node, "workeroutput", {}).get(SUMMARY, [{}, {}, 0, "", []])
+        nothing = [{}, {}, 0, "", [], []]
+        kernels, kinds, moved, shim, spawned, skipped = getattr(node, "workeroutput", {}).get(SUMMARY, nothing)
+        for one in skipped:
+            self.skipped.add(**one)
         self.spawned += spawned
         self.kernels.update(kernels)
         self.kinds.update(kinds)
@@ -88,6 +94,8 @@ class Plugin:
         found = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common()) or "nothing found"
         kernels = report.count(len(self.kernels), "kernel")
         terminalreporter.line(f"{kernels}, {launches}, {self.moved:,} bytes moved: {found}")
+        if skipped := str(self.skipped):
+            terminalreporter.line(skipped)
         if self.spawned:
             terminalreporter.line(report.not_watched(self.spawned).strip())
         for finding in self.outside:
@@ -159,3 +167,5 @@ class Plugin:
         elif "finding" in event and event["finding"]["level"] != "hint":
             self.kinds[event["finding"]["kind"]] += 1
             self.found.append(event["finding"])
+        elif "skipped" in event:
+            self.skipped.add(**event["skipped"])

@@ -26,7 +26,7 @@ class Memory:
         access: Access,
         shadow: Callable[[Region], Shadow],
         pattern: Callable[[Region], np.ndarray | None],
-        undefined: Callable[[str, Region], None],
+        undefined: Callable[[str, Region, np.ndarray], None],
         ranks: np.ndarray | None,
         remembered: int,
     ):
@@ -122,7 +122,7 @@ class Memory:
             return values if values is not None else np.empty(lanes.shape, filler.dtype)
         if other is None:
             result = np.full(lanes.shape, filler[0], filler.dtype)
-            self._undefined(self.access.kernel, region)
+            self._undefined(self.access.kernel, region, self._masked_off(lanes))
         else:
             rows = max(lanes.rows, other.shape[0])
             # C order: a copy that keeps the order of a broadcast array could come out column by column.
@@ -130,6 +130,13 @@ class Memory:
         if values is not None:
             lanes.put(values, result)
         return result
+
+    def _masked_off(self, lanes: Lanes) -> np.ndarray:
+        """The programs that go on and have lanes that are off."""
+        live = self.programs.live
+        off = slice(None) if lanes.on is None else ~lanes.on[live].all(axis=1)
+        numbers: np.ndarray = self.programs.numbers[live][off]
+        return numbers
 
     def _unordered(self, region: Region, offsets: np.ndarray, lanes: Lanes) -> None:
         """Gives up where other lanes of a program may have stored what it loads: the offsets are not the store's."""

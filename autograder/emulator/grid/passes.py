@@ -2,7 +2,6 @@
 
 import functools
 import io
-import math
 from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
@@ -35,12 +34,12 @@ class _Watcher:
     def __init__(self, fill: float | None):
         self.fill = fill
         self.looser: set[str] = set()
-        self.undefined = False
+        self.undefined: dict[Place, list[np.ndarray]] = {}
         self.noticed: dict[tuple[str, str, Place], Callable[[Place], Finding]] = {}
 
-    def note_undefined(self, kernel: str, region: Region) -> None:
-        """Notes a load with masked-off lanes and no ``other``."""
-        self.undefined = True
+    def note_undefined(self, kernel: str, region: Region, programs: np.ndarray) -> None:
+        """Notes the programs of which a load has masked-off lanes and no ``other``."""
+        self.undefined.setdefault(here(), []).append(programs)
         self.notice("masked-load", functools.partial(messages.masked_load, kernel, region.name), region.name)
 
     def loose(self, operation: str) -> None:
@@ -88,7 +87,7 @@ def run(
     keep_freed_memory()
     try:
         with _Patches(memory, watcher, lanes), np.errstate(all="ignore"):
-            _passes(fn, arguments, grid, memory)
+            _passes(fn, arguments, grid, memory, np.sort(order))
     except (Fallback, Exception) as reason:  # a kernel's own error is told by program
         memory.undo()
         access.started = 0
@@ -101,7 +100,8 @@ def run(
         emulator.notice(kind, make, tensor, place)
     if key is not None and not watcher.noticed:
         replay.keep(key, memory, watcher.looser, printed.getvalue())
-    emulator.undefined |= watcher.undefined
+    for place, programs in watcher.undefined.items():
+        emulator.note_masked_off(place, np.concatenate(programs))
     return _finish(emulator, watcher.looser, printed.getvalue())
 
 
@@ -113,11 +113,13 @@ def _finish(emulator: Any, looser: Iterable[str], printed: str) -> bool:
     return True
 
 
-def _passes(fn: FunctionType, arguments: dict[str, Any], grid: tuple[int, int, int], memory: Memory) -> None:
+def _passes(
+    fn: FunctionType, arguments: dict[str, Any], grid: tuple[int, int, int], memory: Memory, numbers: np.ndarray
+) -> None:
     builder = interpreter.interpreter_builder
     builder.set_grid_dim(*grid)
     ready = {name: pointers(value, memory.access.space) for name, value in arguments.items()}
-    todo = [np.arange(math.prod(grid))]
+    todo = [numbers]
     memory.access.started = 1
     while todo:
         some = todo.pop()
