@@ -12,7 +12,7 @@ LAB_FLAGS := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Every core runs a test process already; threads that wait for each other on top make small tensors slow.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help lab teach exercise chapter attacks chaos test planted matrix test-all lint build book test-release grade-demo bench audit doctor clean
+.PHONY: help lab teach exercise chapter attacks chaos test planted matrix test-all lint build book release test-release grade-demo bench audit doctor clean
 
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -68,6 +68,12 @@ book: .venv/.ready   ## the chapters, run, with outputs and figures, as a site i
 		python -m pip install --disable-pip-version-check --quiet --editable '.[book]'; }
 	@echo "Running the chapters; the first time this takes minutes ..."
 	@$(ONE_THREAD) python -m sphinx -q -W --keep-going book build/book && echo "built build/book/index.html"
+
+release: book        ## wheel, source archive and book of this version in dist/, used in empty environments
+	@python -c "import build" 2>/dev/null || python -m pip install --disable-pip-version-check --quiet build
+	@rm -rf dist && python -m build --outdir dist . > build/release.log 2>&1 || { tail -20 build/release.log; exit 1; }
+	@python tests/check_release.py dist
+	@tar --create --gzip --file dist/book.tar.gz --directory build book && ls -l dist
 
 grade-demo: .venv/.ready  ## grade three submissions through nbgrader and print who got what, and why
 	@python tests/grade_demo.py

@@ -1,7 +1,9 @@
 """What somebody installs from a clone: a wheel of every package, with the files that its modules read."""
 
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 
 import pytest
@@ -45,3 +47,9 @@ def test_it_works_beside_nothing_of_the_clone(wheel, tmp_path):
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.split() == [str(tmp_path / "site/graded_kernels/autograder/__init__.py"), "True"]
+
+
+def test_changelog_and_citation_are_those_of_this_version():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == version
+    assert f"version: {version}" in (ROOT / "CITATION.cff").read_text().splitlines()

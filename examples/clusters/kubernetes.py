@@ -20,7 +20,7 @@ from distributed import Client
 from graded_kernels.autograder.classroom.cluster import Cluster, configured, variables
 from graded_kernels.autograder.classroom.grade import grade
 
-IMAGE = "registry.example.org/graded-kernels:0.1.0"
+IMAGE = "registry.example.org/graded-kernels:0.2.0"
 
 
 @contextmanager
