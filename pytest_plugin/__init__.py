@@ -6,6 +6,7 @@ Loaded by pytest wherever this package is installed, so nothing here is imported
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +18,7 @@ NAME = "graded-kernels-sanitizer"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the flags."""
+    """Adds the options."""
     group = parser.getgroup("graded-kernels")
     group.addoption(
         "--sanitize-kernels",
@@ -34,6 +35,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="a100",
         choices=("a100", "h100", "b200"),
         help="with --sanitize-kernels: the GPU to simulate, whose properties a suite may ask for (a100)",
+    )
+    group.addoption(
+        "--sanitize-coverage",
+        metavar="FILE",
+        type=Path,
+        help="with --sanitize-kernels: write which lines, branches and masks of the kernels ran, as Cobertura's XML",
     )
 
 

@@ -63,6 +63,15 @@ def test_right_kernels_pass_and_are_counted(run):
     result.stdout.fnmatch_lines(["*was simulated*", "1 kernel, 1 launch, 800 bytes moved: nothing found"])
 
 
+def test_what_no_test_reached_is_said(run, pytester):
+    result = run(RIGHT.replace("100", "128"), "--sanitize-kernels", "--sanitize-coverage", "kernels.xml")
+    result.stdout.fnmatch_lines(["Not reached*", "*.py:7 `double`: mask never False in line 9"])
+    assert 'number="9" hits="1" branch="true" condition-coverage="50% (1/2)"' in (
+        (pytester.path / "kernels.xml").read_text()
+    )
+    assert "Not reached" not in run(RIGHT, "--sanitize-kernels").stdout.str()
+
+
 def test_a_finding_fails_a_test_whose_own_assertion_holds(run):
     result = run(RIGHT + CONFLICT, "--sanitize-kernels")
     result.assert_outcomes(passed=1, failed=1)
@@ -178,3 +187,7 @@ def test_workers_tell_what_they_saw(run, pytester):
     result = pytester.runpytest_subprocess("-p", "graded_kernels.pytest_plugin", "--sanitize-kernels", "-n", "2")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["2 kernels, 2 launches, * bytes moved: 1 store-conflict"])
+    pytester.makepyfile(KERNELS + RIGHT.replace("100", "128") + RIGHT.replace("right", "less").replace("100", "63"))
+    result = pytester.runpytest_subprocess("-p", "graded_kernels.pytest_plugin", "--sanitize-kernels", "-n", "2")
+    result.assert_outcomes(passed=2)
+    assert "Not reached" not in result.stdout.str()

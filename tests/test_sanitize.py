@@ -126,7 +126,7 @@ def test_a_right_program_is_clean():
     y = torch.empty(100)
     found, events = found_in(lambda: (double[(2,)](randn(100), y, 100, BLOCK=64), y.sum()))
     assert found == {}
-    assert [e["launch"]["kernel"] for e in events] == ["double"]
+    assert [e["launch"]["kernel"] for e in events if "launch" in e] == ["double"]
     assert y.equal(2 * randn(100))
 
 
@@ -265,7 +265,7 @@ def test_a_long_program_keeps_the_last_launches(monkeypatch):
         for _ in range(10):
             double[(1,)](x, y, 8, BLOCK=8)
         assert len(watch.sanitizer.launches) <= 4
-    assert [event["launch"]["number"] for event in events] == list(range(1, 11))
+    assert [event["launch"]["number"] for event in events if "launch" in event] == list(range(1, 11))
 
 
 def test_what_is_wrong_with_a_launch_is_told_at_the_launch():

@@ -11,6 +11,7 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
 from . import arithmetic, assembly, claims, float8, libdevice, messages, offsets, poison
+from .coverage import Coverage
 from .handles import cast, numpy_type, rounded, wide
 from .integers import Integers, Operation
 
@@ -24,10 +25,12 @@ _USUAL = {"fp32", "fp64", "int32", "int64"}  # numpy computes in them, and their
 class StrictBuilder(Integers):
     """Overrides what the interpreter gets wrong; `patches.check` sees to it that each override replaces something.
 
+    coverage: notes masks, where the emulator has one.
     unused: True while an atomic runs whose result the kernel does not use.
     """
 
     unused = False
+    coverage: Coverage | None = None
     front = 0  # axes of an array before those of a block
 
     # Python
@@ -69,6 +72,15 @@ class StrictBuilder(Integers):
 
     # memory
 
+    def _masked(self, mask: Mask) -> None:
+        """Has the mask of an access noted; not one that a block pointer or a descriptor makes."""
+        if self.coverage is not None and isinstance(mask, TensorHandle):
+            self.coverage.masked(self._by_program(mask.data))
+
+    def _by_program(self, mask: np.ndarray) -> np.ndarray:
+        """A mask as one row for each program."""
+        return mask.reshape(1, -1)
+
     def create_load(self, ptr: TensorHandle, *policy: Any, **named: Any) -> TensorHandle:
         return self._load(ptr, None, None, policy, named)
 
@@ -91,6 +103,7 @@ class StrictBuilder(Integers):
         named: Any,
     ) -> TensorHandle:
         self._reached(ptrs)
+        self._masked(mask)
         dtype = ptrs.get_element_ty()
         volatile = bool(named.get("is_volatile", policy[-1] if policy else False))
         filler = self._filler(dtype)
@@ -111,6 +124,7 @@ class StrictBuilder(Integers):
 
     def _store(self, ptrs: TensorHandle, value: TensorHandle, mask: Mask) -> None:
         self._reached(ptrs)
+        self._masked(mask)
         wanted = numpy_type(ptrs.get_element_ty())
         data = value.data if value.data.dtype == wanted else value.data.astype(wanted)
         self.access.store(ptrs.data, data, mask_of(mask))
@@ -137,6 +151,7 @@ class StrictBuilder(Integers):
 
         self._reached(ptr)
         self.access.ordered |= not self.unused
+        self._masked(mask)
         self.emulator.loose("atomic")
         old = self.access.atomic(ptr.data, mask_of(mask), val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA)
         return TensorHandle(old, val.dtype.scalar)

@@ -12,6 +12,7 @@ import torch
 
 from . import messages, poison
 from .access import Access
+from .coverage import Coverage
 from .findings import EmulatorError, Finding, Place, count, here
 from .grid import Replay
 from .launch import Launch, execute
@@ -47,6 +48,7 @@ class Emulator:
         order is needed, is undone and runs one program at a time; `fallbacks` says which, and why.
     memory (a class attribute, 256 MiB): bytes that the values of the programs running together may take, besides the
         launch's tensors and copies of those it stores to.
+    coverage (None): notes what is reached of each kernel (`coverage.Coverage`).
     every_configuration (a class attribute, False): an autotuned kernel runs once in each of its configurations, as it
         does on a GPU, which times them; ``configuration`` names the one that is running, "" outside of that.
     """
@@ -54,6 +56,7 @@ class Emulator:
     together, memory = True, 256 << 20
     every_configuration, configuration = False, ""
     keeps = False  # whether what a launch overwrites can be read in `ended` when it has ended
+    coverage: Coverage | None = None
 
     def __init__(
         self,

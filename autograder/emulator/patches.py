@@ -7,6 +7,7 @@ What is changed, for the length of an `Emulator` block:
 - `GridExecutor.__call__` runs `launch.execute`;
 - `tl.reduce` and `tl.associative_scan` use `StrictReduce` and `StrictScan`;
 - kernels are rewritten by `StrictTransformer` and `rewrite.rewritten`, and a tensor's truth value is `dialect.truth`;
+- where `Emulator.coverage` is set, they note which of their statements run;
 - a kernel called without a grid says so;
 - what the language works out anew for each operation is remembered (`shortcuts`);
 - the language is patched once for the block, not once for each call of a device function;
@@ -27,7 +28,7 @@ from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import autotuner, interpreter
 
-from . import builtin_functions, dialect, language, launch, rewrite, shortcuts
+from . import builtin_functions, coverage, dialect, language, launch, rewrite, shortcuts
 from .builder import StrictBuilder
 from .findings import EmulatorError, refuse
 from .handles import numpy_type
@@ -59,9 +60,9 @@ _NEEDED = {
 }
 _ADDED = {"get_bf16"}  # what the interpreter of Triton 3.6 and 3.7 lacks
 
-_rewritten: dict[
-    types.FunctionType, types.FunctionType
-] = {}  # kernels as StrictTransformer rewrote them, kept from block to block
+_Rewritten = dict[types.FunctionType, types.FunctionType]
+_rewritten: _Rewritten = {}  # kernels as StrictTransformer rewrote them, kept from block to block
+_marked: _Rewritten = {}  # those that note what they reach
 
 
 def check() -> None:
@@ -149,6 +150,7 @@ class Patches:
         self._undo.append(lambda: setattr(builder, "__class__", interpreter.InterpreterBuilder))
         builder.__class__ = StrictBuilder
         self._set(builder, "emulator", emulator)
+        self._set(builder, "coverage", emulator.coverage)
         # debug: device assertions hold. sanitize_overflow would redo each integer operation in 64 bits.
         self._set(builder, "options", interpreter.InterpreterOptions(debug=True, sanitize_overflow=False))
         smallest = {"min_dot_size": min_dot_size(GPUTarget("cuda", 80, 32))}
@@ -200,8 +202,12 @@ class Patches:
         self._set(semantic, "unused", dialect.unused)
         self._set(semantic, "dot_scaled", dialect.dot_scaled)
         self._set(interpreter.FunctionRewriter, "ast_transformer", dialect.StrictTransformer())
-        self._set(interpreter.FunctionRewriter, "rewrite_ast", rewrite.rewritten)
         original, emulator = interpreter.InterpretedFunction.rewrite, self.emulator
+        watches = emulator.coverage is not None
+        if watches:
+            self._set(semantic, "reached", emulator.coverage.marks.add)
+        rewrites = functools.partialmethod(rewrite.rewritten, coverage.mark if watches else None)
+        self._set(interpreter.FunctionRewriter, "rewrite_ast", rewrites)
         ready: dict[interpreter.InterpretedFunction, types.FunctionType] = {}
 
         def called(function: Any, *args: Any, **named: Any) -> Any:
@@ -225,7 +231,7 @@ class Patches:
             return result
 
         self._set(interpreter.InterpretedFunction, "rewrite", rewritten)
-        self._set(interpreter.InterpretedFunction, "rewritten_fn", _rewritten)
+        self._set(interpreter.InterpretedFunction, "rewritten_fn", _marked if watches else _rewritten)
 
     def _module(self, names: dict[str, Any]) -> None:
         """Functions that a kernel's module imported by name escape the patches of their own; patch them there."""

@@ -19,10 +19,15 @@ from triton.runtime import interpreter
 from . import builtin_functions
 from .findings import EmulatorError, Finding
 
+Mark = Callable[[types.FunctionType, ast.Module], ast.Module]
 
-def rewritten(rewriter: Any) -> types.FunctionType:
-    """The function that runs in place of the rewriter's. It stands for Triton's `FunctionRewriter.rewrite_ast`."""
-    return _function(rewriter.fn, rewriter.ast_transformer.visit(_tree(rewriter.fn)))
+
+def rewritten(rewriter: Any, mark: Mark | None = None) -> types.FunctionType:
+    """The function that runs in place of the rewriter's. It stands for Triton's `FunctionRewriter.rewrite_ast`. mark:
+    is given the tree first, as `coverage.mark`.
+    """
+    tree = _tree(rewriter.fn)
+    return _function(rewriter.fn, rewriter.ast_transformer.visit(mark(rewriter.fn, tree) if mark else tree))
 
 
 def early_returns(fn: types.FunctionType) -> tuple[int, ...]:

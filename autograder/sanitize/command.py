@@ -10,13 +10,14 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ..commands.usage import Commands, new_file, qualities
 from ..report.progress import Terminal, wants_color
-from . import report, sarif
+from . import cobertura, report, sarif
+from .coverage import Reached
 from .devices import DEFAULT, DEVICES
 from .skipped import Skipped
 
@@ -37,6 +38,9 @@ def add_to(commands: Commands) -> None:
     )
     command.add_argument(
         "--sarif", metavar="FILE", type=new_file, help="also write the findings to FILE, for a code host"
+    )
+    command.add_argument(
+        "--coverage", metavar="FILE", type=new_file, help="also write which lines, branches and masks ran, as Cobertura"
     )
     command.add_argument("--hints", action="store_true", help="also show what is only suspicious")
     command.add_argument(
@@ -63,6 +67,7 @@ class Listener:
         self.findings: dict[tuple[str | int, ...], dict[str, Any]] = {}
         self.launches, self.kernel = 0, ""
         self.kernels: Counter[str] = Counter()
+        self.reached = Reached()
         self.shim = ""
         self.asked: tuple[int, ...] = ()  # the capability of the simulated GPU, if the program asked for it
         self.end: dict[str, Any] | None = None
@@ -83,6 +88,8 @@ class Listener:
             self.kernels[self.kernel] += 1
         elif "skipped" in event:
             self.skipped.add(**event["skipped"])
+        elif "coverage" in event:
+            self.reached.add(event["coverage"])
         elif "shim" in event:
             self.shim = event["shim"]
         elif "asked" in event:
@@ -154,6 +161,7 @@ def _run(program: str, listener: Listener, code: int) -> report.Run:
     end = listener.end or {"how": "died" if code else "returned", "status": code}
     run = report.Run(program, shim=listener.shim, launches=listener.launches, kernels=dict(listener.kernels))
     run.spawned, run.asked, run.skipped = listener.spawned, listener.asked, listener.skipped
+    run.coverage = listener.reached.functions()
     for finding in listener.findings.values():
         {"fault": run.findings, "unable": run.unable, "hint": run.hints}[finding["level"]].append(finding)
     run.interrupted = listener.interrupted or end["how"] == "interrupted"
@@ -223,10 +231,21 @@ def main(options: argparse.Namespace) -> int:
         print(json.dumps(report.data(run, code), indent=2), flush=True)
     else:
         print(report.text(run, code, options.hints, wants_color(sys.stdout)), flush=True)
-    try:
-        if options.sarif:
-            options.sarif.write_text(json.dumps(sarif.log(run, options.hints), indent=2), encoding="utf-8")
-    except OSError as error:
-        print(f"graded-kernels sanitize: {options.sarif} cannot be written: {error}", file=sys.stderr)
-        return UNABLE
-    return code
+    return code if _written(options, run) else UNABLE
+
+
+def _written(options: argparse.Namespace, run: report.Run) -> bool:
+    """Writes the files that were asked for; says which cannot be written."""
+    texts: dict[Path | None, Callable[[], str]] = {
+        options.sarif: lambda: json.dumps(sarif.log(run, options.hints), indent=2),
+        options.coverage: lambda: cobertura.xml(run.coverage),
+    }
+    written = True
+    for file, text in texts.items():
+        try:
+            if file:
+                file.write_text(text(), encoding="utf-8")
+        except OSError as error:
+            print(f"graded-kernels sanitize: {file} cannot be written: {error}", file=sys.stderr)
+            written = False
+    return written

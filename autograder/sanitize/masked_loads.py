@@ -104,7 +104,9 @@ class MaskedLoads:
                 return
             again = copy.copy(executor)
             again.pre_run_hooks = ()  # the memory that was kept is from behind them
-            self._tried[key] = self._try(_Trial(access, again, args, options, _programs(access, places)))
+            coverage = self.emulator.coverage
+            with coverage.paused() if coverage else contextlib.nullcontext():
+                self._tried[key] = self._try(_Trial(access, again, args, options, _programs(access, places)))
         for finding in self._tried[key]:
             self.say(finding)
 

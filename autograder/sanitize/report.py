@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..results.text import visible
+from .coverage import Function, missed
 from .devices import DEVICES
 from .skipped import Skipped
 
 PORTABILITY = frozenset({"masked-load"})
+_MOST_KERNELS = 20  # of which is told what was not reached
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 
 
@@ -21,7 +23,7 @@ class Run:
     shim: the GPU that was simulated, "" for none. failed: how the program itself failed. unusable: why there was
     nothing to run. interrupted: whether somebody stopped it. kernels: launches by kernel. spawned: the command lines
     of Python processes that it started, which were not watched. asked: the capability of the simulated GPU, if the
-    program asked for it. skipped: what was not tried.
+    program asked for it. skipped: what was not tried. coverage: as `Reached.functions` returns it.
     """
 
     program: str
@@ -37,6 +39,7 @@ class Run:
     spawned: list[str] = field(default_factory=list)
     asked: tuple[int, ...] = ()
     skipped: Skipped = field(default_factory=Skipped)
+    coverage: list[Function] = field(default_factory=list)
 
     @property
     def compiles_cuda(self) -> bool:
@@ -65,6 +68,16 @@ def data(run: Run, status: int) -> dict[str, Any]:
         "interrupted": run.interrupted,
         "not_watched": run.spawned,
         "not_tried": run.skipped.data(),
+        "coverage": [_named(function) for function in run.coverage],
+    }
+
+
+def _named(function: Function) -> dict[str, Any]:
+    return {
+        **{name: function[name] for name in ("kernel", "file", "line")},
+        "lines": [{"line": line, "ran": ran} for line, ran in function["lines"]],
+        "branches": [{"line": line, "true": true, "false": false} for line, true, false in function["branches"]],
+        "masks": [{"line": line, "all": a, "some": s, "none": n} for line, a, s, n in function["masks"]],
     }
 
 
@@ -80,8 +93,23 @@ def text(run: Run, status: int, hints: bool, color: bool) -> str:
     if hints:
         for finding in run.hints:
             page.finding(finding, DIM, "hint: ")
+    for line in not_reached(run.coverage):
+        page.line(line)
     page.line(summary(run), BOLD, RED if run.findings else GREEN if status == 0 else YELLOW)
     return "\n".join(page.lines)
+
+
+def not_reached(functions: list[Function]) -> list[str]:
+    """What was not reached of the kernels, a line each below a heading; nothing where all was."""
+    told = [(function, text) for function in functions if (text := missed(function))]
+    if not told:
+        return []
+    lines = ["Not reached, so nothing is known of it:"]
+    for function, text in told[:_MOST_KERNELS]:
+        lines.append(f"{location(function)} `{function['kernel']}`: {text}")
+    if len(told) > _MOST_KERNELS:
+        lines.append(f"and parts of {count(len(told) - _MOST_KERNELS, 'kernel')} more")
+    return lines
 
 
 def shim_notice(shim: str) -> str:
@@ -103,6 +131,7 @@ def summary(run: Run) -> str:
     what = count(len(run.findings), "finding") if run.findings else "nothing found"
     what += f", {len(run.unable):,} not judged," if run.unable else ""
     text = f"{run.program}: {what} in {count(run.launches, 'launch')} of {count(len(run.kernels), 'kernel')}"
+    text += ", in the parts that were reached" if any(map(missed, run.coverage)) else ""
     if not run.launches and not run.findings and not run.unable:
         text = f"{run.program} launched no Triton kernel, so nothing was checked"
     text += f", {count(len(run.hints), 'hint')} (--hints shows them)." if run.hints else "."

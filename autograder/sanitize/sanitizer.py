@@ -9,6 +9,7 @@ from triton.runtime.jit import TensorWrapper
 
 from ..emulator import Emulator, EmulatorError, Finding, Launch
 from ..emulator.access import Access
+from ..emulator.coverage import Coverage
 from ..emulator.findings import Place, here
 from .masked_loads import MaskedLoads
 from .rules import RULES
@@ -30,10 +31,12 @@ class Sanitizer(Emulator):
     """
 
     every_configuration = keeps = True
+    coverage: Coverage
     reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU can access the tensor; None: it can
 
     def __init__(self, emit: Callable[[dict[str, Any]], None] = lambda event: None):
         self.emit = emit
+        self.coverage = Coverage()
         super().__init__(fill=0.0)
 
     def _clear(self) -> None:
@@ -70,7 +73,11 @@ class Sanitizer(Emulator):
                     raise ValueError(
                         f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)"
                     )  # as Triton says it
-            self._masked_loads.launch(executor, args, options)
+            try:
+                self._masked_loads.launch(executor, args, options)
+            finally:
+                if news := self.coverage.news():
+                    self.emit({"coverage": news})
 
     def _untried(self, kernel: str, why: str) -> None:
         self.emit({"skipped": {"what": "masked-load", "kernel": kernel, "why": why}})

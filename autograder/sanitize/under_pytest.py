@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from . import report
+from . import cobertura, report
+from .coverage import Reached
 from .rules import RULES
 from .skipped import Skipped
 
@@ -30,6 +31,7 @@ class Plugin:
         self.kernels: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
         self.moved = 0
+        self.reached = Reached()
         self.spawned: list[str] = []
         self.skipped = Skipped()
         self._stack = contextlib.ExitStack()
@@ -59,7 +61,7 @@ class Plugin:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if hasattr(self.config, "workeroutput"):
             counts = dict(self.kernels), dict(self.kinds), self.moved
-            summary = [*counts, self.shim, self.spawned, self.skipped.data()]
+            summary = [*counts, self.shim, self.spawned, self.skipped.data(), self.reached.functions()]
             self.config.workeroutput[SUMMARY] = summary
 
     def _gathers(self) -> bool:
@@ -70,10 +72,12 @@ class Plugin:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         """Adds a worker's summary."""
-        nothing = [{}, {}, 0, "", [], []]
-        kernels, kinds, moved, shim, spawned, skipped = getattr(node, "workeroutput", {}).get(SUMMARY, nothing)
+        nothing = [{}, {}, 0, "", [], [], []]
+        summary = getattr(node, "workeroutput", {}).get(SUMMARY, nothing)
+        kernels, kinds, moved, shim, spawned, skipped, coverage = summary
         for one in skipped:
             self.skipped.add(**one)
+        self.reached.add(coverage)
         self.spawned += spawned
         self.kernels.update(kernels)
         self.kinds.update(kinds)
@@ -81,8 +85,10 @@ class Plugin:
         self.shim = shim or self.shim
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Prints what was launched and found."""
+        """Prints what was launched and found, and writes what was reached."""
         terminalreporter.section(SUMMARY)
+        if file := self.config.option.sanitize_coverage:
+            file.write_text(cobertura.xml(self.reached.functions()), encoding="utf-8")
         if self.shim:
             terminalreporter.line(report.shim_notice(self.shim))
         if not self.kernels:
@@ -96,6 +102,8 @@ class Plugin:
         terminalreporter.line(f"{kernels}, {launches}, {self.moved:,} bytes moved: {found}")
         if skipped := str(self.skipped):
             terminalreporter.line(skipped)
+        for line in report.not_reached(self.reached.functions()):
+            terminalreporter.line(line)
         if self.spawned:
             terminalreporter.line(report.not_watched(self.spawned).strip())
         for finding in self.outside:
@@ -164,6 +172,8 @@ class Plugin:
     def _record(self, event: dict[str, Any]) -> None:
         if "launch" in event:
             self.kernels[event["launch"]["kernel"]] += 1
+        elif "coverage" in event:
+            self.reached.add(event["coverage"])
         elif "finding" in event and event["finding"]["level"] != "hint":
             self.kinds[event["finding"]["kind"]] += 1
             self.found.append(event["finding"])

@@ -178,6 +178,10 @@ class GridBuilder(StrictBuilder):
 
     # memory
 
+    def _by_program(self, mask: np.ndarray) -> np.ndarray:
+        live: np.ndarray = self.programs.only_live(mask)
+        return live.reshape(len(live), -1)
+
     def _load(
         self,
         ptrs: TensorHandle,
@@ -190,6 +194,7 @@ class GridBuilder(StrictBuilder):
         if named.get("is_volatile", policy[-1] if policy else False):
             raise Fallback("a volatile load")
         self._reached(ptrs)
+        self._masked(mask)
         dtype = ptrs.get_element_ty()
         values = self.memory.load(ptrs, mask_of(mask), mask_of(other), self._filler(dtype))
         return offsets.mark(TensorHandle(values, dtype), offsets.SIZE if values.dtype.kind in "iu" else 0)
@@ -197,6 +202,7 @@ class GridBuilder(StrictBuilder):
     def _store(self, ptrs: TensorHandle, value: TensorHandle, mask: Mask) -> None:
         _known(ptrs)
         self._reached(ptrs)
+        self._masked(mask)
         wanted = numpy_type(ptrs.get_element_ty())
         data = value.data if value.data.dtype == wanted else value.data.astype(wanted)
         self.memory.store(ptrs, data, mask_of(mask))
@@ -221,6 +227,7 @@ class GridBuilder(StrictBuilder):
         if operation is None or val.data.dtype == np.float16 or val.dtype.scalar == tl.bfloat16:
             raise Fallback("an atomic that numpy does not do in the same way")
         self._reached(ptr)
+        self._masked(mask)
         self.emulator.loose("atomic")
         self.memory.atomic(ptr, val.data, mask_of(mask), kind, operation)
         return TensorHandle(np.zeros(1, val.data.dtype), val.dtype.scalar)
