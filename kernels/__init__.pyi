@@ -1,7 +1,9 @@
 # Written by `make build`.
 from .attention_function import attention as attention
 from .cross_entropy_function import cross_entropy as cross_entropy
+from .entropy import entropy as entropy
 from .gelu import gelu as gelu
+from .kl import kl as kl
 from .layer_norm import layer_norm as layer_norm
 from .linear_cross_entropy_function import linear_cross_entropy as linear_cross_entropy
 from .masked_softmax import masked_softmax as masked_softmax

@@ -9,6 +9,7 @@ from differentiable import backward_of, call_named, inputs_with_gradients
 from graded_kernels import kernels
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.exercises.record import Exercise
+from graded_kernels.autograder.run.contract import map_tensors
 from torch.nn import functional as F
 
 
@@ -94,6 +95,9 @@ def _first_call(name: str) -> tuple[Callable, list[torch.Tensor]]:
     leaves = inputs_with_gradients(backward_of(forward))
 
     def function(*tensors):
-        return getattr(kernels, name)(**named | dict(zip(leaves, tensors, strict=True)))
+        dtype = tensors[0].dtype
+        alike = map_tensors(lambda t: t.to(dtype) if t.is_floating_point() else t, tuple(named.values()))
+        given = dict(zip(named, alike, strict=True)) | dict(zip(leaves, tensors, strict=True))
+        return getattr(kernels, name)(**given)
 
     return function, [named[one] for one in leaves]

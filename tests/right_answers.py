@@ -373,6 +373,65 @@ def sum_of_those_kept(a, loss, labels, ignore_index=-100, num_items=None):
     return mean, -0.75 * keep.float() / items if items else torch.zeros_like(loss)
 
 
+# A divergence and an entropy.
+
+
+def ratio(logp: Tensor, ref: Tensor) -> Tensor:
+    both = (logp == -torch.inf) & (ref == -torch.inf)
+    return (ref.float() - logp.float()).masked_fill(both, 0.0)
+
+
+def taylor(r: Tensor, terms: int) -> Tensor:
+    """r²/2! + r³/3! + ... added up from its smallest term."""
+    return sum(r**k / math.factorial(k) for k in range(terms + 1, 1, -1))
+
+
+@answers("kl_forward", BASES)
+def a_long_series(a, logp, ref):
+    r = ratio(logp, ref)
+    return torch.where(r.abs() < 0.5, taylor(r, 9), (a.exp(r) - 1 - r).where(r < torch.inf, r)).to(logp.dtype)
+
+
+@answers("kl_forward", BASES)
+def a_short_series(a, logp, ref):
+    r = ratio(logp, ref)
+    return torch.where(r.abs() < 0.01, taylor(r, 4), (torch.expm1(r) - r).where(r < torch.inf, r)).to(logp.dtype)
+
+
+@answers("kl_forward", BASES)
+def by_halving(a, logp, ref):
+    """k3(r) = expm1(r / 2)² + 2 k3(r / 2)."""
+    r = ratio(logp, ref)
+    s = torch.expm1(r / 2)
+    near = s * s + 2 * taylor(r / 2, 9)
+    return torch.where(r.abs() < 1, near, (a.exp(r) - 1 - r).where(r < torch.inf, r)).to(logp.dtype)
+
+
+@answers("kl_backward", BASES)
+def by_expm1(a, dkl, logp, ref):
+    return (-dkl.float() * torch.expm1(ratio(logp, ref))).masked_fill(dkl == 0, 0.0).to(logp.dtype)
+
+
+@answers("kl_backward", BASES)
+def expm1_by_hand(a, dkl, logp, ref):
+    """Kahan: (u - 1) r / log u, u = e^r: what u is off by cancels."""
+    r = ratio(logp, ref)
+    u = a.exp(r)
+    small = ((u - 1) * r / u.log()).where(u != 1, r)
+    slope = torch.where(r.abs() < 0.5, small, u - 1)
+    return (-dkl.float() * slope).masked_fill(dkl == 0, 0.0).to(logp.dtype)
+
+
+@answers("kl_backward", BASES)
+def by_sinh(a, dkl, logp, ref):
+    """e^r - 1 = 2 e^(r/2) sinh(r/2), in two factors that overflow later."""
+    r = ratio(logp, ref)
+    g = -dkl.float()
+    far = torch.where(r < 0, g * (a.exp(r) - 1), g * a.exp(r) - g)
+    slope = 2 * a.exp(r / 2) * torch.sinh(r / 2)
+    return torch.where(r.abs() < 20, g * slope, far).masked_fill(dkl == 0, 0.0).to(logp.dtype)
+
+
 # Softmax and attention.
 
 

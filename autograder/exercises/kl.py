@@ -1,0 +1,302 @@
+"""The estimator k3 of a KL divergence (Schulman 2020, "Approximating KL Divergence"), its gradient, and the same with a
+cap. Cases: OpenRLHF#1160 and #1335 (exp first, clamp after), and e^r - 1 - r near r = 0.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Generator, Tensor
+
+from ...kernels.wild import kl as wild
+from ..run.contract import Args
+from ..run.dtypes import dtype_name
+from .cases.common import EPS, HALVES, one_number, transposed, with_gaps
+from .cases.elementwise import elementwise, every_value, gradient, normal
+from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
+
+INF, NAN = float("inf"), float("nan")
+UNDERFLOW = 2.4e-38  # some machines make 0 of what is below 1.2e-38
+NEAR = 2.0**-7  # up to this |r| every digit is asked for; a formula that switches to e^r - 1 does so further out
+CAP = 10.0
+Pair = tuple[Tensor, Tensor]  # logp and ref
+
+
+def log_ratio(logp: Tensor, ref: Tensor) -> Tensor:
+    """r = ref - logp; 0 where both are -inf."""
+    both = (logp == -INF) & (ref == -INF)
+    return ref.masked_fill(both, 0.0) - logp.masked_fill(both, 0.0)
+
+
+def remainder(r: Tensor) -> Tensor:
+    """(e^r - 1 - r) / r² for |r| < 1, by its series 1/2! + r/3! + r²/4! + ..."""
+    total = torch.ones_like(r)
+    for k in range(20, 2, -1):
+        total = 1 + r / k * total
+    return total / 2
+
+
+def k3(logp: Tensor, ref: Tensor) -> Tensor:
+    """e^r - 1 - r; inf at both infinities of r."""
+    r = log_ratio(logp, ref)
+    near = r.abs() < 1
+    small, far = r.where(near, 0.0), r.masked_fill(near, 0.0)
+    linear = (1 + far).masked_fill(far > 45, 0.0)  # no digit of e^r, and inf - inf at infinity
+    return (small * small * remainder(small)).where(near, far.exp() - linear)
+
+
+def k3_gradient(dkl: Tensor, logp: Tensor, ref: Tensor) -> Tensor:
+    """-dkl (e^r - 1); 0 where dkl is 0."""
+    return (-dkl * torch.expm1(log_ratio(logp, ref))).masked_fill(dkl == 0, 0.0)
+
+
+def forward_floor(logp: Tensor, ref: Tensor) -> Floors:
+    """r is rounded, and so is the argument of 2^(r · log2 e): |r| roundings of e^r each. From `NEAR` on e^r - 1 may be
+    rounded before r is taken from it.
+    """
+    r = log_ratio(logp, ref).abs()
+    slope = torch.expm1(log_ratio(logp, ref)).abs()
+    return _judged(logp, ref, EPS * slope * (2 * r + 2 * (r >= NEAR)) + UNDERFLOW)
+
+
+def forward_distinction(logp: Tensor, ref: Tensor) -> Floors:
+    """The rounding of r, and of r · log2 e, which no float32 code avoids."""
+    r = log_ratio(logp, ref)
+    return _judged(logp, ref, 2 * EPS * (r * torch.expm1(r)).abs())
+
+
+def backward_floor(dkl: Tensor, logp: Tensor, ref: Tensor) -> Floors:
+    """r is rounded, and so is r · log2 e. From `NEAR` on e^r may be rounded before 1 is taken from it; and e^r - 1 may
+    be a product, 2 e^(r/2) sinh(r/2), of which each factor is rounded.
+    """
+    r = log_ratio(logp, ref)
+    lost = r.exp() * (2 * r.abs().nan_to_num(posinf=0.0) + 2 * (r.abs() >= NEAR)) + 2 * torch.expm1(r).abs()
+    lost = EPS * dkl.abs() * lost
+    return _judged_gradient(dkl, logp, ref, lost + UNDERFLOW)
+
+
+def backward_distinction(dkl: Tensor, logp: Tensor, ref: Tensor) -> Floors:
+    """What the rounding of r and of r · log2 e costs."""
+    r = log_ratio(logp, ref)
+    return _judged_gradient(dkl, logp, ref, 2 * EPS * dkl.abs() * r.exp() * r.abs().nan_to_num(posinf=0.0))
+
+
+def _judged(logp: Tensor, ref: Tensor, lost: Tensor) -> Floors:
+    """A tolerance of this size, and none where +inf comes in, which no log-probability is."""
+    return (lost.nan_to_num(0.0, 0.0).masked_fill((logp == INF) | (ref == INF), INF),)
+
+
+def _judged_gradient(dkl: Tensor, logp: Tensor, ref: Tensor, lost: Tensor) -> Floors:
+    """The same, and none where it is open what 0 · NaN is, or where e^r overflows and its product with dkl does not."""
+    (tolerance,) = _judged(logp, ref, lost)
+    r = log_ratio(logp, ref)
+    largest = torch.finfo(torch.float32).max
+    open_ = (dkl == 0) & r.isnan() | (r.exp() > largest) & r.isfinite() & ((dkl * r.exp()).abs() <= largest)
+    return (tolerance.masked_fill(open_, INF),)
+
+
+def near_zero(generator: Generator) -> Pair:
+    """(logp, ref), r from 1e-15 to `NEAR`, exact in float32: around 0, and some steps of float32 around -2.3."""
+    sign = torch.randint(0, 2, (300,), generator=generator) * 2.0 - 1
+    r = sign * NEAR * 10.0 ** (-13 * torch.rand(300, generator=generator))
+    logp, ref = torch.zeros(300), r.clone()
+    logp[100:200], ref[100:200] = -r[100:200], 0.0
+    logp[200:], ref[200:] = -2.3, -2.3 + torch.randint(-30_000, 30_000, (100,), generator=generator) * 2.0**-22
+    return logp, ref
+
+
+def overflowing() -> Pair:
+    """(logp, ref) with r from 80 to 20,000 on both sides."""
+    r = torch.tensor([80.0, 87.0, 88.0, 89.0, 100.0, 1e3, 1e4, -80.0, -88.0, -89.0, -104.0, -1e3, -1e4])
+    logp = torch.cat((torch.zeros(13), torch.tensor([-1e4, 1e4, -50.0, -3.0])))
+    return logp, torch.cat((r, torch.tensor([1e4, -1e4, 50.0, 86.0])))
+
+
+IMPOSSIBLE = ((-INF, -INF), (-1.5, -0.5), (-INF, -INF), (-2.0, -2.0), (-INF, -INF))
+ONE_ALONE = ((-INF, -1.0), (-1.0, -INF), (-0.25, -0.5), (-INF, 0.0), (-30.0, -INF))
+NO_NUMBER = ((NAN, -1.0), (-1.0, NAN), (NAN, NAN), (NAN, -INF), (-INF, NAN), (-1.0, -1.5))
+
+
+PAIRS: tuple[tuple[str, Callable[[Generator], Pair], str], ...] = (
+    (
+        "near r = 0",
+        near_zero,
+        "|r| is from 1e-15 to 0.008, and the result is r²/2 forward and r times the upstream gradient backward, with "
+        "all their digits. What does e^r keep of r when it is rounded next to 1, and expm1(r) of r² when r is taken "
+        "away?",
+    ),
+    (
+        "large r",
+        lambda generator: overflowing(),
+        "r up to ±20,000. e^r overflows from 88.7 on and the result is infinite; at r = -20,000 nothing overflows. Is "
+        "anything clamped, or multiplied by a 0 that stands beside an infinity?",
+    ),
+    (
+        "both -inf",
+        lambda generator: listed(*IMPOSSIBLE),
+        "A token that is impossible for both models: no difference between them, and the result is 0. -inf - -inf is "
+        "NaN.",
+    ),
+    (
+        "one of the two is -inf",
+        lambda generator: listed(*ONE_ALONE),
+        "r is +inf or -inf. e^r - 1 - r is infinite on both sides, and inf - inf is NaN; the gradient is -dkl (e^r - "
+        "1), infinite on one side and dkl on the other.",
+    ),
+    ("NaN", lambda generator: listed(*NO_NUMBER), "NaN in one of the two gives NaN, also beside -inf."),
+    (
+        "float16, r = 12",
+        lambda generator: listed((-12.0, 0.0), (0.0, -12.0), (-30.0, -20.0), (-0.5, -0.75), dtype=torch.float16),
+        "float16 ends at 65,504 and e^12 is 162,755. Compute in float32: what does not fit is infinite in the result "
+        "and nowhere before.",
+    ),
+    (
+        "ref of stride 0",
+        lambda generator: (normal(generator, (29, 67)), one_number(normal(generator, (29, 67)))),
+        "One number for the whole of ref: ref.stride() is (0, 0). Each tensor has strides of its own.",
+    ),
+    (
+        "logp of stride 0",
+        lambda generator: (one_number(normal(generator, (29, 67))), normal(generator, (29, 67))),
+        "One number for the whole of logp: logp.stride() is (0, 0). Each tensor has strides of its own.",
+    ),
+    (
+        "ref transposed",
+        lambda generator: (normal(generator, (37, 53)), transposed(normal(generator, (37, 53)))),
+        "ref is transposed, and nothing else is: each tensor has strides of its own.",
+    ),
+    (
+        "ref with gaps",
+        lambda generator: (normal(generator, (37, 53)), with_gaps(normal(generator, (37, 53)))),
+        "The rows of ref are 86 apart, those of nothing else: each tensor has strides of its own.",
+    ),
+)
+LEFT_OUT = {  # of the family: what is said there of an upstream gradient, and what PAIRS and SWEEPS do better
+    *("logp of stride 0", "tiny ref", "distinction: the tail", "every float16 value", "every bfloat16 value"),
+}
+
+
+def listed(*rows: tuple[float, float], dtype: torch.dtype = torch.float32) -> Pair:
+    """(logp, ref) from pairs of numbers."""
+    logp, ref = torch.tensor(rows, dtype=dtype).unbind(1)
+    return logp.clone(), ref.clone()
+
+
+def subnormal_results(generator: Generator) -> Pair:
+    """(logp, ref) with r from 1e-22 to 1e-18, whose halved squares are subnormal numbers."""
+    r = 10.0 ** (-22 + 4 * torch.rand(200, generator=generator))
+    return torch.zeros(200), r
+
+
+def sweep(dtype: torch.dtype, other: float) -> Callable[[Generator], Pair]:
+    """logp is every value of a half format, ref the same number everywhere."""
+    return lambda generator: (every_value(dtype), torch.full((2**16,), other, dtype=dtype))
+
+
+def _sweeps(family: dict[str, Case], inputs: Callable[[Callable[[Generator], Pair]], Inputs]) -> list[Case]:
+    """The cases of every value of a half format, with 0 and with -2 as ref."""
+    cases = []
+    for dtype in HALVES:
+        whole = family[f"every {dtype_name(dtype)} value"]
+        for other in (0.0, -2.0):
+            name = f"{whole.name}, ref = {other:g}"
+            hint = f"{whole.hint} ref is {other:g} everywhere: r = ref - logp is a float32."
+            cases.append(replace(whole, name=name, hint=hint, inputs=inputs(sweep(dtype, other))))
+    return cases
+
+
+def cases(parameters: tuple[str, ...], inputs: Callable[[Callable[[Generator], Pair]], Inputs]) -> tuple[Case, ...]:
+    """Those of the elementwise family, and the pairs of this chapter. inputs: the arguments of a case from a pair."""
+    family = {case.name: case for case in elementwise(parameters, "logp", lambda: torch.zeros(1))}
+    usual = [case for name, case in family.items() if name not in LEFT_OUT and not case.bonus]
+    distinctions = [case for name, case in family.items() if name not in LEFT_OUT and case.bonus]
+    first = [Case(name, inputs(pair), hint) for name, pair, hint in PAIRS]
+    tiny = Case(
+        "distinction: r down to 1e-22",
+        inputs(subnormal_results),
+        "r²/2 is a subnormal number here: how often is it rounded?",
+        bonus=True,
+    )
+    return (*usual[:2], *first[:2], *usual[2:], *_sweeps(family, inputs), *first[2:], *distinctions, tiny)
+
+
+def _with_gradient(pair: Callable[[Generator], Pair]) -> Inputs:
+    """dkl, logp and ref."""
+
+    def inputs(generator: Generator) -> Args:
+        logp, ref = pair(generator)
+        return gradient(generator, logp.shape, logp.dtype), logp, ref
+
+    return inputs
+
+
+def nothing_upstream(generator: Generator) -> Args:
+    """dkl is 0 in half of the elements, r up to 1e4 in all of them."""
+    r = torch.tensor([100.0, -100.0, 1e4, 89.0, 0.5, -1e4, 700.0, 3.0])
+    return torch.tensor([0.0, 0.0, 0.0, -0.0, 0.0, 1.5, -0.5, 2.5]), -r, torch.zeros(8)
+
+
+REASON = (
+    "r is rounded, and so is r · log2 e where e^r is made of it: |r| roundings of e^r each. Near 0 nothing may cancel, "
+    "and the result has its digits; from |r| = 0.008 on e^r - 1 may be rounded before something is taken from it."
+)
+FORMULA = WildBug(
+    who="trl 1.16.0 and Liger-Kernel 0.8.5, e^r - r - 1 as it stands,",
+    thread="trl/trainer/grpo_trainer.py; liger_kernel/ops/grpo_loss.py",
+    function=wild.kl_formula,
+    seen_by="near r = 0",
+    story="Next to 1, e^r keeps of r what float32 has room for. At r = 1e-4 not one digit of r²/2 is left.",
+)
+FORMULA_GRADIENT = CommonMistake(
+    who="e^r - 1, which is what autograd makes of e^r - r - 1,",
+    function=wild.kl_backward_formula,
+    seen_by="near r = 0",
+    story="Next to 1, e^r keeps of r what float32 has room for: at r = 1e-3 the gradient is off by hundreds of ulp.",
+)
+EXPM1 = CommonMistake(
+    who="expm1(r) - r",
+    function=wild.kl_expm1,
+    seen_by="near r = 0",
+    story="expm1(r) has all its digits, and they are those of r: taking r away leaves few of r²/2.",
+)
+
+kl_forward = Exercise(
+    name="kl_forward",
+    summary="kl = e^r - 1 - r, r = ref - logp; 0 where both are -inf",
+    oracle=k3,
+    outputs=(Output("kl", "logp"),),
+    cases=cases(("logp", "ref"), lambda pair: pair),
+    tolerance=Tolerance(1, 8, REASON, forward_floor, forward_distinction),
+    hint="Near r = 0 sum the series r²/2 + r³/6 + ..., elsewhere e^r - 1 - r; and ask where r itself is NaN.",
+    refused=frozenset({"kl_div"}),
+    wild=(FORMULA, EXPM1),
+    points=3,
+    least_bytes=lambda logp, ref: 3 * logp.numel() * logp.element_size(),
+    traffic=1.05,
+    about=("near r = 0", "large r"),
+)
+
+kl_backward = Exercise(
+    name="kl_backward",
+    summary="dlogp = -dkl (e^r - 1), r = ref - logp; 0 where both are -inf, and where dkl is 0",
+    oracle=k3_gradient,
+    outputs=(Output("dlogp", "logp"),),
+    cases=(
+        *cases(("dkl", "logp", "ref"), _with_gradient),
+        Case(
+            "dkl is 0, and e^r overflows",
+            nothing_upstream,
+            "An upstream gradient of 0 is what a mask or a clamp hands back. The result is 0, whatever r is: a product "
+            "with 0 does not do that where e^r is infinite.",
+        ),
+    ),
+    tolerance=Tolerance(1, 8, REASON, backward_floor, backward_distinction),
+    hint="e^r - 1 has a function that keeps its digits near 0. Then find the product of 0 and infinity.",
+    refused=frozenset({"kl_div", "autograd"}),
+    wild=(FORMULA_GRADIENT,),
+    points=3,
+    least_bytes=lambda dkl, logp, ref: 4 * logp.numel() * logp.element_size(),
+    traffic=1.05,
+    forward=kl_forward,
+    about=("near r = 0", "dkl is 0, and e^r overflows"),
+)

@@ -1,0 +1,119 @@
+"""The entropy of a softmax in Triton: one number for each row of logits, and its gradient.
+
+    H   = -Σ p log p = log Σ e^d - Σ e^d d / Σ e^d,   d = z - max z
+    dz  = -dH p (log p + H),   log p = z - lse
+
+logits: (M, V)   entropy, lse, dentropy: (M,) float32. Float32 inside, rounded once at the store. Forward reads the
+logits once: both sums belong to the largest logit so far, and are brought to the next one (as Milakov and Gimelshein
+2018, arXiv:1805.02867, do with Σ e^d). Backward reads them once and writes dlogits. A class of -inf adds 0; a row of
+-inf alone has entropy 0, lse -inf and gradient 0.
+"""
+
+import torch
+
+from ..solutions import entropy as cpu
+from .language import differentiable_once, sole, tl, triton, use_triton
+
+# %% entropy_forward
+BLOCK = 4096
+
+
+@triton.jit
+def entropy_forward_kernel(logits_ptr, entropy_ptr, lse_ptr, V, BLOCK: tl.constexpr):
+    """Program i does row i, block by block."""
+    row = tl.program_id(0).to(tl.int64)
+    logits_ptr += row * V
+    top = float("-inf")  # the largest logit so far
+    total = 0.0  # Σ e^d, d = z - top
+    weighted = 0.0  # Σ e^d d
+    for start in range(0, V, BLOCK):
+        cols = start + tl.arange(0, BLOCK)
+        z = tl.load(logits_ptr + cols, mask=cols < V, other=float("-inf")).to(tl.float32)
+        new_top = tl.maximum(top, tl.max(z))
+        shift = tl.where(new_top == float("-inf"), 0.0, new_top)  # -inf - -inf is NaN
+        d = z - shift
+        e = tl.exp(d)
+        step = tl.where(top == float("-inf"), 0.0, top - shift)  # what every d so far grows by
+        weighted = (weighted + step * total) * tl.exp(step) + tl.sum(e * tl.where(d == float("-inf"), 0.0, d))
+        total = total * tl.exp(step) + tl.sum(e)
+        top = new_top
+    nothing = total == 0.0
+    entropy = tl.log(total) - weighted / tl.where(nothing, 1.0, total)
+    tl.store(entropy_ptr + row, tl.where(nothing, 0.0, entropy))
+    tl.store(lse_ptr + row, top + tl.log(total))
+
+
+def entropy_forward(logits):
+    """(entropy, lse): (M,) each, natural logarithm. logits (M, V), any strides; -inf is a class that cannot be."""
+    logits = logits.contiguous()
+    M, V = logits.shape
+    entropy = torch.empty(M, dtype=torch.float32, device=logits.device)
+    lse = torch.empty_like(entropy)
+    block = min(triton.next_power_of_2(V), BLOCK)
+    if M:
+        entropy_forward_kernel[(M,)](logits, entropy, lse, V, BLOCK=block, num_warps=max(block // 512, 1))
+    return entropy, lse
+
+
+# %% entropy_backward
+@triton.jit
+def entropy_backward_kernel(dentropy_ptr, logits_ptr, entropy_ptr, lse_ptr, dlogits_ptr, V, BLOCK: tl.constexpr):
+    """Program (i, j) does block j of row i."""
+    row = tl.program_id(0).to(tl.int64)
+    cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    mask = cols < V
+
+    dentropy = tl.load(dentropy_ptr + row).to(tl.float32)
+    entropy = tl.load(entropy_ptr + row)
+    lse = tl.load(lse_ptr + row)
+    z = tl.load(logits_ptr + row * V + cols, mask=mask, other=float("-inf")).to(tl.float32)
+
+    impossible = z == float("-inf")
+    log_p = tl.where(impossible, 0.0, z - lse)
+    dlogits = tl.where(impossible, 0.0, -dentropy * tl.exp(log_p) * (log_p + entropy))
+
+    tl.store(dlogits_ptr + row * V + cols, dlogits.to(dlogits_ptr.dtype.element_ty), mask=mask)
+
+
+def entropy_backward(dentropy, logits, entropy, lse):
+    """dlogits, like logits, from what entropy_forward returned; 0 where a class has no probability.
+
+    Strides: any for dentropy and logits; entropy and lse are contiguous.
+    """
+    dentropy, logits = dentropy.contiguous(), logits.contiguous()
+    dlogits = torch.empty_like(logits)
+    M, V = logits.shape
+    block = min(triton.next_power_of_2(V), BLOCK)
+    if logits.numel():
+        entropy_backward_kernel[(M, triton.cdiv(V, block))](
+            dentropy, logits, entropy, lse, dlogits, V, BLOCK=block, num_warps=max(block // 512, 1)
+        )
+    return dlogits
+
+
+# %% entropy
+class EntropyFunction(torch.autograd.Function):
+    """Over the rows of a matrix. Saves the logits and two numbers for each row."""
+
+    @staticmethod
+    def forward(ctx, logits):
+        entropy, lse = (entropy_forward if use_triton(logits) else cpu.entropy_forward)(logits)
+        ctx.save_for_backward(logits, entropy, lse)
+        return sole(entropy)
+
+    @staticmethod
+    @differentiable_once
+    def backward(ctx, dentropy):
+        backward = entropy_backward if use_triton(dentropy) else cpu.entropy_backward
+        return backward(dentropy, *ctx.saved_tensors)
+
+
+def entropy(logits):
+    """-Σ p log p of the softmax over the last axis, in float32 (float64 for float64), differentiable once.
+
+    logits: (..., V), V at least 1, else ValueError. -inf is a class that cannot be; a row of -inf alone has entropy 0.
+    CUDA through Triton, elsewhere PyTorch.
+    """
+    if not logits.dim() or not logits.shape[-1]:
+        raise ValueError(f"entropy: logits have a last axis of at least one class; they are {tuple(logits.shape)}")
+    return EntropyFunction.apply(logits.reshape(-1, logits.shape[-1])).reshape(logits.shape[:-1])
