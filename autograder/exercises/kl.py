@@ -81,7 +81,7 @@ def backward_distinction(dkl: Tensor, logp: Tensor, ref: Tensor) -> Floors:
     return _judged_gradient(dkl, logp, ref, 2 * EPS * dkl.abs() * r.exp() * r.abs().nan_to_num(posinf=0.0))
 
 
-def _judged(logp: Tensor, ref: Tensor, lost: Tensor) -> Floors:
+def _judged(logp: Tensor, ref: Tensor, lost: Tensor) -> tuple[Tensor]:
     """A tolerance of this size, and none where +inf comes in, which no log-probability is."""
     return (lost.nan_to_num(0.0, 0.0).masked_fill((logp == INF) | (ref == INF), INF),)
 
@@ -91,8 +91,8 @@ def _judged_gradient(dkl: Tensor, logp: Tensor, ref: Tensor, lost: Tensor) -> Fl
     (tolerance,) = _judged(logp, ref, lost)
     r = log_ratio(logp, ref)
     largest = torch.finfo(torch.float32).max
-    open_ = (dkl == 0) & r.isnan() | (r.exp() > largest) & r.isfinite() & ((dkl * r.exp()).abs() <= largest)
-    return (tolerance.masked_fill(open_, INF),)
+    undecided = (dkl == 0) & r.isnan() | (r.exp() > largest) & r.isfinite() & ((dkl * r.exp()).abs() <= largest)
+    return (tolerance.masked_fill(undecided, INF),)
 
 
 def near_zero(generator: Generator) -> Pair:
