@@ -256,6 +256,12 @@ class Access:
             self._order.synchronise(int(real[lanes_on[0]]), *semantics)
         return result
 
+    def acquire(self, addresses: np.ndarray, itemsize: int) -> None:
+        """Has the program come after those that released these words before."""
+        for region, offsets, _ in self._resolve("atomic", addresses, itemsize, None) if addresses.size else ():
+            for offset in offsets.tolist():
+                self._order.synchronise(region.real + offset * itemsize, acquires=True, releases=False)
+
     def _resolve(self, verb: str, addresses: np.ndarray, itemsize: int, mask: np.ndarray | None) -> list[Part]:
         """The lanes that are on, by region. mask: of the whole block. Raises EmulatorError where one is outside."""
         parts = self.space.resolve(addresses, itemsize)

@@ -3,34 +3,24 @@
 It replaces the class of the interpreter's one builder.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
-from . import arithmetic, assembly, claims, float8, libdevice, messages, offsets, poison
-from .coverage import Coverage
+from . import arithmetic, assembly, claims, elementwise, float8, libdevice, messages, offsets, poison
+from .atomics import Atomics, Mask, mask_of
 from .handles import cast, numpy_type, rounded, wide
-from .integers import Integers, Operation
+from .integers import Operation
 
-Mask: TypeAlias = "TensorHandle | np.ndarray | None"  # block pointers and descriptors make plain arrays
-
-_SEMANTICS = interpreter._ir.MEM_SEMANTIC
-SCOPE_CTA = interpreter._ir.MEM_SYNC_SCOPE.CTA
 _USUAL = {"fp32", "fp64", "int32", "int64"}  # numpy computes in them, and their results are of them or comparisons
 
 
-class StrictBuilder(Integers):
-    """Overrides what the interpreter gets wrong; `patches.check` sees to it that each override replaces something.
+class StrictBuilder(Atomics):
+    """Overrides what the interpreter gets wrong; `patches.check` sees to it that each override replaces something."""
 
-    coverage: notes masks, where the emulator has one.
-    unused: True while an atomic runs whose result the kernel does not use.
-    """
-
-    unused = False
-    coverage: Coverage | None = None
     front = 0  # axes of an array before those of a block
 
     # Python
@@ -71,15 +61,6 @@ class StrictBuilder(Integers):
         self.create_assert(condition, "Assume failed")
 
     # memory
-
-    def _masked(self, mask: Mask) -> None:
-        """Has the mask of an access noted; not one that a block pointer or a descriptor makes."""
-        if self.coverage is not None and isinstance(mask, TensorHandle):
-            self.coverage.masked(self._by_program(mask.data))
-
-    def _by_program(self, mask: np.ndarray) -> np.ndarray:
-        """A mask as one row for each program."""
-        return mask.reshape(1, -1)
 
     def create_load(self, ptr: TensorHandle, *policy: Any, **named: Any) -> TensorHandle:
         return self._load(ptr, None, None, policy, named)
@@ -128,44 +109,6 @@ class StrictBuilder(Integers):
         wanted = numpy_type(ptrs.get_element_ty())
         data = value.data if value.data.dtype == wanted else value.data.astype(wanted)
         self.access.store(ptrs.data, data, mask_of(mask))
-
-    def create_atomic_rmw(
-        self,
-        rmwOp: Any,
-        ptr: TensorHandle,
-        val: TensorHandle,
-        mask: Mask,
-        sem: Any,
-        scope: Any,
-    ) -> TensorHandle:
-        def perform(real: np.ndarray, lanes: np.ndarray) -> Any:
-            if val.dtype.scalar == tl.bfloat16:
-                return _add_bf16(real, val.data, lanes)
-            return interpreter._interpreter.atomic_rmw(
-                self.ir_rmw_op_to_interpreter_rmw_op[rmwOp],
-                real,
-                np.ascontiguousarray(val.data),
-                lanes,
-                self.ir_sem_to_interpreter_sem[sem],
-            )
-
-        self._reached(ptr)
-        self.access.ordered |= not self.unused
-        self._masked(mask)
-        self.emulator.loose("atomic")
-        old = self.access.atomic(ptr.data, mask_of(mask), val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA)
-        return TensorHandle(old, val.dtype.scalar)
-
-    def create_atomic_cas(
-        self, ptr: TensorHandle, cmp: TensorHandle, val: TensorHandle, sem: Any, scope: Any
-    ) -> TensorHandle:
-        def perform(real: np.ndarray, lanes: np.ndarray) -> Any:
-            return interpreter._interpreter.atomic_cas(real, cmp.data, val.data, self.ir_sem_to_interpreter_sem[sem])
-
-        self.access.ordered = True
-        self.emulator.loose("atomic")
-        old = self.access.atomic(ptr.data, None, val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA)
-        return TensorHandle(old, cmp.dtype.scalar)
 
     # conversions
 
@@ -312,6 +255,12 @@ class StrictBuilder(Integers):
 
     # functions from elsewhere
 
+    def map_elements(
+        self, function: elementwise.Function, blocks: list[np.ndarray], types: list[tl.dtype], pack: int
+    ) -> tuple[list[TensorHandle], bool]:
+        """Calls a function of scalars for each element, as `elementwise.mapped`."""
+        return elementwise.mapped(function, blocks, types, pack)
+
     def create_extern_elementwise(
         self, libName: str, libPath: str, symbol: str, argList: list[TensorHandle], retType: tl.dtype, isPure: bool
     ) -> TensorHandle:
@@ -326,31 +275,3 @@ class StrictBuilder(Integers):
         self.emulator.loose("fast")
         op = assembly.function(inlineAsm)
         return assembly.Call(self._function(values[0], op))
-
-
-def _orders(sem: Any) -> tuple[bool, bool]:
-    """Whether an atomic of these semantics acquires, and whether it releases."""
-    return (
-        sem in (_SEMANTICS.ACQUIRE, _SEMANTICS.ACQUIRE_RELEASE),
-        sem in (_SEMANTICS.RELEASE, _SEMANTICS.ACQUIRE_RELEASE),
-    )
-
-
-def mask_of(mask: Mask) -> Any:
-    """The mask as an array, None where there is none."""
-    return mask.data if isinstance(mask, TensorHandle) else mask
-
-
-def _add_bf16(real: np.ndarray, values: np.ndarray, lanes: np.ndarray) -> np.ndarray:
-    """Adds bfloat16 by atomics, which the interpreter would add as integers; returns the old values. One lane at a
-    time: lanes may meet.
-    """
-    old = np.zeros(real.shape, dtype=np.uint16)
-    flat = zip(real.ravel().tolist(), np.broadcast_to(values, real.shape).ravel(), lanes.ravel().tolist(), strict=True)
-    for lane, (address, value, on) in enumerate(flat):
-        if on:
-            word = poison.memory(address, 2).view(np.uint16)
-            old.ravel()[lane] = word[0]
-            total = arithmetic.from_bf16(word) + arithmetic.from_bf16(np.array([value], dtype=np.uint16))
-            word[:] = arithmetic.to_bf16(total)
-    return old

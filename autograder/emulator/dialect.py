@@ -16,7 +16,7 @@ from triton.runtime import interpreter
 
 from . import offsets
 from .builtin_functions import PYTHONS
-from .findings import EmulatorError, Finding, here
+from .findings import not_emulated
 
 _TRITON = str(Path(triton.__file__).parent)
 _SEMANTIC = sys.modules[TritonSemantic.__module__].__file__
@@ -204,12 +204,10 @@ def claimed(name: str, original: Callable[..., Any], input: Any, values: Any) ->
 
 def dot_scaled(*_args: Any, **_named: Any) -> None:
     """`tl.dot_scaled`, which raises EmulatorError."""
-    place = here()
-    text = (
-        f"The emulator cannot run `tl.dot_scaled`, {place}, and neither can Triton's interpreter. Scale the factors "
-        "and use `tl.dot`."
+    not_emulated(
+        "The emulator cannot run `tl.dot_scaled`, {place}, and neither can Triton's interpreter. Scale the factors and "
+        "use `tl.dot`."
     )
-    raise EmulatorError(Finding("not-emulated", text, line=place.line, source=place.source, file=place.file))
 
 
 def logical(method: str, *values: Callable[[], Any]) -> Any:

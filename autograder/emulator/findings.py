@@ -124,6 +124,15 @@ def refuse(why: str) -> NoReturn:
     raise EmulatorError(Finding("unsupported", text, line=place.line, source=place.source, file=place.file))
 
 
+def not_emulated(text: str) -> NoReturn:
+    """Ends the launch at an operation that the emulator cannot run. ``text``, with a {place}, says which and why.
+    Raises EmulatorError.
+    """
+    place = here()
+    text = text.format(place=place)
+    raise EmulatorError(Finding("not-emulated", text, line=place.line, source=place.source, file=place.file))
+
+
 def way() -> str:
     """How the access under way reached memory: ``descriptor``, ``block pointer``, or ``""`` for plain pointers."""
     frame: FrameType | None = sys._getframe(1)

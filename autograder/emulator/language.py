@@ -17,7 +17,7 @@ from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import interpreter
 
-from . import claims, dialect
+from . import claims, dialect, elementwise
 
 _ABSENT = object()
 
@@ -67,6 +67,7 @@ def changes() -> list[Change]:
         scope.set_attr(lang, "static_assert", dialect.static_assert)
         scope.set_attr(lang, "static_print", dialect.static_print)
         scope.set_attr(lang, "range", dialect.span)
+        scope.set_attr(lang, "map_elementwise", elementwise.map_elementwise)
         for name in claims.NAMES:
             scope.set_attr(lang, name, functools.partial(dialect.claimed, name, getattr(lang, name)))
     _patch_builtins(tl.math, scope)

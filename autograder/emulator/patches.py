@@ -28,7 +28,8 @@ from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import autotuner, interpreter
 
-from . import builtin_functions, coverage, dialect, language, launch, rewrite, shortcuts
+from . import aggregates, builtin_functions, coverage, dialect, language, launch, rewrite, shortcuts
+from .atomics import Atomics
 from .builder import StrictBuilder
 from .findings import EmulatorError, refuse
 from .handles import numpy_type
@@ -58,7 +59,11 @@ _NEEDED = {
     interpreter.ScanOps: ("apply_impl", "to_tensor"),
     autotuner.Autotuner: ("run", "_bench"),
 }
-_ADDED = {"get_bf16"}  # what the interpreter of Triton 3.6 and 3.7 lacks
+_ADDED = {  # what the interpreter lacks, of Triton 3.6 and 3.7, of all before 3.9, and of all
+    "get_bf16",
+    *("create_atomic_load", "create_atomic_store", "create_atomic_poll"),
+    "create_descriptor_reduce",
+}
 
 _Rewritten = dict[types.FunctionType, types.FunctionType]
 _rewritten: _Rewritten = {}  # kernels as StrictTransformer rewrote them, kept from block to block
@@ -74,7 +79,7 @@ def check() -> None:
     missing = [
         f"{owner.__name__}.{name}" for owner, names in _NEEDED.items() for name in names if not hasattr(owner, name)
     ]
-    names = vars(StrictBuilder).keys() | vars(Integers).keys()
+    names = vars(StrictBuilder).keys() | vars(Atomics).keys() | vars(Integers).keys()
     ours = {name for name in names if name.startswith(("create_", "get_")) or name.endswith(("_op", "_impl"))}
     missing += [
         f"InterpreterBuilder.{n}" for n in sorted(ours - _ADDED) if not hasattr(interpreter.InterpreterBuilder, n)
@@ -232,6 +237,8 @@ class Patches:
 
         self._set(interpreter.InterpretedFunction, "rewrite", rewritten)
         self._set(interpreter.InterpretedFunction, "rewritten_fn", _marked if watches else _rewritten)
+        for owner, name in aggregates.owners():
+            self._set(owner, name, aggregates.with_methods(getattr(owner, name)))
 
     def _module(self, names: dict[str, Any]) -> None:
         """Functions that a kernel's module imported by name escape the patches of their own; patch them there."""

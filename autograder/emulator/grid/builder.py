@@ -14,7 +14,8 @@ from triton.runtime.interpreter import TensorHandle
 
 from .. import offsets
 from ..access import Access
-from ..builder import SCOPE_CTA, Mask, StrictBuilder, mask_of
+from ..atomics import SCOPE_CTA, Mask, mask_of
+from ..builder import StrictBuilder
 from ..handles import kept, numpy_type
 from .fallback import Fallback, TooWide
 from .memory import Memory
@@ -233,7 +234,16 @@ class GridBuilder(StrictBuilder):
         return TensorHandle(np.zeros(1, val.data.dtype), val.dtype.scalar)
 
     def create_atomic_cas(self, *args: Any) -> NoReturn:
-        raise Fallback("a compare-and-swap: an order of the programs")
+        raise Fallback("an atomic whose result is used: an order of the programs")
+
+    def create_atomic_load(self, *args: Any) -> NoReturn:
+        self.create_atomic_cas()
+
+    def create_atomic_poll(self, *args: Any) -> NoReturn:
+        self.create_atomic_cas()
+
+    def map_elements(self, *args: Any) -> NoReturn:
+        raise Fallback("a function that is called for each element")
 
 
 def alike(*arrays: np.ndarray) -> list[np.ndarray]:
