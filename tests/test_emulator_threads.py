@@ -35,6 +35,21 @@ def test_an_atomic_of_one_programs_scope_is_a_race_where_two_programs_meet(scope
 
 
 @triton.jit
+def largest_kernel(x_ptr, most_ptr, SCOPE: tl.constexpr):
+    tl.atomic_max(most_ptr, tl.load(x_ptr + tl.program_id(0)), scope=SCOPE)
+
+
+@pytest.mark.parametrize("values", [(9, 5), (5, 9)])
+@pytest.mark.parametrize(("scope", "kinds"), [("cta", ["store-conflict"]), ("gpu", [])])
+def test_an_atomic_that_changes_nothing_in_this_order_may_lose_the_others_value(values, scope, kinds):
+    most = torch.zeros(1, dtype=torch.int32)
+    with Emulator() as emulator:
+        largest_kernel[(2,)](torch.tensor(values, dtype=torch.int32), most, SCOPE=scope)
+    assert [finding.kind for finding in emulator.findings] == kinds
+    assert most.item() == 9
+
+
+@triton.jit
 def turned_kernel(x_ptr, scratch_ptr, y_ptr, WAY: tl.constexpr, BLOCK: tl.constexpr):
     own = tl.program_id(0).to(tl.int64) * BLOCK
     i = tl.arange(0, BLOCK)

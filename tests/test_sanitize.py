@@ -70,6 +70,12 @@ def assembled(x, y):
     tl.store(y, tl.inline_asm_elementwise("brev.b32 $0, $1;", "=r,r", [tl.load(x)], tl.int32, True, 1))
 
 
+@triton.jit
+def shifted(x, y, SHIFT: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, tl.gather(tl.load(x + i), i + SHIFT, 0))
+
+
 CONFIGS = [triton.Config({"BLOCK": 16}), triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 32})]
 
 
@@ -256,6 +262,15 @@ def test_an_assertion_is_a_finding_and_an_unknown_instruction_is_not_judged():
     assert found["assertion"]["level"] == "fault"
     found, _ = found_in(lambda: assembled[(1,)](torch.ones(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)))
     assert found["not-emulated"]["level"] == "unable"
+
+
+def test_an_index_outside_the_block_is_a_fault():
+    found, _ = found_in(lambda: shifted[(1,)](randn(32), torch.empty(32), SHIFT=1, BLOCK=32))
+    finding = found["gathered-outside"]
+    assert (finding["level"], finding["kernel"], finding["program"]) == ("fault", "shifted", [0, 0, 0])
+    assert "takes index 32 of a block of 32" in finding["message"]
+    assert "i + SHIFT" in finding["source"]
+    assert found_in(lambda: shifted[(1,)](randn(32), torch.empty(32), SHIFT=0, BLOCK=32))[0] == {}
 
 
 def test_a_long_program_keeps_the_last_launches(monkeypatch):

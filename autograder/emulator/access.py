@@ -286,7 +286,8 @@ class Access:
             self._virgin(verb, region, shadow, at, offsets, before)
         if after.itemsize != shadow.unit:
             changed = np.repeat(changed, after.itemsize // shadow.unit)
-        clash = shadow.store(at, changed, self.program, self.first, self._order, atomic)
+        reads = verb == "atomic" and not atomic  # one of scope "cta"
+        clash = shadow.store(at, changed, self.program, self.first, self._order, atomic, reads)
         if clash is not None:
             lane = clash.lane * shadow.unit // after.itemsize
             self._clash(verb, region, int(offsets[lane]), clash, (before[lane], after[lane]))

@@ -300,7 +300,9 @@ class Emulator:
 
     def hint_gathered(self, index: int, size: int) -> None:
         """Hints at an index of `tl.gather` outside its block."""
-        self._hint("gathered-outside", "", lambda place: messages.gathered(index, size, place))
+        access = self.access
+        program = access.grid_index(access.program)
+        self._hint("gathered-outside", "", lambda place: messages.gathered(access.kernel, index, size, program, place))
 
     def shadow(self, region: Region) -> Shadow:
         """The shadow of a region's storage, a new one where accesses of a smaller unit make it necessary."""

@@ -257,13 +257,13 @@ def wrapped(exact: int, result: int, what: str, place: Place) -> Finding:
     return Finding("wrapped-integer", text, line=place.line, source=place.source, file=place.file)
 
 
-def gathered(index: int, size: int, place: Place) -> Finding:
+def gathered(kernel: str, index: int, size: int, program: Program, place: Place) -> Finding:
     """An index of `tl.gather` outside its block of ``size``."""
     text = (
-        f"`tl.gather` takes index {index:,} of a block of {size:,}, {place}. A GPU promises nothing about such lanes; "
-        "the emulator fills them with NaN, or a large odd integer."
+        f"`tl.gather` takes index {index:,} of a block of {size:,}, in program {program}, {place}. A GPU promises "
+        "nothing about such lanes; the emulator fills them with NaN, or a large odd integer."
     )
-    return Finding("gathered-outside", text, line=place.line, source=place.source, file=place.file)
+    return Finding("gathered-outside", text, kernel, "", index, program, place.line, place.source, place.file)
 
 
 def own_store(place: Place) -> Finding:

@@ -134,10 +134,19 @@ class Shadow:
         return epochs
 
     def store(
-        self, at: np.ndarray, changed: np.ndarray, program: int, first: int, order: Order, atomic: bool
+        self,
+        at: np.ndarray,
+        changed: np.ndarray,
+        program: int,
+        first: int,
+        order: Order,
+        atomic: bool,
+        reads: bool = False,
     ) -> Clash | None:
         """Notes a store by a program; returns its clash with another that stored another value, or that read the value
         which is now replaced.
+
+        reads: what is stored depends on what was there, so that the other's value is lost where this one is the same.
         """
         stamps = self.writer.take(at)
         flag = changed.astype(np.int32)
@@ -147,7 +156,8 @@ class Shadow:
             here = stamps >= 4 * first
             foreign = here & (stamps >> 2 != program)
             unordered = foreign & (stamps & 2 == 0) if atomic else foreign
-            clash = _clash("store", unordered & changed, stamps, self._written_in.take(at), first, order)
+            matters = changed | (stamps & 1 == 1) if reads else changed
+            clash = _clash("store", unordered & matters, stamps, self._written_in.take(at), first, order)
             flag |= np.where(here, stamps & 1, 0)
             if atomic:
                 number = np.where(foreign, first, program)

@@ -51,6 +51,11 @@ RULES = {
         "The result depends on masked-off lanes of a load without `other`",
         "Add `other=` with the neutral element of what follows: 0 for a sum, -inf for a maximum.",
     ),
+    "gathered-outside": Rule(
+        "fault",
+        "`tl.gather` outside its block",
+        "Keep the indices within the block: clamp those of lanes that a `tl.where` leaves out.",
+    ),
     "grid": Rule("fault", "A grid that a GPU refuses", "Pass a tuple of one to three integers within a GPU's limits."),
     "unsupported": Rule("fault", "What Triton's compiler or launcher refuses", "Change the line as the message says."),
     "assertion": Rule("fault", "An assertion in the kernel fails", "Fix the kernel, or the call."),
@@ -75,6 +80,5 @@ RULES = {
         "Put `tl.debug_barrier()` between the store and the load.",
     ),
     "wrapped-integer": Rule("hint", "A 32-bit integer wrapped around", "Make one factor 64-bit: `x.to(tl.int64)`."),
-    "gathered-outside": Rule("hint", "`tl.gather` outside its block", "Keep the indices within the block."),
     "tf32": Rule("hint", "A float32 product in TF32", 'Pass `input_precision="ieee"` to `tl.dot`.'),
 }

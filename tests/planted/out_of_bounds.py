@@ -69,7 +69,7 @@ def expanded_output():
     return y, 2 * torch.arange(32.0)
 
 
-@bug("gathered-outside", r"`tl.gather` takes index 64 of a block of 64, line \d+, ")
+@bug("gathered-outside", r"`tl.gather` takes index 64 of a block of 64, in program \(0, 0, 0\), line \d+, ")
 def gather_outside():
     """An index past the end of the block that tl.gather takes from."""
 
