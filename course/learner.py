@@ -68,11 +68,21 @@ def _give(source: Path, copy: Path, answers: bool) -> str:
     if not copy.exists():
         notebook = json.loads(release(source))
         notebook["metadata"]["graded_kernels"][ANSWERS] = answers
+        notebook["metadata"]["language_info"] = _language_info()
         _write_new(copy, json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
         return f"new      {copy}"
     if version(copy) == version(source):
         return f"kept     {copy}"
     return f"kept     {copy} (the chapter has changed since; `graded-kernels update {source.stem}` merges it in)"
+
+
+def _language_info() -> dict[str, object]:
+    """What a kernel of this environment says of its language. JupyterLab writes it into a notebook that it opens, which
+    then counts as changed and not saved, unless it is there.
+    """
+    from ipykernel.ipkernel import IPythonKernel  # takes a second to import; a second `make lab` gives nothing out
+
+    return dict(IPythonKernel.language_info)
 
 
 def _write_new(path: Path, text: str) -> None:

@@ -173,6 +173,15 @@ def test_the_lab_opens_on_a_start_page_and_is_quiet(page, address, desk, scheme)
     assert not {".jupyter", ".ipython", ".local"} & {path.name for path in (desk / "home").iterdir()}
 
 
+@pytest.mark.parametrize("scheme", ["light"], indirect=True)
+@pytest.mark.parametrize("name, title", [("start", "Graded Kernels"), ("01_silu", "SiLU")])
+def test_a_notebook_that_was_only_opened_counts_as_saved(page, address, name, title):
+    opened(page, address.replace("start.ipynb", f"{name}.ipynb"), title)
+    page.locator(".jp-NotebookPanel:visible .jp-Notebook-ExecutionIndicator[data-status='idle']").wait_for()
+    page.wait_for_timeout(10_000)  # until its kernel has said what it is, which no element of the page shows
+    assert page.locator(".lm-TabBar-tab.jp-mod-dirty").count() == 0
+
+
 def test_a_chapter_from_top_to_bottom_wrong_at_first_then_right(page, address, desk, scheme):
     chapter, folder = address.replace("start.ipynb", "01_silu.ipynb"), str(desk / "my-notebooks")
     opened(page, chapter, "SiLU")
