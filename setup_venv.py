@@ -32,13 +32,14 @@ def main():
         stop("this Python has no venv.", f"Debian and Ubuntu: sudo apt install python{version}-venv")
     python = VENV / "bin" / "python"
     if not (VENV / "bin" / "pip").exists():  # also where making it was interrupted
-        print("Making .venv ...", flush=True)
+        print("Setting up .venv: about 2 GB arrive. Ctrl-C stops it; the same command goes on from there.", flush=True)
+        print("Step 1 of 3: an empty environment ...", flush=True)
         run(
             [sys.executable, "-m", "venv", str(VENV)],
             "the virtual environment could not be made.",
             f"Remove {VENV} and try again.",
         )
-    print("Installing the pins of requirements.txt; the first time this takes a few minutes ...", flush=True)
+    print("Step 2 of 3: PyTorch, Triton, JupyterLab, nbgrader; the first time it takes minutes ...", flush=True)
     pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
     if not sys.stdout.isatty():  # a person sees pip's progress bars, a log only what went wrong
         pip.append("--quiet")
@@ -47,6 +48,7 @@ def main():
         f"  Has Python {platform.python_version()} no packages yet? Then: make clean, make PYTHON=python3.12 ..."
     )
     run([*pip, "-r", str(ROOT / "requirements.txt")], "pip could not install the pins (its message is above).", fix)
+    print("Step 3 of 3: this project ...", flush=True)
     # Older builds left metadata here, which hides the entry points of newer ones from `python -m`, run in this folder.
     shutil.rmtree(ROOT / "graded_kernels.egg-info", ignore_errors=True)
     run([*pip, "--no-deps", "--editable", str(ROOT)], "pip could not install this package (its message is above).", fix)
