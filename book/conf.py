@@ -6,6 +6,7 @@ its cache. No page loads anything from elsewhere: mathematics is MathML, made he
 
 import os
 import re
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from graded_kernels.course.learner import ROOT
 from jupyter_cache.executors import utils
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import example_reports  # noqa: E402
+
 REPOSITORY = os.environ.get("GITHUB_REPOSITORY")  # owner/name, where a code host builds the book
 
 project = "Graded Kernels"
@@ -55,6 +59,7 @@ def chapters() -> None:
             install = nbformat.v4.new_code_cell(INSTALL, id="install")
             write(HERE / "notebooks" / source.name, {**notebook, "cells": [install, *notebook.cells]})
             notebook.cells.insert(1, nbformat.v4.new_markdown_cell(doors(source.stem), id="doors"))
+        notebook.cells += example_reports.cells(ROOT / "course" / "chapters" / f"{source.stem}.md")
         write(HERE / "chapters" / source.name, notebook)
 
 
@@ -78,6 +83,14 @@ def doors(name: str) -> str:
         f"Run this chapter [on Binder]({binder}), or download it {notebook} whose first cell installs the course, for\n"
         "Colab (**File > Upload notebook**) and the like. [Where it runs](../where.md) says what has been tried."
     )
+
+
+def table_of_chapters(app, name: str, source: list[str]) -> None:
+    """The README's table, with links to the pages of this book."""
+    if name == "index":
+        rows = [row for row in (ROOT / "README.md").read_text(encoding="utf-8").split("\n") if row.startswith("|")]
+        table = re.sub(r"course/chapters/(\w+)\.md", r"chapters/\1.ipynb", "\n".join(rows))
+        source[0] = source[0].replace("THE CHAPTERS", table)
 
 
 NAMED = re.compile(r"(\w[\w, ]{0,59}): (\S.*)")  # how our docstrings explain a parameter or an attribute
@@ -117,15 +130,20 @@ MENDED = {
 }
 
 
+FIGURE = re.compile(r'<img [^>]*src="([^"]*_images/[^"]+)"[^>]*/?>')
+
+
 def mend(app, error: Exception | None) -> None:
     for page in [] if error else Path(app.outdir).rglob("*.html"):
         text = page.read_text(encoding="utf-8")
+        text = FIGURE.sub(r'<a class="figure" href="\1" title="The picture alone, larger">\g<0></a>', text)
         for old, new in MENDED.items():
             text = text.replace(old, new)
         page.write_text(text, encoding="utf-8")
 
 
 def setup(app) -> None:
+    app.connect("source-read", table_of_chapters)
     app.connect("build-finished", mend)
     app.connect("autodoc-process-docstring", docstring)
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
