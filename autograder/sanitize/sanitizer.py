@@ -1,7 +1,7 @@
 """The emulator for any program: findings as they come, one event each."""
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from typing import Any, NoReturn
 
 import torch
@@ -33,6 +33,8 @@ class Sanitizer(Emulator):
     every_configuration = keeps = True
     coverage: Coverage
     reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU can access the tensor; None: it can
+    # Lines of the program (file, number, text) that a generated kernel computes, by its name.
+    origins: Mapping[str, list[tuple[str, int, str]]] = {}
 
     def __init__(self, emit: Callable[[dict[str, Any]], None] = lambda event: None):
         self.emit = emit
@@ -179,6 +181,11 @@ class Sanitizer(Emulator):
         if not line and self.function is not None:
             file, line = self.function.__code__.co_filename, self.function.__code__.co_firstlineno
         message = finding.message
+        if finding.kernel in self.origins:
+            lines = self.origins[finding.kernel]
+            file, line, source = lines[-1]
+            which = f"line {line}" if len(lines) == 1 else f"lines {', '.join(str(number) for _, number, _ in lines)}"
+            message += f" TorchInductor generated `{finding.kernel}` for {which} of the program."
         if self.configuration:
             message += f" In the configuration {self.configuration}."
         return {

@@ -27,6 +27,11 @@ class UninitialisedMemory(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self.sanitizer = sanitizer
 
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Lets the compiler trace while the mode is active, which sees what the compiled program calls."""
+        return True
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:

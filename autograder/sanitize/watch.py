@@ -35,6 +35,6 @@ def watched(emit: Callable[[dict[str, Any]], None], shim: bool = True, device: s
     sanitizer, gpu = Sanitizer(emit), None
     with sanitizer, np.errstate(all="ignore"), UninitialisedMemory(sanitizer), contextlib.ExitStack() as stack:
         if shim and not torch.cuda.is_available():
-            gpu = stack.enter_context(shimmed(sanitizer.refuse, device))
-            sanitizer.reachable = reachable
+            simulated = stack.enter_context(shimmed(sanitizer.refuse, device))
+            gpu, sanitizer.reachable, sanitizer.origins = simulated.gpu, reachable, simulated.origins
         yield Watch(sanitizer, gpu)

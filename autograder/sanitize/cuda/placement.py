@@ -103,6 +103,11 @@ class Placement(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self.calls = calls
 
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Lets the compiler trace while the mode is active, which sees what the compiled program calls."""
+        return True
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
@@ -111,6 +116,11 @@ class Placement(TorchDispatchMode):
             with self, contextlib.nullcontext() if torch._C._len_torch_function_stack() else self.calls:
                 return written(*args, **(kwargs or {}))
         with torch._C.DisableTorchFunction():
+            if kwargs and is_cuda(kwargs.get("device")):  # an operator called as such, which no function mode sees
+                made = func(*args, **kwargs | {"device": torch.device("cpu")})
+                for tensor in tensors(made):
+                    place(tensor, True)
+                return made
             result = func(*args, **(kwargs or {}))
             given = [tensor for tensor in tensors([args, kwargs]) if has_storage(tensor)]
             if any(on_gpu(tensor) for tensor in given):

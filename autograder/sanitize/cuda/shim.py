@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import torch
@@ -16,16 +16,28 @@ from triton.runtime.jit import JITFunction
 
 from ..devices import DEFAULT, DEVICES, Properties
 from . import allocations, cublas, jit_functions, matmul, memory, runtime, streams
+from .compiled import Compiler
 from .driver import Compiled, Driver, once
 from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors
 from .torch_functions import DeviceCalls
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A simulated GPU. origins: file, line and text of the program's lines that a kernel of TorchInductor computes, by
+    the kernel's name.
+    """
+
+    gpu: Properties
+    origins: dict[str, list[tuple[str, int, str]]]
+
 
 _Replacement = tuple[Any, str, Any]  # what has the attribute, its name, and what it becomes
 
 
 @contextlib.contextmanager
-def shimmed(refuse: Callable[[str], NoReturn], device: str = DEFAULT) -> Iterator[Properties]:
-    """Simulates a GPU in the block; yields its properties. refuse: raises an error that says what cannot be simulated.
+def shimmed(refuse: Callable[[str], NoReturn], device: str = DEFAULT) -> Iterator[Simulated]:
+    """Simulates a GPU in the block. refuse: raises an error that says what cannot be simulated.
     device: a key of `DEVICES`.
     """
     calls, gpu = DeviceCalls(), DEVICES[device]
@@ -33,14 +45,15 @@ def shimmed(refuse: Callable[[str], NoReturn], device: str = DEFAULT) -> Iterato
     allocations.reset_peak()
     allocations.reset_accumulated()
     with contextlib.ExitStack() as stack:
-        for owner, name, value in [*_torch(calls, gpu, refuse), *_triton(gpu, refuse)]:
+        compiler = Compiler(refuse, stack)
+        for owner, name, value in [*_torch(calls, gpu, refuse), (torch, "compile", compiler), *_triton(gpu, refuse)]:
             stack.enter_context(_replaced(owner, name, value))
         stack.enter_context(matmul.simulated())
         stack.enter_context(Placement(calls))
         stack.enter_context(calls)
         torch.get_device_module.cache_clear()  # it remembers which device was the accelerator
         stack.callback(torch.get_device_module.cache_clear)
-        yield gpu
+        yield Simulated(gpu, compiler.origins)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,152 @@
+"""`torch.compile` on a simulated GPU: the kernels that TorchInductor generates are judged like any other."""
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from graded_kernels.autograder.emulator import EmulatorError
+from graded_kernels.autograder.sanitize.watch import watched
+from torch.nn import functional
+
+if torch.cuda.is_available():
+    pytest.skip("not run: there is a GPU, and the stand-in is for machines without one", allow_module_level=True)
+
+
+@triton.jit
+def double(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, 2 * tl.load(x + i, mask=i < n))  # no mask
+
+
+@pytest.fixture
+def found():
+    """Findings and launches of a program on a simulated GPU."""
+    events = []
+    with watched(lambda event: events.append(event)):
+        yield events
+
+
+def findings(events):
+    return [event["finding"] for event in events if "finding" in event and event["finding"]["level"] != "hint"]
+
+
+def launches(events):
+    return [event["launch"]["kernel"] for event in events if "launch" in event]
+
+
+@pytest.mark.exhaustive
+def test_a_model_and_its_backward_pass(found):
+    torch.manual_seed(0)
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.norm, self.last = torch.nn.Linear(24, 40), torch.nn.LayerNorm(40), torch.nn.Linear(40, 9)
+
+        def forward(self, x, labels):
+            assert x.is_cuda
+            hidden = functional.gelu(self.norm(self.first(x))) + torch.arange(40, device="cuda") / 40
+            return functional.cross_entropy(self.last(torch.softmax(hidden, -1) * hidden), labels)
+
+    model, x = Model().cuda(), torch.randn(37, 24, device="cuda")
+    labels, compiled = torch.randint(0, 9, (37,), device="cuda"), torch.compile(model)
+    assert [*compiled.parameters()]
+    gradients = []
+    for called in (compiled, model):
+        model.zero_grad()
+        loss = called(x, labels)
+        assert loss.is_cuda
+        loss.backward()
+        gradients.append([loss.detach(), *(one.grad.clone() for one in model.parameters())])
+    torch.testing.assert_close(*gradients)
+    assert len({*launches(found)}) > 4
+    assert not findings(found)
+
+
+@pytest.mark.parametrize("last, line", [(9, ""), (10, "return (x.sin() * 2)[i]")])
+def test_an_index_outside_is_found_in_the_programs_line(found, last, line):
+    @torch.compile
+    def picked(x, i):
+        return (x.sin() * 2)[i]
+
+    x, i = torch.randn(10, 3, device="cuda"), torch.tensor([0, last], device="cuda")
+    if not line:
+        torch.testing.assert_close(picked(x, i), (x.sin() * 2)[i])
+        assert not findings(found)
+        return
+    with pytest.raises(EmulatorError, match="index out of bounds"):
+        picked(x, i)
+    (finding,) = findings(found)
+    assert (finding["kind"], finding["file"], finding["source"]) == ("assertion", __file__, line)
+    assert f"TorchInductor generated `{finding['kernel']}`" in finding["message"]
+
+
+@pytest.mark.parametrize("n", [64, 63])
+def test_a_kernel_of_the_programs_own_is_judged_in_its_file(found, n):
+    @torch.compile
+    def doubled(x):
+        y = torch.empty_like(x)
+        double[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK=64)
+        return y + 1
+
+    x = torch.randn(n, device="cuda")
+    if n == 64:
+        torch.testing.assert_close(doubled(x), 2 * x + 1)
+        assert launches(found)[0] == "double"
+        assert not findings(found)
+        return
+    with pytest.raises(EmulatorError, match="out of bounds"):
+        doubled(x)
+    (finding,) = findings(found)
+    assert (finding["kernel"], finding["file"]) == ("double", __file__)
+    assert finding["source"].startswith("tl.store")
+
+
+def test_what_cannot_be_compiled_whole_is_told_and_called(found):
+    @torch.compile
+    def broken(x):
+        y = x * 2
+        print(y.sum())
+        return y + 1
+
+    for _ in range(2):
+        assert broken(torch.ones(3, device="cuda")).tolist() == [3, 3, 3]
+    (finding,) = findings(found)
+    assert finding["level"] == "unable"
+    assert (
+        "broken` runs without torch.compile, so the kernels that it would generate are not judged" in finding["message"]
+    )
+
+
+@pytest.mark.exhaustive
+def test_other_sizes_and_other_ways_to_ask(found):
+    ways = [
+        torch.compile(lambda x: x.exp() + 1),
+        torch.compile(mode="max-autotune", dynamic=True)(lambda x: x.exp() + 1),
+    ]
+    for way in ways:
+        for n in (5, 1, 70, 300):
+            x = torch.randn(n, device="cuda")
+            torch.testing.assert_close(way(x), x.exp() + 1)
+    assert len(launches(found)) == 8
+    assert not findings(found)
+
+
+def test_what_runs_on_the_host_is_not_compiled(found):
+    assert torch.compile(lambda x: x + 1)(torch.ones(3)).tolist() == [2, 2, 2]
+    assert torch.compile(lambda x: x + 1, backend="eager")(torch.ones(3, device="cuda")).tolist() == [2, 2, 2]
+    assert not launches(found)
+
+
+@pytest.mark.exhaustive
+def test_half_precision_under_autocast_and_random_numbers(found):
+    @torch.compile
+    def product(x, w):
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            return functional.dropout(x @ w, 0.5, True)
+
+    y = product(torch.ones(64, 32, device="cuda"), torch.ones(32, 64, device="cuda"))
+    assert y.dtype == torch.bfloat16
+    assert {*y.float().flatten().tolist()} == {0.0, 64.0}
+    assert 0.4 < (y == 0).float().mean() < 0.6
+    assert not findings(found)
