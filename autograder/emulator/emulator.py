@@ -266,6 +266,16 @@ class Emulator:
         self._time += 1
         return self._time if self._random is None else float(self._random.random())
 
+    def try_configuration(self, call: Callable[[], Any], twice: bool) -> bool:
+        """Runs a configuration of an autotuner, with its hooks. Returns whether it ran twice, as it may do where
+        ``twice`` is set.
+        """
+        call()
+        return False
+
+    def passed_over(self, kernel: str) -> None:
+        """Notes that a configuration was not run: one that was differs from it in the compiler's options alone."""
+
     def note_undefined(self, kernel: str, region: Region | None) -> None:
         """Notes a load with masked-off lanes and no ``other``. region: None where its address is in no tensor."""
         place = here()

@@ -26,6 +26,7 @@ Kind = Literal[
     "not-emulated",
     "false-hint",
     "kernel-error",
+    "left-state",
     # of hints
     "masked-load",
     "uninitialised-read",

@@ -35,6 +35,7 @@ from .findings import EmulatorError, refuse
 from .handles import numpy_type
 from .integers import Integers
 from .reduction import StrictReduce, StrictScan
+from .tuning import Tuning
 
 _NEEDED = {
     interpreter: (
@@ -93,30 +94,6 @@ def check() -> None:
         raise RuntimeError(
             "Set TRITON_INTERPRET=1 in the environment before triton is first imported: kernels are being compiled."
         )
-
-
-def _tried(emulator: Any, bench: Callable[..., Any]) -> Callable[..., Any]:
-    """``Autotuner._bench`` that runs a configuration once, with its hooks, and goes on where one is at fault."""
-
-    def once(call: Callable[[], Any], quantiles: Any = None) -> list[float]:
-        call()
-        return [emulator.next_time()] * 3
-
-    def tried(tuner: Any, *args: Any, config: Any, **meta: Any) -> Any:
-        timer, emulator.configuration = vars(tuner).get("do_bench"), str(config)
-        tuner.do_bench = once
-        try:
-            return bench(tuner, *args, config=config, **meta)
-        except EmulatorError:
-            return [float("inf")] * 3
-        finally:
-            emulator.configuration = ""
-            if timer is None:
-                del tuner.do_bench
-            else:
-                tuner.do_bench = timer
-
-    return tried
 
 
 class Patches:
@@ -256,7 +233,9 @@ class Patches:
     def _autotuner(self) -> None:
         emulator, original = self.emulator, autotuner.Autotuner.run
         if emulator.every_configuration:
-            self._set(autotuner.Autotuner, "_bench", _tried(emulator, autotuner.Autotuner._bench))
+            tuning = Tuning(emulator, original, autotuner.Autotuner._bench)
+            self._set(autotuner.Autotuner, "run", lambda *args, **named: tuning.run(*args, **named))
+            self._set(autotuner.Autotuner, "_bench", lambda *args, **named: tuning.bench(*args, **named))
             return
 
         def run(tuner: Any, *args: Any, **options: Any) -> Any:

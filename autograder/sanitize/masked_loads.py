@@ -7,23 +7,19 @@ with masked-off lanes, and each size of the same power of two. Of programs that 
 lanes run again, at most `_PROGRAMS` for each load: what a try costs does not grow with the grid.
 """
 
-import contextlib
-import copy
-import io
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from triton.runtime import interpreter
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from ..emulator import Emulator, EmulatorError, Finding, Launch
+from ..emulator import Emulator, Finding, Launch
 from ..emulator.access import Access
 from ..emulator.findings import Place, here
-from ..emulator.kept import BLOCK, Kept
 from ..emulator.launch import Argument, execute
+from .rerun import Again, Call, change
 
 _MOST = 1 << 30  # bytes that a launch stores and that are copied to run it again
 _PROGRAMS = 64  # with masked-off lanes at one load that run again, first and last of them included
@@ -32,25 +28,7 @@ _VALUES = ((math.nan, "NaN"), (math.inf, "infinity"), (-math.inf, "-infinity"), 
 _Result = dict[tuple[int, int], np.ndarray]  # by a storage's address and a block's number
 
 
-class _Again(Emulator):
-    """Runs some programs of a launch once more. kept: what the storages held that it has stored to."""
-
-    keeps = True
-
-    def __init__(self, fill: float, programs: np.ndarray):
-        self.programs = programs
-        self.kept: dict[int, Kept] = {}
-        super().__init__(fill=fill)
-
-    def order(self, programs: int) -> np.ndarray:
-        return self.programs
-
-    def end(self, access: Access) -> None:
-        super().end(access)
-        self.kept = access.kept
-
-
-class _FillAt(_Again):
+class _FillAt(Again):
     """Runs one program at a time with ``value`` in the masked-off lanes of loads at ``places``, and 0 in all others."""
 
     together = False
@@ -74,9 +52,7 @@ class _Trial(NamedTuple):
     """
 
     access: Access
-    executor: Any
-    args: tuple[Any, ...]
-    options: dict[str, Any]
+    call: Call
     programs: np.ndarray
     zeros: _Result | None = None
 
@@ -90,23 +66,18 @@ class MaskedLoads:
         self.emulator, self.say, self.untried = emulator, say, untried
         self._tried: dict[Hashable, list[Finding]] = {}  # what was found, by class
 
-    def launch(self, executor: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+    def launch(self, call: Call) -> None:
         """Runs a launch, and reports each load whose masked-off lanes decide what it stores."""
-        execute(self.emulator, executor, args, options)
+        execute(self.emulator, *call)
         places, access, launch = self.emulator.masked_off, self.emulator.ended, self.emulator.launches[-1]
-        self.emulator.ended = None  # what it kept may be large
         if not places or access is None:
             return
         key = _class(launch, places)
         if key not in self._tried:
-            if why := _obstacle(access, [*args, *options.values()]):
+            if why := _obstacle(access, [*call.args, *call.options.values()]):
                 self.untried(launch.name, why)
                 return
-            again = copy.copy(executor)
-            again.pre_run_hooks = ()  # the memory that was kept is from behind them
-            coverage = self.emulator.coverage
-            with coverage.paused() if coverage else contextlib.nullcontext():
-                self._tried[key] = self._try(_Trial(access, again, args, options, _programs(access, places)))
+            self._tried[key] = self._try(_Trial(access, call, _programs(access, places)))
         for finding in self._tried[key]:
             self.say(finding)
 
@@ -117,7 +88,7 @@ class MaskedLoads:
         for memory in kept:
             memory.put_back()
         try:
-            found = self._found(trial._replace(zeros=self._result(_Again(0.0, trial.programs), trial)))
+            found = self._found(trial._replace(zeros=self._result(Again(0.0, trial.programs), trial)))
         finally:
             for memory, blocks in after:
                 for number, block in blocks.items():
@@ -127,7 +98,7 @@ class MaskedLoads:
     def _found(self, trial: _Trial) -> dict[Place, str]:
         """The loads whose lanes matter, each with a sentence that says what they do."""
         for value, name in _VALUES:
-            if self._effect(_Again(value, trial.programs), trial):
+            if self._effect(Again(value, trial.programs), trial):
                 loads = self._loads(value, trial)
                 return {place: f"With {name} in them {effect}." for place, effect in loads.items()}
         return {}
@@ -147,7 +118,7 @@ class MaskedLoads:
         needed = found or {place: effect for place, emulator in without if not self._effect(emulator, trial)}
         return needed or dict.fromkeys(places, effect)
 
-    def _effect(self, emulator: _Again, trial: _Trial) -> str:
+    def _effect(self, emulator: Again, trial: _Trial) -> str:
         """What differs from the result with zeros, as the end of a sentence; "" where nothing does."""
         result, zeros = self._result(emulator, trial), trial.zeros
         if result is None or zeros is None:
@@ -158,25 +129,14 @@ class MaskedLoads:
             if old is None or new is None:
                 return "it stores to another tensor"
             if (old != new).any():
-                return _change(trial.access, address, number, old, new)
+                return change(trial.access, address, number, old, new)
         return ""
 
-    def _result(self, emulator: _Again, trial: _Trial) -> _Result | None:
-        """Runs the programs once more, and takes back what they stored. What that was; None where they fail."""
-        builder = interpreter.interpreter_builder
-        builder.emulator, self.emulator.launching, failed = emulator, True, False
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                execute(emulator, trial.executor, trial.args, trial.options)
-        except EmulatorError:
-            failed = True
-        finally:
-            builder.emulator, self.emulator.launching = self.emulator, False
+    def _result(self, emulator: Again, trial: _Trial) -> _Result | None:
+        """What the programs store when they run once more, by block; None where they fail."""
+        with emulator.ran(self.emulator, trial.call) as well:
             kept = emulator.kept.items()
-            result = {(address, number): old.now(number).copy() for address, old in kept for number in old.blocks}
-            for old in emulator.kept.values():
-                old.put_back()
-        return None if failed else result
+            return {(at, n): old.now(n).copy() for at, old in kept for n in old.blocks} if well else None
 
 
 def _obstacle(access: Access, arguments: list[Any]) -> str:
@@ -230,19 +190,6 @@ def _tensors(values: Iterable[Any]) -> Iterator[torch.Tensor]:
             yield value
         elif isinstance(value, tuple | list):
             yield from _tensors(value)
-
-
-def _change(access: Access, address: int, number: int, old: np.ndarray, new: np.ndarray) -> str:
-    """The first element in a block that differs, and how."""
-    byte = number * BLOCK + int((old != new).argmax())
-    for region in access.space.regions:
-        offset = (byte - region.offset) // region.itemsize
-        at = region.offset + offset * region.itemsize - number * BLOCK  # in the block
-        if region.address == address and 0 <= offset < region.layout.span and at >= 0:
-            words = (block[at : at + region.itemsize].view(f"u{region.itemsize}") for block in (old, new))
-            before, after = map(region.show, words)
-            return f"element offset {offset:,} of `{region.name}` becomes {after} instead of {before}"
-    return "it stores other values"
 
 
 def _finding(kernel: str, place: Place, effect: str) -> Finding:

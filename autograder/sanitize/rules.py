@@ -56,6 +56,11 @@ RULES = {
         "`tl.gather` outside its block",
         "Keep the indices within the block: clamp those of lanes that a `tl.where` leaves out.",
     ),
+    "left-state": Rule(
+        "fault",
+        "A result of an autotuned kernel that depends on the configurations tried before",
+        "Give the autotuner `reset_to_zero=` or `restore_value=` with the tensor, or every configuration a `pre_hook`.",
+    ),
     "grid": Rule("fault", "A grid that a GPU refuses", "Pass a tuple of one to three integers within a GPU's limits."),
     "unsupported": Rule("fault", "What Triton's compiler or launcher refuses", "Change the line as the message says."),
     "assertion": Rule("fault", "An assertion in the kernel fails", "Fix the kernel, or the call."),

@@ -11,7 +11,9 @@ from ..emulator import Emulator, EmulatorError, Finding, Launch
 from ..emulator.access import Access
 from ..emulator.coverage import Coverage
 from ..emulator.findings import Place, here
+from .left_state import LeftState
 from .masked_loads import MaskedLoads
+from .rerun import Call
 from .rules import RULES
 
 _MOST_LAUNCHES = 10_000  # that are kept; a program may have millions
@@ -51,6 +53,7 @@ class Sanitizer(Emulator):
         self._seen: set[_Key] = set()  # in the launch under way
         self.function: Any = None  # the kernel launched last
         self._masked_loads = MaskedLoads(self, self.say, self._untried)
+        self._left_state = LeftState(self, self.say)
 
     def next(self) -> None:
         """Begins the next part, such as a test: what is found from now on is reported as if it were new."""
@@ -76,10 +79,22 @@ class Sanitizer(Emulator):
                         f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)"
                     )  # as Triton says it
             try:
-                self._masked_loads.launch(executor, args, options)
+                call = Call(executor, args, options)
+                self._masked_loads.launch(call)
+                self._left_state.launched(call, self.ended)
             finally:
+                self.ended = None  # what it kept may be large
                 if news := self.coverage.news():
                     self.emit({"coverage": news})
+
+    def try_configuration(self, call: Callable[[], Any], twice: bool) -> bool:
+        """Runs a configuration of an autotuner, and again where its results may depend on what it has left behind."""
+        return self._left_state.run(call, twice)
+
+    def passed_over(self, kernel: str) -> None:
+        """Emits that a configuration was not run."""
+        why = "one that was run differs in options of the compiler alone (num_warps, num_stages, maxnreg)"
+        self.emit({"skipped": {"what": "configuration", "kernel": kernel, "why": why}})
 
     def _untried(self, kernel: str, why: str) -> None:
         self.emit({"skipped": {"what": "masked-load", "kernel": kernel, "why": why}})

@@ -1,0 +1,63 @@
+"""An autotuner's configurations, each run once: as on a GPU, which times them, but for those that are alike here."""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from .findings import EmulatorError
+
+_FAULTY = [float("inf")] * 3  # the times of a configuration that cannot be chosen
+_OF_THE_COMPILER = frozenset({"num_warps", "num_stages", "maxnreg"})  # they change no value
+
+
+class Tuning:
+    """Stands for ``Autotuner.run`` and ``Autotuner._bench``, which it calls."""
+
+    def __init__(self, emulator: Any, run: Callable[..., Any], bench: Callable[..., Any]):
+        self._emulator, self._run, self._bench = emulator, run, bench
+        self._times: dict[Hashable, list[float]] = {}  # of the launch under way, by what a configuration means
+        self._repeated: set[Hashable] = set()  # the hooks with which a configuration was run twice
+
+    def run(self, tuner: Any, *args: Any, **options: Any) -> Any:
+        """A launch of an autotuned kernel."""
+        before = self._times, self._repeated
+        self._times, self._repeated = {}, set()
+        try:
+            return self._run(tuner, *args, **options)
+        finally:
+            self._times, self._repeated = before
+
+    def bench(self, tuner: Any, *args: Any, config: Any, **meta: Any) -> list[float]:
+        """The times of a configuration: one that is at fault cannot be chosen, and the next is tried."""
+        meaning = _meaning(tuner, config)
+        if meaning in self._times:
+            self._emulator.passed_over(tuner.base_fn.__name__)
+        else:
+            self._times[meaning] = self._tried(tuner, args, config, meta)
+        return self._times[meaning]
+
+    def _tried(self, tuner: Any, args: tuple[Any, ...], config: Any, meta: dict[str, Any]) -> list[float]:
+        timer, self._emulator.configuration = vars(tuner).get("do_bench"), str(config)
+        tuner.do_bench = lambda call, quantiles=None: self._once(call, id(config.pre_hook))
+        try:
+            times: list[float] = self._bench(tuner, *args, config=config, **meta)
+            return times
+        except EmulatorError:
+            return _FAULTY
+        finally:
+            self._emulator.configuration = ""
+            if timer is None:
+                del tuner.do_bench
+            else:
+                tuner.do_bench = timer
+
+    def _once(self, call: Callable[[], Any], hook: Hashable) -> list[float]:
+        if self._emulator.try_configuration(call, hook not in self._repeated):
+            self._repeated.add(hook)
+        return [self._emulator.next_time()] * 3
+
+
+def _meaning(tuner: Any, config: Any) -> Hashable:
+    """What a configuration decides of the values: of the compiler's options, those that the kernel is given, too."""
+    options = config.all_kwargs().items()
+    values = tuple((name, repr(value)) for name, value in options if name not in _OF_THE_COMPILER - {*tuner.arg_names})
+    return values, id(config.pre_hook)

@@ -1,0 +1,90 @@
+"""A launch that runs again, in an emulator of its own, and leaves no trace."""
+
+import contextlib
+import copy
+import io
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from triton.runtime import interpreter
+
+from ..emulator import Emulator, EmulatorError
+from ..emulator.access import Access
+from ..emulator.kept import BLOCK, Kept
+from ..emulator.launch import execute
+from ..emulator.memory import Region
+
+
+class Call(NamedTuple):
+    """A launch as it was called."""
+
+    executor: Any
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+class Again(Emulator):
+    """Runs some programs of a launch once more. kept: what the storages held that it has stored to."""
+
+    keeps = True
+
+    def __init__(self, fill: float, programs: np.ndarray):
+        self.programs = programs
+        self.kept: dict[int, Kept] = {}
+        super().__init__(fill=fill)
+
+    def order(self, programs: int) -> np.ndarray:
+        return self.programs
+
+    def end(self, access: Access) -> None:
+        super().end(access)
+        self.kept = access.kept
+
+    @contextlib.contextmanager
+    def ran(self, main: Emulator, call: Call) -> Iterator[bool]:
+        """Runs the programs in place of ``main``, without its coverage and the kernel's hooks; gives whether they ended
+        well. What they stored is there in the block alone.
+        """
+        builder, executor = interpreter.interpreter_builder, copy.copy(call.executor)
+        executor.pre_run_hooks, well = (), True  # they ran before the launch, and what it kept is from behind them
+        builder.emulator, main.launching = self, True
+        try:
+            with contextlib.redirect_stdout(io.StringIO()), _unwatched(main):
+                execute(self, executor, call.args, call.options)
+        except EmulatorError:
+            well = False
+        finally:
+            builder.emulator, main.launching = main, False
+        try:
+            yield well
+        finally:
+            for kept in self.kept.values():
+                kept.put_back()
+
+
+def _unwatched(main: Emulator) -> contextlib.AbstractContextManager[None]:
+    return main.coverage.paused() if main.coverage else contextlib.nullcontext()
+
+
+def element(access: Access, address: int, byte: int) -> tuple[Region, int] | None:
+    """The tensor that holds a byte of the storage at an address, and the offset of its element; None without one."""
+    for region in access.space.regions:
+        offset = (byte - region.offset) // region.itemsize
+        if region.address == address and 0 <= offset < region.layout.span:
+            return region, offset
+    return None
+
+
+def change(access: Access, address: int, number: int, old: np.ndarray, new: np.ndarray) -> str:
+    """The first element that differs in two versions of a storage's block, and how."""
+    found = element(access, address, number * BLOCK + int((old != new).argmax()))
+    if found is None:
+        return "it stores other values"
+    region, offset = found
+    at = region.offset + offset * region.itemsize - number * BLOCK
+    if not 0 <= at <= old.size - region.itemsize:
+        return f"element offset {offset:,} of `{region.name}` changes"
+    words = (block[at : at + region.itemsize].view(f"u{region.itemsize}") for block in (old, new))
+    before, after = map(region.show, words)
+    return f"element offset {offset:,} of `{region.name}` becomes {after} instead of {before}"
