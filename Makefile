@@ -99,7 +99,7 @@ bench: .venv/.ready  ## the benchmarks, as ratios
 	@for file in benchmarks/*.py; do python $$file || exit 1; done
 
 audit: .venv/.ready  ## released packages put to our exercises, each in a throw-away folder; needs the registry, takes minutes
-	@$(ONE_THREAD) python benchmarks/audit/audit.py $(AUDIT_ARGS)
+	@$(ONE_THREAD) python research/audit/audit.py $(AUDIT_ARGS)
 
 clean:          ## remove the environment and what was built; your notebooks and gradebooks stay
 	rm -rf .venv build dist *.egg-info

@@ -1,6 +1,6 @@
 """184 strangers' Triton programs, 24 of them labelled as wrong by hand, put to checkers.
 
-    python benchmarks/checkers/tritonbench.py FOLDER [--checker NAME] [--seeds 1 2 3] [--only NAME] [--again]
+    python research/checkers/tritonbench.py FOLDER [--checker NAME] [--seeds 1 2 3] [--only NAME] [--again]
 
 FOLDER: a checkout of github.com/thunlp/TritonBench at commit 603e28a (`git clone`, then `git checkout 603e28a`); its
 files are not ours to copy. Labels: issue 12 there, "Memory corruption bugs in Triton kernels", of 26 August 2026.

@@ -1,4 +1,4 @@
-"""Libraries' own tests under ``pytest --sanitize-kernels``: ``python benchmarks/audit/suites.py [LIBRARY[/FILE] ...]``.
+"""Libraries' own tests under ``pytest --sanitize-kernels``: ``python research/audit/suites.py [LIBRARY[/FILE] ...]``.
 
 suites.toml names each library's source distribution by version and hash, what its tests import beside this
 environment's PyTorch and Triton, and the tests that are run. They run unchanged, a file at a time, in a folder that is
@@ -28,7 +28,7 @@ SECONDS = 3600
 FINDING = re.compile(r"\S+\.py:\d+: (?!not judged)\S+ in `")
 ABOUT = f"""# Libraries' own tests under `pytest --sanitize-kernels`
 
-`python benchmarks/audit/suites.py`, {{date}}, PyTorch {torch.__version__}, Triton {triton.__version__}, no GPU: one was
+`python research/audit/suites.py`, {{date}}, PyTorch {torch.__version__}, Triton {triton.__version__}, no GPU: one was
 simulated, and Triton kernels ran in the strict emulator. The tests are the libraries' own, from their source
 distributions, unchanged; suites.toml has versions and hashes, and says which tests are left out and why.
 

@@ -1,4 +1,4 @@
-"""Released packages put to our exercises: ``python benchmarks/audit/audit.py [PACKAGE ...]`` writes audit.md.
+"""Released packages put to our exercises: ``python research/audit/audit.py [PACKAGE ...]`` writes audit.md.
 
 Each package of pins.txt is installed by version and hash, alone, into a folder that is thrown away; PyTorch and Triton
 are this environment's. What a run found is kept in audit.json: of packages that are named only their own lines are made

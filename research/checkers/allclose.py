@@ -1,6 +1,6 @@
 """The usual check, `allclose` on normal random inputs, put to every wild bug. Writes allclose.md beside this file.
 
-python benchmarks/checkers/allclose.py
+python research/checkers/allclose.py
 """
 
 from datetime import date
@@ -17,7 +17,7 @@ KERNELBENCH = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
 BACKENDBENCH = dict.fromkeys(KERNELBENCH, 1e-2)
 ABOUT = """# The usual check on the wild bugs
 
-`python benchmarks/checkers/allclose.py`, {date}, PyTorch {torch}.
+`python research/checkers/allclose.py`, {date}, PyTorch {torch}.
 
 Each wild bug (benchmarks/wild.md) gets {draws} draws of its exercise's ordinary values: normal random numbers in
 float32 and an ordinary shape, of GELU in both forms. *Accepts*: in every draw every output is `allclose` to the

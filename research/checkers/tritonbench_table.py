@@ -20,7 +20,7 @@ RAN = ("clean", "found")
 FINDS = {"out-of-bounds", "crash"}  # what the labels are about
 ABOUT = f"""# TritonBench_G, 184 programs, and the checkers
 
-`python benchmarks/checkers/tritonbench.py FOLDER`, {{date}}. graded-kernels, interpreter and triton-viz: Triton
+`python research/checkers/tritonbench.py FOLDER`, {{date}}. graded-kernels, interpreter and triton-viz: Triton
 {triton.__version__}, PyTorch {torch.__version__}, no GPU, the same stand-in for CUDA and the same seeds.
 compute-sanitizer: one H100, Triton 3.6.0, PyTorch 2.11.0+cu130, its memcheck, each tensor in an allocation of its own
 (`PYTORCH_NO_CUDA_MEMORY_CACHING=1`); issue 12 itself reports 8 of 24 for it. tritonbench.json has every run.

@@ -1,4 +1,4 @@
-"""Runs the reproductions: ``python benchmarks/audit/reproduce.py [NAME ...]`` writes reproductions.md.
+"""Runs the reproductions: ``python research/audit/reproduce.py [NAME ...]`` writes reproductions.md.
 
 Each gets its own version of the package, fetched by hash into a folder that is thrown away. `--here NAME` runs one with
 the package that is installed, which has to be that version. Kernels run on the GPU where there is one, otherwise in the
@@ -28,7 +28,7 @@ WHERE = "no GPU: kernels ran in the strict emulator" if SIMULATED else "on a GPU
 SHOWN = 100  # letters of what one printed
 ABOUT = f"""# Reproduced against float64
 
-`python benchmarks/audit/reproduce.py`, {{date}}, PyTorch {torch.__version__}, {WHERE}.
+`python research/audit/reproduce.py`, {{date}}, PyTorch {torch.__version__}, {WHERE}.
 
 The ten lines of each are in reproductions.py and reproductions_of_others.py. *Refused in*: the exercises of audit.md
 that it is about.
