@@ -19,6 +19,7 @@ from .build import ROOT
 from .pieces import RECORDS
 from .regions import BACKENDS
 
+FAMILY = f"{', '.join(FAMILIES[:-1])} or {FAMILIES[-1]}"
 STUBS = {"solutions": "solution.py.txt", "kernels": "kernel.py.txt"}
 OURS = re.compile(r"^from graded_kernels\.autograder import (.+)\n", re.MULTILINE)
 IMPORTS = "IMPORTS\n"  # stands where they go
@@ -33,7 +34,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     about = "Begin an exercise: a function and its gradient."
     parser = argparse.ArgumentParser(prog="make exercise", description=about)
     parser.add_argument("name", metavar="NAME", help="softcap makes softcap_forward and softcap_backward")
-    parser.add_argument("--like", choices=FAMILIES, required=True, help="which family of cases it begins with")
+    parser.add_argument("--like", default="", help=f"which family of cases it begins with: {FAMILY}")
     parser.add_argument("--chapter", default="", help="the name of its chapter (the last one)")
     options = parser.parse_args(arguments)
     try:
@@ -49,6 +50,9 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
 def add(name: str, family: str, chapter: str, root: Path) -> list[str]:
     """Writes all of it; returns the paths, each with what it is. Raises UsageError, and nothing is written then."""
     name = function_name(name)
+    if family not in FAMILIES:
+        what = f"there is no family {family!r}; LIKE" if family else "LIKE"
+        raise UsageError(f"{what} is {FAMILY}, as in LIKE={FAMILIES[0]}")
     texts = {root / path: text for path, text in files(name, family).items()}
     for path in texts:
         if path.exists():

@@ -284,7 +284,7 @@ def test_an_instructors_case_has_lists_whose_values_are_not_shown(isolated, repo
         ({"inputs": lambda generator: ((torch.ones(3),),)}, "grads is a tuple; an answer is given tensors, lists of"),
         ({"inputs": lambda generator: ([torch.rand(3)],)}, "draw random numbers with the generator"),
         ({"swept": "grads"}, "swept is 'grads', which is a list: name a parameter that is one tensor"),
-        ({"outputs": (Output("norm", "grads"),)}, 'of grads, which is a list: write Output("norm", torch.float32)'),
+        ({"outputs": (Output("norm", "grads"),)}, 'of grads, of type list: write Output("norm", torch.float32)'),
         ({"gradient_of": "grads"}, "gradient_of is 'grads', which is a list"),
     ],
 )

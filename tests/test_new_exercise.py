@@ -43,6 +43,12 @@ def records(root) -> dict[str, Exercise]:
     return {name: value for name, value in vars(module(root, FILES[0])).items() if isinstance(value, Exercise)}
 
 
+@pytest.mark.parametrize(("family", "says"), [("losses", "there is no family 'losses'; LIKE is"), ("", "LIKE is")])
+def test_an_unknown_family_is_told_in_a_sentence(family, says, root, capsys):
+    assert make(root, "swish", "--like", family) == 2
+    assert capsys.readouterr().err == f"{says} elementwise, rowwise or loss, as in LIKE=elementwise\n"
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_missing_is_told_and_nothing_else(family, root):
     assert make(root, "swish", "--like", family) == 0

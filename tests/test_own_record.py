@@ -11,6 +11,7 @@ import pytest
 import torch
 from graded_kernels.autograder import Case, Exercise, Output, Tolerance, WildBug, check, cli, elementwise
 from graded_kernels.autograder.exercises import EXERCISES, external_records, find
+from graded_kernels.autograder.exercises.record import Large
 from graded_kernels.autograder.exercises.validation import RecordError, validate
 from graded_kernels.autograder.sandbox import paths
 
@@ -155,6 +156,10 @@ def one(name="some numbers", inputs=lambda generator: (torch.ones(3),), **more) 
     return (Case(name, inputs, "", **more),)
 
 
+def with_power(generator):
+    return torch.ones(3), 2
+
+
 BUG = WildBug("somebody", "a thread", lambda x: x, "a case that is not there", "")
 
 
@@ -183,6 +188,15 @@ BUG = WildBug("somebody", "a thread", lambda x: x, "a case that is not there", "
         ({"oracle": lambda x: (x, x)}, "the oracle returns 2 tensors and outputs names 1"),
         ({"oracle": lambda x: x.float()}, "the oracle's y is torch.float32: its inputs come in float64"),
         ({"oracle": lambda x: 3.0}, "the oracle's y is a float, not a tensor"),
+        (
+            {"oracle": lambda x, n=2: x**n, "outputs": (Output("y", like="n"),), "cases": one(inputs=with_power)},
+            "case 'some numbers': output y is to have the dtype of n, of type int: write Output(\"y\", torch.float32)",
+        ),
+        ({"large": Large(lambda generator: ([torch.ones(3)],), 9, (0,), 0, (None,))}, "argument 0, x, of type list:"),
+        (
+            {"large": Large(lambda generator: (torch.ones(3),), 9, (1,), 0, (None,))},
+            "argument 1, and its inputs are 1:",
+        ),
         ({"tolerance": Tolerance(1, 8, "", lambda x: 1e-6)}, "the tolerance's floor is a tuple of 1"),
         ({"tolerance": Tolerance(1, 8, "", lambda x, y: (x,))}, "the tolerance's floor raised TypeError"),
     ],

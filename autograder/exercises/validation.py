@@ -9,7 +9,7 @@ import torch
 from ..run.contract import TENSORS, Args, as_tuple, map_tensors, parts_of, tensors_of
 from .cases.common import HALVES
 from .derived import FormulaError
-from .record import BIAS, EXACT, MEASURED, Case, Exercise, Output, Tolerance, Witness
+from .record import BIAS, EXACT, MEASURED, Case, Exercise, Large, Output, Tolerance, Witness
 
 BACKENDS = ("torch", "triton")
 _DRAWN = "inputs takes a torch.Generator and returns the tuple of the oracle's arguments"
@@ -72,6 +72,8 @@ def _of(record: Exercise, called: bool) -> Iterator[str]:
     for case in record.cases:
         if message := next(_of_case(record, case, called), ""):
             yield f"case {case.name!r}: {message}"
+    if record.large:
+        yield from _of_large(record.large, record.parameters)
     drawn = (case.inputs(torch.Generator().manual_seed(7)) for case in record.cases if record.unbiased)
     if record.unbiased and not any(dtype in HALVES for args in drawn for dtype in record.dtypes(args)):
         yield "unbiased=True judges how half precision is rounded, and no case has a result in float16 or bfloat16"
@@ -169,6 +171,10 @@ def _of_arguments(record: Exercise, case: Case, args: Args, called: bool) -> Ite
                 yield f"{name} is a list, which a witness cannot return: it returns tensors, numbers and strings"
         elif not isinstance(value, _PLAIN):
             yield f"{name} is a {type(value).__name__}; {_GIVEN}"
+        elif not isinstance(value, torch.Tensor):
+            yield from (
+                _no_dtype(output, name, type(value).__name__) for output in record.outputs if output.like == name
+            )
     if (many := len(tensors_of(args))) > TENSORS:
         yield f"its arguments are {many:,} tensors; draw {TENSORS:,} at most"
 
@@ -177,13 +183,25 @@ def _of_list(record: Exercise, case: Case, name: str, parts: list[object]) -> It
     others = [type(part).__name__ for part in parts if not isinstance(part, torch.Tensor)]
     if others:
         yield f"{name} holds a {others[0]}; {_GIVEN}"
-    for output in record.outputs:
-        if output.like == name:
-            cure = f'Output("{output.name}", torch.float32)'
-            yield f"output {output.name} is to have the dtype of {name}, which is a list: write {cure}"
+    yield from (_no_dtype(output, name, "list") for output in record.outputs if output.like == name)
     for what, one in (("gradient_of", record.gradient_of), ("swept", case.swept)):
         if one == name:
             yield f"{what} is {name!r}, which is a list: name a parameter that is one tensor"
+
+
+def _no_dtype(output: Output, name: str, kind: str) -> str:
+    cure = f'Output("{output.name}", torch.float32)'
+    return f"output {output.name} is to have the dtype of {name}, of type {kind}: write {cure}"
+
+
+def _of_large(large: Large, parameters: tuple[str, ...]) -> Iterator[str]:
+    args = large.inputs(torch.Generator().manual_seed(7))
+    for number in large.rows:
+        if number >= len(args):
+            yield f"large.rows names argument {number}, and its inputs are {len(args)}: count them from 0"
+        elif not isinstance(args[number], torch.Tensor):
+            what = f"argument {number}, {parameters[number]}, of type {type(args[number]).__name__}"
+            yield f"large.rows names {what}: name arguments that are one tensor each, with rows as the outputs have"
 
 
 def _alike(args: Args, again: Args) -> bool:
