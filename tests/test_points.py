@@ -1,12 +1,20 @@
 """Points follow what an exercise teaches: typical wrong answers, and the rule on reports made for it."""
 
+from dataclasses import replace
+
 import pytest
+import torch
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises.record import WildBug
+from graded_kernels.autograder.judge.compare import Expected, near
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.results.aim import Aim
+from graded_kernels.autograder.results.case_result import CaseResult, Failure
+from graded_kernels.autograder.results.causes import ROUNDED, causes
+from graded_kernels.autograder.results.causes import WRONG as FAR
 from graded_kernels.autograder.results.points import GROSS, MISSED, SHIPPED, WEIGHTS, points_of
+from graded_kernels.autograder.results.quality import Quality
 from wrong_answers import GUIDE, WRONG, row
 
 WITHIN = 5  # points of 100: a contract
@@ -32,6 +40,39 @@ def test_the_point_of_a_masked_softmax_is_in_its_cases_at_every_seed():
         if one.name in record.about:
             masks = [arguments(one, number, seed)[1] for seed in range(20)]
             assert not any(bool(mask.any(1).all()) for mask in masks), one.name
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_unlucky_element_does_not_make_plain_values_wrong(seed):
+    """A formula that is off by 0.4 % where terms cancel in some elements; one that is wrong in a few."""
+    generator = torch.Generator().manual_seed(seed)
+    x, bias = torch.randn(2, 500, generator=generator, dtype=torch.float64)
+    exact = x + bias
+    size = torch.full_like(exact, 2.0**-24)
+    expected = Expected(
+        ("y",), (torch.float32,), (exact,), (size,), (torch.full_like(exact, 8.0),), None, exact.isnan()
+    )
+    off, wrong = 1.004 * x + bias, exact.clone()
+    assert bool(((off - exact).abs() > 0.01 * exact.abs()).any())
+    assert near(expected, (off.float(),)) == 1
+    wrong[7] += 1.0
+    assert near(expected, (wrong.float(),)) == 0
+    assert near(expected, (off.float().index_fill(0, torch.tensor([3]), torch.nan),)) == 0
+
+
+def test_wrong_plain_values_have_one_cause_also_where_half_precision_hides_them():
+    """Which is a few ulp off, or more where terms cancel: as the random numbers are."""
+
+    def result(name, how, output="y"):
+        failure = Failure(output, (0,), 1.0, 2.0, 3.0, 1, 2, {})
+        return CaseResult(
+            name, "fail", False, "", "", kind=Quality.CORRECT, failure=failure, cause=f"{output} is {how}."
+        )
+
+    plain, half, other = result("plain", FAR), result("half", ROUNDED), result("other", ROUNDED, "mean")
+    assert [len(cause.cases) for cause in causes((plain, half, other), "")] == [2, 1]
+    right = replace(plain, status="pass", failure=None, cause="")
+    assert [len(cause.cases) for cause in causes((right, replace(plain, name="later"), half), "")] == [1, 1]
 
 
 def case(name: str, aim: str = "plain", flaw: str | None = None, *, near: float = 1.0, **more) -> dict:
@@ -88,6 +129,9 @@ def test_one_cause_counts_in_what_its_cases_rest_on():
     assert score(case("a", "point", "numbers"), *failing, together=True) == 100 - 20 - 12
     dtype = [case("a", "point", "dtype"), case("dtypes", "dtypes", "dtype"), case("layouts", "layouts", "dtype")]
     assert score(*dtype, together=True) == 100 - 10 - 12
+    converted = [one | {"flaw": "converted"} for one in dtype]
+    assert score(*converted, together=True) == 100 - 10
+    assert score(*converted, case("more", "plain", "converted"), together=True) == 100 - 30
 
 
 def test_what_goes_wrong_with_nan_and_with_infinity_has_one_remedy():

@@ -142,6 +142,16 @@ WRONG = (
         75,
         patches=((FLAT, ""), ("empty_like(x)", "empty(x.shape, dtype=x.dtype)")),
     ),
+    Wrong(
+        "half precision by PyTorch, `.to(x.dtype)`",
+        "silu_forward",
+        "triton",
+        90,
+        patches=(
+            ("empty_like(x)", "empty(x.shape, dtype=torch.float32)"),
+            ("    return y", "    return y.to(x.dtype)"),
+        ),
+    ),
     Wrong("reads one input twice: a third more bytes", "silu_backward", "triton", 90, patches=TWICE),
     Wrong("two kernels, 2.33 times the bytes", "swiglu_forward", "triton", 55, NEXT_KERNEL),
     Wrong(

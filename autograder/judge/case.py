@@ -10,6 +10,7 @@ import torch
 
 from ..emulator import Finding
 from ..results.case_result import CaseResult, Failure, Status
+from ..results.causes import ROUNDED, WRONG
 from ..results.distance import used
 from ..results.flaw import Flaw
 from ..results.quality import Quality
@@ -129,13 +130,14 @@ class _Called:
 
     def _tells_enough(self, trouble: Trouble | None) -> bool:
         """Whether the message names the line and the cure, so that a hint about the formula could only mislead: a
-        finding of the emulator, unless the inputs explain it (`_plain`); and an error in the first case, whose hint is
-        where to begin. Of an instructor's case the hint is most of what is shown.
+        finding of the emulator or a conversion, unless the inputs explain it (`_plain`); and an error in the first
+        case, whose hint is where to begin. Of an instructor's case the hint is most of what is shown.
         """
         trial = self.trial
         if trial.case.hidden:
             return False
-        found = bool(self.outcome.findings) or (trouble is not None and trouble.kind in ("finding", "not-emulated"))
+        told = ("finding", "not-emulated", "converted")
+        found = bool(self.outcome.findings) or (trouble is not None and trouble.kind in told)
         return found and _plain(trial.args) or trouble is not None and self._is_first
 
     @property
@@ -153,13 +155,17 @@ class _Called:
                 return self.judged("pass", f"raised {trouble.message}")
             message = f"The message should name the first bad place and its value; it says: {trouble.message}"
             return self.judged("fail", message, flaw=Flaw.TEXT)
-        flaw = Flaw.WHOLE if trouble.kind in UNJUDGED else None if trouble.kind == "timeout" else self.trial.flaw
+        flaw: Flaw | None = Flaw.WHOLE if trouble.kind in UNJUDGED else self.trial.flaw
+        if trouble.kind == "timeout":
+            flaw = None
+        elif trouble.kind == "converted":
+            flaw = Flaw.CONVERTED
         return self.judged(
-            "fail" if trouble.kind in ("finding", "refused") else "error",
+            "fail" if trouble.kind in ("finding", "refused", "converted") else "error",
             trouble.place + trouble.message,
             trouble=trouble,
             details=trouble.details,
-            kind=None if trouble.kind in (*UNJUDGED, "timeout", "not-emulated") else Quality.CORRECT,
+            kind=None if trouble.kind in (*UNJUDGED, "converted", "timeout", "not-emulated") else Quality.CORRECT,
             cause=trouble.cause,
             flaw=flaw,
             near=0.0,
@@ -271,12 +277,8 @@ def _cause(failure: Failure) -> str:
     got, expected = (_number_kind(value) for value in (failure.got, failure.expected))
     if got != expected:
         return f"{failure.output} is {got} where {expected} belongs."
-    far = (
-        "wrong"
-        if failure.ulp > GROSS or isinstance(failure.got, int)
-        else "off by a few ulp more than rounding once costs"
-    )
-    return f"{failure.output} is {far}."
+    far = failure.ulp > GROSS or isinstance(failure.got, int)
+    return f"{failure.output} is {WRONG if far else ROUNDED}."
 
 
 def _number_kind(value: float) -> str:

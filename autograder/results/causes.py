@@ -1,14 +1,15 @@
 """Failing cases by what they have in common: one cause, one sentence, the cases behind it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .case_result import CaseResult
+from .case_result import CaseResult, Failure
 from .quality import Quality
 
 _NUMBER = re.compile(r"[-+]?\d[\d,.]*(?:e[-+]?\d+)?")
 _BFLOAT = re.compile(r"\bbf(loat)?#")  # bfloat16 and bf16, once their digits are gone
+WRONG, ROUNDED = "wrong", "off by a few ulp more than rounding once costs"
 _TUPLE = re.compile(r"[(\[](?:#(?:, ?#)*,?)?[)\]]")
 
 
@@ -23,16 +24,19 @@ class Cause:
     cases: tuple[CaseResult, ...]
 
 
-def causes(cases: Iterable[CaseResult], source: str) -> tuple[Cause, ...]:
+def causes(cases: Sequence[CaseResult], source: str) -> tuple[Cause, ...]:
     """The causes of all failures but those of distinctions, the one to mend first at the front: what is wrong before
-    what is not portable before what is slow, and of these the one that the exercise's cases meet first.
+    what is not portable before what is slow, and of these the one that the exercise's cases meet first. An output that
+    is wrong in the first case has one cause there and where it is but a few ulp off: in half precision the worst
+    element decides between the two, and so do the random numbers.
 
     source: the bug whose values the wrong ones are, the cause of all of them; or "".
     """
     groups: dict[tuple[object, ...], list[CaseResult]] = {}
-    for case in cases:
-        if not case.bonus and case.status in ("fail", "error"):
-            groups.setdefault(_key(case, source), []).append(case)
+    failing = [case for case in cases if not case.bonus and case.status in ("fail", "error")]
+    everywhere = failing[0].cause if cases and failing and failing[0] is cases[0] else ""
+    for case in failing:
+        groups.setdefault(_key(case, source, everywhere), []).append(case)
     found = [Cause(group[0].kind, _message(group, source), tuple(group)) for group in groups.values()]
     return tuple(sorted(found, key=lambda cause: _rank(cause.kind)))
 
@@ -42,12 +46,19 @@ def _rank(kind: Quality | None) -> int:
     return list(Quality).index(kind or Quality.CORRECT)
 
 
-def _key(case: CaseResult, source: str) -> tuple[object, ...]:
+def _key(case: CaseResult, source: str, everywhere: str) -> tuple[object, ...]:
     if case.hidden:  # of an instructor's cases each is listed by itself
         return (case.kind, case.name)
     if case.failure and source and case.kind is Quality.CORRECT:
         return (case.kind, source)
+    if case.failure and case.cause == _of(case.failure, ROUNDED) and everywhere == _of(case.failure, WRONG):
+        return (case.kind, everywhere)
     return (case.kind, case.cause or _TUPLE.sub("#", _plain(case.message)))
+
+
+def _of(failure: Failure, how: str) -> str:
+    """``y is wrong.``"""
+    return f"{failure.output} is {how}."
 
 
 def _plain(message: str) -> str:

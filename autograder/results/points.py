@@ -5,7 +5,8 @@ again. Points go to aims, not to cases, and a cause of failure counts once, in t
   cause fails cases of both, it is about what the other rests on.
 - Of dtypes, layouts and edges a cause costs all; of the point, the share of its cases. Plain values lose `OWN` of their
   weight where a plain case fails, and the rest where ordinary numbers come out wrong anywhere.
-- Conduct that a right result does not excuse costs the plain values, and so does a wrong dtype of theirs.
+- Conduct that a right result does not excuse costs the plain values, and so does a wrong dtype of theirs, or a result
+  that PyTorch was to convert. Where only half precision is, that costs the dtypes.
 - At most half is left where the whole point is missed, or where the bug is one that shipped. Nothing is left where all
   plain values are grossly wrong; where some of the outputs are, `OUTPUTS` times the share of the others.
 """
@@ -103,10 +104,11 @@ class _Cause:
         self.share = TEXT if flaws == {Flaw.TEXT} else 1.0
         self.wrong = bool(flaws & {Flaw.NUMBERS, Flaw.DTYPE})
         self.special = flaws == {Flaw.SPECIAL}
-        self.spoils = spoils or (bool(flaws & {Flaw.CONDUCT, Flaw.DTYPE}) and Aim.PLAIN in met)
+        of_dtypes = bool(flaws & {Flaw.DTYPE, Flaw.CONVERTED})
+        self.spoils = spoils or ((of_dtypes or Flaw.CONDUCT in flaws) and Aim.PLAIN in met)
         if self.spoils:
             met = {Aim.PLAIN}
-        elif Flaw.DTYPE in flaws and Aim.DTYPES in met:
+        elif of_dtypes and Aim.DTYPES in met:
             met = {Aim.DTYPES}
         self.about = {aim for aim in met if met.isdisjoint(_RESTS_ON[aim])}
 

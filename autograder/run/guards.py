@@ -19,6 +19,7 @@ from .contract import Args, tensors_of
 from .lazy_dynamo import lazily
 from .machine import Machine
 from .operators import ALLOCATE, FILL, MOVE, VIEW, base
+from .outcome import Own, Trouble
 from .peak_memory import Peak
 from .written_elements import Written
 
@@ -63,7 +64,7 @@ class Watch(TorchDispatchMode):
         self.sums: list[
             torch.UntypedStorage
         ] = []  # the memory of sums that were allowed: they may be converted to the output's dtype
-        self.verdict: str | None = None
+        self.verdict: Trouble | None = None
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Args = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
@@ -75,7 +76,9 @@ class Watch(TorchDispatchMode):
         if self.backend == "torch":
             self._check_torch(full, args)
         elif not self._is_move(name, args, kwargs):
-            self._refuse(_CONVERTED if name == "_to_copy" else _COMPUTED.format(name))
+            if name == "_to_copy":
+                self._refuse(_CONVERTED, "converted")
+            self._refuse(_COMPUTED.format(name))
         if self.peak:
             self.peak.note(args)  # memory that no operator made: from NumPy, say
         result = func(*args, **kwargs)
@@ -116,8 +119,8 @@ class Watch(TorchDispatchMode):
         address = tensor.untyped_storage().data_ptr()
         return any(one.data_ptr() == address for one in self.sums)
 
-    def _refuse(self, why: str) -> NoReturn:
-        self.verdict = why
+    def _refuse(self, why: str, kind: Own = "refused") -> NoReturn:
+        self.verdict = Trouble(kind, why)
         raise Refused(why)
 
 
@@ -149,7 +152,7 @@ class WatchFunctions(TorchFunctionMode):
     def __init__(self, refused: frozenset[str], counted: bool = False):
         super().__init__()
         self.refused, self.counted = refused, counted
-        self.verdict: str | None = None
+        self.verdict: Trouble | None = None
 
     def __torch_function__(self, func: Any, types: Any, args: Args = (), kwargs: dict[str, Any] | None = None) -> Any:
         name = getattr(func, "__name__", "")
@@ -162,7 +165,7 @@ class WatchFunctions(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
     def _refuse(self, why: str) -> NoReturn:
-        self.verdict = why
+        self.verdict = Trouble("refused", why)
         raise Refused(why)
 
 
@@ -171,7 +174,7 @@ class NoLaunches:
 
     def __init__(self, name: str):
         self.name = name
-        self.verdict: str | None = None
+        self.verdict: Trouble | None = None
 
     def __enter__(self) -> "NoLaunches":
         self.original = GridExecutor.__call__
@@ -182,5 +185,6 @@ class NoLaunches:
         GridExecutor.__call__ = self.original
 
     def _refuse(self, *args: object, **options: object) -> NoReturn:
-        self.verdict = f"This `{self.name}` launches a Triton kernel, so it is not the PyTorch answer."
-        raise Refused(self.verdict)
+        why = f"This `{self.name}` launches a Triton kernel, so it is not the PyTorch answer."
+        self.verdict = Trouble("refused", why)
+        raise Refused(why)

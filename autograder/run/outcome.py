@@ -7,7 +7,8 @@ from ..compiler import KernelLaunch
 from ..emulator import Finding
 from .contract import Args
 
-Own = Literal["stub", "refused", "unloadable", "finding", "not-emulated", "raised"]  # troubles of the answer's own
+# Troubles of the answer's own. converted: a tensor outside of the kernel, of which calls in its dtype are free.
+Own = Literal["stub", "refused", "converted", "unloadable", "finding", "not-emulated", "raised"]
 Kind = Literal[Own, "crashed", "timeout", "memory"]  # and those of the process of an isolated one
 
 

@@ -112,14 +112,14 @@ class InProcess:
         launches = NoLaunches(contract.name)
         # The emulator changes Triton in a hundred places. A PyTorch answer needs none of them.
         around = launches if self.backend == "torch" and interpreted() else machine
-        result = trouble = None
+        result, trouble, place = None, None, ""
         with around, np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 with watch, functions:
                     result = self.function(*args)
             except Refused as refusal:
-                trouble = Trouble("refused", str(refusal), place=_opening(refusal))
+                place = "" if launches.verdict else _opening(refusal)
             except EmulatorError as error:
                 trouble = of_emulator(error)
             except KeyboardInterrupt as error:
@@ -133,10 +133,9 @@ class InProcess:
                     trouble = replace(trouble, place=f"`{name}` fails in {line}: ")
         verdict = launches.verdict or watch.verdict or functions.verdict
         if verdict:  # also where the answer caught the refusal and went on
-            place = trouble.place if trouble and trouble.kind == "refused" and not launches.verdict else ""
-            if self.backend == "triton" and not machine.launches:
-                verdict += " (It launches no kernel: this may be the PyTorch answer.)"
-            trouble = Trouble("refused", verdict, place=place)
+            no_kernel = self.backend == "triton" and not machine.launches
+            more = " (It launches no kernel: this may be the PyTorch answer.)" if no_kernel else ""
+            trouble = replace(verdict, message=verdict.message + more, place=place)
         return result, trouble
 
     def _complaint(self, result: object, args: Args, machine: Machine) -> Trouble | None:

@@ -131,10 +131,13 @@ def masked(generator: Generator) -> tuple[Tensor, Tensor]:
 
 
 def masked_block(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Draws logits (2, 40,000) whose first 32,768 are -infinity, as many as a block may have."""
-    logits = normal(generator, (2, 40_000), scale=SCALE)
+    """Draws logits (2, 40,000) whose first 32,768 are -infinity, as many as a block may have. p of the labels is about
+    1e-6 and 1e-7.
+    """
+    logits, labels = normal(generator, (2, 40_000), scale=SCALE), torch.tensor([39_999, 32_768])
     logits[:, :32_768] = -torch.inf
-    return logits, torch.tensor([39_999, 32_768])
+    logits[range(2), labels] = torch.tensor([0.0, -2.0])
+    return logits, labels
 
 
 def one_nan(generator: Generator) -> tuple[Tensor, Tensor]:
