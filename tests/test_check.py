@@ -11,10 +11,11 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from answers import verdict
+from answers import answer, verdict
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.exercises.record import Case
 from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.run.answer import load
 from graded_kernels.autograder.run.runner import InProcess
 
 
@@ -201,9 +202,9 @@ def test_the_failing_value_is_told():
 
 def test_what_the_emulator_cannot_show_is_noted_for_the_operations_a_triton_answer_used():
     from graded_kernels.autograder.emulator import CANNOT_SHOW
-    from graded_kernels.kernels.floats import axpy
     from graded_kernels.kernels.silu import silu_forward
 
+    narrow_axpy = load(answer("axpy", "triton", ".to(tl.int64) * BLOCK", " * BLOCK"))
     sentence = dict(CANNOT_SHOW)
     noted = check("silu_forward", silu_forward, backend="triton", compiler=False)
     assert noted.passed
@@ -211,9 +212,13 @@ def test_what_the_emulator_cannot_show_is_noted_for_the_operations_a_triton_answ
     assert sentence["dot"] not in noted.notes
     assert sentence["atomic"] not in noted.notes
     assert noted.to_dict()["notes"] == list(noted.notes)
-    plain = check("axpy", axpy, compiler=False)
-    assert plain.passed
-    assert plain.notes == ()
+    first = check("axpy", narrow_axpy, compiler=False)
+    assert first.passed
+    assert first.notes == ()
+    assert (
+        sentence["offsets"]
+        in check(dataclasses.replace(EXERCISES["axpy"], notes=True), narrow_axpy, compiler=False).notes
+    )
     assert verdict(right)[0].notes == ()
 
 

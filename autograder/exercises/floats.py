@@ -78,6 +78,7 @@ axpy = Exercise(
     points=3,
     least_bytes=lambda a, x, y: 3 * x.numel() * x.element_size(),
     traffic=1.05,
+    notes=False,
     about=("one element", "odd shape, several blocks"),
 )
 

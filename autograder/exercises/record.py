@@ -202,6 +202,7 @@ class Exercise:
     unbiased: whether the mean error of half-precision results is judged, too: a step or a residual stream adds up what
         truncation takes off, half an ulp each time. The cases need some hundreds of such results (`judge.bias`).
     about: names of the cases without which an answer is worth little, those of `MEASURED` among them.
+    notes: whether a report on a Triton answer that passed says what may be otherwise on a GPU; not on a first kernel.
     """
 
     name: str
@@ -227,6 +228,7 @@ class Exercise:
     unbiased: bool = False
     about: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    notes: bool = True
 
     @property
     def parameters(self) -> tuple[str, ...]:

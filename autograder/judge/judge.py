@@ -75,7 +75,7 @@ def judge(
         traffic=found.traffic,
         compile=found.compiled,
         environment=where,
-        notes=_notes(found.judged) if backend == "triton" and passed else (),
+        notes=_notes(record, found.judged) if backend == "triton" and passed else (),
         tolerance=_derived(record),
         correct=answers[Quality.CORRECT],
         portable=answers[Quality.PORTABLE],
@@ -262,8 +262,10 @@ def _derived(record: Exercise | Witness) -> str:
     return record.tolerance.reason if isinstance(record, Exercise) and record.tolerance.estimated else ""
 
 
-def _notes(judged: list[Judged]) -> tuple[str, ...]:
+def _notes(record: Exercise | Witness, judged: list[Judged]) -> tuple[str, ...]:
     """What the emulator cannot show of the operations that the launches used, in the order of `CANNOT_SHOW`."""
+    if not (isinstance(record, Exercise) and record.notes):
+        return ()
     used = {operation for j in judged if j.outcome for operation in j.outcome.looser}
     return tuple(sentence for operation, sentence in CANNOT_SHOW if operation in used)
 
