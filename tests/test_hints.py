@@ -3,12 +3,15 @@ it is for.
 """
 
 import collections
+from dataclasses import replace
 
 import pytest
+from answers import Unwatched
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises import EXERCISES
 from graded_kernels.autograder.exercises.cases.common import AGAIN
 from graded_kernels.autograder.exercises.record import Witness
+from graded_kernels.autograder.judge.judge import judge
 from mistakes import MISTAKES, read_first
 
 RECORDS = {name: record for name, record in EXERCISES.items() if not isinstance(record, Witness)}
@@ -44,3 +47,14 @@ def test_a_mistake_is_read_where_it_should_be(mistake):
     report = check_answer(mistake.answer, mistake.backend, compiler=False)
     assert not report.passed
     assert report.causes[0].cases[0].name == mistake.case, str(report)
+
+
+@pytest.mark.parametrize(("backend", "shown"), [("torch", False), ("triton", True)])
+def test_what_a_hint_says_of_triton_is_for_triton_answers(backend, shown):
+    case = next(
+        case for case in RECORDS["masked_softmax_forward"].cases if "(In Triton, tl.max drops NaN.)" in case.hint
+    )
+    record = replace(RECORDS["masked_softmax_forward"], cases=(case,))
+    report = judge(record, backend, Unwatched(lambda x, mask: x.new_zeros(x.shape)), compiler=False)
+    assert report.cases[0].hint.startswith("A NaN that counts")
+    assert ("tl.max" in report.cases[0].hint) == shown

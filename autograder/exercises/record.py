@@ -74,7 +74,8 @@ class Case:
 
     inputs: makes the arguments, in the order of the signature, from a seeded generator: tensors, lists of tensors,
         numbers, strings and None. An answer gets each tensor in memory of its own, also where two share theirs here.
-    hint: what to look at when this case fails; shown to the learner with the failing value.
+    hint: what to look at when this case fails; shown to the learner with the failing value. A part of it in
+        parentheses that begins with "In Triton," is shown of Triton answers alone.
     bonus: a distinction: extra credit, never needed to pass.
     within: judge only elements whose every input is at most this large (NaN and infinity are judged always).
     swept: the parameter that runs through many values, over which the error is worth drawing.

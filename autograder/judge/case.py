@@ -31,6 +31,7 @@ from .trial import Trial, describe
 UNJUDGED = ("stub", "refused", "unloadable")
 Fields = dict[str, Any]  # of a `CaseResult`, by name
 
+_OF_TRITON = re.compile(r" ?\(In Triton, [^)]*\)")
 GROSS = 64.0  # ulp: rounding does not explain what is farther off
 
 
@@ -120,13 +121,19 @@ class _Called:
         message tells more.
         """
         exercise, case, args = self.trial.exercise, self.trial.case, self.trial.args
-        more.setdefault("hint", "" if status == "pass" or self._tells_enough(trouble) else case.hint)
+        more.setdefault("hint", "" if status == "pass" or self._tells_enough(trouble) else self._hint)
         more |= {"convention": case.convention, "aim": exercise.aim(case, args)}
         if status in ("fail", "error"):
             more.setdefault("flaw", self.trial.flaw)
         result = CaseResult(case.name, status, case.bonus, message, describe(exercise, args), **more)
         expected = self.trial.expected
         return Judged(result, trouble=trouble, args=args, expected=expected, outputs=outputs, outcome=self.outcome)
+
+    @property
+    def _hint(self) -> str:
+        """The case's, without what is said of Triton alone where PyTorch answers."""
+        hint = self.trial.case.hint
+        return hint if self.trial.backend == "triton" else _OF_TRITON.sub("", hint)
 
     def _tells_enough(self, trouble: Trouble | None) -> bool:
         """Whether the message names the line and the cure, so that a hint about the formula could only mislead: a
