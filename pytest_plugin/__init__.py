@@ -42,6 +42,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=Path,
         help="with --sanitize-kernels: write which lines, branches and masks of the kernels ran, as Cobertura's XML",
     )
+    group.addoption(
+        "--sanitize-baseline",
+        metavar="FILE",
+        type=Path,
+        help="with --sanitize-kernels: findings that are known; they are counted and fail no test",
+    )
+    group.addoption(
+        "--sanitize-update-baseline",
+        action="store_true",
+        help="with --sanitize-baseline: write the findings of this run to it",
+    )
+    group.addoption(
+        "--sanitize-since",
+        metavar="REVISION",
+        default="",
+        help="with --sanitize-kernels: judge the kernels that have changed since this revision in git, or call a "
+        "function that has",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -56,10 +74,12 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         )
     os.environ["TRITON_INTERPRET"] = "1"
     os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
-    from graded_kernels.autograder.sanitize.under_pytest import Plugin
+    from graded_kernels.autograder.sanitize.under_pytest import Plugin, Refused
 
-    options = early_config.known_args_namespace
-    plugin = Plugin(early_config, shim=not options.no_cuda_shim, device=options.sanitize_device)
+    try:
+        plugin = Plugin(early_config, early_config.known_args_namespace)
+    except Refused as error:
+        raise pytest.UsageError(str(error)) from None
     early_config.pluginmanager.register(plugin, NAME)
 
 

@@ -1,6 +1,7 @@
 """``pytest --sanitize-kernels`` on small suites: what fails a test, what is allowed, what the summary says."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import graded_kernels.autograder.sanitize.watch  # noqa: F401  a small suite's end drops what it imported; torch stays
@@ -99,6 +100,7 @@ def test_a_tail_that_was_not_written(run):
     result.stdout.fnmatch_lines(["*unwritten in `double`"])
 
 
+ALLOW = "graded-kernels: allow"
 OUTSIDE = "def test_outside(): doubled(torch.randn(8, device='cuda'), 20)"
 
 
@@ -117,6 +119,47 @@ def test_markers_expect_and_allow(test, marker, outcome, says, run):
     result = run(test.replace("def test", f"@mark.{marker}\ndef test"), "--sanitize-kernels", "--strict-markers")
     result.assert_outcomes(**{outcome: 1})
     result.stdout.fnmatch_lines([says])
+
+
+def test_a_baseline_is_written_and_then_lets_its_findings_pass(run, pytester):
+    flags = "--sanitize-kernels", "--sanitize-baseline=known.json"
+    assert run(CONFLICT, *flags).ret == pytest.ExitCode.USAGE_ERROR
+    assert run(CONFLICT, "--sanitize-kernels", "--sanitize-update-baseline").ret == pytest.ExitCode.USAGE_ERROR
+    run(CONFLICT, *flags, "--sanitize-update-baseline").assert_outcomes(passed=1)
+    result = run(CONFLICT.replace("(4,)", "(5,)").replace("3)", "4)"), *flags)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["1 kernel, 1 launch, * bytes moved: nothing new, 1 known"])
+    run(CONFLICT + OUTSIDE, *flags).assert_outcomes(passed=1, failed=1)
+    result = run(CONFLICT.replace("(4,)", "(1,)").replace("3)", "0)"), *flags)
+    result.stdout.fnmatch_lines(["No longer found, though in known.json: store-conflict in `conflict`, `tl.store(y, *"])
+    assert "No longer" not in run(RIGHT, *flags).stdout.str()
+
+
+def test_a_test_that_a_known_finding_stopped_is_counted(run, pytester):
+    flags = "--sanitize-kernels", "--sanitize-baseline=known.json"
+    run(OUTSIDE, *flags, "--sanitize-update-baseline").assert_outcomes(passed=1)
+    result = run(OUTSIDE, *flags)
+    result.stdout.fnmatch_lines(["*: nothing new, 1 known, 1 stopped a test, which counts as passed"])
+
+
+def test_a_comment_in_the_source_lets_its_finding_pass(run, pytester, monkeypatch):
+    line = "    tl.store(y, tl.program_id(0))"
+    monkeypatch.setattr(f"{__name__}.KERNELS", KERNELS.replace(line, f"{line}  # {ALLOW} store-conflict: for a test"))
+    result = run(CONFLICT, "--sanitize-kernels")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["* bytes moved: nothing new, 1 allowed by comments"])
+    result = run(CONFLICT.replace("(4,)", "(1,)").replace("3)", "0)"), "--sanitize-kernels")
+    result.stdout.fnmatch_lines(["*.py:13: no finding needs the comment that allows store-conflict; take it out."])
+
+
+def test_kernels_of_a_revision_are_not_judged(run, pytester):
+    pytester.makepyfile(KERNELS + CONFLICT)
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], check=True, capture_output=True)
+    assert run(CONFLICT, "--sanitize-kernels", "--sanitize-since=nowhere").ret == pytest.ExitCode.USAGE_ERROR
+    result = run(CONFLICT, "--sanitize-kernels", "--sanitize-since=HEAD")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["No kernel has changed since HEAD: not judged; 1 finding there left out."])
 
 
 def test_a_kernel_that_cannot_be_judged_fails_or_is_skipped_where_that_is_allowed(run):
@@ -187,6 +230,13 @@ def test_workers_tell_what_they_saw(run, pytester):
     result = pytester.runpytest_subprocess("-p", "graded_kernels.pytest_plugin", "--sanitize-kernels", "-n", "2")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["2 kernels, 2 launches, * bytes moved: 1 store-conflict"])
+    known = "--sanitize-baseline=known.json", "--sanitize-update-baseline"
+    for flags, ending in ((known, "1 known"), (known[:1], "1 known")):
+        result = pytester.runpytest_subprocess(
+            "-p", "graded_kernels.pytest_plugin", "--sanitize-kernels", "-n", "2", *flags
+        )
+        result.assert_outcomes(passed=2)
+        result.stdout.fnmatch_lines([f"2 kernels, 2 launches, * bytes moved: nothing new, {ending}"])
     pytester.makepyfile(KERNELS + RIGHT.replace("100", "128") + RIGHT.replace("right", "less").replace("100", "63"))
     result = pytester.runpytest_subprocess("-p", "graded_kernels.pytest_plugin", "--sanitize-kernels", "-n", "2")
     result.assert_outcomes(passed=2)

@@ -46,6 +46,11 @@ def test_findings_outrank_what_is_not_judged_and_that_the_programs_end(run, stat
             "p: nothing found, 1 not judged, in 1 launch of 1 kernel.",
         ),
         (
+            report.Run("p", [FINDING], launches=1, kernels={"k": 1}, stopped=True),
+            "p: 1 finding in 1 launch of 1 kernel. The program ended at a launch that a finding stopped: what comes "
+            "after it did not run.",
+        ),
+        (
             report.Run("p"),
             "graded-kernels sanitize: p launched no Triton kernel, so nothing was checked. Pass the arguments that "
             "reach one, or name the script or test that does.",

@@ -78,7 +78,8 @@ def run(settings: dict[str, Any], events: Events) -> int:
     program = module(settings["program"]) if settings["module"] else script(Path(settings["program"]))
     sys.argv = [settings["program"], *settings["arguments"]]
     spawned = reported(lambda command: events.emit({"spawned": command}))
-    with watched(events.emit, shim=settings["shim"], device=settings["device"]) as watch, spawned:
+    wanted = {name: settings[name] for name in ("shim", "device", "since")}
+    with watched(events.emit, **wanted) as watch, spawned:
         if watch.shim:
             events.emit({"shim": watch.shim})
         try:

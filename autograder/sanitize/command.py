@@ -9,17 +9,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..commands.usage import Commands, new_file, qualities
+from ..commands.usage import Commands, UsageError, new_file, qualities
 from ..report.progress import Terminal, wants_color
-from . import cobertura, report, sarif
-from .coverage import Reached
+from . import cobertura, report, revision, sarif
+from .allowed import Allowances
+from .baseline import Baseline, BaselineError
 from .devices import DEFAULT, DEVICES
-from .skipped import Skipped
+from .totals import Totals
 
 CLEAN, FINDINGS, UNABLE, FAILED = 0, 1, 2, 3
 _MODULE = __name__.rpartition(".")[0] + ".child"
@@ -42,6 +42,18 @@ def add_to(commands: Commands) -> None:
     command.add_argument(
         "--coverage", metavar="FILE", type=new_file, help="also write which lines, branches and masks ran, as Cobertura"
     )
+    command.add_argument(
+        "--baseline", metavar="FILE", type=new_file, help="findings that are known: they are counted and fail nothing"
+    )
+    command.add_argument(
+        "--update-baseline", action="store_true", help="write the findings of this run to the baseline"
+    )
+    command.add_argument(
+        "--since",
+        metavar="REVISION",
+        default="",
+        help="judge the kernels that have changed since this revision in git, or call a function that has",
+    )
     command.add_argument("--hints", action="store_true", help="also show what is only suspicious")
     command.add_argument(
         "--only", type=qualities, default=["correct", "portable"], help="correct: what is not portable is a hint"
@@ -61,22 +73,21 @@ def add_to(commands: Commands) -> None:
 
 
 class Listener:
-    """What the program's process has reported so far."""
+    """What the program's process has reported so far. kernel: the one launched last. asked: the capability of the
+    simulated GPU, if the program asked for it.
+    """
 
     def __init__(self) -> None:
         self.findings: dict[tuple[str | int, ...], dict[str, Any]] = {}
-        self.launches, self.kernel = 0, ""
-        self.kernels: Counter[str] = Counter()
-        self.reached = Reached()
-        self.shim = ""
-        self.asked: tuple[int, ...] = ()  # the capability of the simulated GPU, if the program asked for it
+        self.totals = Totals()
+        self.kernel = self.shim = ""
+        self.asked: tuple[int, ...] = ()
         self.end: dict[str, Any] | None = None
-        self.spawned: list[str] = []
-        self.skipped = Skipped()
         self.interrupted = False
 
     def handle(self, event: dict[str, Any]) -> None:
         """Takes in one event of `child`."""
+        self.totals.handle(event)
         if "finding" in event:
             finding = event["finding"]
             key = tuple(finding.pop("key"))
@@ -84,33 +95,33 @@ class Listener:
         elif "again" in event:
             self.findings[tuple(event["again"])]["times"] += 1
         elif "launch" in event:
-            self.launches, self.kernel = self.launches + 1, event["launch"]["kernel"]
-            self.kernels[self.kernel] += 1
-        elif "skipped" in event:
-            self.skipped.add(**event["skipped"])
-        elif "coverage" in event:
-            self.reached.add(event["coverage"])
+            self.kernel = event["launch"]["kernel"]
         elif "shim" in event:
             self.shim = event["shim"]
         elif "asked" in event:
             self.asked = tuple(event["asked"])
-        elif "spawned" in event:
-            self.spawned.append(event["spawned"])
         elif "end" in event:
             self.end = event["end"]
 
 
 def sanitize(
-    program: str, arguments: list[str], *, module: bool, shim: bool, as_json: bool, device: str = DEFAULT
+    program: str,
+    arguments: list[str],
+    *,
+    module: bool,
+    shim: bool,
+    as_json: bool,
+    device: str = DEFAULT,
+    since: str = "",
 ) -> report.Run:
-    """Runs a program under the emulator; returns what was found. With ``as_json`` its output goes to stderr. device:
-    the GPU that is simulated, a key of `DEVICES`.
+    """Runs a program under the emulator; returns what was found. With ``as_json`` its output goes to stderr. device,
+    since: as `watch.watched` has them.
     """
     if not module and not Path(program).is_file():
         return report.Run(program, unusable=f"`{program}` is not a file. Name a script, or a module with -m.")
     listener, (read, write) = Listener(), os.pipe()
     settings = {"events": write, "program": program, "module": module, "arguments": arguments, "shim": shim}
-    settings["device"] = device
+    settings |= {"device": device, "since": since}
     environment = os.environ | {"TRITON_INTERPRET": "1", "TORCHDYNAMO_DISABLE": "1"}
     with subprocess.Popen(
         [sys.executable, "-P", "-m", _MODULE, json.dumps(settings)],
@@ -122,7 +133,7 @@ def sanitize(
         with interruptible(process, listener):
             _listen(read, listener)
             code = process.wait()
-    return _run(program, listener, code)
+    return _run(report.Run(program, since=since), listener, code)
 
 
 def _listen(read: int, listener: Listener) -> None:
@@ -157,13 +168,16 @@ def interruptible(process: "subprocess.Popen[bytes]", listener: Listener) -> Ite
         signal.signal(signal.SIGINT, before)
 
 
-def _run(program: str, listener: Listener, code: int) -> report.Run:
+def _run(run: report.Run, listener: Listener, code: int) -> report.Run:
     end = listener.end or {"how": "died" if code else "returned", "status": code}
-    run = report.Run(program, shim=listener.shim, launches=listener.launches, kernels=dict(listener.kernels))
-    run.spawned, run.asked, run.skipped = listener.spawned, listener.asked, listener.skipped
-    run.coverage = listener.reached.functions()
+    totals = listener.totals
+    run.shim, run.asked = listener.shim, listener.asked
+    run.launches, run.kernels = totals.kernels.total(), dict(totals.kernels)
+    run.judged, run.set_aside, run.coverage = totals.judged, totals.set_aside, totals.reached.functions()
+    run.spawned, run.skipped = totals.spawned, totals.skipped
     for finding in listener.findings.values():
         {"fault": run.findings, "unable": run.unable, "hint": run.hints}[finding["level"]].append(finding)
+    run.whole, run.stopped = end["how"] == "returned", end["how"] == "stopped"
     run.interrupted = listener.interrupted or end["how"] == "interrupted"
     if end["how"] == "unusable":
         run.unusable = end["message"]
@@ -204,10 +218,9 @@ class Progress(contextlib.AbstractContextManager["Progress", None]):
         now = time.monotonic()
         if self.line and now - self.shown >= self.EVERY:
             listener, self.shown = self.listener, now
+            launches = listener.totals.kernels.total()
             faults = sum(finding["level"] == "fault" for finding in listener.findings.values())
-            self.line.show(
-                f"{now - self.begun:.0f} s, {listener.launches} launches, {faults} findings, now `{listener.kernel}`"
-            )
+            self.line.show(f"{now - self.begun:.0f} s, {launches} launches, {faults} findings, now `{listener.kernel}`")
 
     def __exit__(self, *error: object) -> None:
         if self.line:
@@ -215,7 +228,8 @@ class Progress(contextlib.AbstractContextManager["Progress", None]):
 
 
 def main(options: argparse.Namespace) -> int:
-    """Runs the program and prints the report; returns the exit status."""
+    """Runs the program and prints the report; returns the exit status. Raises UsageError."""
+    baseline = _baseline(options)
     run = sanitize(
         options.program,
         options.arguments,
@@ -223,23 +237,39 @@ def main(options: argparse.Namespace) -> int:
         shim=options.cuda_shim,
         as_json=options.json,
         device=options.device,
+        since=options.since,
     )
     if "portable" not in options.only:
         run.set_aside_portability()
+    run.set_aside_known(Allowances(), baseline)
     code = status(run)
     if options.json:
         print(json.dumps(report.data(run, code), indent=2), flush=True)
     else:
         print(report.text(run, code, options.hints, wants_color(sys.stdout)), flush=True)
-    return code if _written(options, run) else UNABLE
+    return code if _written(options, run, baseline) else UNABLE
 
 
-def _written(options: argparse.Namespace, run: report.Run) -> bool:
+def _baseline(options: argparse.Namespace) -> Baseline | None:
+    """The baseline that was named. Raises UsageError for options that cannot be carried out, before anything runs."""
+    if options.update_baseline and not options.baseline:
+        raise UsageError("sanitize --update-baseline: name the file to write, with --baseline FILE")
+    try:
+        if options.since:
+            revision.check(options.since)
+        return Baseline(options.baseline, options.update_baseline) if options.baseline else None
+    except (BaselineError, revision.RevisionError) as error:
+        raise UsageError(f"sanitize: {error}") from None
+
+
+def _written(options: argparse.Namespace, run: report.Run, baseline: Baseline | None) -> bool:
     """Writes the files that were asked for; says which cannot be written."""
     texts: dict[Path | None, Callable[[], str]] = {
         options.sarif: lambda: json.dumps(sarif.log(run, options.hints), indent=2),
         options.coverage: lambda: cobertura.xml(run.coverage),
     }
+    if baseline and baseline.update:
+        texts[baseline.file] = lambda: baseline.text(run.judged_whole)
     written = True
     for file, text in texts.items():
         try:

@@ -1,14 +1,16 @@
 """What a run under the sanitizer found, as text and as data. Imports no PyTorch, which takes seconds."""
 
-import os
 import shutil
 import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..results.text import visible
+from .allowed import Allowances
+from .baseline import Baseline
 from .coverage import Function, missed
 from .devices import DEVICES
+from .location import location
 from .skipped import Skipped
 
 PORTABILITY = frozenset({"masked-load"})
@@ -24,6 +26,10 @@ class Run:
     nothing to run. interrupted: whether somebody stopped it. kernels: launches by kernel. spawned: the command lines
     of Python processes that it started, which were not watched. asked: the capability of the simulated GPU, if the
     program asked for it. skipped: what was not tried. coverage: as `Reached.functions` returns it.
+    since: the revision since which kernels have to have changed; judged: those that have, by name; set_aside: how many
+    findings the others have. known, allowed: findings that a baseline or a comment lets pass, these with its
+    ``reason``. remarks: sentences on baseline and comments. whole: whether the program ran to its end;
+    stopped: whether a finding was the end of it.
     """
 
     program: str
@@ -40,6 +46,14 @@ class Run:
     asked: tuple[int, ...] = ()
     skipped: Skipped = field(default_factory=Skipped)
     coverage: list[Function] = field(default_factory=list)
+    since: str = ""
+    judged: set[str] = field(default_factory=set)
+    set_aside: int = 0
+    known: list[dict[str, Any]] = field(default_factory=list)
+    allowed: list[dict[str, Any]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    whole: bool = True
+    stopped: bool = False
 
     @property
     def compiles_cuda(self) -> bool:
@@ -51,6 +65,24 @@ class Run:
         self.hints += [finding | {"level": "hint"} for finding in self.findings if finding["kind"] in PORTABILITY]
         self.findings = [finding for finding in self.findings if finding["kind"] not in PORTABILITY]
 
+    @property
+    def judged_whole(self) -> set[str]:
+        """The kernels of which every launch was judged: none where the program ended early."""
+        return self.judged if self.whole else set()
+
+    def set_aside_known(self, allowances: Allowances, baseline: Baseline | None) -> None:
+        """Sets aside the findings that a comment allows or that the baseline knows."""
+        for part in (self.findings, self.unable, self.hints):
+            for finding in list(part):
+                if reason := allowances.reason(finding):
+                    self.allowed.append(finding | {"reason": reason})
+                    part.remove(finding)
+                elif baseline and finding["level"] != "hint" and baseline.knows(finding):
+                    self.known.append(finding)
+                    part.remove(finding)
+        self.remarks = allowances.remarks(self.coverage)
+        self.remarks += baseline.remarks(self.judged_whole) if baseline else []
+
 
 def data(run: Run, status: int) -> dict[str, Any]:
     """The run for ``--json``."""
@@ -61,6 +93,12 @@ def data(run: Run, status: int) -> dict[str, Any]:
         "kernels": run.kernels,
         "findings": run.findings,
         "not_judged": run.unable,
+        "known": run.known,
+        "allowed": run.allowed,
+        "remarks": run.remarks,
+        "since": {"revision": run.since, "judged": sorted(run.judged), "left_out": run.set_aside}
+        if run.since
+        else None,
         "hints": run.hints,
         "cuda": run.shim or None,
         "failed": run.failed or None,
@@ -70,6 +108,10 @@ def data(run: Run, status: int) -> dict[str, Any]:
         "not_tried": run.skipped.data(),
         "coverage": [_named(function) for function in run.coverage],
     }
+
+
+def _since(run: Run) -> dict[str, Any]:
+    return {"revision": run.since, "judged": sorted(run.judged), "left_out": run.set_aside}
 
 
 def _named(function: Function) -> dict[str, Any]:
@@ -95,6 +137,8 @@ def text(run: Run, status: int, hints: bool, color: bool) -> str:
             page.finding(finding, DIM, "hint: ")
     for line in not_reached(run.coverage):
         page.line(line)
+    for remark in run.remarks:
+        page.line(remark, YELLOW)
     page.line(summary(run), BOLD, RED if run.findings else GREEN if status == 0 else YELLOW)
     return "\n".join(page.lines)
 
@@ -128,15 +172,21 @@ def summary(run: Run) -> str:
     """One sentence or two that say what was found, in how many launches, and how the program ended."""
     if run.unusable:
         return f"graded-kernels sanitize: {run.unusable}"
-    what = count(len(run.findings), "finding") if run.findings else "nothing found"
-    what += f", {len(run.unable):,} not judged," if run.unable else ""
+    passed = {"known": run.known, "allowed by comments": run.allowed}
+    beside = "".join(f", {len(some):,} {how}" for how, some in passed.items() if some)
+    what = count(len(run.findings), "finding") if run.findings else f"nothing {'new' if beside else 'found'}"
+    what += beside + (f", {len(run.unable):,} not judged," if run.unable else "," if beside else "")
     text = f"{run.program}: {what} in {count(run.launches, 'launch')} of {count(len(run.kernels), 'kernel')}"
     text += ", in the parts that were reached" if any(map(missed, run.coverage)) else ""
     if not run.launches and not run.findings and not run.unable:
         text = f"{run.program} launched no Triton kernel, so nothing was checked"
     text += f", {count(len(run.hints), 'hint')} (--hints shows them)." if run.hints else "."
+    if same := unchanged(run.since, len(run.kernels), len(run.judged), run.set_aside):
+        text += f" {same}"
     if skipped := str(run.skipped):
         text += f" {skipped}"
+    if run.stopped:
+        text += " The program ended at a launch that a finding stopped: what comes after it did not run."
     if run.interrupted:
         text += " It was interrupted: this is what was found so far."
     elif run.failed:
@@ -151,6 +201,20 @@ def summary(run: Run) -> str:
         )
         text += asked_capability(run.asked)
     return text + not_watched(run.spawned)
+
+
+def unchanged(since: str, launched: int, judged: int, left_out: int) -> str:
+    """A sentence on kernels that have not changed since a revision, "" where there are none. launched, judged: how many
+    kernels; left_out: findings of the others.
+    """
+    same = launched - judged
+    if not since or not same:
+        return ""
+    which = "No kernel has changed"
+    if judged:
+        which = f"{same:,} of {count(launched, 'kernel')} {'has' if same == 1 else 'have'} not changed"
+    left = f"; {count(left_out, 'finding')} there left out" if left_out else ""
+    return f"{which} since {since}: not judged{left}."
 
 
 def asked_capability(capability: tuple[int, ...]) -> str:
@@ -179,16 +243,6 @@ def count(number: int, noun: str) -> str:
     """``1 launch``, ``2 launches``."""
     plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
-
-
-def location(finding: dict[str, Any]) -> str:
-    """``file:line``, relative to the current folder where the file lies in it."""
-    return f"{_short(finding['file'])}:{finding['line']}" if finding["line"] else "at an unknown line"
-
-
-def _short(file: str) -> str:
-    inside = os.path.relpath(file) if os.path.isabs(file) else file
-    return file if inside.startswith("..") else inside
 
 
 class Page:

@@ -1,6 +1,7 @@
 """The emulator for any program: findings as they come, one event each."""
 
 import re
+import types
 from collections.abc import Callable, Container, Mapping
 from typing import Any, NoReturn
 
@@ -11,12 +12,14 @@ from ..emulator import Emulator, EmulatorError, Finding, Launch
 from ..emulator.access import Access
 from ..emulator.coverage import Coverage
 from ..emulator.findings import Place, here
+from ..emulator.launch import execute
 from .left_state import LeftState
 from .masked_loads import MaskedLoads
 from .rerun import Call
 from .rules import RULES
 
 _MOST_LAUNCHES = 10_000  # that are kept; a program may have millions
+Judges = Callable[[types.FunctionType, list[Any]], bool]
 _Key = tuple[str | int, ...]  # what makes two findings the same one: kind, kernel, file, line and tensor
 
 
@@ -24,9 +27,11 @@ class Sanitizer(Emulator):
     """Runs a program's launches as today's NVIDIA GPUs would, in every configuration, and reports what it finds.
 
     emit: called with ``{"finding": {...}}`` when one is seen for the first time, ``{"again": key}`` for each further
-    launch that has it, ``{"launch": {...}}`` when a launch begins, and ``{"skipped": {...}}`` for what is not tried
-    (`skipped`). A finding has ``key, kind, level, kernel, file, line, source, program, tensor, offset, message, cure``;
-    values are JSON's.
+    launch that has it, ``{"launch": {...}}`` when a launch begins, ``{"coverage": [...]}`` for what more it reached
+    (`Coverage.news`), and ``{"skipped": {...}}`` for what is not tried (`skipped`). A finding has ``key, kind, level,
+    kernel, file, line, source, program, tensor, offset, message, cure``; values are JSON's.
+    judges: whether a kernel, given with the arguments of a launch, is to be judged; None: all are. What is found of
+    others is emitted as ``{"set aside": kernel}``.
 
     Masked-off lanes without ``other`` hold 0, as they do there. Whether a result depends on them is found by running
     the launch again with other values (`masked_loads`).
@@ -38,8 +43,8 @@ class Sanitizer(Emulator):
     # Lines of the program (file, number, text) that a generated kernel computes, by its name.
     origins: Mapping[str, list[tuple[str, int, str]]] = {}
 
-    def __init__(self, emit: Callable[[dict[str, Any]], None] = lambda event: None):
-        self.emit = emit
+    def __init__(self, emit: Callable[[dict[str, Any]], None] = lambda event: None, judges: Judges | None = None):
+        self.emit, self.judges = emit, judges
         self.coverage = Coverage()
         super().__init__(fill=0.0)
 
@@ -52,6 +57,7 @@ class Sanitizer(Emulator):
         self._noted: dict[tuple[str, str, Place], Finding] = {}
         self._seen: set[_Key] = set()  # in the launch under way
         self.function: Any = None  # the kernel launched last
+        self._judged: dict[str, bool] = {}  # whether a kernel of this name is judged
         self._masked_loads = MaskedLoads(self, self.say, self._untried)
         self._left_state = LeftState(self, self.say)
 
@@ -78,14 +84,24 @@ class Sanitizer(Emulator):
                     raise ValueError(
                         f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)"
                     )  # as Triton says it
+            call = Call(executor, args, options)
             try:
-                call = Call(executor, args, options)
-                self._masked_loads.launch(call)
-                self._left_state.launched(call, self.ended)
+                if self._judge(executor.fn, [*args, *options.values()]):
+                    self._masked_loads.launch(call)
+                    self._left_state.launched(call, self.ended)
+                else:
+                    with self.coverage.paused():
+                        execute(self, *call)
             finally:
                 self.ended = None  # what it kept may be large
-                if news := self.coverage.news():
+                if news := [one for one in self.coverage.news() if one["kernel"] not in self.origins]:
                     self.emit({"coverage": news})
+
+    def _judge(self, fn: Any, arguments: list[Any]) -> bool:
+        name = fn.__name__
+        judged = self.judges is None or name in self.origins or self.judges(fn.interpreted.fn, arguments)
+        self._judged[name] = judged or self._judged.get(name, False)
+        return judged
 
     def try_configuration(self, call: Callable[[], Any], twice: bool) -> bool:
         """Runs a configuration of an autotuner, and again where its results may depend on what it has left behind."""
@@ -111,7 +127,9 @@ class Sanitizer(Emulator):
     def begin(self, launch: Launch) -> Access:
         """Emits that a launch begins."""
         self._number += 1
-        self.emit({"launch": {"kernel": launch.name, "grid": list(launch.grid), "number": self._number}})
+        judged = self._judged.get(launch.name, True)
+        about = {"kernel": launch.name, "grid": list(launch.grid), "number": self._number, "judged": judged}
+        self.emit({"launch": about})
         if len(self._launches) >= _MOST_LAUNCHES:
             del self._launches[: _MOST_LAUNCHES // 2]
         return super().begin(launch)
@@ -183,9 +201,13 @@ class Sanitizer(Emulator):
             return
         self._seen.add(key)
         if key in self._reported:
-            self.emit({"again": list(key)})
+            if self._judged.get(finding.kernel, True):
+                self.emit({"again": list(key)})
             return
         self._reported.add(key)
+        if not self._judged.get(finding.kernel, True):
+            self.emit({"set aside": finding.kernel})
+            return
         self.emit({"finding": self._data(finding, kind, key)})
 
     def _data(self, finding: Finding, kind: str, key: _Key) -> dict[str, Any]:

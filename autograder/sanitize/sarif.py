@@ -13,11 +13,16 @@ _LEVELS = {"fault": "error", "unable": "warning", "hint": "note"}
 
 def log(run: Run, hints: bool = False) -> dict[str, Any]:
     """The run as a SARIF log, which is to be written as JSON. hints: whether they are among its results."""
-    found = [*run.findings, *run.unable, *(run.hints if hints else ())]
+    found = [*run.findings, *run.unable, *run.known, *run.allowed, *(run.hints if hints else ())]
     kinds = sorted({finding["kind"] for finding in found})
     rules = [_rule(kind) for kind in kinds]
     driver = {"name": "graded-kernels", "rules": rules}
     results = [_result(finding, kinds.index(finding["kind"])) for finding in found]
+    for finding, result in zip(found, results, strict=True):
+        if "reason" in finding:
+            result["suppressions"] = [{"kind": "inSource", "justification": finding["reason"]}]
+        elif finding in run.known:
+            result["suppressions"] = [{"kind": "external", "justification": "known, in the baseline"}]
     invocation = {"executionSuccessful": not (run.unusable or run.failed or run.interrupted)}
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

@@ -1,5 +1,6 @@
 """The part of the pytest plugin that ``--sanitize-kernels`` loads."""
 
+import argparse
 import contextlib
 from collections import Counter
 from collections.abc import Generator
@@ -7,12 +8,25 @@ from typing import Any
 
 import pytest
 
-from . import cobertura, report
-from .coverage import Reached
+from . import cobertura, report, revision
+from .allowed import Allowance, Allowances
+from .baseline import Baseline, BaselineError, Entry
 from .rules import RULES
-from .skipped import Skipped
+from .totals import Totals
 
 SUMMARY = "kernels in the emulator"
+Refused = (BaselineError, revision.RevisionError)  # options that cannot be carried out
+
+
+def _baseline(options: argparse.Namespace) -> Baseline | None:
+    """The baseline that was named. Raises BaselineError and RevisionError."""
+    if options.sanitize_update_baseline and not options.sanitize_baseline:
+        raise BaselineError(
+            "--sanitize-update-baseline: name the file to write, as in --sanitize-baseline=kernels.json"
+        )
+    if options.sanitize_since:
+        revision.check(options.sanitize_since)
+    return Baseline(options.sanitize_baseline, options.sanitize_update_baseline) if options.sanitize_baseline else None
 
 
 class Plugin:
@@ -22,21 +36,21 @@ class Plugin:
     Under pytest-xdist the workers run the tests, and this process adds up what they report.
     """
 
-    def __init__(self, config: pytest.Config, shim: bool, device: str):
+    def __init__(self, config: pytest.Config, options: argparse.Namespace):
         from .watch import watched
 
-        self.config = config
+        self.config, self.since, self.baseline = config, options.sanitize_since, _baseline(options)
+        self.allowances = Allowances()
         self.found: list[dict[str, Any]] = []  # in the test that is running
         self.outside: list[dict[str, Any]] = []  # of any test: while a module was imported, say
-        self.kernels: Counter[str] = Counter()
+        self.totals = Totals()
         self.kinds: Counter[str] = Counter()
+        self.passed: Counter[str] = Counter()  # findings that a baseline knows or a comment allows
         self.moved = 0
-        self.reached = Reached()
-        self.spawned: list[str] = []
-        self.skipped = Skipped()
         self._stack = contextlib.ExitStack()
         config.add_cleanup(self._stack.close)
-        watch = self._stack.enter_context(watched(self._record, shim=shim, device=device))
+        shim, device = not options.no_cuda_shim, options.sanitize_device
+        watch = self._stack.enter_context(watched(self._record, shim=shim, device=device, since=self.since))
         self.sanitizer, self.shim = watch.sanitizer, watch.shim
 
     # the session
@@ -49,20 +63,26 @@ class Plugin:
             return
         from .subprocesses import reported
 
-        self._stack.enter_context(reported(self.spawned.append))
+        self._stack.enter_context(reported(self.totals.spawned.append))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Fails the session for findings outside any test, and hands a worker's summary on."""
         self.moved += self.sanitizer.moved
         self._stack.close()
-        self.outside += self.found
+        self.outside += self._failing(self.found)
         if self.outside and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if hasattr(self.config, "workeroutput"):
-            counts = dict(self.kernels), dict(self.kinds), self.moved
-            summary = [*counts, self.shim, self.spawned, self.skipped.data(), self.reached.functions()]
-            self.config.workeroutput[SUMMARY] = summary
+            self.config.workeroutput[SUMMARY] = self._data()
+
+    def _data(self) -> dict[str, Any]:
+        """A worker's summary."""
+        return {
+            **{"totals": self.totals.data(), "kinds": dict(self.kinds), "passed": dict(self.passed)},
+            **{"moved": self.moved, "shim": self.shim, "used": [list(one) for one in self.allowances.used]},
+            "occurred": [list(entry) for entry in self.baseline.occurred] if self.baseline else [],
+        }
 
     def _gathers(self) -> bool:
         option = self.config.option
@@ -72,49 +92,58 @@ class Plugin:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         """Adds a worker's summary."""
-        nothing = [{}, {}, 0, "", [], [], []]
-        summary = getattr(node, "workeroutput", {}).get(SUMMARY, nothing)
-        kernels, kinds, moved, shim, spawned, skipped, coverage = summary
-        for one in skipped:
-            self.skipped.add(**one)
-        self.reached.add(coverage)
-        self.spawned += spawned
-        self.kernels.update(kernels)
-        self.kinds.update(kinds)
-        self.moved += moved
-        self.shim = shim or self.shim
+        if data := getattr(node, "workeroutput", {}).get(SUMMARY):
+            self.totals.add(data["totals"])
+            self.kinds.update(data["kinds"])
+            self.passed.update(data["passed"])
+            self.moved += data["moved"]
+            self.shim = data["shim"] or self.shim
+            self.allowances.used.update(Allowance(*one) for one in data["used"])
+            if self.baseline:
+                self.baseline.occurred.update(Entry(*one) for one in data["occurred"])
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Prints what was launched and found, and writes what was reached."""
+        """Prints what was launched and found, and writes the files that were asked for."""
         terminalreporter.section(SUMMARY)
+        functions = self.totals.reached.functions()
+        judged = self.totals.judged if self._whole(terminalreporter) else set()
         if file := self.config.option.sanitize_coverage:
-            file.write_text(cobertura.xml(self.reached.functions()), encoding="utf-8")
-        if self.shim:
-            terminalreporter.line(report.shim_notice(self.shim))
-        if not self.kernels:
-            terminalreporter.line(
-                "No test launched a Triton kernel: nothing was checked." + report.not_watched(self.spawned)
-            )
-            return
-        launches, kinds = report.count(self.kernels.total(), "launch"), self.kinds
-        found = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common()) or "nothing found"
-        kernels = report.count(len(self.kernels), "kernel")
-        terminalreporter.line(f"{kernels}, {launches}, {self.moved:,} bytes moved: {found}")
-        if skipped := str(self.skipped):
-            terminalreporter.line(skipped)
-        for line in report.not_reached(self.reached.functions()):
+            file.write_text(cobertura.xml(functions), encoding="utf-8")
+        if self.baseline and self.baseline.update:
+            self.baseline.file.write_text(self.baseline.text(judged), encoding="utf-8")
+        lines = [report.shim_notice(self.shim)] if self.shim else []
+        if self.totals.kernels:
+            totals = self.totals
+            since = self.since, len(totals.kernels), len(totals.judged), totals.set_aside
+            lines += [self._counts(), report.unchanged(*since), str(totals.skipped)]
+            lines += report.not_reached(functions) + self.allowances.remarks(functions)
+            lines += self.baseline.remarks(judged) if self.baseline else []
+        else:
+            lines += ["No test launched a Triton kernel: nothing was checked."]
+        lines += [report.not_watched(self.totals.spawned).strip()]
+        lines += [f"outside any test, {report.three_lines(finding)}" for finding in self.outside]
+        for line in filter(None, lines):
             terminalreporter.line(line)
-        if self.spawned:
-            terminalreporter.line(report.not_watched(self.spawned).strip())
-        for finding in self.outside:
-            terminalreporter.line(f"outside any test, {report.three_lines(finding)}")
+
+    def _whole(self, reporter: pytest.TerminalReporter) -> bool:
+        """Whether all tests of the suite ran to their ends, so that what was not found is not there."""
+        chosen = self.config.args_source is pytest.Config.ArgsSource.ARGS or reporter.stats.get("deselected")
+        return not chosen and not any(reporter.stats.get(how) for how in ("failed", "error"))
+
+    def _counts(self) -> str:
+        totals = self.totals
+        found = ", ".join(f"{number} {kind}" for kind, number in self.kinds.most_common())
+        found = found or f"nothing {'new' if self.passed else 'found'}"
+        found += "".join(f", {number} {how}" for how, number in self.passed.items())
+        launches, kernels = report.count(totals.kernels.total(), "launch"), report.count(len(totals.kernels), "kernel")
+        return f"{kernels}, {launches}, {self.moved:,} bytes moved: {found}"
 
     # a test
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
         """Begins a new part of the sanitizer. Fails the test where a marker names an unknown finding."""
-        self.outside += self.found
+        self.outside += self._failing(self.found)
         self.found.clear()
         self.sanitizer.next()
         for mark in self._marks(item):
@@ -159,23 +188,35 @@ class Plugin:
         for kinds in wanted:
             if not any(not kinds or one["kind"] in kinds for one in found):
                 pytest.fail(f"no finding of the kernels, but expected: {', '.join(kinds) or 'any'}", pytrace=False)
+        if error and all(one["passed"] for one in found):  # or its kernel is not judged
+            self.passed["stopped a test, which counts as passed"] += 1
         if error and any(one["level"] == "unable" for one in found):
             pytest.skip(f"not judged: {error}")
 
     def _unexpected(self, item: pytest.Item) -> list[dict[str, Any]]:
         marks = self._marks(item)
-        return [one for one in self.found if not any(not mark.args or one["kind"] in mark.args for mark in marks)]
+        found = self._failing(self.found)
+        return [one for one in found if not any(not mark.args or one["kind"] in mark.args for mark in marks)]
+
+    def _failing(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The findings that no baseline knows and no comment allows."""
+        return [one for one in found if not one["passed"]]
 
     def _marks(self, item: pytest.Item) -> list[pytest.Mark]:
         return [*item.iter_markers("expect_kernel_finding"), *item.iter_markers("allow_kernel_finding")]
 
     def _record(self, event: dict[str, Any]) -> None:
-        if "launch" in event:
-            self.kernels[event["launch"]["kernel"]] += 1
-        elif "coverage" in event:
-            self.reached.add(event["coverage"])
-        elif "finding" in event and event["finding"]["level"] != "hint":
-            self.kinds[event["finding"]["kind"]] += 1
-            self.found.append(event["finding"])
-        elif "skipped" in event:
-            self.skipped.add(**event["skipped"])
+        self.totals.handle(event)
+        if "finding" in event:
+            finding = event["finding"]
+            finding["passed"] = how = self._how_passed(finding)
+            if finding["level"] != "hint":
+                (self.passed if how else self.kinds)[how or finding["kind"]] += 1
+                self.found.append(finding)
+
+    def _how_passed(self, finding: dict[str, Any]) -> str:
+        """Why a finding fails nothing, "" where it does."""
+        if self.allowances.reason(finding):
+            return "allowed by comments"
+        known = self.baseline and finding["level"] != "hint" and self.baseline.knows(finding)
+        return "known" if known else ""

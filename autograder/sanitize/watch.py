@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .changed import Changed
 from .cuda import reachable, shimmed
 from .devices import DEFAULT, Properties
 from .sanitizer import Sanitizer
@@ -28,11 +29,13 @@ class Watch:
 
 
 @contextlib.contextmanager
-def watched(emit: Callable[[dict[str, Any]], None], shim: bool = True, device: str = DEFAULT) -> Iterator[Watch]:
+def watched(
+    emit: Callable[[dict[str, Any]], None], shim: bool = True, device: str = DEFAULT, since: str = ""
+) -> Iterator[Watch]:
     """Runs what is in the block under a `Sanitizer`. shim: whether to simulate a GPU where there is no CUDA. device:
-    which one, a key of `DEVICES`.
+    which one, a key of `DEVICES`. since: the revision in git since which a kernel has to have changed to be judged.
     """
-    sanitizer, gpu = Sanitizer(emit), None
+    sanitizer, gpu = Sanitizer(emit, Changed(since) if since else None), None
     with sanitizer, np.errstate(all="ignore"), UninitialisedMemory(sanitizer), contextlib.ExitStack() as stack:
         if shim and not torch.cuda.is_available():
             simulated = stack.enter_context(shimmed(sanitizer.refuse, device))
