@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import torch
 import triton
@@ -202,6 +203,47 @@ def test_a_tail_that_was_not_written_is_found_where_it_is_read():
     assert "36 elements of `y`" in found["unwritten"]["message"]
     assert "y.clone() + 1" in found["unwritten"]["source"]
     assert not any("raised" in event for event in events)
+
+
+READ = {
+    "mean": lambda y: y.numpy().mean(),
+    "function": lambda y: np.mean(y.numpy()),
+    "expression": lambda y: (1 + y.numpy()) * 2,
+    "one element": lambda y: float(y.numpy()[99]),
+    "item": lambda y: y.numpy().item(99),
+    "list": lambda y: y.tolist(),
+    "comparison": lambda y: np.testing.assert_allclose(y.numpy(), 0),
+    "copy": lambda y: y.numpy().copy().sum(),
+    "in place": lambda y: np.add(y.numpy(), 1, out=y.numpy()),
+    "printed": lambda y: str(y.numpy()),
+}
+LEFT_ALONE = {
+    "numpy": lambda y: y.numpy(),
+    "part": lambda y: (y.numpy()[:99].mean(), y.numpy()[5], y.numpy()[3:90].tolist(), y.tolist),
+    "replaced": lambda y: (y.numpy().__setitem__(99, 0.0), y.numpy().sum()),
+    "shape": lambda y: (len(y.numpy()), y.numpy().reshape(10, 10).T.shape),
+}
+
+
+@pytest.mark.parametrize(
+    ("read", "kinds"),
+    [(READ[name], {"unwritten"}) for name in READ] + [(LEFT_ALONE[name], set()) for name in LEFT_ALONE],
+    ids=[*READ, *LEFT_ALONE],
+)
+def test_the_last_element_is_read_outside_of_pytorch(read, kinds):
+    def program():
+        y = torch.empty(100)
+        double[(2,)](randn(100), y, 99, BLOCK=64)
+        read(y)
+
+    found, events = found_in(program)
+    assert found.keys() == kinds
+    if kinds:
+        assert (
+            "1 element of `y` (100 in all) was never written; the first is at index (99,)"
+            in found["unwritten"]["message"]
+        )
+        assert "lambda y" in found["unwritten"]["source"]
 
 
 def test_what_nobody_reads_and_what_pytorch_wrote_is_not_a_finding():

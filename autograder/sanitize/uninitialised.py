@@ -47,7 +47,7 @@ class UninitialisedMemory(TorchDispatchMode):
         sources = [tensor for tensor in _tensors(args) if _address(tensor) in sanitizer.poisoned]
         if sources and name in COMPUTE:
             for tensor in sources:
-                self._computed(name, tensor)
+                say_unwritten(sanitizer, "computes with", name, tensor)
         result = func(*args, **kwargs)
         if sources and name in _COPY:
             in_place = func._schema.is_mutable
@@ -63,26 +63,33 @@ class UninitialisedMemory(TorchDispatchMode):
             weakref.finalize(result.untyped_storage(), self.sanitizer.mark_initialised, _address(result))
         return result
 
-    def _computed(self, operator: str, tensor: torch.Tensor) -> None:
-        sanitizer, address = self.sanitizer, _address(tensor)
-        kernel, name = sanitizer.users.get(address, ("", ""))
-        if not kernel:
-            return  # it was never given to a kernel
-        missing = sanitizer.unwritten(tensor, f"`{name}`")
-        if missing:
-            place = here()
-            text = f"`{operator}`, {place}, computes with a result of `{kernel}`. {missing.message}"
-            sanitizer.say(
-                Finding("unwritten", text, kernel, name, missing.offset, None, place.line, place.source, place.file)
-            )
-        if missing or tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes():
-            sanitizer.mark_initialised(address)
-
     def _copied(self, target: object, source: torch.Tensor | None) -> None:
         if source is None or not isinstance(target, torch.Tensor) or not _plain(target):
             return
         if target.dtype == source.dtype and target.element_size() > _ONE_BYTE and _address(source) != _address(target):
             self.sanitizer.copied(target, source)
+
+
+def say_unwritten(sanitizer: Sanitizer, verb: str, operator: str, tensor: torch.Tensor) -> None:
+    """Has ``sanitizer`` say what a kernel never wrote of a tensor. verb: what ``operator`` does with it."""
+    address = _address(tensor)
+    kernel, name = sanitizer.users.get(address, ("", ""))
+    if not kernel:
+        return  # it was never given to a kernel
+    missing = sanitizer.unwritten(tensor, f"`{name}`")
+    if missing:
+        place = here()
+        text = f"`{operator}`, {place}, {verb} a result of `{kernel}`. {missing.message}"
+        sanitizer.say(
+            Finding("unwritten", text, kernel, name, missing.offset, None, place.line, place.source, place.file)
+        )
+    if missing or tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes():
+        sanitizer.mark_initialised(address)
+
+
+def watched_address(tensor: torch.Tensor) -> int:
+    """The address of a tensor's storage, 0 where it is not looked at."""
+    return _address(tensor) if _plain(tensor) else 0
 
 
 def _plain(tensor: torch.Tensor) -> bool:

@@ -11,6 +11,7 @@ import torch
 from .changed import Changed
 from .cuda import reachable, shimmed
 from .devices import DEFAULT, Properties
+from .exports import watched_exports
 from .sanitizer import Sanitizer
 from .uninitialised import UninitialisedMemory
 
@@ -37,6 +38,7 @@ def watched(
     """
     sanitizer, gpu = Sanitizer(emit, Changed(since) if since else None), None
     with sanitizer, np.errstate(all="ignore"), UninitialisedMemory(sanitizer), contextlib.ExitStack() as stack:
+        stack.enter_context(watched_exports(sanitizer))
         if shim and not torch.cuda.is_available():
             simulated = stack.enter_context(shimmed(sanitizer.refuse, device))
             gpu, sanitizer.reachable, sanitizer.origins = simulated.gpu, reachable, simulated.origins

@@ -1,0 +1,96 @@
+"""Results that leave PyTorch, as NumPy arrays and lists: what a kernel never wrote is noticed when it is read.
+
+What makes an ordinary array of it, as NumPy's asarray does, is not looked at.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..emulator import poison
+from .sanitizer import Sanitizer
+from .uninitialised import say_unwritten, watched_address
+
+
+class Export(np.ndarray[Any, Any]):
+    """The array of a tensor with elements that were never written. What is computed of the others is an ordinary one.
+
+    pattern: the bits of such an element; None in an array of another type. tell: says that one was read.
+    """
+
+    pattern: np.ndarray | None = None
+    tell: Callable[[], None]
+
+    def __array_finalize__(self, other: Any) -> None:
+        if isinstance(other, Export) and other.dtype == self.dtype:
+            self.pattern, self.tell = other.pattern, other.tell
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
+        if "out" in named:
+            named["out"] = tuple(map(_plain, named["out"]))
+        return getattr(ufunc, method)(*map(_read, inputs), **{name: _plain(value) for name, value in named.items()})
+
+    def __getitem__(self, at: Any) -> Any:
+        part = super().__getitem__(at)
+        return part if isinstance(part, np.ndarray) else _read(self[..., None][at])[0]
+
+    def item(self, *at: Any) -> Any:
+        """A number, which is read."""
+        return _read(self).item(*at)
+
+    def tolist(self) -> Any:
+        """The numbers, all of which are read."""
+        return _read(self).tolist()
+
+    def __float__(self) -> float:
+        return float(_read(self))
+
+    def __int__(self) -> int:
+        return int(_read(self))
+
+
+def _plain(value: Any) -> Any:
+    return value.view(np.ndarray) if isinstance(value, Export) else value
+
+
+def _read(value: Any) -> Any:
+    """An ordinary array of the same elements, after what was never written among them was told."""
+    plain = _plain(value)
+    if plain is not value and value.pattern is not None:
+        if (plain.view(value.pattern.dtype) == value.pattern[0]).any():
+            value.tell()
+    return plain
+
+
+@contextlib.contextmanager
+def watched_exports(sanitizer: Sanitizer) -> Iterator[None]:
+    """Has ``sanitizer`` notice what the block reads of ``tensor.numpy()`` and ``tensor.tolist()``."""
+
+    def numpy(tensor: torch.Tensor, *args: Any, **named: Any) -> np.ndarray[Any, Any]:
+        array: np.ndarray[Any, Any] = torch._C.TensorBase.numpy(tensor, *args, **named)
+        pattern = poison.of_torch(tensor.dtype)
+        if pattern.size > 1 or pattern.itemsize == 1 or not _missing(tensor):
+            return array
+        export = array.view(Export)
+        export.pattern, export.tell = pattern, lambda: say_unwritten(sanitizer, "reads", "numpy", tensor)
+        return export
+
+    def tolist(tensor: torch.Tensor) -> Any:
+        if _missing(tensor):
+            say_unwritten(sanitizer, "reads", "tolist", tensor)
+        return torch._C.TensorBase.tolist(tensor)
+
+    def _missing(tensor: torch.Tensor) -> bool:
+        address = watched_address(tensor)
+        return not sanitizer.launching and address in sanitizer.poisoned and sanitizer.unwritten(tensor) is not None
+
+    for function in (numpy, tolist):
+        setattr(torch.Tensor, function.__name__, function)
+    try:
+        yield
+    finally:
+        for function in (numpy, tolist):
+            delattr(torch.Tensor, function.__name__)
