@@ -3,6 +3,7 @@
     python benchmarks/emulator.py             time, as ratios to Triton's interpreter, then planted bugs by tool
     python benchmarks/emulator.py --time      the first table only
     python benchmarks/emulator.py --bugs      the second table only
+    python benchmarks/emulator.py --sizes     one launch, alone and under `sanitize`, from 2^16 to 2^28 elements
 
 triton-viz is not a dependency: where it is not installed, its columns say "not run". Its sanitizer reasons about
 addresses with a solver and does not compute values.
@@ -11,6 +12,7 @@ addresses with a solver and does not compute values.
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -23,8 +25,10 @@ import torch  # noqa: E402
 import triton  # noqa: E402
 import triton.language as tl  # noqa: E402
 from graded_kernels.autograder.emulator import Emulator  # noqa: E402
+from graded_kernels.autograder.sanitize.watch import watched  # noqa: E402
 
 REPEAT = 7
+SIZES = tuple(2**power for power in range(16, 29))
 
 
 @triton.jit
@@ -70,6 +74,20 @@ def matmul_kernel(a_ptr, b_ptr, c_ptr, N: tl.constexpr, B: tl.constexpr):
         a = tl.load(a_ptr + m[:, None] * N + k[None, :])
         acc += tl.dot(a, tl.load(b_ptr + k[:, None] * N + n[None, :]), input_precision="ieee")
     tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+
+
+@triton.jit
+def row_norm_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    row, columns = tl.program_id(0).to(tl.int64), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + columns, mask=columns < n)
+    x = tl.where(columns < n, x, 0.0)
+    tl.store(y_ptr + row * n + columns, x * tl.rsqrt(tl.sum(x * x) / n + 1e-6), mask=columns < n)
+
+
+@triton.jit
+def tail_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = n - BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at) + 1)
 
 
 def silu(kernel):
@@ -162,6 +180,39 @@ def in_a_process(name: str) -> str:
     return json.loads(child.stdout.splitlines()[-1]) if child.returncode == 0 else f"dies ({child.returncode})"
 
 
+def size_table() -> None:
+    """Each row in a process of its own, for its memory."""
+    print("| elements | row norm, s | s for 2^20 | last 1,024 elements, s | row norm under `sanitize`, s | peak, GiB |")
+    print("|---|---|---|---|---|---|")
+    for size in SIZES:
+        code = f"import emulator; print(emulator.size_row({size}))"
+        path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+        environment = {**os.environ, "PYTHONPATH": path}
+        child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+        print(child.stdout.splitlines()[-1] if child.returncode == 0 else child.stderr, flush=True)
+
+
+def size_row(size: int) -> str:
+    """Rows of 1,000, of which every program has masked-off lanes."""
+    rows = size // 1000
+    x, y = torch.rand(rows, 1000), torch.zeros(rows, 1000)
+
+    def norm():
+        row_norm_kernel[(rows,)](x, y, 1000, BLOCK=1024)
+
+    with Emulator():
+        row_norm_kernel[(1,)](x[:1], y[:1], 1000, BLOCK=1024)
+        alone = min(seconds(norm) for _ in range(3 if size < 2**24 else 1))
+        tail_kernel[(1,)](x, y, size // 2, BLOCK=1024)
+        tail = min(seconds(lambda: tail_kernel[(1,)](x, y, rows * 1000, BLOCK=1024)) for _ in range(3))
+    with watched(lambda event: None, shim=False):
+        row_norm_kernel[(1,)](x[:1], y[:1], 1000, BLOCK=1024)
+        judged = seconds(norm)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    each = alone / size * 2**20
+    return f"| 2^{size.bit_length() - 1} | {alone:.3f} | {each:.4f} | {tail:.4f} | {judged:.3f} | {peak:.1f} |"
+
+
 def bug_table() -> None:
     print("| planted bug | Triton's interpreter | emulator | triton-viz sanitizer |")
     print("|---|---|---|---|")
@@ -176,7 +227,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--time", action="store_true", help="the times only")
     parser.add_argument("--bugs", action="store_true", help="the planted bugs only")
+    parser.add_argument("--sizes", action="store_true", help="the table by size only")
     wanted = parser.parse_args()
+    if wanted.sizes:
+        size_table()
+        sys.exit()
     if not wanted.bugs:
         time_table()
     if not wanted.time:

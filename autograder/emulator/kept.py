@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-BLOCK = 1 << 18  # bytes, a multiple of every element's size
+BLOCK = 1 << 16  # bytes, a multiple of every element's size
 
 
 class Kept:

@@ -9,6 +9,7 @@ launch's first is history. The launch's first number stands for "several program
 has released a lock, its stamps have an epoch beside them: how often it had.
 """
 
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ import numpy as np
 from .order import LATE, Order
 
 _PAGE = 1 << 16
+_SMALL = 1 << 18  # units
 _LARGE = 1 << 29  # units; a view with gaps of gigabytes has more
 
 
@@ -71,15 +73,26 @@ class Epochs:
 
     def __setitem__(self, at: np.ndarray, epoch: int | np.ndarray) -> None:
         if self._array is None and np.any(epoch):
-            self._array = _zeros(self._units)
+            self._array = _stamps(self._units)
         if self._array is not None:
             self._array[at] = epoch
 
 
-def _zeros(units: int) -> Pages | np.ndarray:
-    """Zeros for each unit. The system gives an array memory where it is written; a limit on all of it may refuse."""
+def zeros(units: int) -> np.ndarray:
+    """An int32 zero for each unit. Of a large array the system makes the pages that are touched, and no others; NumPy
+    clears all of it where it takes memory that was freed. Raises MemoryError where a limit on all of it refuses.
+    """
+    if units < _SMALL:
+        return np.zeros(units, dtype=np.int32)
     try:
-        return Pages() if units > _LARGE else np.zeros(units, dtype=np.int32)
+        return np.frombuffer(mmap.mmap(-1, 4 * units, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), dtype=np.int32)
+    except OSError as error:
+        raise MemoryError(str(error)) from None
+
+
+def _stamps(units: int) -> Pages | np.ndarray:
+    try:
+        return Pages() if units > _LARGE else zeros(units)
     except MemoryError:
         return Pages()
 
@@ -90,7 +103,7 @@ class Shadow:
     def __init__(self, address: int, nbytes: int, unit: int):
         self.address, self.nbytes, self.unit = address, nbytes, unit
         units = -(-nbytes // unit)
-        self.writer, self.reader = _zeros(units), _zeros(units)
+        self.writer, self.reader = _stamps(units), _stamps(units)
         self.stored = 0  # bytes, by all programs of all launches
         self._written_in, self._read_in = Epochs(units), Epochs(units)
 

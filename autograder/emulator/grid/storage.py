@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from ..kept import BLOCK, Kept
-from ..shadow import Pages, Shadow
+from ..shadow import Pages, Shadow, zeros
 from .fallback import Fallback
 from .lanes import Lanes
 from .places import Places
@@ -122,7 +122,7 @@ class Storage:
                 raise Fallback("memory that was never written")
 
     def _stamp_reads(self) -> np.ndarray:
-        readers = self._readers if self._readers is not None else np.zeros(self.words.size, np.int32)
+        readers = self._readers if self._readers is not None else zeros(self.words.size)
         for places, owners in self._reads:
             seen = places.take(readers)
             stamps = np.where((seen == 0) | (seen == owners), owners, SEVERAL)
