@@ -4,12 +4,14 @@ Both are counted, not timed, and so the same on every machine.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..autograder.emulator import Emulator
 from ..autograder.run.contract import Args
+from ..autograder.run.interpret import interpreted
 from ..autograder.run.peak_memory import Peak
 
 
@@ -27,9 +29,12 @@ class _Counting(TorchDispatchMode):
 
 
 def peak_bytes(function: Callable[..., object], *args: object) -> int:
-    """The most bytes that tensors made during ``function(*args)`` take at once; the arguments are not counted."""
+    """The most bytes that tensors made during ``function(*args)`` take at once; the arguments are not counted.
+
+    Interpreted kernels run in the emulator: Triton's own interpreter copies all that they are given.
+    """
     counting = _Counting()
-    with counting:
+    with Emulator() if interpreted() else nullcontext(), counting:
         result = function(*args)
     del result  # alive until here, so that what is returned counts
     return counting.peak.most

@@ -26,3 +26,12 @@ def double_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 def test_bytes_are_those_of_the_lanes_that_the_mask_lets_through():
     x = torch.zeros(10)
     assert bytes_moved(lambda: double_kernel[(3,)](x, torch.empty(10), 10, BLOCK=4)) == 2 * 10 * 4
+
+
+def test_the_peak_is_of_what_a_launcher_makes_and_not_of_the_interpreters_copies():
+    def launched(x):
+        y = torch.empty_like(x)
+        double_kernel[(3,)](x, y, 10, BLOCK=4)
+        return y
+
+    assert peak_bytes(launched, torch.zeros(10)) == 40
