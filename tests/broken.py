@@ -97,7 +97,7 @@ def half_precision(answer):
     def broken(*args):
         half = [a.half() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args]
         dtypes = [t.dtype for t in _results(answer(*args))]
-        results = tuple(t.to(d) for t, d in zip(_results(answer(*half)), dtypes, strict=True))
+        results = tuple(t.half().to(d) for t, d in zip(_results(answer(*half)), dtypes, strict=True))
         return results if len(results) > 1 else results[0]
 
     return broken
