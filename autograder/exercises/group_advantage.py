@@ -1,0 +1,311 @@
+"""The advantage of a sample in its group. Cases: NVIDIA-NeMo/RL#1518, #4158 and #4161, trl#5902, OpenRLHF's 1e-9."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Generator, Tensor
+
+from ...kernels.wild import group_advantage as wild
+from ..run.contract import Args
+from ..run.huge_strides import far_apart
+from .cases.common import (
+    AGAIN,
+    EPS,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    View,
+    as_it_is,
+    every_second,
+    leaning_walk,
+    transposed,
+    walk,
+    with_gaps,
+)
+from .cases.elementwise import BEYOND, BEYOND_HINT, normal
+from .cases.rows import floors
+from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug, Witness
+
+
+def statistics(rewards: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """(scored, n, mean, std) of each row: which rewards count, how many, their mean and their deviation with n - 1."""
+    scored = ~rewards.isnan()
+    n = scored.sum(1, keepdim=True)
+    mean = rewards.where(scored, 0.0).sum(1, keepdim=True) / n.clamp(min=1)
+    squares = (rewards - mean).square().where(scored, 0.0).sum(1, keepdim=True)
+    return scored, n, mean, (squares / (n - 1).clamp(min=1)).sqrt()
+
+
+def differing(rewards: Tensor) -> Tensor:
+    """(P, 1): whether two scored rewards of a row differ."""
+    if not rewards.shape[1]:
+        return torch.zeros(len(rewards), 1, dtype=torch.bool)
+    smallest, largest = rewards.nan_to_num(torch.inf).amin(1), rewards.nan_to_num(-torch.inf).amax(1)
+    return (largest > smallest).unsqueeze(1)
+
+
+def advantages(rewards: Tensor, eps: float = 1e-6) -> Tensor:
+    """(r - mean) / (std + eps); 0 for NaN, and where no two scored rewards of the row differ."""
+    scored, _, mean, std = statistics(rewards)
+    return ((rewards - mean) / (std + eps)).where(scored & differing(rewards), 0.0)
+
+
+def floor(rewards: Tensor, eps: float = 1e-6) -> Floors:
+    """The mean is a sum rounded in any order, lost from every r - mean and from std; and std is half as wrong as the
+    sum of squares. Nothing where the result is to be 0.
+    """
+    scored, n, _, std = statistics(rewards)
+    size = rewards.abs().where(scored, 0.0).sum(1, keepdim=True) / n.clamp(min=1)
+    lost = EPS * (4 + walk(rewards.shape[1])) * size / (std + eps)
+    y = advantages(rewards, eps).abs()
+    return floors((lost * (1 + y) + EPS * (8 + leaning_walk(rewards.shape[1])) * y).where(y > 0, 0.0))
+
+
+def _drawn(
+    groups: int,
+    samples: int,
+    dtype: torch.dtype = torch.float32,
+    *,
+    mean: float = 0.4,
+    scale: float = 0.3,
+    eps: float | None = None,
+    change: Callable[[Tensor], None] = lambda rewards: None,
+    view: View = as_it_is,
+) -> Inputs:
+    """Rewards around ``mean``, altered in place by ``change``, and seen through ``view``."""
+
+    def inputs(generator: Generator) -> Args:
+        rewards = (mean + normal(generator, (groups, samples), scale=scale)).to(dtype)
+        change(rewards)
+        return (view(rewards),) if eps is None else (view(rewards), eps)
+
+    return inputs
+
+
+def _binary(generator: Generator) -> Args:
+    """0 and 1, from one winner a group to one loser."""
+    rewards = torch.zeros(9, 8)
+    for row, winners in enumerate((1, 1, 2, 3, 4, 5, 6, 7, 7)):
+        rewards[row, torch.randperm(8, generator=generator)[:winners]] = 1
+    return (rewards,)
+
+
+EQUAL = (0.35, 0.1, 0.2, 0.3, 0.4, 0.7, 0.9, 1.1, -1 / 3, 0.0, 1.0, 9999.9)
+
+
+def _all_equal(samples: int, values: Sequence[float] = EQUAL) -> Inputs:
+    """One group for each value, all of whose rewards it is."""
+    return lambda generator: (torch.tensor(values).unsqueeze(1).repeat(1, samples),)
+
+
+def _one_differs(generator: Generator) -> Args:
+    """Groups of 8, seven of whose rewards are equal."""
+    rewards = torch.tensor([0.35, 0.4, 0.3, 0.95, 0.1, 0.7]).unsqueeze(1).repeat(1, 8)
+    rewards[:, 3] = torch.tensor([0.95, 0.0, 1.0, 0.0, 0.9, 0.2])
+    return (rewards,)
+
+
+def _unscored(rewards: Tensor) -> None:
+    """One NaN in row 0, most of row 1, every second one in row 2."""
+    rewards[0, 3], rewards[1, 2:], rewards[2, ::2] = torch.nan, torch.nan, torch.nan
+
+
+def _unscored_and_equal(rewards: Tensor) -> None:
+    """The scored rewards of a row are one number."""
+    rewards[:] = torch.tensor([0.35, 0.7, 0.1, 0.9]).unsqueeze(1)
+    rewards[0, 0], rewards[1, 5:], rewards[2, ::2], rewards[3, 7] = (torch.nan,) * 4
+
+
+def _few_scored(rewards: Tensor) -> None:
+    """None scored in row 0, one in rows 1 and 2, two in row 3."""
+    rewards[:3] = torch.nan
+    rewards[1, 0], rewards[2, 5] = 0.7, -1.0
+    rewards[3, 2:] = torch.nan
+
+
+def _every_kind(rewards: Tensor) -> None:
+    """An equal row, one that is scored once and one that is not scored."""
+    rewards[0], rewards[1, 1:], rewards[2] = 0.35, torch.nan, torch.nan
+
+
+EQUAL_HINT = (
+    "All rewards of a group are one number, and its advantages exactly 0. Is the mean of equal numbers that number, "
+    "after rounding? Do not look at std: compare the rewards."
+)
+CONVERT = "Convert to float32 first, compute there; the result is float32."
+
+CASES = tuple(
+    Case(name, inputs, hint)
+    for name, inputs, hint in (
+        ("ordinary values", _drawn(7, 8), "Begin here: 7 groups of 8 rewards. " + STEP_BY_STEP),
+        (AGAIN, _drawn(7, 8), KEEP_NOTHING),
+        ("right or wrong", _binary, "Rewards of 0 and 1, from one winner among 8 to one loser."),
+        (
+            "one of 8 differs",
+            _one_differs,
+            "Seven rewards of a group are equal and one differs: ±2.47 for that one, ∓0.35 for the others. Each "
+            "counts in its own group's mean and std.",
+        ),
+        ("8 equal rewards", _all_equal(8), EQUAL_HINT),
+        ("7 equal rewards", _all_equal(7), EQUAL_HINT),
+        ("1000 equal rewards", _all_equal(1000), EQUAL_HINT),
+        (
+            "some unscored",
+            _drawn(6, 8, change=_unscored),
+            "A NaN is a sample without a score. It gets 0, and the others are compared with each other: their own "
+            "mean, their own number in n - 1.",
+        ),
+        ("some unscored, the others equal", _drawn(4, 8, change=_unscored_and_equal), EQUAL_HINT),
+        (
+            "few scored",
+            _drawn(5, 6, change=_few_scored),
+            "No reward is scored in row 0, one in rows 1 and 2: there is nothing to compare it with, and the row is 0. "
+            "n - 1 is 0 or less there.",
+        ),
+        ("one sample a group", _drawn(6, 1), "One sample has nothing to be compared with: its advantage is 0."),
+        (
+            "2 samples a group",
+            _drawn(40, 2),
+            "Two samples: the one is above the mean by as much as the other is below.",
+        ),
+        (
+            "a large mean",
+            _drawn(5, 16, mean=1000.0, scale=0.1),
+            "Rewards near 1000 that differ by a tenth. Do you subtract two large numbers that are nearly equal?",
+        ),
+        (
+            "rewards of a millionth",
+            _drawn(6, 8, mean=0.0, scale=2e-6),
+            "std is as small as eps, which is 1e-6 and is added to std, outside the root.",
+        ),
+        ("eps = 0.1", _drawn(5, 8, eps=0.1), "eps is 0.1 here. Is it used, and is it added to std?"),
+        (
+            "eps = 0",
+            _drawn(6, 8, eps=0.0, change=_every_kind),
+            "eps is 0. A group of equal rewards is 0, and so is one with a single score. What is 0 / 0?",
+        ),
+        (
+            "rewards of thousands",
+            _drawn(5, 8, mean=-500.0, scale=4000.0),
+            "Rewards up to 10,000, whose squares are 1e8.",
+        ),
+        ("3 samples a group", _drawn(50, 3), "Groups of 3 in a block of 4: what does the fourth lane add to the sums?"),
+        (
+            "17 samples a group",
+            _drawn(9, 17, mean=-2.0),
+            "Groups of 17 in a block of 32: the other 15 lanes are neither in the sums nor in the number.",
+        ),
+        (
+            "1000 samples a group",
+            _drawn(4, 1000, mean=3.0),
+            "1000 samples leave 24 lanes of a block of 1024 empty.",
+        ),
+        ("4097 samples a group", _drawn(3, 4097, mean=3.0), "One sample more than 4096. Is it read, counted, written?"),
+        ("many groups", _drawn(400, 64), "400 groups. Does every one find a program?"),
+        ("no groups", _drawn(0, 8), "No groups go in, no groups come out."),
+        ("no samples", _drawn(4, 0), "Groups without samples: nothing to compute, and no largest of them."),
+        (
+            "transposed",
+            _drawn(37, 23, view=transposed),
+            "Transposed: the rewards of a group are not neighbours in memory.",
+        ),
+        ("groups with gaps", _drawn(9, 27, view=with_gaps), "Groups of 27, 60 apart in memory, NaN between them."),
+        (
+            "every second column",
+            _drawn(9, 21, torch.float16, view=every_second),
+            "float16, and the stride of the last dimension is 2. The result is float32.",
+        ),
+        (BEYOND, _drawn(3, 12, torch.float16, view=far_apart), BEYOND_HINT),
+        ("float16", _drawn(16, 12, torch.float16), CONVERT),
+        ("bfloat16", _drawn(16, 12, torch.bfloat16), CONVERT),
+        (
+            "bfloat16 with a large mean",
+            _drawn(16, 12, torch.bfloat16, mean=200.0, scale=3.0),
+            CONVERT + " The mean of bfloat16 numbers near 200 is no bfloat16.",
+        ),
+    )
+)
+
+UNGUARDED = WildBug(
+    who="NeMo-RL's main in November 2025",
+    thread="NVIDIA-NeMo/RL#1518",
+    function=wild.leave_one_out,
+    seen_by="right or wrong",
+    story="Each sample was compared with the others alone. One winner among losers: their std is 0, and 1 / 1e-6 is a "
+    "million.",
+)
+GUARDED = WildBug(
+    who="NeMo-RL 0.4.0 to 0.7.0",
+    thread="NVIDIA-NeMo/RL#4158, #4161",
+    function=wild.leave_one_out_guarded,
+    seen_by="one of 8 differs",
+    story="The guard std > 0 asks √(E[r²] - E[r]²), which of equal rewards is 0 only where their squares do not round.",
+)
+TINY_EPSILON = WildBug(
+    who="OpenRLHF 0.6.0 to 0.11.0",
+    thread="OpenRLHF's experience_maker.py, group_norm",
+    function=wild.tiny_epsilon,
+    seen_by="8 equal rewards",
+    story="The mean of eight equal rewards is one rounding off, std is 0, and 3e-8 / 1e-9 is an advantage of 30.",
+)
+AS_ZERO = WildBug(
+    who="trl before 1.6.0",
+    thread="huggingface/trl#5775, #5902",
+    function=wild.unscored_as_zero,
+    seen_by="some unscored",
+    story="A completion that nothing scored got a reward of 0. Among negative rewards that is the best one.",
+)
+BIASED = CommonMistake(
+    who="a standard deviation with n",
+    function=wild.biased_std,
+    seen_by="ordinary values",
+    story="np.std divides by n, torch.std by n - 1. In groups of 8 that is 7 %.",
+)
+AS_IT_IS = CommonMistake(
+    who="a group of one whose advantage is its reward",
+    function=wild.group_of_one_as_it_is,
+    seen_by="one sample a group",
+    story="Mean 0 and std 1 where there is one sample: every reward above 0 is then better than average.",
+)
+
+group_advantage = Exercise(
+    name="group_advantage",
+    summary="(r - mean) / (std + eps) in each row, of the rewards that are not NaN; exactly 0 where no two differ",
+    oracle=advantages,
+    outputs=(Output("advantage", torch.float32),),
+    cases=CASES,
+    tolerance=Tolerance(
+        1,
+        8,
+        "The mean is a float32 sum in any order, subtracted from every reward; std is half as wrong as the sum of "
+        "squares.",
+        floor,
+    ),
+    hint="Which rewards count, and how many? Two of them have to differ before anything is divided.",
+    wild=(UNGUARDED, GUARDED, TINY_EPSILON, AS_ZERO, BIASED, AS_IT_IS),
+    points=4,
+    least_bytes=lambda rewards, eps=1e-6: rewards.numel() * (rewards.element_size() + 4),
+    traffic=1.05,
+    about=("8 equal rewards", "7 equal rewards", "some unscored", "some unscored, the others equal", "few scored"),
+)
+
+advantage_witness = Witness(
+    name="advantage_witness",
+    summary="(rewards,) on which the leave-one-out advantage behind the guard std > 0 exceeds 100",
+    exercise=replace(
+        group_advantage,
+        tolerance=Tolerance(
+            1,
+            0,
+            "No advantage in a group of G exceeds √G; a witness shows one above 100.",
+            lambda rewards, eps=1e-6: floors((100 - advantages(rewards, eps).abs()).clamp(min=0)),
+        ),
+    ),
+    bug=GUARDED,
+    hint="All but one are equal, and their squares have to round. Which numbers have a square that is no float32?",
+    complaint=lambda rewards, eps=1e-6: (
+        "rewards is a matrix (P, G), finite, with two samples a group at least."
+        if rewards.dim() != 2 or not len(rewards) or rewards.shape[1] < 2 or not rewards.isfinite().all()
+        else ""
+    ),
+)
