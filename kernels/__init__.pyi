@@ -7,6 +7,7 @@ from .kl import kl as kl
 from .layer_norm import layer_norm as layer_norm
 from .linear_cross_entropy_function import linear_cross_entropy as linear_cross_entropy
 from .masked_softmax import masked_softmax as masked_softmax
+from .policy_loss import policy_loss as policy_loss
 from .rms_norm import rms_norm as rms_norm
 from .silu import silu as silu
 from .softcap import softcap as softcap

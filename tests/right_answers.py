@@ -587,3 +587,91 @@ def tiles(a, x, y):
 @alone("gelu_forward")
 def pytorchs_own_gelu(x, approximate="none"):
     return F.gelu(x, approximate=approximate)
+
+
+@alone("accumulation_weights")
+def shares_of_a_float_total(tokens):
+    n = tokens.float()
+    total = n.sum()
+    return n / total.masked_fill(total == 0, 1) * tokens.shape[0]
+
+
+@alone("accumulation_weights")
+def divided_by_the_mean_of_ranks(tokens):
+    n = tokens.float()
+    per_rank = n.sum() / max(tokens.shape[0], 1)
+    return torch.where(per_rank > 0, n / per_rank, torch.zeros_like(n))
+
+
+def scored_statistics(a: Float32, rewards: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """(r - mean where it is scored, std, whether the row has two rewards that differ)."""
+    scored = ~rewards.isnan()
+    r = rewards.float().masked_fill(~scored, 0)
+    n = scored.sum(1, keepdim=True)
+    d = (r - a.sum(r) / n.clamp(min=1)).masked_fill(~scored, 0)
+    low = r.masked_fill(~scored, torch.inf).amin(1, keepdim=True)
+    high = r.masked_fill(~scored, -torch.inf).amax(1, keepdim=True)
+    return d, (a.sum(d * d) / (n - 1).clamp(min=1)).sqrt(), high > low
+
+
+@answers("group_advantage")
+def compared_with_the_mean(a, rewards, eps=1e-6):
+    if not rewards.numel():
+        return torch.empty(rewards.shape)
+    d, std, differ = scored_statistics(a, rewards)
+    return torch.where(differ, d / (std + eps), 0.0)
+
+
+@alone("group_advantage")
+def row_by_row(rewards, eps=1e-6):
+    """With PyTorch's own mean and std, of the rewards that are scored."""
+    y = torch.zeros(rewards.shape)
+    for row, out in zip(rewards.float(), y, strict=True):
+        scored = ~row.isnan()
+        r = row[scored]
+        if r.unique().numel() > 1:
+            out[scored] = (r - r.mean()) / (r.std() + eps)
+    return y
+
+
+def ratio_of(a: Float32, logp: Tensor, old: Tensor, mask: Tensor) -> Tensor:
+    return a.exp((logp.float() - old.float()).where(mask, 0))
+
+
+def products(a, logp, old, advantage, mask, clip) -> tuple[Tensor, Tensor]:
+    """ρA and clamp(ρ) A, 0 where A is 0."""
+    A = advantage.float().unsqueeze(1)
+    ratio = ratio_of(a, logp, old, mask)
+    return tuple((x * A).masked_fill(A == 0, 0) for x in (ratio, ratio.clamp(1 - clip, 1 + clip)))
+
+
+def per_token(total: Tensor, mask: Tensor, count) -> Tensor:
+    n = int(mask.sum()) if count is None else count
+    return total / n if n else total * 0
+
+
+@answers("policy_loss_forward")
+def smaller_product(a, logp, old, advantage, mask, count=None, clip=0.2):
+    terms = torch.minimum(*products(a, logp, old, advantage, mask, clip)).where(mask, 0)
+    return per_token(-a.sum(terms.flatten()).squeeze(0), mask, count)
+
+
+@answers("policy_loss_forward")
+def larger_loss_row_by_row(a, logp, old, advantage, mask, count=None, clip=0.2):
+    losses = torch.maximum(*(-x for x in products(a, logp, old, advantage, mask, clip))).where(mask, 0)
+    return per_token(a.sum(a.sum(losses).flatten()).squeeze(0), mask, count)
+
+
+@answers("policy_loss_backward", BASES)
+def where_the_first_is_not_larger(a, dloss, logp, old, advantage, mask, count=None, clip=0.2):
+    first, second = products(a, logp, old, advantage, mask, clip)
+    slope = first.where(mask & (first <= second), 0)
+    return per_token(-dloss * slope, mask, count).to(logp.dtype)
+
+
+@answers("policy_loss_backward", BASES)
+def divided_first(a, dloss, logp, old, advantage, mask, count=None, clip=0.2):
+    A = per_token(advantage.float(), mask, count).unsqueeze(1)
+    ratio = ratio_of(a, logp, old, mask)
+    passes = torch.where(A > 0, ratio <= 1 + clip, ratio >= 1 - clip) & mask & (A != 0)
+    return (-dloss * (A * ratio)).where(passes, 0).to(logp.dtype)

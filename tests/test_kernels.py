@@ -85,7 +85,7 @@ def test_on_a_gpu_a_function_gives_what_our_kernels_give(name, case, monkeypatch
             dy = gradient(torch.Generator().manual_seed(0), y.shape[-1:], y.dtype).expand(y.shape)
             found.append([y, *torch.autograd.grad(y, leaves, dy)])
         assert emulator.findings == ()
-        assert bool(emulator.launches) == by_triton or not y.numel()
+        assert bool(emulator.launches) == by_triton or 0 in (y.numel(), leaves[0].numel())
     with torch.no_grad(), Emulator():
         answers = [our_answer(one.name, "triton") for one in (forward, backward_of(forward))]
         right = results(forward, *answers, named, dy)
