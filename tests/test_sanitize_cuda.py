@@ -407,6 +407,27 @@ def test_a_buffer_that_is_not_a_tensor_is_not_judged(events):
     assert [event["finding"]["level"] for event in events if "finding" in event] == ["unable"]
 
 
+def test_a_buffer_that_holds_a_tensor_is_a_view_of_it(events):
+    class Strided:
+        def __init__(self, base, shape, strides, offset):
+            self.base, self.shape, self.strides, self.dtype = base, shape, strides, base.dtype
+            self.pointer = base.data_ptr() + offset * base.element_size()
+
+        def data_ptr(self):
+            return self.pointer
+
+        def stride(self):
+            return self.strides
+
+    x, y = torch.arange(12.0, device="cuda"), torch.zeros(4, device="cuda")
+    double[(1,)](Strided(x, (4,), (1,), 5), y, 4, BLOCK=4)
+    assert y.tolist() == [10, 12, 14, 16]
+    with pytest.raises(EmulatorError, match="loads x out of bounds"):
+        double[(1,)](Strided(x, (4,), (1,), 5), y, 8, BLOCK=8)
+    with pytest.raises(EmulatorError, match="a Strided without one, or with a negative stride"):
+        double[(1,)](Strided(x, (4,), (-1,), 5), y, 4, BLOCK=4)
+
+
 def test_what_is_not_simulated_is_still_a_type(events):
     assert isinstance(torch.cuda.CUDAGraph | None, types.UnionType)
     assert not isinstance(3, torch.cuda.graph)

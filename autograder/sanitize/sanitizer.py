@@ -6,13 +6,13 @@ from collections.abc import Callable, Container, Mapping
 from typing import Any, NoReturn
 
 import torch
-from triton.runtime.jit import TensorWrapper
 
 from ..emulator import Emulator, EmulatorError, Finding, Launch
 from ..emulator.access import Access
 from ..emulator.coverage import Coverage
 from ..emulator.findings import Place, here
 from ..emulator.launch import execute
+from .buffers import as_tensor, is_buffer
 from .left_state import LeftState
 from .masked_loads import MaskedLoads
 from .rerun import Call
@@ -76,10 +76,9 @@ class Sanitizer(Emulator):
         if options.get("launch_cooperative_grid"):
             self.refuse(f"`{executor.fn.__name__}` is a cooperative launch, whose programs wait for each other.")
         with torch._C.DisableTorchFunction():
+            args = tuple(self._taken(position, value) for position, value in enumerate(args))
+            options = {name: self._taken(name, value) for name, value in options.items()}
             for position, value in enumerate([*args, *options.values()]):
-                if hasattr(value, "data_ptr") and not isinstance(value, torch.Tensor | TensorWrapper):
-                    what = f"argument {position} of `{executor.fn.__name__}` is a {type(value).__name__}"
-                    self.refuse(f"The emulator takes PyTorch's tensors, and {what}.")
                 if self.reachable and isinstance(value, torch.Tensor) and not self.reachable(value):
                     raise ValueError(
                         f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)"
@@ -114,6 +113,16 @@ class Sanitizer(Emulator):
 
     def _untried(self, kernel: str, why: str) -> None:
         self.emit({"skipped": {"what": "masked-load", "kernel": kernel, "why": why}})
+
+    def _taken(self, position: int | str, value: Any) -> Any:
+        """An argument of a launch as the emulator takes it."""
+        if not is_buffer(value):
+            return value
+        tensor = as_tensor(value)
+        if tensor is None:
+            what = f"argument {position} of `{self.function.__name__}` is a {type(value).__name__}"
+            self.refuse(f"The emulator takes PyTorch's tensors, and {what} without one, or with a negative stride.")
+        return tensor
 
     def refuse(self, text: str) -> NoReturn:
         """Records that ``text`` says why something cannot be emulated, and raises EmulatorError with it."""
