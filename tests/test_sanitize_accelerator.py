@@ -162,6 +162,19 @@ def test_a_custom_operator_runs_on_the_gpu(gpu):
         double(torch.ones(3))
 
 
+def test_an_operator_of_pytorch_may_be_registered_anew_for_the_gpu(gpu):
+    x = torch.ones(10, device="cuda", requires_grad=True)
+    with torch.library._scoped_library("aten", "IMPL") as library:
+        library.impl("neg", _double, "CUDA")
+        y = torch.neg(x)
+        assert y.tolist() == [2.0] * 10
+        assert y.is_cuda
+        y.backward(torch.ones(10, device="cuda"))
+        assert x.grad.tolist() == [2.0] * 10  # autograd's formula calls the operator
+        assert torch.neg(torch.ones(2)).tolist() == [-1.0] * 2
+    assert torch.neg(x).tolist() == [-1.0] * 10
+
+
 def test_our_own_operators_launch_their_kernels(gpu):
     launched = []
     logits = torch.zeros(2, 4, device="cuda", requires_grad=True)

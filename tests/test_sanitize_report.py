@@ -42,6 +42,12 @@ def test_findings_outrank_what_is_not_judged_and_that_the_programs_end(run, stat
             "p launched no Triton kernel, so nothing was checked. The program itself failed: it exited with status 5.",
         ),
         (
+            report.Run("p", failed=FAILED, launches=1, kernels={"k": 1}, unlike_gpu=["aten.logsumexp"]),
+            "p: nothing found in 1 launch of 1 kernel. The program itself failed: it exited with status 5. "
+            "PyTorch's CPU computed in half precision, perhaps not as a GPU does: aten.logsumexp. Where a reference "
+            "comes from there, compare it with float64 first.",
+        ),
+        (
             report.Run("p", unable=[UNABLE], launches=1, kernels={"k": 1}),
             "p: nothing found, 1 not judged, in 1 launch of 1 kernel.",
         ),

@@ -87,6 +87,8 @@ def run(settings: dict[str, Any], events: Events) -> int:
         finally:
             if watch.gpu and watch.gpu.asked:
                 events.emit({"asked": watch.gpu.capability})
+            if watch.unlike_gpu:
+                events.emit({"unlike_gpu": [*watch.unlike_gpu]})
     return 0
 
 

@@ -82,6 +82,7 @@ class Listener:
         self.totals = Totals()
         self.kernel = self.shim = ""
         self.asked: tuple[int, ...] = ()
+        self.unlike_gpu: list[str] = []  # as `report.Run` has it
         self.end: dict[str, Any] | None = None
         self.interrupted = False
 
@@ -98,6 +99,8 @@ class Listener:
             self.kernel = event["launch"]["kernel"]
         elif "shim" in event:
             self.shim = event["shim"]
+        elif "unlike_gpu" in event:
+            self.unlike_gpu = event["unlike_gpu"]
         elif "asked" in event:
             self.asked = tuple(event["asked"])
         elif "end" in event:
@@ -175,6 +178,7 @@ def _run(run: report.Run, listener: Listener, code: int) -> report.Run:
     run.launches, run.kernels = totals.kernels.total(), dict(totals.kernels)
     run.judged, run.set_aside, run.coverage = totals.judged, totals.set_aside, totals.reached.functions()
     run.spawned, run.skipped = totals.spawned, totals.skipped
+    run.unlike_gpu = listener.unlike_gpu
     for finding in listener.findings.values():
         {"fault": run.findings, "unable": run.unable, "hint": run.hints}[finding["level"]].append(finding)
     run.whole, run.stopped = end["how"] == "returned", end["how"] == "stopped"

@@ -30,6 +30,7 @@ class Run:
     findings the others have. known, allowed: findings that a baseline or a comment lets pass, these with its
     ``reason``. remarks: sentences on baseline and comments. whole: whether the program ran to its end;
     stopped: whether a finding was the end of it.
+    unlike_gpu: operators that PyTorch's CPU computed in half precision, and perhaps not as a GPU does.
     """
 
     program: str
@@ -44,6 +45,7 @@ class Run:
     interrupted: bool = False
     spawned: list[str] = field(default_factory=list)
     asked: tuple[int, ...] = ()
+    unlike_gpu: list[str] = field(default_factory=list)
     skipped: Skipped = field(default_factory=Skipped)
     coverage: list[Function] = field(default_factory=list)
     since: str = ""
@@ -190,7 +192,7 @@ def summary(run: Run) -> str:
     if run.interrupted:
         text += " It was interrupted: this is what was found so far."
     elif run.failed:
-        text += f" The program itself failed: {run.failed.rstrip('.')}."
+        text += f" The program itself failed: {run.failed.rstrip('.')}." + half_precision(run.unlike_gpu)
         if run.shim and "(cpu tensor?)" in run.failed:
             text += " For a program that keeps its tensors on the CPU, run it with --no-cuda-shim."
         if run.compiles_cuda:
@@ -215,6 +217,17 @@ def unchanged(since: str, launched: int, judged: int, left_out: int) -> str:
         which = f"{same:,} of {count(launched, 'kernel')} {'has' if same == 1 else 'have'} not changed"
     left = f"; {count(left_out, 'finding')} there left out" if left_out else ""
     return f"{which} since {since}: not judged{left}."
+
+
+def half_precision(operators: list[str]) -> str:
+    """A sentence for a failure in which these operators took part, "" where there are none."""
+    if not operators:
+        return ""
+    names = ", ".join(operators[:5]) + (", and more" if len(operators) > 5 else "")
+    return (
+        f" PyTorch's CPU computed in half precision, perhaps not as a GPU does: {names}. Where a reference comes from "
+        "there, compare it with float64 first."
+    )
 
 
 def asked_capability(capability: tuple[int, ...]) -> str:

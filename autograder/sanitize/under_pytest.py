@@ -51,7 +51,7 @@ class Plugin:
         config.add_cleanup(self._stack.close)
         shim, device = not options.no_cuda_shim, options.sanitize_device
         watch = self._stack.enter_context(watched(self._record, shim=shim, device=device, since=self.since))
-        self.sanitizer, self.shim = watch.sanitizer, watch.shim
+        self.sanitizer, self.shim, self.unlike_gpu = watch.sanitizer, watch.shim, watch.unlike_gpu
 
     # the session
 
@@ -145,6 +145,7 @@ class Plugin:
         """Begins a new part of the sanitizer. Fails the test where a marker names an unknown finding."""
         self.outside += self._failing(self.found)
         self.found.clear()
+        self.unlike_gpu.clear()
         self.sanitizer.next()
         for mark in self._marks(item):
             if unknown := set(mark.args) - RULES.keys():
@@ -162,8 +163,9 @@ class Plugin:
         except EmulatorError as error:
             stopped = error
         except BaseException:
-            if unexpected := self._unexpected(item):
-                item.add_report_section("call", SUMMARY, "\n".join(map(report.three_lines, unexpected)))
+            said = [*map(report.three_lines, self._unexpected(item)), report.half_precision([*self.unlike_gpu]).strip()]
+            if any(said):
+                item.add_report_section("call", SUMMARY, "\n".join(filter(None, said)))
             self.found.clear()
             raise
         self._judge(item, stopped)

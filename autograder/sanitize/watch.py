@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,11 @@ from .uninitialised import UninitialisedMemory
 
 @dataclass(frozen=True)
 class Watch:
-    """What watches a program. gpu: the one that is simulated for it."""
+    """What watches a program. gpu: the one that is simulated for it. unlike_gpu: as `Simulated` has it, so far."""
 
     sanitizer: Sanitizer
     gpu: Properties | None = None
+    unlike_gpu: dict[str, None] = field(default_factory=dict)
 
     @property
     def shim(self) -> str:
@@ -36,10 +37,12 @@ def watched(
     """Runs what is in the block under a `Sanitizer`. shim: whether to simulate a GPU where there is no CUDA. device:
     which one, a key of `DEVICES`. since: the revision in git since which a kernel has to have changed to be judged.
     """
-    sanitizer, gpu = Sanitizer(emit, Changed(since) if since else None), None
+    sanitizer = Sanitizer(emit, Changed(since) if since else None)
+    watch = Watch(sanitizer)
     with sanitizer, np.errstate(all="ignore"), UninitialisedMemory(sanitizer), contextlib.ExitStack() as stack:
         stack.enter_context(watched_exports(sanitizer))
         if shim and not torch.cuda.is_available():
             simulated = stack.enter_context(shimmed(sanitizer.refuse, device))
-            gpu, sanitizer.reachable, sanitizer.origins = simulated.gpu, reachable, simulated.origins
-        yield Watch(sanitizer, gpu)
+            sanitizer.reachable, sanitizer.origins = reachable, simulated.origins
+            watch = Watch(sanitizer, simulated.gpu, simulated.unlike_gpu)
+        yield watch

@@ -10,7 +10,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...run.lazy_dynamo import lazily
-from . import allocations
+from . import allocations, half_precision, registered
 
 GPU = torch.device("cuda", 0)
 
@@ -96,12 +96,17 @@ class Move(torch.autograd.Function):
 class Placement(TorchDispatchMode):
     """Marks what is computed from a tensor on the GPU as on the GPU, also in the backward pass.
 
-    calls: the mode under which an operator that is written in Python, with `torch.library.custom_op`, runs.
+    What a program registered for the GPU is called there, and what the CPU would add up in half precision, and a GPU in
+    float32, is added up in float32.
+
+    calls: the mode under which an operator that is written in Python, with `torch.library`, runs.
+    unlike_gpu: names of operators that computed in half precision and may differ from a GPU's.
     """
 
     def __init__(self, calls: TorchFunctionMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self.calls = calls
+        self.unlike_gpu: dict[str, None] = {}
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -111,34 +116,47 @@ class Placement(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        kwargs = kwargs or {}
         written = _in_python(func, [args, kwargs])
         if written:
             with self, contextlib.nullcontext() if torch._C._len_torch_function_stack() else self.calls:
-                return written(*args, **(kwargs or {}))
+                return written(*args, **kwargs)
         with torch._C.DisableTorchFunction():
-            if kwargs and is_cuda(kwargs.get("device")):  # an operator called as such, which no function mode sees
+            if is_cuda(kwargs.get("device")):  # an operator called as such, which no function mode sees
                 made = func(*args, **kwargs | {"device": torch.device("cpu")})
                 for tensor in tensors(made):
                     place(tensor, True)
                 return made
-            result = func(*args, **(kwargs or {}))
             given = [tensor for tensor in tensors([args, kwargs]) if has_storage(tensor)]
-            if any(on_gpu(tensor) for tensor in given):
-                known = {tensor.untyped_storage().data_ptr() for tensor in given}
-                for tensor in tensors(result):
-                    if has_storage(tensor) and tensor.untyped_storage().data_ptr() not in known - {0}:
-                        place(tensor, True)
-            return result
+            if not any(on_gpu(tensor) for tensor in given):
+                return func(*args, **kwargs)
+            return self._on_gpu(func, given, args, kwargs)
+
+    def _on_gpu(self, func: Any, given: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if half_precision.needs_float32(func, given):
+            result = half_precision.in_float32(func, args, kwargs)
+        else:
+            result = func(*args, **kwargs)
+            if name := half_precision.unlike_gpu(func, given):
+                self.unlike_gpu[name] = None
+        known = {tensor.untyped_storage().data_ptr() for tensor in given}
+        for tensor in tensors(result):
+            if has_storage(tensor) and tensor.untyped_storage().data_ptr() not in known - {0}:
+                place(tensor, True)
+        return result
 
 
 def _in_python(func: Any, given: object) -> Callable[..., Any] | None:
-    """The function that `torch.library.custom_op` made an operator of, where it is called with tensors on the GPU."""
-    made = OPDEFS.get(func._schema.name)
-    if made is None:
+    """The function that a program registered for the operator, where it is called with tensors on the GPU:
+    with `torch.library.custom_op`, or with `torch.library.Library.impl` for the dispatch key "CUDA".
+    """
+    made, function = OPDEFS.get(func._schema.name), registered.of(func)
+    if made is None and function is None:
         return None
     with torch._C.DisableTorchFunction():
         real = [one for one in tensors(given) if type(one) in (torch.Tensor, torch.nn.Parameter)]  # not the compiler's
         if not any(map(on_gpu, real)):
             return None
-    function: Callable[..., Any] | None = made._backend_fns.get("cuda") or made._backend_fns.get(None)
+    if function is None and made is not None:
+        function = made._backend_fns.get("cuda") or made._backend_fns.get(None)
     return function

@@ -15,7 +15,7 @@ from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
 from ..devices import DEFAULT, DEVICES, Properties
-from . import allocations, cublas, jit_functions, matmul, memory, runtime, streams
+from . import allocations, cublas, jit_functions, matmul, memory, registered, runtime, streams
 from .compiled import Compiler
 from .driver import Compiled, Driver, once
 from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors
@@ -25,11 +25,12 @@ from .torch_functions import DeviceCalls
 @dataclass(frozen=True)
 class Simulated:
     """A simulated GPU. origins: file, line and text of the program's lines that a kernel of TorchInductor computes, by
-    the kernel's name.
+    the kernel's name. unlike_gpu: names of operators that the CPU computed in half precision, and perhaps not as a GPU.
     """
 
     gpu: Properties
     origins: dict[str, list[tuple[str, int, str]]]
+    unlike_gpu: dict[str, None]
 
 
 _Replacement = tuple[Any, str, Any]  # what has the attribute, its name, and what it becomes
@@ -45,15 +46,15 @@ def shimmed(refuse: Callable[[str], NoReturn], device: str = DEFAULT) -> Iterato
     allocations.reset_peak()
     allocations.reset_accumulated()
     with contextlib.ExitStack() as stack:
-        compiler = Compiler(refuse, stack)
+        compiler, placement = Compiler(refuse, stack), Placement(calls)
         for owner, name, value in [*_torch(calls, gpu, refuse), (torch, "compile", compiler), *_triton(gpu, refuse)]:
             stack.enter_context(_replaced(owner, name, value))
         stack.enter_context(matmul.simulated())
-        stack.enter_context(Placement(calls))
+        stack.enter_context(placement)
         stack.enter_context(calls)
         torch.get_device_module.cache_clear()  # it remembers which device was the accelerator
         stack.callback(torch.get_device_module.cache_clear)
-        yield Simulated(gpu, compiler.origins)
+        yield Simulated(gpu, compiler.origins, placement.unlike_gpu)
 
 
 @contextlib.contextmanager
@@ -181,4 +182,5 @@ def _triton(gpu: Properties, refuse: Callable[[str], NoReturn]) -> list[_Replace
         (InterpretedFunction, "run", launched),
         (JITFunction, "run", compiled),
         *jit_functions.replacements(),
+        *registered.replacements(),
     ]

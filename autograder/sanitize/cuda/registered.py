@@ -1,0 +1,41 @@
+"""What a program registers for operators on a GPU, with `torch.library.Library.impl(name, function, "CUDA")`.
+
+Its tensors lie on the CPU, where PyTorch would not call it: `placement` does.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from torch.library import Library
+
+_Function = Callable[..., Any]
+_functions: dict[str, list[tuple[Library, _Function]]] = {}
+_register: _Function = Library.impl
+_destroy: _Function = Library._destroy
+
+
+def of(operator: Any) -> _Function | None:
+    """The function registered last for the operator, an overload of it; None where there is none."""
+    found = _functions.get(operator.name()) if _functions else None
+    return found[-1][1] if found else None
+
+
+def _registered(library: Library, name: Any, function: _Function, dispatch_key: str = "", **options: Any) -> None:
+    _register(library, name, function, dispatch_key, **options)
+    if (dispatch_key or library.dispatch_key) == "CUDA":
+        text = name if isinstance(name, str) else name.name()
+        text = text if "::" in text else f"{library.ns}::{text}"
+        _functions.setdefault(text.removesuffix(".default"), []).append((library, function))
+
+
+def _destroyed(library: Library) -> None:
+    for name, found in [*_functions.items()]:
+        _functions[name] = [one for one in found if one[0] is not library]
+        if not _functions[name]:
+            del _functions[name]
+    _destroy(library)
+
+
+def replacements() -> list[tuple[Any, str, Any]]:
+    """What has the attribute, its name, and what it becomes."""
+    return [(Library, "impl", _registered), (Library, "_destroy", _destroyed)]
