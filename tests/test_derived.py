@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 import torch
+import torch.nn.functional as F
 from answers import Unwatched
 from float32_sums import ARITHMETIC, Float32, from_the_end, in_order
 from graded_kernels.autograder import Case, Exercise, Output, check, derived
@@ -90,6 +91,25 @@ def test_mean_and_variance_may_be_kept_running(mean):
     found = torch.native_layer_norm(x, (100,), None, None, 1e-5)[2].squeeze(-1)
     exact = rstd(x.double())
     assert ((found.double() - exact).abs() <= of(rstd, x) + ulp(4) * exact).all()
+
+
+@pytest.mark.parametrize(
+    ("function", "plain"),
+    [
+        (F.gelu, lambda x: 0.5 * x * (1 + torch.erf(x * 0.5**0.5))),
+        (torch.tanh, lambda x: 1 - 2 / ((2 * x).exp() + 1)),
+        (F.elu, lambda x: torch.where(x > 0, x, x.exp() - 1)),
+        (F.softplus, lambda x: x.clamp(min=0) + (1 + (-x.abs()).exp()).log()),
+        (lambda x: x.cumsum(-1), lambda x: torch.stack([sum(x.T[:k], x.T[0] * 0) for k in range(1, 34)], -1)),
+        (lambda x: x.var(-1), lambda x: (x * x).mean(-1) * (33 / 32) - x.mean(-1) ** 2 * (33 / 32)),
+    ],
+    ids=["gelu", "tanh", "elu", "softplus", "cumsum", "var"],
+)
+def test_operators_of_several_steps_have_the_errors_of_each(function, plain):
+    for seed in range(5):
+        x = 2 * torch.randn(20, 33, generator=torch.Generator().manual_seed(seed))
+        exact = function(x.double())
+        assert ((plain(x).double() - exact).abs() <= of(function, x) + ulp(8) * exact.abs()).all()
 
 
 def softcap(a: Float32, x: torch.Tensor) -> torch.Tensor:

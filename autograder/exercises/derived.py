@@ -13,9 +13,12 @@ times that is the floor of the tolerance. The model:
 - a mean that is taken from each element of its row may be a running one (Welford 1962), an ulp off by element;
 - a product of matrices has the error of such sums without blocks, in the mean;
 - a function such as exp gets its argument an ulp off (exp2(x · log2 e) does), and underflow may give 0;
-- erfc, expm1 and log1p are computed as 1 - erf, exp - 1 and log(1 + x): their digits are not asked for;
-- what computes many terms and has no model here (a convolution, a fused normalisation, a gradient of PyTorch's own) has
-  the error that PyTorch makes of it in float32, with arguments an ulp off.
+- erfc, expm1, log1p and tanh are computed as 1 - erf, exp - 1, log(1 + x) and 1 - 2 / (exp(2x) + 1): their digits are
+  not asked for;
+- an operator of several steps (a GELU, a normalization, a loss, the gradient of one) has the errors of the steps that
+  PyTorch's own decomposition of it has;
+- what computes many terms and has no model here (a convolution, its gradient) has the error that PyTorch makes of it in
+  float32, with arguments an ulp off.
 """
 
 import math
@@ -24,10 +27,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import decomposition_table
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from ..run.contract import Args, as_tuple, parts_of
+from ..run.lazy_dynamo import lazily
 from ..run.operators import POINTWISE
 from .record import Floors, Tolerance
 
@@ -45,12 +50,19 @@ COPIES = frozenset(
     "masked_fill where index gather index_select cat stack clone _to_copy nan_to_num constant_pad_nd".split()
 )
 MODELLED = frozenset(
-    "sum mean mm bmm addmm baddbmm matmul mv dot amax amin max min aminmax _softmax _log_softmax".split()
+    "cumsum sum mean mm bmm addmm baddbmm matmul mv dot amax amin max min aminmax _softmax _log_softmax".split()
+)
+STEPS = frozenset(
+    "silu gelu mish elu celu selu softplus log_sigmoid_forward logaddexp logsumexp glu hardswish var var_mean std "
+    "std_mean linalg_vector_norm dist binary_cross_entropy native_layer_norm native_group_norm native_batch_norm "
+    "_native_batch_norm_legit _native_batch_norm_legit_no_training _fused_rms_norm "
+    "_scaled_dot_product_flash_attention_for_cpu".split()
 )
 PLAIN: dict[str, Callable[[Tensor], Tensor]] = {  # the size of what the plain form of a careful function subtracts from
     "erfc": torch.ones_like,
     "expm1": lambda x: x.exp().clamp(min=1),
     "log1p": torch.ones_like,
+    "tanh": torch.ones_like,
 }
 REASON = (
     f"The tolerance is derived: the formula was run {SEEDS} times in float32 with random rounding and order of sums. "
@@ -95,6 +107,7 @@ def _in_float32(oracle: Callable[..., Any], args: Args, seed: int, casts: bool) 
         return parts_of(as_tuple(oracle(*args)))
 
 
+@lazily
 class _RandomRounding(TorchDispatchMode):
     """Changes every float64 result of an operator into one that float32 code could have had."""
 
@@ -107,6 +120,9 @@ class _RandomRounding(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func._schema.name.partition("::")[2]
+        if func in decomposition_table and _has_steps(name):
+            with self:
+                return decomposition_table[func](*args, **(kwargs or {}))
         if name in SENSITIVE and name not in ("_softmax", "_log_softmax", "logsumexp"):
             args = tuple(self._moved(a) if _is_float64(a) else a for a in args)
         if name == "sub" and self._is_mean(args[1]) and _is_float64(args[0]):
@@ -122,6 +138,8 @@ class _RandomRounding(TorchDispatchMode):
             return result
         if name in ("sum", "mean"):
             result = result + self._error_of_sum(result, args, kwargs or {}, name)
+        elif name == "cumsum":
+            result = result + self._error_of_cumsum(args[0], args[1])
         elif name in ("mm", "bmm", "addmm", "baddbmm", "matmul", "mv", "dot"):
             result = result + self._error_of_product(result, *args[-2:])
         elif name in SENSITIVE:
@@ -203,6 +221,11 @@ class _RandomRounding(TorchDispatchMode):
         error += (rest.float().double() - rest).nan_to_num(0, 0, 0).sum(-1)
         return (error / (count if name == "mean" else 1)).reshape(result.shape)
 
+    def _error_of_cumsum(self, x: Tensor, dim: int) -> Tensor:
+        """The error of terms an ulp off that are added one after the other, each partial sum rounded."""
+        partial = self._moved(x).cumsum(dim)
+        return partial - x.cumsum(dim) + self._error(partial).cumsum(dim)
+
     def _error_of_product(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
         """The error of a sum of random signs plus one of equal signs; partial sums would take too much memory."""
         count = a.shape[-1]
@@ -225,6 +248,11 @@ class _RandomRounding(TorchDispatchMode):
 
 def _is_narrow(value: Tensor) -> bool:
     return value.is_floating_point() and value.dtype != torch.float64
+
+
+def _has_steps(name: str) -> bool:
+    """Whether an operator is more than one operation of float32 code."""
+    return name in STEPS or name.endswith("_loss") or ("_backward" in name and name not in POINTWISE)
 
 
 def _is_float64(value: object) -> bool:
