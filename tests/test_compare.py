@@ -177,6 +177,77 @@ def test_sizes_that_belong_together_change_together():
     assert names == {"dimension 0 of a", "dimension 1 of a", "dimension 1 of b"}
 
 
+def test_the_end_of_the_last_block_is_seen_where_each_size_alone_hides_it():
+    def unfinished(x):
+        y = F.silu(x)
+        return torch.where(torch.arange(y.numel()).reshape(y.shape) < y.numel() // 16 * 16, y, 0)
+
+    assert failing(compare(F.silu, unfinished, draw(16, 16), without=("dimension",))) == {"odd sizes"}
+
+
+def test_a_second_block_is_reached_where_the_longest_is_too_long():
+    example = (draw(8, 16), draw(16, 16), draw(16, 16))
+    names = {case.name for case in compare(F.scaled_dot_product_attention, naive_attention, example).cases}
+    assert "dimension 1 of x0: 65" in names and "dimension 1 of x0: 1,031" not in names
+
+
+def naive_attention(q, k, v):
+    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v
+
+
+def test_longer_inputs_are_no_repetition():
+    """The rounding errors of a sum of equal terms all lean one way: a right sum of 1,031 terms was refused."""
+
+    def in_order(a, b):
+        total = torch.zeros(a.shape[0], b.shape[1])
+        for k in range(a.shape[1]):
+            total = total + a[:, k : k + 1].float() * b[k].float()
+        return total.to(a.dtype)
+
+    report = compare(torch.mm, in_order, (draw(7, 16), draw(16, 5)), gradients=False)
+    assert report and "dimension 1 of x0: 1,031" in {case.name for case in report.cases}, str(report)
+
+
+def test_labels_reach_what_the_example_does_not():
+    def nll(x, y):
+        return F.cross_entropy(x, y, reduction="none")
+
+    def as_a_label(x, y):
+        return nll(x, y.clamp(min=0))
+
+    def last_left_out(x, y):
+        return nll(x, y.clamp(max=x.shape[1] - 2))
+
+    example = (draw(5, 12), torch.tensor([0, 3, 8, 5, 5]))
+    assert failing(compare(nll, as_a_label, example)) == {"y all -100", "y -100 in places"}
+    assert failing(compare(nll, last_left_out, example)) == {"y all 11"}
+    report = compare(lambda x, y: x[y], lambda x, y: x.index_select(0, y), (draw(9, 4), example[1]))
+    assert report, str(report)  # a negative index, from the end, is none of a label's
+
+
+def test_a_parameter_that_is_left_out():
+    class Unscaled(nn.LayerNorm):
+        def forward(self, x):
+            return F.layer_norm(x, x.shape[-1:], None, None, self.eps)
+
+    report = compare(nn.LayerNorm(8), Unscaled(8), draw(5, 8), gradients=False)
+    assert failing(report) == {"other parameters"}
+
+
+def test_squares_in_float16_overflow():
+    def rms_norm(x):
+        return x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt()
+
+    report = compare(lambda x: F.rms_norm(x, x.shape[-1:], eps=1e-6), rms_norm, draw(5, 40), gradients=False)
+    assert failing(report) == {"float16, large values"}
+
+
+def test_the_values_of_labels_of_few_kinds_stay():
+    x, y = draw(6, 8), torch.tensor([1.0, -1, 1, 1, -1, 1, -1, -1])
+    (_, drawn) = inputs(lambda x, y: x * y, (x, y), "dimension 1 of x: 1,031", 3)
+    assert drawn.shape == (1031,) and set(drawn.tolist()) == {1, -1}
+
+
 def test_an_input_that_changes_and_one_that_is_returned():
     assert any(
         "changed its input" in c.message for c in compare(lambda x: x * 2, lambda x: x.mul_(2), draw(3, 4)).cases

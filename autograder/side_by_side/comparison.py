@@ -22,7 +22,7 @@ from .candidate import Candidate, candidate_of
 from .errors import CompareError
 from .example import USUAL, Example, example_of
 from .families import Family, families
-from .record import SEEDS, Compared, record_of
+from .record import SEEDS, Compared, called_with, record_of
 from .reference import Reference
 from .sizes import dimensions_of
 
@@ -133,23 +133,18 @@ def _with_gradients(asked: bool | None, reference: Reference, candidate: Candida
 
 def _made(reference: Reference, example: Example, without: tuple[str, ...]) -> tuple[list[Family], list[CaseResult]]:
     """The families that the reference takes, and what is said of the others. Raises CompareError for unknown names."""
-
-    def accepts(args: Args) -> bool:
-        return not reference.refuses(reference.with_parameters(args))
-
-    given = reference.given
-    dimensions = [] if example.sized else dimensions_of(given, accepts)
+    dimensions = [] if example.sized else dimensions_of(reference.given, reference.accepts)
     made, refused = [], []
-    every = list(families(example, given, reference.names, dimensions))
+    every = list(families(example, reference, dimensions))
     unknown = [name for name in without if not any(family.name.startswith(name) for family in every)]
     if unknown:
         raise CompareError(f"no family is named {unknown[0]!r}; there are {', '.join(repr(f.name) for f in every)}")
     for number, family in enumerate(every):
         if family.name.startswith(without) and without:
             continue
-        args = family.make(torch.Generator().manual_seed(number))
-        why = reference.refuses(reference.with_parameters(args))
-        if not why and reference.overflows(reference.with_parameters(args)):
+        args = called_with(reference, family, torch.Generator().manual_seed(number), gradients=False)
+        why = reference.refuses(args)
+        if not why and reference.overflows(args):
             refused.append(_not_run(family, "the reference itself overflows in this dtype, where float64 does not"))
             continue
         if why:

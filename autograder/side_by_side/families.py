@@ -10,28 +10,33 @@ from torch import Generator, Tensor
 from ..exercises.cases import common
 from ..run.contract import Args, map_tensors
 from ..run.dtypes import dtype_name
+from .drawing import drawn_like
 from .example import SIZES, USUAL, Example
+from .reference import Reference
 from .sizes import Dimension
 
 Kind = Literal["values", "sizes", "layout", "dtype", "empty"]
 Make = Callable[[Generator], Args]
 Change = Callable[[Tensor, Generator], Tensor]
 HALVES = (torch.float16, torch.bfloat16)
-BLOCK = 1031  # past one block of 1,024 elements
+BLOCKS = (1031, 257, 65)  # past one block of 1,024 elements, or of as many as `MOST` allows
+SPECIAL = (-100, -1)  # what stands for no label, as `ignore_index` of PyTorch and of others
 MOST = 2**15  # elements of all tensors of a family together
 TENSORS = 4  # the first ones get special values, each alone
 
 
 @dataclass(frozen=True)
 class Family:
-    """name, what: of it, and what its inputs are in one sentence. make: the arguments. A candidate may refuse a layout
-    or a dtype in an error of its own; what it computes there has to be right.
+    """name, what: of it, and what its inputs are in one sentence. make: the arguments. parameters: whether those of a
+    module are others, too. A candidate may refuse a layout or a dtype in an error of its own; what it computes there
+    has to be right.
     """
 
     name: str
     what: str
     make: Make
     kind: Kind = "values"
+    parameters: bool = False
 
     @property
     def refusable(self) -> bool:
@@ -39,17 +44,23 @@ class Family:
         return self.kind in ("layout", "dtype", "empty")
 
 
-def families(example: Example, given: Args, names: tuple[str, ...], dimensions: list[Dimension]) -> Iterator[Family]:
-    """All families of an example. given: its arguments for the first seed. names: of the arguments."""
+def families(example: Example, reference: Reference, dimensions: list[Dimension]) -> Iterator[Family]:
+    """All families of an example. dimensions: those of the reference's arguments that change freely."""
+    given, names = reference.given, reference.names
 
     def fresh(generator: Generator) -> Args:
         if example.seeded:
             return example.make(int(torch.randint(2**31, (), generator=generator)), USUAL)
-        return map_tensors(lambda a: _drawn_like(a, generator), given)
+        return map_tensors(lambda a: drawn_like(a, generator), given)
 
     yield Family("the example", "The example as it was given.", lambda g: given)
     yield Family("other numbers", "Other random numbers in the example's shapes.", fresh)
-    yield from _sized(example, given, names, dimensions, fresh)
+    if reference.callee.parameters:
+        yield Family("other parameters", "The module's parameters are other numbers.", fresh, parameters=True)
+    if example.sized:
+        yield from _of_sizes(example)
+    else:
+        yield from _resized(given, names, dimensions, fresh)
     floats = [i for i, a in enumerate(given) if isinstance(a, Tensor) and a.is_floating_point()]
     for name, what, change in VALUES:
         yield Family(name, what, _on_floats(fresh, change))
@@ -57,72 +68,68 @@ def families(example: Example, given: Args, names: tuple[str, ...], dimensions: 
         for word, value in (("NaN", torch.nan), ("infinity", torch.inf), ("-infinity", -torch.inf)):
             what = f"One element of {names[number]} is {word}; the reference says what that gives."
             yield Family(f"{word} in {names[number]}", what, _one_element(fresh, number, value))
-    yield from _integers(given, names, fresh)
+    yield from _integers(reference, fresh)
+    yield from _layouts(given, floats, fresh)
+    kinds = {given[i].dtype for i in floats}
+    for dtype in (torch.float32, *HALVES):
+        if floats and kinds != {dtype}:
+            name, rounded = dtype_name(dtype), _rounded(dtype)
+            what = f"The same numbers rounded to {name}."
+            yield Family(name, what, _on_floats(fresh, rounded), "dtype")
+            if dtype == torch.float16:
+                what = "The numbers are 100 times as large, in float16: squares and sums of them may overflow."
+                large = _on_floats(_on_floats(fresh, _scaled(100.0)), rounded)
+                yield Family("float16, large values", what, large, "dtype")
+
+
+def _layouts(given: Args, floats: list[int], fresh: Make) -> Iterator[Family]:
     for name, what, view in LAYOUTS:
         yield Family(name, what, _on_floats(fresh, _viewed(view, _most_dimensions(given))), "layout")
     if len({given[i].dim() for i in floats} - {0}) > 1:
         what = "Each tensor of one dimension is every second element of one twice as long."
         yield Family("strided vectors", what, _on_floats(fresh, _strided_vectors), "layout")
-    kinds = {given[i].dtype for i in floats}
-    for dtype in (torch.float32, *HALVES):
-        if floats and kinds != {dtype}:
-            what = f"The same numbers rounded to {dtype_name(dtype)}."
-            yield Family(dtype_name(dtype), what, _on_floats(fresh, _rounded(dtype)), "dtype")
 
 
-def _sized(
-    example: Example,
-    given: Args,
-    names: tuple[str, ...],
-    dimensions: list[Dimension],
-    fresh: Make,
-) -> Iterator[Family]:
-    if example.sized:
-        for size in SIZES:
-            what = f"The arguments of size {size:,}."
-            yield Family(f"size {size}", what, _of_size(example, size), "sizes" if size else "empty")
-        return
+def _of_sizes(example: Example) -> Iterator[Family]:
+    def of(size: int) -> Make:
+        return lambda generator: example.make(int(torch.randint(2**31, (), generator=generator)), size)
+
+    for size in SIZES:
+        yield Family(f"size {size}", f"The arguments of size {size:,}.", of(size), "sizes" if size else "empty")
+
+
+def _resized(given: Args, names: tuple[str, ...], dimensions: list[Dimension], fresh: Make) -> Iterator[Family]:
+    """Each dimension alone, then all of them at once: a kernel that leaves out the end of the last block is right as
+    long as one size is a multiple of the block.
+    """
+
+    def at(*sizes: tuple[Dimension, int]) -> Make:
+        def make(generator: Generator) -> Args:
+            args = fresh(generator)
+            for dimension, size in sizes:
+                args = dimension.at(args, size, generator)
+            return args
+
+        return make
+
     for dimension in dimensions:
-        for size in other_sizes(dimension.size):
-            if dimension.elements(given, size) <= MOST:
-                name = dimension.named(names)
-                what = f"{name.capitalize()} is {size:,} instead of {dimension.size:,}."
-                made = _resized(fresh, dimension, size)
-                yield Family(f"{name}: {size:,}", what, made, "sizes" if size else "empty")
+        for size in other_sizes(dimension, given):
+            name = dimension.named(names)
+            what = f"{name.capitalize()} is {size:,} instead of {dimension.size:,}."
+            yield Family(f"{name}: {size:,}", what, at((dimension, size)), "sizes" if size else "empty")
+    odd = [(dimension, dimension.size | 1) for dimension in dimensions]
+    if len(odd) > 1 and any(dimension.size != size for dimension, size in odd):
+        listed = ", ".join(f"{dimension.named(names)} is {size:,}" for dimension, size in odd)
+        yield Family("odd sizes", f"All sizes at once: {listed}.", at(*odd), "sizes")
 
 
-def _of_size(example: Example, size: int) -> Make:
-    return lambda generator: example.make(int(torch.randint(2**31, (), generator=generator)), size)
-
-
-def _resized(fresh: Make, dimension: Dimension, size: int) -> Make:
-    return lambda generator: dimension.at(fresh(generator), size)
-
-
-def other_sizes(size: int) -> tuple[int, ...]:
+def other_sizes(dimension: Dimension, given: Args) -> list[int]:
     """None, one, an odd number, one past the next power of two, and past a block."""
+    size = dimension.size
     past = 2 ** (size - 1).bit_length() + 1 if size > 1 else 3
-    return tuple(s for s in dict.fromkeys((1, 7, past, BLOCK, 0)) if s != size)
-
-
-def _drawn_like(tensor: Tensor, generator: Generator) -> Tensor:
-    """Random numbers of a tensor's mean, spread and sign; integers of its range."""
-    if not tensor.numel():
-        return tensor.clone()
-    if tensor.dtype == torch.bool:
-        return torch.rand(tensor.shape, generator=generator) < max(0.1, min(0.9, float(tensor.float().mean())))
-    if not tensor.is_floating_point():
-        low, high = int(tensor.min()), int(tensor.max())
-        return torch.randint(low, high + 1, tensor.shape, generator=generator, dtype=tensor.dtype)
-    seen = tensor.double()[tensor.isfinite()]
-    if not seen.numel():
-        return tensor.clone()
-    least, most = float(seen.min()), float(seen.max())
-    if 0 <= least and most <= 1:
-        return (least + (most - least) * torch.rand(tensor.shape, generator=generator)).to(tensor.dtype)
-    spread = float(seen.std()) if seen.numel() > 1 else 1.0
-    drawn = float(seen.mean()) + spread * torch.randn(tensor.shape, generator=generator)
-    return (drawn.abs().clamp(least, None) if least >= 0 else drawn).to(tensor.dtype)
+    fitting = [s for s in (1, 7, past, *BLOCKS) if s != size and dimension.elements(given, s) <= MOST]
+    block = next((s for s in BLOCKS if s in fitting and s > past), None)
+    return [s for s in dict.fromkeys(fitting) if s not in BLOCKS or s in (past, block)] + [0]
 
 
 def _on_floats(fresh: Make, change: Change) -> Make:
@@ -144,26 +151,62 @@ def _one_element(fresh: Make, number: int, value: float) -> Make:
     return make
 
 
-def _integers(given: Args, names: tuple[str, ...], fresh: Make) -> Iterator[Family]:
+def _integers(reference: Reference, fresh: Make) -> Iterator[Family]:
     """Indices at both ends of their range and all the same; masks of one value."""
-    for number, tensor in enumerate(given):
+    for number, tensor in enumerate(reference.given):
         if not isinstance(tensor, Tensor) or tensor.is_floating_point() or not tensor.numel():
             continue
-        words = ((0, "False"), (1, "True")) if tensor.dtype == torch.bool else _ends(tensor)
-        for value, word in words:
+        name = reference.names[number]
+        if tensor.dtype == torch.bool:
+            ends, special = [0, 1], []
+        else:
+            special = _special(reference, number)
+            ends = list(dict.fromkeys((int(tensor.min()), int(tensor.max()), *_last(reference, number), *special)))
+        for value in ends:
+            word = str(bool(value) if tensor.dtype == torch.bool else value)
+            made = _filled(fresh, number, value, 1.0)
+            yield Family(f"{name} all {word}", f"Every element of {name} is {word}.", made)
+        for value in special:
+            made = _filled(fresh, number, value, 0.3)
+            yield Family(f"{name} {value} in places", f"Some elements of {name} are {value}.", made)
 
-            def make(generator: Generator, number: int = number, value: int = value) -> Args:
-                args = list(fresh(generator))
-                args[number] = torch.full_like(args[number], value)
-                return tuple(args)
 
-            what = f"Every element of {names[number]} is {word}."
-            yield Family(f"{names[number]} all {word}", what, make)
+def _last(reference: Reference, number: int) -> list[int]:
+    """The last index of a range that a size of the example gives, where the example has a smaller one: the reference
+    takes it and refuses the next.
+    """
+    most = int(reference.given[number].max())
+    sizes = {size for tensor in reference.given if isinstance(tensor, Tensor) for size in tensor.shape}
+    longer = sorted(size for size in sizes if size - 1 > most)
+    return [size - 1 for size in longer if _takes(reference, number, size - 1) and not _takes(reference, number, size)]
 
 
-def _ends(tensor: Tensor) -> tuple[tuple[int, str], ...]:
-    ends = dict.fromkeys((int(tensor.min()), int(tensor.max())))
-    return tuple((value, str(value)) for value in ends)
+def _special(reference: Reference, number: int) -> list[int]:
+    """What stands for no label: the reference takes it and refuses its neighbors."""
+
+    def refused(value: int) -> bool:
+        return value >= 0 or not _takes(reference, number, value)
+
+    least = int(reference.given[number].min())
+    return [v for v in SPECIAL if v < least and refused(v - 1) and refused(v + 1) and not refused(v)]
+
+
+def _takes(reference: Reference, number: int, value: int) -> bool:
+    """Whether the reference takes the example with this as its first index there."""
+    args = list(reference.given)
+    args[number] = args[number].clone()
+    args[number].view(-1)[0] = value
+    return reference.accepts(tuple(args))
+
+
+def _filled(fresh: Make, number: int, value: int, share: float) -> Make:
+    def make(generator: Generator) -> Args:
+        args = list(fresh(generator))
+        chosen = torch.rand(args[number].shape, generator=generator) < share
+        args[number] = args[number].masked_fill(chosen, value)
+        return tuple(args)
+
+    return make
 
 
 def _most_dimensions(given: Args) -> int:

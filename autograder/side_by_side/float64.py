@@ -10,11 +10,13 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..run.dtypes import dtype_name
+from ..run.lazy_dynamo import lazily
 
 HALVES = (torch.float16, torch.bfloat16)
 _OURS = (torch.__path__[0], str(Path(__file__).parents[1]))  # not the reference's own code
 
 
+@lazily
 class Widened(TorchDispatchMode):
     """Makes float64 of every float32 that an operator is asked for, as a conversion does, and notes it.
 

@@ -42,13 +42,19 @@ def pair(problem: str, solution: str, seed: int) -> tuple[Any, Any, Callable[[in
 def _shrink(module: Any, inputs: Callable[[], Any]) -> None:
     """Halves the largest numbers of a module until what ``inputs`` makes has at most `MOST` elements."""
     while _elements(inputs) > MOST:
-        sizes = {name: value for name, value in vars(module).items() if type(value) is int and value > SMALL}
-        if not sizes:
+        most = max((size for value in vars(module).values() for size in _sizes(value)), default=SMALL)
+        if most <= SMALL:
             return
-        most = max(sizes.values())
-        for name, value in sizes.items():
-            if value == most:
-                setattr(module, name, (value + 1) // 2)
+        for name, value in list(vars(module).items()):
+            if most in _sizes(value):
+                less = tuple((size + 1) // 2 if size == most else size for size in _sizes(value))
+                setattr(module, name, less if isinstance(value, tuple) else less[0])
+
+
+def _sizes(value: object) -> tuple[int, ...]:
+    """The sizes that a number of the module is, or a tuple of numbers, such as a shape."""
+    found = value if isinstance(value, tuple) else (value,)
+    return found if all(type(size) is int for size in found) else ()
 
 
 def _elements(inputs: Callable[[], Any]) -> int:

@@ -4,6 +4,7 @@ from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..run.lazy_dynamo import lazily
 from ..run.operators import ALLOCATE, FILL, MOVE, VIEW, base
 
 CONTRACTIONS = frozenset("mm bmm addmm baddbmm mv dot addmv convolution _int_mm einsum linear".split())
@@ -15,6 +16,7 @@ TRIVIAL |= frozenset(
 )
 
 
+@lazily
 class Operators(TorchDispatchMode):
     """Notes the operators that compute."""
 

@@ -1,5 +1,6 @@
 """The exercise that a reference and its families make: `judge` judges it like any other."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..ulp import ulp_size
 from .families import Family
 from .reference import Reference, parts, signed
 
-GRADIENT = 8.0
+GRADIENT = 8.0  # what the cancellation of another formula may cost
 SEEDS = 1000  # of the cases of one seed: `judge.trial.arguments`
 AIMS = {"values": None, "sizes": None, "empty": Aim.EDGES, "layout": Aim.LAYOUTS, "dtype": Aim.DTYPES}
 
@@ -43,8 +44,8 @@ class Compared(Exercise):
         """Beside what is derived: nowhere stricter than the reference itself is in the dtype of ``args``; and wider for
         a gradient, which other formulas reach with other cancellation. Not judged is what mathematics leaves open: NaN
         that the reference makes of arguments without one, gradients that are not finite and those of arguments that are
-        not; with an infinite argument all results that are not finite; where NaN
-        reaches the reference's own result in another way than in float64, as through the padding of a convolution.
+        not; with an infinite argument all results that are not finite; where the reference itself overflows, or NaN
+        reaches its own result in another way than in float64, as through the padding of a convolution.
         """
         assert self.reference is not None
         with self.reference.alone():
@@ -59,11 +60,12 @@ class Compared(Exercise):
                 continue
             gradient = number >= len(exact) - gradients
             wide = torch.as_tensor(floor, dtype=torch.float64).expand(value.shape)
-            wide = torch.maximum(GRADIENT * _of_rows(wide) if gradient else wide, _reached(value, own))
+            wide = torch.maximum(_of_gradient(wide) if gradient else wide, _reached(value, own))
             if own.dtype != torch.float32 and (gradient or self.reference.contracts):
                 wide = torch.maximum(wide, 4 * _of_rows(_error(value, own)))
             unknown = ~value.isfinite() if gradient or infinite else value.isnan() & (not nan)
             unknown = unknown | (gradient and (nan or infinite)) | (nan & (own.isnan() != value.isnan()))
+            unknown = unknown | (value.to(own.dtype).isfinite() & ~own.isfinite())
             found.append(wide.masked_fill(unknown, torch.inf))
         return tuple(found)
 
@@ -77,6 +79,14 @@ def _of_rows(floor: torch.Tensor) -> torch.Tensor:
     if not floor.dim() or not floor.numel():
         return floor
     return torch.maximum(floor, floor.square().mean(-1, keepdim=True).sqrt())
+
+
+def _of_gradient(floor: torch.Tensor) -> torch.Tensor:
+    """The floor of a gradient: `GRADIENT` times as much, and the errors of its whole row, which another formula adds up
+    into one element, as the gradient of a maximum does that was subtracted.
+    """
+    count = floor.shape[-1] if floor.dim() else 1
+    return GRADIENT * _of_rows(floor) * max(1.0, math.sqrt(count) / GRADIENT)
 
 
 def _reached(exact: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
@@ -118,16 +128,16 @@ def record_of(reference: Reference, families: list[Family], gradients: bool, nam
     )
 
 
-def arguments(reference: Reference, family: Family, generator: torch.Generator, gradients: bool) -> Args:
+def called_with(reference: Reference, family: Family, generator: torch.Generator, gradients: bool) -> Args:
     """What a family calls the candidate with: its inputs, a module's parameters, upstream gradients."""
-    args = reference.with_parameters(family.make(generator))
+    args = reference.with_parameters(family.make(generator), generator if family.parameters else None)
     return args + reference.upstream(args, generator) if gradients else args
 
 
 def _case(reference: Reference, family: Family, gradients: bool) -> Case:
     return Case(
         family.name,
-        lambda generator: arguments(reference, family, generator, gradients),
+        lambda generator: called_with(reference, family, generator, gradients),
         family.what,
         aim=AIMS[family.kind],
     )

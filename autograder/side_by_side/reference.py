@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from ..run.arguments import duplicate
 from ..run.contract import Args, map_tensors, parts_of, tensors_of
 from .callee import Callee, NotAttached
+from .drawing import varied
 from .errors import CompareError
 from .float64 import Widened, in_float64
 from .operators import Operators, contracts
@@ -100,14 +101,19 @@ class Reference:
         """The arguments as the oracle takes them."""
         return map_tensors(lambda a: a.double() if a.is_floating_point() else a, args)
 
-    def with_parameters(self, args: Args) -> Args:
-        """These inputs, then a module's parameters in the dtype that the inputs have now."""
+    def with_parameters(self, args: Args, generator: torch.Generator | None = None) -> Args:
+        """These inputs, then a module's parameters in the dtype that the inputs have now. generator: of other ones."""
         before, now = (next((a.dtype for a in parts(found)), None) for found in (self.given, args))
 
         def cast(value: Tensor) -> Tensor:
+            value = varied(value, generator) if generator else value
             return value.to(now) if now and value.dtype == before else value
 
         return args + tuple(map(cast, self.callee.parameters.values()))
+
+    def accepts(self, args: Args) -> bool:
+        """Whether it takes these inputs, as they are and in float64."""
+        return not self.refuses(self.with_parameters(args))
 
     def exact(self, args: Args) -> Args:
         """All results for arguments in float64, then what was written."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from ..run.contract import Args
+from .drawing import longer
 
 Place = tuple[int, int]  # an argument, and its dimension; -1 for a number that is a size itself
 Accepts = Callable[[Args], bool]
@@ -35,12 +36,12 @@ class Dimension:
                 shapes[argument][axis] = size * times
         return sum(map(math.prod, shapes.values()))
 
-    def at(self, args: Args, size: int) -> Args:
-        """Arguments like ``args`` of another size: the numbers are those of ``args``, cut off or repeated."""
+    def at(self, args: Args, size: int, generator: Generator) -> Args:
+        """Arguments like ``args`` of another size: the numbers are those of ``args``, cut off, or more like them."""
         found = list(args)
         for (argument, axis), times in self.places.items():
             value: Any = found[argument]
-            found[argument] = size * times if axis < 0 else _resized(value, axis, size * times)
+            found[argument] = size * times if axis < 0 else _resized(value, axis, size * times, generator)
         return tuple(found)
 
 
@@ -84,10 +85,11 @@ def _changes(args: Args, size: int, places: dict[Place, int], accepts: Accepts) 
     """Whether the reference takes one more, and one less, where that is not a size that broadcasts."""
     dimension = Dimension(size, places)
     sizes = (size + 1, size + 2) if size < 3 else (size + 1, size - 1)
-    return all(accepts(dimension.at(args, other)) for other in sizes)
+    generator = torch.Generator().manual_seed(0)
+    return all(accepts(dimension.at(args, other, generator)) for other in sizes)
 
 
-def _resized(tensor: Tensor, axis: int, size: int) -> Tensor:
-    if not tensor.shape[axis]:
-        return tensor.new_zeros([size if d == axis else s for d, s in enumerate(tensor.shape)])
-    return tensor.index_select(axis, torch.arange(size) % tensor.shape[axis])
+def _resized(tensor: Tensor, axis: int, size: int, generator: Generator) -> Tensor:
+    if size > tensor.shape[axis]:
+        return longer(tensor, axis, size, generator)
+    return tensor.narrow(axis, 0, size).clone()

@@ -1,0 +1,66 @@
+"""Random numbers like those of a tensor of the example."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Generator, Tensor
+
+FEW = 4  # a tensor has few values where each of them comes as often as this, in the mean
+
+
+def drawn_like(tensor: Tensor, generator: Generator, shape: Sequence[int] | None = None) -> Tensor:
+    """Random numbers of a tensor's mean, spread and sign, in its shape or in ``shape``; integers of its range. They are
+    its own values where there are few, such as -1 and 1, or where a negative integer may stand for none.
+    """
+    shape = tensor.shape if shape is None else shape
+    if not tensor.numel():
+        return tensor.new_zeros(shape)
+    if tensor.dtype == torch.bool:
+        return torch.rand(shape, generator=generator) < max(0.1, min(0.9, float(tensor.float().mean())))
+    if not tensor.is_floating_point():
+        low, high = int(tensor.min()), int(tensor.max())
+        if low < 0:
+            return _picked(tensor, generator, shape)
+        return torch.randint(low, high + 1, shape, generator=generator, dtype=tensor.dtype)
+    seen = tensor.double()[tensor.isfinite()]
+    values = seen.unique()
+    if not seen.numel() or len(values) * FEW <= len(seen):
+        return _picked(tensor, generator, shape)
+    least, most = float(values[0]), float(values[-1])
+    if 0 <= least and most <= 1:
+        return (least + (most - least) * torch.rand(shape, generator=generator)).to(tensor.dtype)
+    spread = float(seen.std()) if seen.numel() > 1 else 1.0
+    drawn = float(seen.mean()) + spread * torch.randn(shape, generator=generator)
+    return (drawn.abs().clamp(least, None) if least >= 0 else drawn).to(tensor.dtype)
+
+
+def longer(tensor: Tensor, axis: int, size: int, generator: Generator) -> Tensor:
+    """The tensor, and behind it along ``axis`` random numbers like its own, up to ``size``; integers are its own.
+    Its numbers once more would not do: with equal terms, the rounding errors of a sum all lean one way.
+    """
+    shape = list(tensor.shape)
+    shape[axis] = size - shape[axis]
+    more = drawn_like(tensor, generator, shape) if tensor.is_floating_point() else _picked(tensor, generator, shape)
+    return torch.cat([tensor, more], axis)
+
+
+def varied(parameter: Tensor, generator: Generator) -> Tensor:
+    """Other numbers for a module's parameter. What it is initialized with may be all ones or zeros, with which a
+    candidate is right that leaves it out; a number of no other sign, such as a variance, keeps it.
+    """
+    if not parameter.is_floating_point() or not parameter.numel():
+        return parameter
+    least, most = parameter.double().aminmax()
+    if least < most:
+        return drawn_like(parameter, generator)
+    drawn = float(least) + torch.randn(parameter.shape, generator=generator) / 2
+    return (drawn.abs() + 0.1 if least > 0 else drawn).to(parameter.dtype)
+
+
+def _picked(tensor: Tensor, generator: Generator, shape: Sequence[int]) -> Tensor:
+    """Elements of the tensor, at random."""
+    if not tensor.numel():
+        return tensor.new_zeros(shape)
+    chosen = torch.randint(tensor.numel(), (math.prod(shape),), generator=generator)
+    return tensor.reshape(-1)[chosen].reshape(shape)
