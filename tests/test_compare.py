@@ -7,6 +7,9 @@ import torch
 import torch.nn.functional as F
 from graded_kernels.autograder import CompareError, compare
 from graded_kernels.autograder.side_by_side import inputs
+from graded_kernels.autograder.side_by_side.callee import callee_of
+from graded_kernels.autograder.side_by_side.reference import Reference
+from graded_kernels.autograder.side_by_side.sizes import dimensions_of
 from side_by_side_kernels import (
     Scaled,
     ScaledBadly,
@@ -216,7 +219,7 @@ def test_labels_reach_what_the_example_does_not():
         return nll(x, y.clamp(min=0))
 
     def last_left_out(x, y):
-        return nll(x, y.clamp(max=x.shape[1] - 2))
+        return nll(x, y.clamp(max=10))
 
     example = (draw(5, 12), torch.tensor([0, 3, 8, 5, 5]))
     assert failing(compare(nll, as_a_label, example)) == {"y all -100", "y -100 in places"}
@@ -246,6 +249,20 @@ def test_the_values_of_labels_of_few_kinds_stay():
     x, y = draw(6, 8), torch.tensor([1.0, -1, 1, 1, -1, 1, -1, -1])
     (_, drawn) = inputs(lambda x, y: x * y, (x, y), "dimension 1 of x: 1,031", 3)
     assert drawn.shape == (1031,) and set(drawn.tolist()) == {1, -1}
+
+
+@pytest.mark.parametrize(
+    ("function", "example", "dimensions"),
+    [
+        (lambda x, y: x * y, (draw(8, 8), draw(8, 8)), ["dimension 0 of x", "dimension 1 of x"]),
+        (lambda x, w: x * w, (draw(8, 8), draw(8)), ["dimension 0 of x", "dimension 1 of x"]),
+        (lambda x, y: F.cross_entropy(x, y), (draw(8, 8), torch.arange(8)), ["dimension 0 of x", "dimension 1 of x"]),
+        (lambda x, y: x @ y, (draw(8, 8), draw(8, 8)), ["dimension 0 of x"]),
+    ],
+)
+def test_equal_sizes_of_other_axes_change_alone(function, example, dimensions):
+    reference = Reference(callee_of(function, "reference"), example)
+    assert [d.named(reference.names) for d in dimensions_of(example, reference.accepts)] == dimensions
 
 
 def test_an_input_that_changes_and_one_that_is_returned():

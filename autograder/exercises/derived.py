@@ -120,7 +120,7 @@ class _RandomRounding(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func._schema.name.partition("::")[2]
-        if func in decomposition_table and _has_steps(name):
+        if func in decomposition_table and _has_steps(name) and all(_has_elements(a) for a in args):
             with self:
                 return decomposition_table[func](*args, **(kwargs or {}))
         if name in SENSITIVE and name not in ("_softmax", "_log_softmax", "logsumexp"):
@@ -253,6 +253,11 @@ def _is_narrow(value: Tensor) -> bool:
 def _has_steps(name: str) -> bool:
     """Whether an operator is more than one operation of float32 code."""
     return name in STEPS or name.endswith("_loss") or ("_backward" in name and name not in POINTWISE)
+
+
+def _has_elements(value: object) -> bool:
+    """Of what has none, nothing is computed, and a decomposition may divide by their number."""
+    return not isinstance(value, Tensor) or value.numel() > 0
 
 
 def _is_float64(value: object) -> bool:

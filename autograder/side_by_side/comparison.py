@@ -22,7 +22,7 @@ from .candidate import Candidate, candidate_of
 from .errors import CompareError
 from .example import USUAL, Example, example_of
 from .families import Family, families
-from .record import SEEDS, Compared, called_with, record_of
+from .record import SEEDS, Compared, drawn, record_of
 from .reference import Reference
 from .sizes import dimensions_of
 
@@ -98,7 +98,7 @@ def inputs(reference: Any, arguments: Any, family: str, number: int = 0, *, like
     made, _ = _made(known, example, ())
     for one in made:
         if one.name == family:
-            return one.make(torch.Generator().manual_seed(number))
+            return drawn(known, one, torch.Generator().manual_seed(number))
     raise CompareError(f"there is no family {family!r}; there are {', '.join(repr(f.name) for f in made)}")
 
 
@@ -142,7 +142,7 @@ def _made(reference: Reference, example: Example, without: tuple[str, ...]) -> t
     for number, family in enumerate(every):
         if family.name.startswith(without) and without:
             continue
-        args = called_with(reference, family, torch.Generator().manual_seed(number), gradients=False)
+        args = reference.with_parameters(family.make(torch.Generator().manual_seed(number)))
         why = reference.refuses(args)
         if not why and reference.overflows(args):
             refused.append(_not_run(family, "the reference itself overflows in this dtype, where float64 does not"))

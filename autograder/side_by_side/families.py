@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import torch
@@ -60,7 +61,7 @@ def families(example: Example, reference: Reference, dimensions: list[Dimension]
     if example.sized:
         yield from _of_sizes(example)
     else:
-        yield from _resized(given, names, dimensions, fresh)
+        yield from _resized(reference, dimensions, fresh)
     floats = [i for i, a in enumerate(given) if isinstance(a, Tensor) and a.is_floating_point()]
     for name, what, change in VALUES:
         yield Family(name, what, _on_floats(fresh, change))
@@ -98,22 +99,25 @@ def _of_sizes(example: Example) -> Iterator[Family]:
         yield Family(f"size {size}", f"The arguments of size {size:,}.", of(size), "sizes" if size else "empty")
 
 
-def _resized(given: Args, names: tuple[str, ...], dimensions: list[Dimension], fresh: Make) -> Iterator[Family]:
+def _resized(reference: Reference, dimensions: list[Dimension], fresh: Make) -> Iterator[Family]:
     """Each dimension alone, then all of them at once: a kernel that leaves out the end of the last block is right as
     long as one size is a multiple of the block.
     """
+    names = reference.names
 
     def at(*sizes: tuple[Dimension, int]) -> Make:
         def make(generator: Generator) -> Args:
             args = fresh(generator)
             for dimension, size in sizes:
                 args = dimension.at(args, size, generator)
+                if 0 < size < dimension.size and not reference.accepts(args):
+                    args = map_tensors(partial(_within, size=size), args)
             return args
 
         return make
 
     for dimension in dimensions:
-        for size in other_sizes(dimension, given):
+        for size in other_sizes(dimension, reference.given):
             name = dimension.named(names)
             what = f"{name.capitalize()} is {size:,} instead of {dimension.size:,}."
             yield Family(f"{name}: {size:,}", what, at((dimension, size)), "sizes" if size else "empty")
@@ -121,6 +125,13 @@ def _resized(given: Args, names: tuple[str, ...], dimensions: list[Dimension], f
     if len(odd) > 1 and any(dimension.size != size for dimension, size in odd):
         listed = ", ".join(f"{dimension.named(names)} is {size:,}" for dimension, size in odd)
         yield Family("odd sizes", f"All sizes at once: {listed}.", at(*odd), "sizes")
+
+
+def _within(tensor: Tensor, size: int) -> Tensor:
+    """Labels of fewer classes: those at ``size`` and past it, which the reference refuses, begin again at 0."""
+    if tensor.is_floating_point() or tensor.dtype == torch.bool:
+        return tensor
+    return torch.where(tensor < 0, tensor, tensor % size)
 
 
 def other_sizes(dimension: Dimension, given: Args) -> list[int]:

@@ -13,7 +13,7 @@ from ..commands.usage import UsageError
 from ..run.contract import Args, tensors_of
 from ..sanitize.function import found
 
-SMALL = 16  # the sizes of a problem are not divided below this
+SMALL = (8, 16, 32)  # the sizes of a problem are not divided below the first of these with which its model runs
 MOST = 2**12  # elements of its inputs together
 
 
@@ -24,7 +24,7 @@ def pair(problem: str, solution: str, seed: int) -> tuple[Any, Any, Callable[[in
     """
     model, inputs, initial = (found(f"{problem}:{name}") for name in ("Model", "get_inputs", "get_init_inputs"))
     new = found(f"{solution}:ModelNew")
-    _shrink(sys.modules[inputs.__module__], inputs)
+    _shrink_as_far_as(lambda: model(*initial())(*inputs()), sys.modules[inputs.__module__], inputs)
 
     def made(kind: Callable[..., Any]) -> Any:
         torch.manual_seed(seed)
@@ -39,11 +39,25 @@ def pair(problem: str, solution: str, seed: int) -> tuple[Any, Any, Callable[[in
     return made(model), made(new), arguments
 
 
-def _shrink(module: Any, inputs: Callable[[], Any]) -> None:
+def _shrink_as_far_as(runs: Callable[[], Any], module: Any, inputs: Callable[[], Any]) -> None:
+    """Makes the sizes of a module smaller, but not so small that ``runs`` raises, as a window larger than its image."""
+    for small in SMALL:
+        before = dict(vars(module))
+        _shrink(module, inputs, small)
+        try:
+            with torch.no_grad():
+                runs()
+        except Exception:  # what a model of anybody's raises
+            vars(module).update(before)
+        else:
+            return
+
+
+def _shrink(module: Any, inputs: Callable[[], Any], small: int) -> None:
     """Halves the largest numbers of a module until what ``inputs`` makes has at most `MOST` elements."""
     while _elements(inputs) > MOST:
-        most = max((size for value in vars(module).values() for size in _sizes(value)), default=SMALL)
-        if most <= SMALL:
+        most = max((size for value in vars(module).values() for size in _sizes(value)), default=small)
+        if most <= small:
             return
         for name, value in list(vars(module).items()):
             if most in _sizes(value):

@@ -11,10 +11,12 @@ from ..exercises.record import Case, Exercise, Floors, Output
 from ..results.aim import Aim
 from ..run.contract import Args
 from ..ulp import ulp_size
+from .errors import CompareError
 from .families import Family
 from .reference import Reference, parts, signed
 
 GRADIENT = 8.0  # what the cancellation of another formula may cost
+DRAWS = 100  # of a family that the reference took once
 SEEDS = 1000  # of the cases of one seed: `judge.trial.arguments`
 AIMS = {"values": None, "sizes": None, "empty": Aim.EDGES, "layout": Aim.LAYOUTS, "dtype": Aim.DTYPES}
 
@@ -129,9 +131,24 @@ def record_of(reference: Reference, families: list[Family], gradients: bool, nam
 
 
 def called_with(reference: Reference, family: Family, generator: torch.Generator, gradients: bool) -> Args:
-    """What a family calls the candidate with: its inputs, a module's parameters, upstream gradients."""
-    args = reference.with_parameters(family.make(generator), generator if family.parameters else None)
+    """What a family calls the candidate with: its inputs, a module's parameters, upstream gradients. Raises
+    CompareError as `drawn` does.
+    """
+    made = drawn(reference, family, generator)
+    args = reference.with_parameters(made, generator if family.parameters else None)
     return args + reference.upstream(args, generator) if gradients else args
+
+
+def drawn(reference: Reference, family: Family, generator: torch.Generator) -> Args:
+    """The inputs of a family, drawn until the reference takes them. Raises CompareError where it takes them by luck."""
+    for _ in range(DRAWS):
+        args = family.make(generator)
+        if reference.accepts(args):
+            return args
+    raise CompareError(
+        f"the reference takes what the family {family.name!r} draws at random, and then it refuses it {DRAWS} times: "
+        f"leave it out (without=({family.name!r},), --without), or give arguments as a function of a seed"
+    )
 
 
 def _case(reference: Reference, family: Family, gradients: bool) -> Case:

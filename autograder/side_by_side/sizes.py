@@ -57,6 +57,9 @@ def dimensions_of(args: Args, accepts: Accepts) -> list[Dimension]:
         if size < 1:
             continue
         one_tensor = len({argument for argument, _ in places}) == 1
+        if aligned := _by_axis(args, size, places, accepts):
+            found += aligned
+            continue
         joined = _together(args, size, places, groups, accepts)
         if joined and (len(places) == 1 or not one_tensor):
             found.append(joined)  # sizes that are equal in the example are meant to be, also where they broadcast
@@ -64,6 +67,22 @@ def dimensions_of(args: Args, accepts: Accepts) -> list[Dimension]:
             alone = [place for place in places if _changes(args, size, {place: 1}, accepts)]
             found += [Dimension(size, {place: 1}) for place in alone] or filter(None, [joined])
     return found
+
+
+def _by_axis(args: Args, size: int, places: list[Place], accepts: Accepts) -> list[Dimension]:
+    """The dimensions of tensors of which one has this size more than once, as square matrices do: those of one axis
+    change together, counted from the first or from the last; none where the reference does not take that.
+    """
+    ranks = {argument: args[argument].dim() for argument, _ in places}
+    if len(ranks) == 1 or len(ranks) == len(places):
+        return []
+    for offset in ({argument: 0 for argument in ranks}, ranks):
+        axes: dict[int, dict[Place, int]] = defaultdict(dict)
+        for argument, axis in places:
+            axes[axis - offset[argument]][argument, axis] = 1
+        if len(axes) > 1 and all(_changes(args, size, one, accepts) for one in axes.values()):
+            return [Dimension(size, one) for one in axes.values()]
+    return []
 
 
 def _together(
@@ -82,11 +101,11 @@ def _together(
 
 
 def _changes(args: Args, size: int, places: dict[Place, int], accepts: Accepts) -> bool:
-    """Whether the reference takes one more, and one less, where that is not a size that broadcasts."""
-    dimension = Dimension(size, places)
-    sizes = (size + 1, size + 2) if size < 3 else (size + 1, size - 1)
-    generator = torch.Generator().manual_seed(0)
-    return all(accepts(dimension.at(args, other, generator)) for other in sizes)
+    """Whether the reference takes one more and two more: with one less it refuses the last label, where the example has
+    it; and one alone may be a size that broadcasts.
+    """
+    dimension, generator = Dimension(size, places), torch.Generator().manual_seed(0)
+    return all(accepts(dimension.at(args, other, generator)) for other in (size + 1, size + 2))
 
 
 def _resized(tensor: Tensor, axis: int, size: int, generator: Generator) -> Tensor:

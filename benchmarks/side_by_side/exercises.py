@@ -1,6 +1,6 @@
 """What `compare` sees without a record: the course's exercises, judged by our own PyTorch answer as the reference.
 
-    python benchmarks/side_by_side.py [exercise ...]     all by default
+    python benchmarks/side_by_side/exercises.py [exercise ...]     all by default
 
 For each exercise the example is what its first case calls, the reference is our PyTorch answer (PyTorch's own function
 where we have none), and the candidates are our Triton answer, which should pass, and the bugs that shipped and common
@@ -33,8 +33,9 @@ def main() -> None:
         number = next(n for n, case in enumerate(record.cases) if not case.raises)
         example = arguments(record.cases[number], number, 0)
         ours = answer(kernels, record.name)
-        right = verdict(reference, ours, example) if ours else ""
-        missed = [bug.who for bug in record.wild if verdict(reference, bug.function, example) == "passed"]
+        gradients = False if record.name.endswith(("_forward", "_backward")) else None
+        right = verdict(reference, ours, example, gradients) if ours else ""
+        missed = [bug.who for bug in record.wild if verdict(reference, bug.function, example, gradients) == "passed"]
         seen, total = seen + len(record.wild) - len(missed), total + len(record.wild)
         found = f"{len(record.wild) - len(missed)} of {len(record.wild)}" if record.wild else ""
         print(f"| `{record.name}` | {right} | {found} | {'; '.join(missed)} |", flush=True)
@@ -50,12 +51,14 @@ def answer(package: ModuleType, name: str) -> Callable[..., Any] | None:
     return None
 
 
-def verdict(reference: Callable[..., Any], candidate: Callable[..., Any], example: tuple[Any, ...]) -> str:
-    """``passed``, the families that did not, or why they cannot be compared. The exercises are forward or backward
-    functions already: their gradients are not asked for.
+def verdict(
+    reference: Callable[..., Any], candidate: Callable[..., Any], example: tuple[Any, ...], gradients: bool | None
+) -> str:
+    """``passed``, the families that did not, or why they cannot be compared. gradients: None, or False for what is a
+    forward or a backward function already.
     """
     try:
-        report = compare(reference, candidate, example, gradients=False, compiler=False)
+        report = compare(reference, candidate, example, gradients=gradients, compiler=False)
     except CompareError as error:
         return str(error)
     wrong = [case.name for case in report.cases if case.status in ("fail", "error")]
