@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.sanitize import report, sarif
+from graded_kernels.autograder.sanitize import json_report, report, sarif
 from graded_kernels.autograder.sanitize.allowed import Allowances, of_file
 from graded_kernels.autograder.sanitize.baseline import Baseline, BaselineError
 from graded_kernels.autograder.sanitize.watch import watched
@@ -61,7 +61,7 @@ def test_what_the_baseline_knows_fails_nothing_also_where_its_line_moved(tmp_pat
     assert "p.py: 1 finding, 2 known, in 2 launches of 2 kernels." in report.text(run, 1, False, False)
     run.findings.clear()
     assert "p.py: nothing new, 2 known, in 2 launches" in report.text(run, 0, False, False)
-    assert [one["kind"] for one in report.data(run, 0)["known"]] == ["out-of-bounds", "race-read"]
+    assert [one["kind"] for one in json_report.data(run, 0)["known"]] == ["out-of-bounds", "race-read"]
 
 
 def test_what_no_longer_occurs_is_said_if_its_kernel_was_judged_to_the_end(tmp_path):

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from graded_kernels.autograder.sanitize import report
+from graded_kernels.autograder.sanitize import json_report, report
 from graded_kernels.autograder.sanitize.subprocesses import python_of, reported
 
 
@@ -53,6 +53,6 @@ def test_the_report_says_that_nobody_watched_them():
     run = report.Run("p.py", launches=1, kernels={"k": 1}, spawned=["python a.py", "python b.py"])
     sentence = "2 Python processes that were not watched (`python a.py`): kernels launched there were not checked."
     assert sentence in report.summary(run)
-    assert report.data(run, 0)["not_watched"] == run.spawned
+    assert json_report.data(run, 0)["not_watched"] == run.spawned
     assert "not watched" not in report.summary(report.Run("p.py", launches=1, kernels={"k": 1}))
     assert "a Python process that was not watched" in report.summary(report.Run("p.py", spawned=["python a.py"]))

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..commands.usage import Commands, UsageError, new_file, qualities
 from ..report.progress import Terminal, wants_color
-from . import cobertura, report, revision, sarif
+from . import cobertura, json_report, report, revision, sarif
 from .allowed import Allowances
 from .baseline import Baseline, BaselineError
 from .devices import DEFAULT, DEVICES
@@ -36,6 +36,7 @@ def add_to(commands: Commands) -> None:
     command.add_argument(
         "--json", action="store_true", help="print one JSON object; the program's output goes to stderr"
     )
+    command.add_argument("--schema", action=_Schema, help="print the JSON schema of what --json prints, and end")
     command.add_argument(
         "--sarif", metavar="FILE", type=new_file, help="also write the findings to FILE, for a code host"
     )
@@ -70,6 +71,17 @@ def add_to(commands: Commands) -> None:
     command.add_argument("program", metavar="PROGRAM", help="a Python script")
     command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
     command.set_defaults(run=main)
+
+
+class _Schema(argparse.Action):
+    """An option that prints the schema instead of running anything, as ``--version`` does."""
+
+    def __init__(self, **about: Any):
+        super().__init__(nargs=0, **about)
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: Any) -> None:
+        print(json_report.FILE.read_text(encoding="utf-8"), end="")
+        parser.exit()
 
 
 class Listener:
@@ -248,7 +260,7 @@ def main(options: argparse.Namespace) -> int:
     run.set_aside_known(Allowances(), baseline)
     code = status(run)
     if options.json:
-        print(json.dumps(report.data(run, code), indent=2), flush=True)
+        print(json.dumps(json_report.data(run, code), indent=2), flush=True)
     else:
         print(report.text(run, code, options.hints, wants_color(sys.stdout)), flush=True)
     return code if _written(options, run, baseline) else UNABLE

@@ -86,45 +86,6 @@ class Run:
         self.remarks += baseline.remarks(self.judged_whole) if baseline else []
 
 
-def data(run: Run, status: int) -> dict[str, Any]:
-    """The run for ``--json``."""
-    return {
-        "program": run.program,
-        "status": status,
-        "launches": run.launches,
-        "kernels": run.kernels,
-        "findings": run.findings,
-        "not_judged": run.unable,
-        "known": run.known,
-        "allowed": run.allowed,
-        "remarks": run.remarks,
-        "since": {"revision": run.since, "judged": sorted(run.judged), "left_out": run.set_aside}
-        if run.since
-        else None,
-        "hints": run.hints,
-        "cuda": run.shim or None,
-        "failed": run.failed or None,
-        "unusable": run.unusable or None,
-        "interrupted": run.interrupted,
-        "not_watched": run.spawned,
-        "not_tried": run.skipped.data(),
-        "coverage": [_named(function) for function in run.coverage],
-    }
-
-
-def _since(run: Run) -> dict[str, Any]:
-    return {"revision": run.since, "judged": sorted(run.judged), "left_out": run.set_aside}
-
-
-def _named(function: Function) -> dict[str, Any]:
-    return {
-        **{name: function[name] for name in ("kernel", "file", "line")},
-        "lines": [{"line": line, "ran": ran} for line, ran in function["lines"]],
-        "branches": [{"line": line, "true": true, "false": false} for line, true, false in function["branches"]],
-        "masks": [{"line": line, "all": a, "some": s, "none": n} for line, a, s, n in function["masks"]],
-    }
-
-
 def text(run: Run, status: int, hints: bool, color: bool) -> str:
     """The run for a terminal. hints: whether they are shown, too."""
     page = Page(color)
