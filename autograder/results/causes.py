@@ -26,17 +26,16 @@ class Cause:
 
 def causes(cases: Sequence[CaseResult], source: str) -> tuple[Cause, ...]:
     """The causes of all failures but those of distinctions, the one to mend first at the front: what is wrong before
-    what is not portable before what is slow, and of these the one that the exercise's cases meet first. An output that
-    is wrong in the first case has one cause there and where it is but a few ulp off: in half precision the worst
-    element decides between the two, and so do the random numbers.
+    what is not portable before what is slow, and of these the one that the exercise's cases meet first. What makes an
+    output wrong in one case and a few ulp off in another is one cause: its worst element decides between the two, and
+    so do the random numbers.
 
     source: the bug whose values the wrong ones are, the cause of all of them; or "".
     """
     groups: dict[tuple[object, ...], list[CaseResult]] = {}
     failing = [case for case in cases if not case.bonus and case.status in ("fail", "error")]
-    everywhere = failing[0].cause if cases and failing and failing[0] is cases[0] else ""
     for case in failing:
-        groups.setdefault(_key(case, source, everywhere), []).append(case)
+        groups.setdefault(_key(case, source), []).append(case)
     found = [Cause(group[0].kind, _message(group, source), tuple(group)) for group in groups.values()]
     return tuple(sorted(found, key=lambda cause: _rank(cause.kind)))
 
@@ -46,13 +45,13 @@ def _rank(kind: Quality | None) -> int:
     return list(Quality).index(kind or Quality.CORRECT)
 
 
-def _key(case: CaseResult, source: str, everywhere: str) -> tuple[object, ...]:
+def _key(case: CaseResult, source: str) -> tuple[object, ...]:
     if case.hidden:  # of an instructor's cases each is listed by itself
         return (case.kind, case.name)
     if case.failure and source and case.kind is Quality.CORRECT:
         return (case.kind, source)
-    if case.failure and case.cause == _of(case.failure, ROUNDED) and everywhere == _of(case.failure, WRONG):
-        return (case.kind, everywhere)
+    if case.failure and case.cause == _of(case.failure, ROUNDED):
+        return (case.kind, _of(case.failure, WRONG))
     return (case.kind, case.cause or _TUPLE.sub("#", _plain(case.message)))
 
 
@@ -70,4 +69,7 @@ def _message(group: list[CaseResult], source: str) -> str:
     first = group[0]
     if len(group) > 1 and first.failure and source and first.kind is Quality.CORRECT:
         return f"The wrong values have one source: {source}."
-    return first.cause if len(group) > 1 and first.cause else first.message
+    if len(group) == 1 or not first.cause:
+        return first.message
+    found = {case.cause for case in group}
+    return first.cause if len(found) == 1 or not first.failure else _of(first.failure, WRONG)
