@@ -108,11 +108,15 @@ def garbage(lengths: tuple[int, ...]) -> Change:
 
 
 def around(score: float, spread: float) -> Change:
-    """Scores near ``score``, with scale 1: the first feature carries the constant, the others a normal ``spread``."""
+    """Scores near ``score``, with scale 1: the first feature carries the constant, the others a normal ``spread``. That
+    of the last key is larger by a spread, so that the largest score of some queries comes last.
+    """
 
     def change(generator: Generator, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         q, k = q * (spread / 9) ** 0.5, k * (spread / 9) ** 0.5
-        q[..., 0], k[..., 0] = abs(score) ** 0.5, abs(score) ** 0.5 * (1 if score > 0 else -1)
+        constant = abs(score) ** 0.5
+        q[..., 0], k[..., 0] = constant, constant * (1 if score > 0 else -1)
+        k[..., -1, 0] += spread / constant
         return q, k, v
 
     return change
