@@ -32,6 +32,22 @@ def test_a_gradient_of_stride_0_is_compared():
     assert case_named(report, "no rows").status == "pass", str(report)
 
 
+def test_an_advantage_may_be_computed_group_by_group_in_the_dtype_of_the_rewards():
+    """Which are float32, and of which a group has at least one."""
+
+    def group_advantage(rewards, eps=1e-6):
+        y = torch.zeros_like(rewards)
+        for row, group in enumerate(rewards):
+            scored = ~group.isnan()
+            r = group[scored]
+            if len(r) and r.amax() > r.amin():
+                y[row, scored] = (r - r.mean()) / (r.std() + eps)
+        return y
+
+    report = check("group_advantage", group_advantage, backend="torch")
+    assert report.score == 1, str(report)
+
+
 def test_swiglu_at_infinity_may_be_pytorchs_own():
     def forward(gate, up):
         return (F.silu(gate.float()) * up.float()).to(gate.dtype)

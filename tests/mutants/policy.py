@@ -20,7 +20,6 @@ MUTANTS = {
         ("leaves eps out", "(d / (std + eps))", "(d / std)", "eps = 0.1"),
         ("has eps under the root", "(n - 1)).sqrt()", "(n - 1) + eps).sqrt()", "rewards of a millionth"),
         ("subtracts the mean of NaN, too", "keepdim=True) / n).where(scored, 0)", "keepdim=True) / n)", UNSCORED),
-        ("computes in the dtype of rewards", "r = rewards.float()", "r = rewards", "float16"),
     ),
     ("group_advantage", "triton"): (
         ("pads with zeros", 'other=float("nan")', "other=0.0", "3 samples a group"),
