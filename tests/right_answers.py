@@ -432,6 +432,82 @@ def by_sinh(a, dkl, logp, ref):
     return torch.where(r.abs() < 20, g * slope, far).masked_fill(dkl == 0, 0.0).to(logp.dtype)
 
 
+@answers("entropy_forward")
+def of_two_sums(a, logits):
+    """log Σ e^d - Σ e^d d / Σ e^d."""
+    d, top = below_the_top(logits)
+    e = a.exp(d)
+    total = a.sum(e).squeeze(1)
+    nothing = total == 0
+    mean = a.sum(e * d.masked_fill(d == -torch.inf, 0.0)).squeeze(1) / total
+    return (total.log() - mean).masked_fill(nothing, 0.0), top.squeeze(1) + total.log()
+
+
+@answers("entropy_forward")
+def mean_of_log_p(a, logits):
+    """-Σ p log p, log p = d - log Σ e^d."""
+    d, top = below_the_top(logits)
+    log_total = a.sum(a.exp(d)).log()
+    log_p = (d - log_total).masked_fill(d == -torch.inf, 0.0)
+    p = a.exp(log_p).masked_fill(d == -torch.inf, 0.0)
+    return -a.sum(p * log_p).squeeze(1), (top + log_total).squeeze(1)
+
+
+@answers("entropy_forward")
+def p_log_p(a, logits):
+    """-Σ p log p of a softmax, by xlogy."""
+    d, top = below_the_top(logits)
+    e = a.exp(d)
+    total = a.sum(e)
+    p = e / total.masked_fill(total == 0, 1.0)
+    return -a.sum(torch.xlogy(p, p)).squeeze(1), (top + total.log()).squeeze(1)
+
+
+@alone("entropy_forward")
+def of_log_softmax(logits):
+    """By PyTorch's log_softmax, softmax and logsumexp."""
+    z = logits.float()
+    log_p = z.log_softmax(1)
+    terms = z.softmax(1) * log_p.masked_fill(z == -torch.inf, 0.0)
+    return -terms.sum(1).masked_fill((z == -torch.inf).all(1), 0.0), z.logsumexp(1)
+
+
+def below_the_top(logits: Tensor) -> tuple[Tensor, Tensor]:
+    z = logits.float()
+    top = z.amax(1, keepdim=True)
+    top = top.masked_fill(top == -torch.inf, 0.0)
+    return z - top, top
+
+
+@answers("entropy_backward")
+def of_what_is_given(a, dentropy, logits, entropy, lse):
+    z, impossible = logits.float(), logits == -torch.inf
+    log_p = (z - lse.unsqueeze(1)).masked_fill(impossible, 0.0)
+    slope = a.exp(log_p) * (log_p + entropy.unsqueeze(1))
+    return (-dentropy.unsqueeze(1) * slope).masked_fill(impossible, 0.0).to(logits.dtype)
+
+
+@answers("entropy_backward")
+def of_sums_taken_anew(a, dentropy, logits, entropy, lse):
+    """-dH p (d - Σ p d): the mean is taken from d, and nothing that was saved is used."""
+    d, _ = below_the_top(logits)
+    e = a.exp(d)
+    total = a.sum(e)
+    p = e / total.masked_fill(total == 0, 1.0)
+    d = d.masked_fill(d == -torch.inf, 0.0)
+    return (-dentropy.unsqueeze(1) * p * (d - a.sum(p * d))).to(logits.dtype)
+
+
+@answers("entropy_backward")
+def of_what_is_expected(a, dentropy, logits, entropy, lse):
+    """dH p (Σ p z - z), Σ p z = lse - H."""
+    impossible = logits == -torch.inf
+    z = logits.float().masked_fill(impossible, 0.0)
+    saved = lse.masked_fill(lse == -torch.inf, 0.0).unsqueeze(1)
+    p = a.exp(z - saved).masked_fill(impossible, 0.0)
+    return (dentropy.unsqueeze(1) * p * (saved - entropy.unsqueeze(1) - z)).to(logits.dtype)
+
+
 # Softmax and attention.
 
 
