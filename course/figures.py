@@ -61,6 +61,14 @@ def axes(x_label: str, y_label: str, title: str, *, y: tuple[float, float], heig
     return ax
 
 
+def pair(x_label: str, titles: tuple[str, str], *, y: tuple[tuple[float, float], tuple[float, float]]) -> list[Axes]:
+    """Two empty pictures side by side over one horizontal axis: a function and its gradient, say."""
+    _, found = plt.subplots(1, 2, figsize=(7.6, 3.2), layout="constrained")
+    for ax, title, limits in zip(found, titles, y, strict=True):
+        ax.set(xlabel=x_label, title=title, ylim=limits)
+    return list(found)
+
+
 def curve(
     ax: Axes,
     x: Numbers,
@@ -85,6 +93,15 @@ def curve(
 def hole(ax: Axes, x: float, y: float, color: str) -> None:
     """A point that a curve lacks."""
     ax.plot(x, y, "o", markersize=9, markerfacecolor="none", markeredgecolor=color, markeredgewidth=1.8)
+
+
+def nowhere(ax: Axes, x: Numbers, y: Numbers, label: str, color: str, *, at: float) -> None:
+    """Crosses at the height ``at`` where y is NaN, and what they are."""
+    missing = _numbers(x)[np.isnan(_numbers(y))]
+    few = missing[:: len(missing) // 16 + 1]
+    height = np.full(len(few), at)
+    ax.plot(few, height, "x", color=color, markersize=6, markeredgewidth=1.8)
+    _label(ax, few, height, label, color, float(few.mean()), above=True)
 
 
 def ulp_axes(title: str) -> Axes:

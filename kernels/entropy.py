@@ -37,9 +37,8 @@ def entropy_forward_kernel(logits_ptr, entropy_ptr, lse_ptr, V, BLOCK: tl.conste
         weighted = (weighted + step * total) * tl.exp(step) + tl.sum(e * tl.where(d == float("-inf"), 0.0, d))
         total = total * tl.exp(step) + tl.sum(e)
         top = new_top
-    nothing = total == 0.0
-    entropy = tl.log(total) - weighted / tl.where(nothing, 1.0, total)
-    tl.store(entropy_ptr + row, tl.where(nothing, 0.0, entropy))
+    entropy = tl.log(total) - weighted / total
+    tl.store(entropy_ptr + row, tl.where(total == 0.0, 0.0, entropy))
     tl.store(lse_ptr + row, top + tl.log(total))
 
 
@@ -68,9 +67,9 @@ def entropy_backward_kernel(dentropy_ptr, logits_ptr, entropy_ptr, lse_ptr, dlog
     lse = tl.load(lse_ptr + row)
     z = tl.load(logits_ptr + row * V + cols, mask=mask, other=float("-inf")).to(tl.float32)
 
-    impossible = z == float("-inf")
-    log_p = tl.where(impossible, 0.0, z - lse)
-    dlogits = tl.where(impossible, 0.0, -dentropy * tl.exp(log_p) * (log_p + entropy))
+    log_p = z - lse
+    dlogits = -dentropy * tl.exp(log_p) * (log_p + entropy)
+    dlogits = tl.where(z == float("-inf"), 0.0, dlogits)  # 0 * -inf is NaN
 
     tl.store(dlogits_ptr + row * V + cols, dlogits.to(dlogits_ptr.dtype.element_ty), mask=mask)
 

@@ -16,7 +16,7 @@ def log_ratio(logp, ref):
     """ref - logp, and 0 where both are -inf."""
     dtype = torch.promote_types(logp.dtype, torch.float32)
     both = (logp == -torch.inf) & (ref == -torch.inf)
-    return (ref.to(dtype) - logp.to(dtype)).masked_fill(both, 0)
+    return (ref.to(dtype) - logp).masked_fill(both, 0)
 
 
 def series(r):

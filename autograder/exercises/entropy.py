@@ -136,8 +136,8 @@ def one_block_possible(generator: Generator) -> Tensor:
 
 
 def slopes(generator: Generator) -> Tensor:
-    """(2, 20,011): row 0 rises from -60 to 60, row 1 falls."""
-    rising = torch.linspace(-60, 60, 20_011)
+    """(2, 20,011): row 0 rises from -5 to 5, row 1 falls, so that every block counts."""
+    rising = torch.linspace(-5, 5, 20_011)
     return normal(generator, (2, 20_011)) + torch.stack((rising, -rising))
 
 
@@ -219,8 +219,8 @@ ROWS = (
     Row(
         "rising and falling",
         slopes,
-        "20,011 logits from -60 to 60, and from 60 to -60. In blocks the largest so far changes with every one: is "
-        "every sum brought to the new one, Σ e^d · d too, whose d changes itself?",
+        "20,011 logits around a line from -5 to 5, and from 5 to -5. In blocks the largest so far changes with every "
+        "one: is every sum brought to the new one, Σ e^d · d too, whose d changes itself?",
     ),
     Row(
         "nearly certain",
@@ -358,6 +358,13 @@ HIDDEN = WildBug(
     seen_by="masked classes",
     story="Its entropy is right. Backward goes through the product that was covered up, and 0 · -inf is there again.",
 )
+XLOGY = WildBug(
+    who="xlogy(p, p), as proposed for trl,",
+    thread="huggingface/trl#7224",
+    function=wild.entropy_backward_xlogy,
+    seen_by="large logits",
+    story="p log p has an infinite slope at p = 0, also where p underflows. Times p that is NaN, and so is the row.",
+)
 BLOCKS_GRADIENT = WildBug(
     who=BLOCKS.who,
     thread=BLOCKS.thread,
@@ -381,7 +388,7 @@ entropy_backward = Exercise(
     tolerance=Tolerance(1, 8, REASON, backward_floor),
     hint="No sum is left to take: lse and H are given. Where z is -inf choose the 0; a product does not give it.",
     refused=frozenset({"autograd"}),
-    wild=(BLOCKS_GRADIENT, HIDDEN, AS_IT_STANDS),
+    wild=(BLOCKS_GRADIENT, XLOGY, HIDDEN, AS_IT_STANDS),
     points=4,
     least_bytes=lambda dentropy, logits, entropy, lse: 2 * logits.numel() * logits.element_size() + 12 * len(logits),
     traffic=1.05,

@@ -114,6 +114,7 @@ def overflowing() -> Pair:
 
 IMPOSSIBLE = ((-INF, -INF), (-1.5, -0.5), (-INF, -INF), (-2.0, -2.0), (-INF, -INF))
 ONE_ALONE = ((-INF, -1.0), (-1.0, -INF), (-0.25, -0.5), (-INF, 0.0), (-30.0, -INF))
+TWELVE = ((-12.0, 0.0), (0.0, -12.0), (-30.0, -20.0), (-0.3, -7.1), (-0.1, -2.3), (-3.7, -0.9), (-12.0, 0.0))
 NO_NUMBER = ((NAN, -1.0), (-1.0, NAN), (NAN, NAN), (NAN, -INF), (-INF, NAN), (-1.0, -1.5))
 
 
@@ -146,7 +147,7 @@ PAIRS: tuple[tuple[str, Callable[[Generator], Pair], str], ...] = (
     ("NaN", lambda generator: listed(*NO_NUMBER), "NaN in one of the two gives NaN, also beside -inf."),
     (
         "float16, r = 12",
-        lambda generator: listed((-12.0, 0.0), (0.0, -12.0), (-30.0, -20.0), (-0.5, -0.75), dtype=torch.float16),
+        lambda generator: listed(*TWELVE, dtype=torch.float16),
         "float16 ends at 65,504 and e^12 is 162,755. Compute in float32: what does not fit is infinite in the result "
         "and nowhere before.",
     ),

@@ -32,6 +32,12 @@ def entropy_blocks(logits):
     return lse - weighted / total, lse
 
 
+def entropy_xlogy(logits):
+    """The cure of github.com/huggingface/trl/pull/7224 (2026-09-16, closed): xlogy(p, p), which is 0 where p is."""
+    p = F.softmax(logits, dim=-1)
+    return -torch.xlogy(p, p).sum(-1).float(), torch.logsumexp(logits.float(), 1)
+
+
 def entropy_backward_nan_to_num(dentropy, logits, entropy, lse):
     """What autograd makes of `entropy_nan_to_num`: the gradient of the product is 0 · -inf again, in the whole row.
 
@@ -43,6 +49,17 @@ def entropy_backward_nan_to_num(dentropy, logits, entropy, lse):
     g = torch.where((p * logp).isfinite(), upstream, torch.zeros_like(upstream))  # nan_to_num, backward
     dlogp = g * p + g * logp * p  # the product's two factors, the second of them through exp
     return dlogp - p * dlogp.sum(1, keepdim=True)
+
+
+def entropy_backward_xlogy(dentropy, logits, entropy, lse):
+    """What autograd makes of `entropy_xlogy`: p log p has an infinite slope at p = 0, and backward multiplies it by p.
+
+    PyTorch has had it so since github.com/pytorch/pytorch/pull/82713 (2022-08). Not only where a logit is -inf: also
+    where p underflows, from 104 below the largest logit on, where the formula that was to be cured had no NaN.
+    """
+    p = F.softmax(logits, dim=-1)
+    dp = -dentropy.to(logits.dtype).unsqueeze(1) * (torch.xlogy(torch.ones_like(p), p) + p / p)
+    return p * dp - p * (p * dp).sum(1, keepdim=True)
 
 
 def entropy_backward_blocks(dentropy, logits, entropy, lse):
