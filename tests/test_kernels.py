@@ -140,6 +140,35 @@ def test_swiglu_names_what_differs():
         kernels.swiglu(torch.zeros(3), torch.zeros(1))
 
 
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"old": torch.zeros(4, 3)}, r"old must be of shape \(3, 4\); it is \(4, 3\) float32"),
+        ({"advantage": torch.zeros(4)}, r"advantage must be of shape \(3,\); it is \(4,\)"),
+        ({"mask": torch.ones(3, 4)}, r"mask must be bool; it is \(3, 4\) float32"),
+        ({"count": -2}, "it is -2"),
+        ({"count": float("nan")}, "it is nan"),
+        ({"clip": 0.0}, "it is 0.0"),
+        ({"clip": 1}, "it is 1"),
+        ({"clip": float("nan")}, "it is nan"),
+    ],
+)
+def test_policy_loss_names_what_it_cannot_take(changed, says):
+    good = {"logp": torch.zeros(3, 4), "old": torch.zeros(3, 4), "advantage": torch.zeros(3)}
+    good["mask"] = torch.ones(3, 4, dtype=torch.bool)
+    with pytest.raises(ValueError, match=says):
+        kernels.policy_loss(**good | changed)
+
+
+def test_policy_loss_takes_any_shape():
+    logp, old = (random(2, 3, 5, seed=seed, dtype=torch.float64) for seed in (1, 2))
+    advantage, mask = random(2, 3, seed=4, dtype=torch.float64), random(2, 3, 5, seed=5) > 0
+    rows = [x.reshape(6, *x.shape[2:]) for x in (logp, old, advantage, mask)]
+    assert kernels.policy_loss(logp, old, advantage, mask, 7).equal(kernels.policy_loss(*rows, 7))
+    assert kernels.policy_loss(*rows) == kernels.policy_loss(*rows, int(mask.sum()))
+    assert kernels.policy_loss(logp[0, 0], old[0, 0], advantage[0, 0], mask[0, 0]).shape == ()
+
+
 def test_imports_from_another_folder_and_without_triton(tmp_path):
     (tmp_path / "triton.py").write_text("raise ModuleNotFoundError('no module', name='triton')\n")
     code = "import torch; from graded_kernels.kernels import silu; print(silu(torch.tensor([1.0])).item())"
