@@ -10,6 +10,7 @@ import triton.language as tl
 from graded_kernels.autograder.emulator import EmulatorError
 from graded_kernels.autograder.sanitize.cuda import memory
 from graded_kernels.autograder.sanitize.watch import watched
+from torch._subclasses.fake_tensor import FakeTensorMode
 from triton._C.libtriton import nvidia
 
 if torch.cuda.is_available():
@@ -225,6 +226,31 @@ def test_another_gpu_can_be_simulated(name, capability, cores):
         assert not watch.gpu.asked
         assert torch.cuda.get_device_capability() == driver.get_device_capability() == capability
         assert watch.gpu.asked
+
+
+def test_the_fake_of_a_tensor_is_where_the_tensor_is(events):
+    """A compiler of its own, such as Helion's, traces with fake tensors and compares their devices."""
+    x, host = torch.randn(4, 3, device="cuda"), torch.randn(3)
+    with FakeTensorMode() as mode:
+        fake, made = mode.from_tensor(x), torch.empty(3, device=x.device)
+        assert (fake @ made)[1:].device == (~(fake > 0)).device == made.device == GPU
+        assert mode.from_tensor(host).device.type == "cpu"
+        assert x.device == GPU
+
+
+@triton.jit
+def doubled_after_the_last_launch(x, y, n, BLOCK: tl.constexpr):
+    tl.extra.cuda.gdc_wait()
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
+    tl.extra.cuda.gdc_launch_dependents()
+
+
+def test_a_launch_may_depend_on_the_last_one():
+    with watched(lambda event: None, device="h100"):
+        x, y = torch.randn(16, device="cuda"), torch.zeros(16, device="cuda")
+        doubled_after_the_last_launch[(1,)](x, y, 16, BLOCK=16, launch_pdl=True)
+        assert y.equal(2 * x)
 
 
 def test_the_library_of_cuda_multiplies(events):

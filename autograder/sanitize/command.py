@@ -212,7 +212,7 @@ def status(run: report.Run) -> int:
         return FINDINGS
     if run.interrupted:
         return 130
-    if run.unusable or run.unable or run.compiles_cuda:
+    if run.unusable or run.unable or run.compiles_cuda or run.profiles:
         return UNABLE
     if run.failed:
         return FAILED

@@ -62,6 +62,11 @@ class Run:
         """Whether the program failed where PyTorch looks for NVIDIA's compiler."""
         return bool(self.shim) and "CUDA_HOME environment variable is not set" in self.failed
 
+    @property
+    def profiles(self) -> bool:
+        """Whether the program failed where Triton's profiler looks for a GPU's counters."""
+        return bool(self.shim) and "cuptiSubscribe" in self.failed
+
     def set_aside_portability(self) -> None:
         """Makes a hint of each finding that today's NVIDIA backends happen to get right."""
         self.hints += [finding | {"level": "hint"} for finding in self.findings if finding["kind"] in PORTABILITY]
@@ -158,6 +163,8 @@ def summary(run: Run) -> str:
             text += " For a program that keeps its tensors on the CPU, run it with --no-cuda-shim."
         if run.compiles_cuda:
             text += " Kernels in CUDA C++ cannot be simulated: leave them to a GPU."
+        if run.profiles:
+            text += " Triton's profiler (proton) needs the counters of a GPU: run the program without it."
     if not run.launches and not run.unable and not run.failed and not run.interrupted:
         text = (
             f"graded-kernels sanitize: {text} Pass the arguments that reach one, or name the script or test that does."

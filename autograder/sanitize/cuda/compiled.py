@@ -20,7 +20,6 @@ from torch.overrides import TorchFunctionMode
 from triton.runtime.interpreter import InterpretedFunction
 
 from ...emulator import EmulatorError
-from . import device_guard
 from .placement import GPU, on_gpu, tensors
 
 _CPU = torch.device("cpu")
@@ -225,7 +224,6 @@ def _generating() -> Iterator[None]:
 
     settings = {"force_disable_caches": True, "compile_threads": 1, "shape_padding": False}
     with (
-        device_guard.of_cpu(),
         _disable_current_modes(),
         _without_function_modes(),
         config.patch({**settings, "trace.provenance_tracking_level": 1}),

@@ -76,6 +76,11 @@ def tensors(value: object) -> Iterator[torch.Tensor]:
             yield from tensors(part)
 
 
+def tracing() -> bool:
+    """Whether fake tensors are being computed with, which know of devices by themselves."""
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+
+
 class Move(torch.autograd.Function):
     """A copy on the other device; its gradient goes back to where the tensor was."""
 
@@ -117,6 +122,8 @@ class Placement(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
+        if tracing():
+            return func(*args, **kwargs)
         written = _in_python(func, [args, kwargs])
         if written:
             with self, contextlib.nullcontext() if torch._C._len_torch_function_stack() else self.calls:

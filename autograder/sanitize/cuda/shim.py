@@ -15,7 +15,7 @@ from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
 from ..devices import DEFAULT, DEVICES, Properties
-from . import allocations, cublas, jit_functions, matmul, memory, registered, runtime, streams
+from . import allocations, cublas, fake_tensors, jit_functions, matmul, memory, registered, runtime, streams
 from .compiled import Compiler
 from .driver import Compiled, Driver, once
 from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors
@@ -50,6 +50,7 @@ def shimmed(refuse: Callable[[str], NoReturn], device: str = DEFAULT) -> Iterato
         for owner, name, value in [*_torch(calls, gpu, refuse), (torch, "compile", compiler), *_triton(gpu, refuse)]:
             stack.enter_context(_replaced(owner, name, value))
         stack.enter_context(matmul.simulated())
+        stack.enter_context(fake_tensors.on_the_gpu())
         stack.enter_context(placement)
         stack.enter_context(calls)
         torch.get_device_module.cache_clear()  # it remembers which device was the accelerator

@@ -7,7 +7,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
-from .placement import GPU, Move, is_cuda, on_gpu, place, tensors
+from .placement import GPU, Move, is_cuda, on_gpu, place, tensors, tracing
 
 CPU = torch.device("cpu")
 _Function = Callable[..., Any]
@@ -30,6 +30,8 @@ class DeviceCalls(TorchFunctionMode):
         kwargs, name = dict(kwargs or {}), getattr(func, "__name__", "")
         if name == "__get__":
             return _property(func, args)
+        if tracing():
+            return func(*args, **kwargs)
         if name in _METHODS and args and isinstance(args[0], torch.Tensor):
             return _METHODS[name](func, *args, **kwargs)
         wanted = _wanted(kwargs)
