@@ -1,5 +1,6 @@
 """`graded-kernels sanitize`: other people's programs under the emulator, what it finds and how it ends."""
 
+import importlib
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from graded_kernels.autograder.emulator import EmulatorError
 from graded_kernels.autograder.sanitize import command
 from graded_kernels.autograder.sanitize.watch import watched
 
@@ -332,3 +334,28 @@ def test_what_is_wrong_with_a_launch_is_told_at_the_launch():
     assert "double[(1, 1, 1, 1)]" in found["grid"]["source"]
     found, _ = found_in(lambda: double[(1,)](x, x, 8, BLOCK=8, stages=3))
     assert "stages=3" in found["unsupported"]["source"]
+
+
+HELION = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def _helion_shifted(x, out):
+    # src[shift.py:5]: for tile in hl.tile(x.size(0)):
+    indices_0 = tl.arange(0, 16)
+    # src[shift.py:6]: out[tile] = hl.load(x, [tile.index + 1])
+    v_1 = indices_0 + 1
+    load = tl.load(x + v_1)
+    tl.store(out + indices_0, load)
+"""
+
+
+def test_a_finding_in_a_kernel_of_helion_names_the_programs_line(tmp_path, monkeypatch):
+    (tmp_path / "generated_by_helion.py").write_text(HELION)
+    monkeypatch.syspath_prepend(tmp_path)
+    kernel = importlib.import_module("generated_by_helion")._helion_shifted
+    with watched((events := []).append, shim=False), pytest.raises(EmulatorError):
+        kernel[(1,)](torch.zeros(16), torch.zeros(16))
+    (finding,) = [event["finding"] for event in events if "finding" in event]
+    assert "for line 6 of shift.py, `out[tile] = hl.load(x, [tile.index + 1])`." in finding["message"]

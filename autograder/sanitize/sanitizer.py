@@ -13,6 +13,7 @@ from ..emulator.coverage import Coverage
 from ..emulator.findings import Place, here
 from ..emulator.launch import execute
 from .buffers import as_tensor, is_buffer
+from .generated import Line, by_helion, by_inductor
 from .left_state import LeftState
 from .masked_loads import MaskedLoads
 from .rerun import Call
@@ -41,7 +42,7 @@ class Sanitizer(Emulator):
     coverage: Coverage
     reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU can access the tensor; None: it can
     # Lines of the program (file, number, text) that a generated kernel computes, by its name.
-    origins: Mapping[str, list[tuple[str, int, str]]] = {}
+    origins: Mapping[str, list[Line]] = {}
 
     def __init__(self, emit: Callable[[dict[str, Any]], None] = lambda event: None, judges: Judges | None = None):
         self.emit, self.judges = emit, judges
@@ -227,11 +228,11 @@ class Sanitizer(Emulator):
         if not line and self.function is not None:
             file, line = self.function.__code__.co_filename, self.function.__code__.co_firstlineno
         message = finding.message
-        if finding.kernel in self.origins:
-            lines = self.origins[finding.kernel]
-            file, line, source = lines[-1]
-            which = f"line {line}" if len(lines) == 1 else f"lines {', '.join(str(number) for _, number, _ in lines)}"
-            message += f" TorchInductor generated `{finding.kernel}` for {which} of the program."
+        if origin := by_inductor(finding.kernel, self.origins):
+            (file, line, source), sentence = origin
+            message += sentence
+        else:
+            message += by_helion(file, line)
         if self.configuration:
             message += f" In the configuration {self.configuration}."
         return {
