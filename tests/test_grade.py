@@ -14,13 +14,13 @@ from classroom import copied, place, right_answers, scores
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.classroom import cluster
 from graded_kernels.autograder.classroom import grade as grading
-from graded_kernels.autograder.classroom.cluster import NoCluster
 from graded_kernels.autograder.classroom.course import Course
-from graded_kernels.autograder.classroom.task import FAILED, UNFIT, check
 from graded_kernels.autograder.nbgrader.reader import Reader
 from graded_kernels.autograder.nbgrader.regrade import Origin, digest, mark
 from graded_kernels.autograder.verdicts.job import Job
+from graded_kernels.autograder.verdicts.scheduler import NoCluster
 from graded_kernels.autograder.verdicts.store import Store
+from graded_kernels.autograder.verdicts.task import FAILED, UNFIT, check
 from graded_kernels.autograder.verdicts.verdict import LATE, Verdict
 from tampered import FULL, NOTHING, TORCH, WITNESS, add, find
 

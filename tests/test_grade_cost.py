@@ -11,7 +11,6 @@ from unittest.mock import Mock
 import pytest
 from classroom import api, assert_success, copied, hand_in, place, right_answers, scores
 from graded_kernels.autograder import check
-from graded_kernels.autograder.classroom import cluster as cluster_module
 from graded_kernels.autograder.classroom import grade
 from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
@@ -19,6 +18,7 @@ from graded_kernels.autograder.classroom.grade import Making
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.sandbox import Budget, Limits
 from graded_kernels.autograder.verdicts import make as making
+from graded_kernels.autograder.verdicts import scheduler
 from graded_kernels.autograder.verdicts.job import Job
 from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.autograder.verdicts.verdict import Verdict
@@ -28,7 +28,8 @@ from tampered import FULL, TORCH, find
 ASKED = """
 import sys
 from pathlib import Path
-from graded_kernels.autograder.classroom import cluster, grade, task
+from graded_kernels.autograder.classroom import cluster, grade
+from graded_kernels.autograder.verdicts import task
 from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
 course = Course(Path(sys.argv[1]), "tiny", [])
@@ -38,7 +39,8 @@ print(len(jobs), sorted({"torch", "triton", "matplotlib"} & set(sys.modules)))
 """
 FORKED = """
 import signal, sys
-from graded_kernels.autograder.classroom import preloaded, task
+from graded_kernels.autograder.classroom import preloaded
+from graded_kernels.autograder.verdicts import task
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.sandbox import Limits
 from graded_kernels.autograder.verdicts.job import Job
@@ -146,9 +148,9 @@ def test_a_worker_has_its_next_check_before_the_last_verdict_is_written(monkeypa
     class Completed(deque):
         add, __next__ = deque.append, deque.popleft
 
-    monkeypatch.setattr(cluster_module, "as_completed", Completed)
+    monkeypatch.setattr(scheduler, "as_completed", Completed)
     queue = deque(SimpleNamespace(name="n", key=str(number), to_json=partial(str, number)) for number in range(3))
-    cluster = cluster_module.Cluster(Client(), "strong", threads)
+    cluster = scheduler.Cluster(Client(), "strong", threads)
     under_way = [(found, list(Client.submitted)) for _, found in cluster.run(queue)]
     assert under_way == [("0", ["0", "1"]), ("1", ["0", "1", "2"]), ("2", ["0", "1", "2"])]
     assert Client.asked == (0 if threads else 4)

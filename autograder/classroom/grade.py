@@ -21,11 +21,12 @@ from ..report.phrases import count
 from ..run.answer import Answer
 from ..sandbox import SandboxError
 from ..verdicts.job import Job
+from ..verdicts.scheduler import DEATHS, Cluster, NoCluster, remote
 from ..verdicts.store import Store
+from ..verdicts.task import FAILED, UNFIT
 from ..verdicts.verdict import Verdict
-from .cluster import DEATHS, Cluster, NoCluster, local, prepare, remote
+from .cluster import local, prepare
 from .course import Course, NoCourse
-from .task import FAILED, UNFIT
 
 DONE, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
 LOCK = "grade.lock"

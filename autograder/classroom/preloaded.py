@@ -16,7 +16,7 @@ with no_garbage():
 
     from ..report import plot  # noqa: F401
     from ..sandbox import probe
-    from . import task
+    from ..verdicts import task
 
     task.load()
     probe()  # once for all workers

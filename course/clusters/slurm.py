@@ -14,8 +14,9 @@ from pathlib import Path
 from dask_jobqueue import SLURMCluster
 from distributed import Client
 from distributed.security import Security
-from graded_kernels.autograder.classroom.cluster import Cluster, configured, variables
+from graded_kernels.autograder.classroom.cluster import variables
 from graded_kernels.autograder.classroom.grade import grade
+from graded_kernels.autograder.verdicts.scheduler import Cluster, configured
 
 QUEUE, ACCOUNT = "compute", "YOUR-ACCOUNT"
 NODES = 4

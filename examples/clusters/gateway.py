@@ -18,8 +18,8 @@ import sys
 from contextlib import contextmanager
 
 from dask_gateway import Gateway
-from graded_kernels.autograder.classroom.cluster import Cluster, configured
 from graded_kernels.autograder.classroom.grade import grade
+from graded_kernels.autograder.verdicts.scheduler import Cluster, configured
 
 
 @contextmanager

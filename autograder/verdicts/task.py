@@ -3,8 +3,8 @@
 import json
 
 from ..sandbox import SandboxError
-from ..verdicts.job import Job, OtherVersions
-from ..verdicts.make import load, make, shared_worker
+from .job import Job, OtherVersions
+from .make import load, make, shared_worker
 
 __all__ = ["check", "load"]
 UNFIT, FAILED = "unfit", "failed"  # keys of an answer that is not a verdict: the worker is unusable; the check crashed

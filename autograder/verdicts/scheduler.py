@@ -1,0 +1,114 @@
+"""Dask (`distributed`) makes verdicts, on whatever cluster an address leads to.
+
+Whoever reaches a scheduler can run code in its workers.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+import dask
+from distributed import Client, Future, as_completed
+from distributed.scheduler import KilledWorker
+
+from .task import check
+
+DEATHS = 3  # workers that a check may end before it is left to a person
+_AHEAD = 4  # checks that are handed to a cluster which has no worker yet
+_PATIENCE = 60  # seconds to reach a scheduler
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": DEATHS - 1,
+    "distributed.admin.log-format": "%(message)s",
+    # Dask samples every process's stack 100 times a second and wakes each event loop 50 times a second: 6% of a core
+    # for the client and as much for each worker, whatever they do; like this 1%.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+}
+
+
+class Work(Protocol):
+    """What a cluster is given to do, as text."""
+
+    @property
+    def name(self) -> str:
+        """For Dask's dashboard."""
+
+    @property
+    def key(self) -> str:
+        """The same for the same work."""
+
+    def to_json(self) -> str:
+        """What the worker is handed."""
+
+
+W = TypeVar("W", bound=Work)
+
+
+class NoCluster(Exception):
+    """No worker can be had; the message says why."""
+
+
+class Cluster:
+    """A client of a scheduler. Never more checks are under way than there are threads: a worker that dies then counts
+    against the check that it was at, and no other.
+    """
+
+    def __init__(self, client: Client, rung: str, threads: Callable[[], int] | None = None):
+        """threads: how many there are now; by default the scheduler is asked."""
+        self._client, self._rung, self._threads = client, rung, threads
+        self.dashboard = client.dashboard_link
+
+    @property
+    def threads(self) -> int:
+        """The number of jobs that run at the same time."""
+        return self._threads() if self._threads else sum(self._client.nthreads().values())
+
+    def run(self, queue: deque[W], check: Callable[[str, str], str] = check) -> Iterator[tuple[W, str | None]]:
+        """Each job of the queue with what came of it, or None where it ended `DEATHS` workers. Jobs may be added to the
+        queue between two results. check: called in a worker with the job and the rung.
+        """
+        running: dict[Future[str], W] = {}
+        done = as_completed()
+
+        def fill() -> None:
+            room = (self.threads or _AHEAD) - len(running) if queue else 0
+            for _ in range(min(room, len(queue))):
+                job = queue.popleft()
+                key = f"{job.name}-{job.key}"
+                future = self._client.submit(check, job.to_json(), self._rung, key=key, pure=True)
+                running[future] = job
+                done.add(future)
+
+        while queue or running:
+            fill()
+            future = next(done)
+            job = running.pop(future)
+            fill()  # a worker has its next check while the verdict of the last one is read and written to the disk
+            if future.status == "finished":
+                yield job, future.result()
+            elif isinstance(future.exception(), KilledWorker):
+                yield job, None
+            else:
+                raise NoCluster(f"the cluster gave up a check: {future.exception()}")
+            future.release()
+
+
+@contextmanager
+def remote(address: str, rung: str) -> Iterator[Cluster]:
+    """The one at ``address``; certificates for ``tls://`` come from Dask's own configuration. Raises NoCluster."""
+    with configured():
+        try:
+            client = Client(address, timeout=_PATIENCE)
+        except (OSError, ValueError, TypeError) as error:
+            raise NoCluster(f"no scheduler answers at {address}: {error}") from None
+        with client:
+            yield Cluster(client, rung)
+
+
+@contextmanager
+def configured() -> Iterator[None]:
+    """Dask's settings for a scheduler, client or workers that this process starts."""
+    with dask.config.set(SETTINGS):
+        yield
