@@ -6,8 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 from graded_kernels.autograder import CompareError, compare
-from graded_kernels.autograder.side_by_side import inputs
-from graded_kernels.autograder.side_by_side.callee import callee_of
+from graded_kernels.autograder.run.callee import callee_of
+from graded_kernels.autograder.side_by_side import inputs, reproduce
 from graded_kernels.autograder.side_by_side.reference import Reference
 from graded_kernels.autograder.side_by_side.sizes import dimensions_of
 from side_by_side_kernels import (
@@ -64,14 +64,16 @@ def test_what_is_wrong_is_said_with_the_family():
     assert 0.5 < report.score < 1 and "of the points" not in shown
 
 
-def test_the_lines_that_repeat_a_failure_do():
+def test_the_lines_that_repeat_a_failure_do(capsys):
+    """Where both are functions of a module they are named; the example is a variable of whoever reads them."""
     report = compare(softmax, overflowing, draw(5, 40), seed=3)
     case = next(case for case in report.cases if case.name == "large values")
-    names = {"arguments": draw(5, 40), __name__: None}
-    line = case.repeat.splitlines()[1].replace(f"{__name__}.", "")
-    exec(f"from graded_kernels.autograder.side_by_side import inputs\n{line}", names | globals(), names)
-    (x,) = names["args"]
-    assert overflowing(x).isnan().any() and x[case.failure.index] == case.failure.inputs["x"]
+    assert len(case.repeat.splitlines()) == 3
+    exec(case.repeat, {"arguments": draw(5, 40)})
+    shown = capsys.readouterr().out.replace("tensor(", "").replace(", dtype=torch.float64)", "").replace(")", "")
+    got, right = map(float, shown.split())
+    assert got != got and case.failure.got != case.failure.got  # NaN
+    assert right == pytest.approx(case.failure.expected, abs=5e-5)
 
 
 def test_a_kernel_is_right_at_every_size_and_its_launches_are_compiled():
@@ -330,7 +332,10 @@ def test_the_same_seed_gives_the_same_verdict():
 
 
 def test_who_computes():
-    assert "no kernel; it calls aten._softmax" in compare(softmax, lambda x: F.softmax(x, -1), draw(5, 8)).remarks[0]
+    report = compare(softmax, lambda x: F.softmax(x, -1), draw(5, 8))
+    assert report.passed and report.score == 0 and report.computes == "no"
+    assert report.remarks[0] == "Computes: no, it calls aten._softmax."
+    assert compare(softmax, careful, draw(5, 8)).computes == "operators"
 
 
 OPERATORS = {
@@ -368,7 +373,7 @@ def test_pytorch_is_right_beside_itself(name):
         (lambda x: None, careful, draw(3, 4), "returns no tensor and writes none"),
         (lambda x: F.dropout(x), careful, draw(3, 4), "not deterministic.*eval"),
         (softmax, lambda x, y: x, draw(3, 4), "does not take the 1 arguments"),
-        ("softmax", careful, draw(3, 4), "the reference should be a function"),
+        (3, careful, draw(3, 4), "the reference should be a function"),
         (softmax, nn.Linear(4, 4), draw(3, 4), "different parameters"),
     ],
 )
@@ -382,7 +387,7 @@ def test_names_of_families():
         compare(softmax, careful, draw(3, 4), without=("NaNs",))
     assert not any(c.name.startswith("NaN") for c in compare(softmax, careful, draw(3, 4), without=("NaN",)).cases)
     with pytest.raises(CompareError, match="there is no family 'small'"):
-        inputs(softmax, draw(3, 4), "small")
+        reproduce(softmax, careful, draw(3, 4), family="small")
 
 
 def test_like_an_exercise():

@@ -100,13 +100,13 @@ def test_a_kernel_for_a_gpu_beside_its_reference(folder):
     status, out, err = compare(folder("reference", "softmax"), folder("mine", "padded_with_zeros"), *example, "--json")
     report = json.loads(out)
     assert status == 1 and report["passed"] is False and 0 < report["score"] < 1
-    assert report["cases"][0]["repeat"].splitlines()[1].startswith("args = inputs(sbs_reference")
+    assert report["computes"] == "kernels"
 
 
 def test_a_call_of_the_reference_is_told_from_a_kernel(folder):
     status, out, err = compare(folder("reference", "softmax"), folder("mine", "calls_it"), "--like", "silu")
     assert status == 0
-    assert "Computes: no kernel; it calls aten._softmax." in out
+    assert "Computes: no, it calls aten._softmax." in out
 
 
 def test_kernelbench(folder):

@@ -8,7 +8,7 @@ import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder.emulator import EmulatorError
-from graded_kernels.autograder.sanitize.cuda import memory
+from graded_kernels.autograder.run.cuda import memory
 from graded_kernels.autograder.sanitize.watch import watched
 from torch._subclasses.fake_tensor import FakeTensorMode
 from triton._C.libtriton import nvidia

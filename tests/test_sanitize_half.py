@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from graded_kernels.autograder.sanitize.cuda import half_precision
+from graded_kernels.autograder.run.cuda import half_precision
 from graded_kernels.autograder.sanitize.watch import watched
 from torch import ops, rand, randint, randn
 

@@ -41,7 +41,12 @@ def render(report: ReportData, color: bool | None = None, points: bool = True) -
         page.blank()
         page.line(phrases.sentence(report.source), BOLD, YELLOW)
         page.line(report.fingerprint_story)
-    more_causes(page, f"{phrases.count(len(causes) - 1, 'more cause')} of failure", causes[1:])
+    shown = 1
+    if report.computes:  # what was compared has no other place to be read about
+        shown = 1 + OTHERS
+        for cause in causes[1:shown]:
+            first_failure(page, report, cause)
+    more_causes(page, f"{phrases.count(len(causes) - shown, 'more cause')} of failure", causes[shown:])
     more_causes(page, "Also found, not required", rest)
     if points and not report.passed:
         split(page, report)
@@ -97,10 +102,11 @@ def first_failure(page: "Page", report: ReportData, cause: Cause) -> None:
         page.field("rests on", phrases.convention(case, "`--conventions pytorch`"))
     if case.hint:
         page.field("hint", case.hint)
-    for number, line in enumerate(case.repeat.splitlines()):
-        page.field("" if number else "repeat", line)
     if len(cause.cases) > 1:
         page.field("also in", phrases.also_in(cause))
+    if case.repeat:
+        page.field("again", "these lines of Python:")
+        page.lines += case.repeat.splitlines()  # as they are pasted: not indented, not wrapped
 
 
 def traceback(page: "Page", lines: list[str]) -> None:

@@ -29,7 +29,8 @@ class ReportData:
     environment: ``{"python", "torch", "triton", "device", "mode"}``, and ``"seed"`` of the random inputs.
     notes: sentences on what the emulator cannot show for the operations this answer used.
     tolerance: where it comes from, in a sentence, if it is an estimate.
-    remarks: sentences on how a comparison without a record was made (`side_by_side`).
+    remarks: sentences on how a comparison without a record was made (`side_by_side`). computes: how its candidate
+    does (`side_by_side.method.Kind`).
     timed_out: whether a time limit ended a call; a second check of the same answer may find something else.
     stopped_in: ``{"cell", "reason"}`` where a cell's own statements broke a limit or ended the process while the answer
     was loaded.
@@ -59,6 +60,7 @@ class ReportData:
     split: tuple[Part, ...] = ()
     limit: str = ""
     remarks: tuple[str, ...] = ()
+    computes: str = ""
 
     def __bool__(self) -> bool:
         return self.passed

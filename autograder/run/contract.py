@@ -13,6 +13,34 @@ TENSORS = 1000  # among the arguments of a call, at most
 
 
 @dataclass(frozen=True)
+class Form:
+    """How code that no exercise asked for is called: with its inputs, then with a module's parameters, then with
+    gradients from above.
+
+    inputs: how many it takes itself. parameters: name and shape of those whose values follow the inputs. above: the
+    number of upstream gradients, the last arguments; 0 where gradients are not asked for. initial: what a class of
+    modules is made with, and seed what PyTorch's generator is seeded with before. gpu: whether it sees a simulated GPU.
+    basic: whether all operators but those of `operators` are closed to it. asked: whether all that is asked is if a
+    result is attached to the graph.
+    """
+
+    inputs: int
+    parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    above: int = 0
+    initial: tuple[Any, ...] = ()
+    seed: int = 0
+    gpu: bool = False
+    basic: bool = False
+    asked: bool = False
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> "Form":
+        """The form that ``vars`` gave this of, after it was JSON."""
+        parameters = tuple((name, tuple(shape)) for name, shape in data["parameters"])
+        return cls(**data | {"parameters": parameters, "initial": tuple(data["initial"])})
+
+
+@dataclass(frozen=True)
 class Contract:
     """parameters: of the answer, in order. outputs: the names of what it returns, of which the first ``fewest`` may not
     be left out. writes: those of the parameters that it writes in place.
@@ -21,6 +49,7 @@ class Contract:
     gradient_of: the input whose gradient the runner takes and appends to what a PyTorch answer returned; "" for none.
     counted: whether the memory that its tensors take at once is limited; the limit itself is not here.
     witness: whether it returns an input rather than a result: it may call any operator, and return Python numbers.
+    form: how it is called where any code may be the answer, which then computes as it likes; ``refused`` is closed.
     """
 
     name: str
@@ -33,6 +62,7 @@ class Contract:
     counted: bool = False
     witness: bool = False
     writes: tuple[str, ...] = ()
+    form: Form | None = None
 
     def returned(self, result: object) -> Args:
         """What an answer returned, output by output; nothing for the None of one that only writes."""
@@ -45,14 +75,15 @@ class Contract:
 
     def to_dict(self) -> dict[str, Any]:
         """The contract as JSON has it."""
-        return {name: sorted(v) if isinstance(v, frozenset) else v for name, v in vars(self).items()}
+        form = {"form": self.form and vars(self.form)}
+        return {name: sorted(v) if isinstance(v, frozenset) else v for name, v in vars(self).items()} | form
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> "Contract":
         """The contract that `to_dict` made this of."""
         names = {name: tuple(data[name]) for name in ("parameters", "outputs", "writes")}
         sets = {name: frozenset(data[name]) for name in ("refused", "allowed")}
-        return cls(**data | names | sets)
+        return cls(**data | names | sets | {"form": Form.of(data["form"]) if data["form"] else None})
 
 
 def as_tuple(result: object) -> Args:

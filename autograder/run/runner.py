@@ -52,6 +52,9 @@ class InProcess:
         self.answer = inspect.unwrap(function)
         self.function = with_gradient(contract, function)
 
+    def close(self) -> None:
+        """Nothing of it is left."""
+
     def examine(self, call: Call) -> Examined:
         """Calls the function, and returns what came of it; see `Runner`."""
         replay = Replay()

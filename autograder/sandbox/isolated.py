@@ -40,6 +40,7 @@ _ROOM = 1 << 20  # bytes for outputs of an unexpected size, so that a wrong shap
 # which may use it directly or through `torch.func`, the worker imports it; any other pays for the import itself.
 _COMPILER = "torch._dynamo"
 _REACHES_IT = re.compile(r"compil|dynamo|functorch|\bfunc\b|jvp|checkpoint|optim|profiler|library|graph|dispatch", re.I)
+_GPU = ("graded_kernels.autograder.run.cuda", "torch.func")
 _LOST = "The process that runs the answers ended during the call."
 
 
@@ -69,7 +70,8 @@ class Isolated:
         self._children = PersistentChildren(self._worker)
         self._sources = Sources(answer)
         self._job: dict[str, Any] = {"mode": "answer", "answer": self._code()}
-        self._modules = (_COMPILER,) if _REACHES_IT.search(answer.text) else ()
+        compiler = (_COMPILER,) if _REACHES_IT.search(answer.text) else ()
+        self._modules = (*compiler, *(_GPU if contract.form and contract.form.gpu else ()))
         self._answering = Answering(self._ask, self._job, self._sources, contract.allowed, limits.memory)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._seen: Args = ()  # by the answer's process, in its last call
@@ -80,6 +82,10 @@ class Isolated:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends its processes."""
         self._children.close()
         if self._own:
             self._worker.close()
@@ -107,20 +113,36 @@ class Isolated:
             self._children.end(self._job["mode"])
         self._seen, new = call.args, self._new
         self._new = False
+        if self.contract.form:
+            return self._any(call)
         if self.backend == "triton" and not self.contract.witness:
-            return self._triton(call)
+            return self.proof(call)
         if new or self.contract.witness:
             return _Called(call, self._ask(dict(self._job), [ChildCall(call.args, 0)], call.layouts)[0][0], None, self)
         return self._torch(call)
 
-    def _triton(self, call: Call) -> Proof:
-        """Calls the answer on a decoy, for the record, then on the arguments."""
+    def proof(self, call: Call) -> Proof:
+        """Calls a Triton answer on a decoy, for the record, then on the arguments."""
         decoy = ChildCall(decoy_of(call).args, plan=True, needed=False)
         calls = [decoy, ChildCall(call.args, 0, fill=call.fill), ChildCall(call.args, plan=True)]
         before, *rest = self._ask(dict(self._job), calls, call.layouts)
         first, after = rest[0] if rest else before, rest[1] if len(rest) > 1 else None
         repeated = replace(call, decoy=None)
         return Proof(self._answering, call, first[0], before, after, lambda: self.examine(repeated).first)
+
+    def _any(self, call: Call) -> "_AnyCode":
+        """Calls code that computes as it likes on a decoy, then on the arguments."""
+        decoy = decoy_of(call)
+        calls = [ChildCall(decoy.args, 1, needed=False), ChildCall(call.args, 0, fill=call.fill)]
+        before, *rest = [outcome for outcome, _ in self._ask(dict(self._job), calls, call.layouts)]
+        first = rest[0] if rest else before
+        if rest:
+            first.decoy = decoy, before
+        return _AnyCode(call, first, self)
+
+    def once(self, call: Call, order: int | None = None, fill: float | None = None) -> Outcome:
+        """The call and nothing else, in the process of the last one."""
+        return self._ask(dict(self._job), [ChildCall(call.args, 0, order, fill)], call.layouts)[0][0]
 
     def _torch(self, call: Call) -> "_Called":
         """Calls the answer on a decoy, then twice on the arguments."""
@@ -250,6 +272,24 @@ class _Called(Examined):
 
     def _second(self, fill: float | None) -> Outcome:
         return self._other or self._runner.examine(self.call).first
+
+
+class _AnyCode(Examined):
+    """A call of code that computes as it likes; each further one is made in the same process."""
+
+    def __init__(self, call: Call, first: Outcome, runner: Isolated):
+        super().__init__(call, first)
+        self._runner = runner
+
+    def refilled(self, fill: float) -> Outcome:
+        """The outcome of another call, with ``fill`` in masked-off lanes."""
+        return self._runner.once(self.call, fill=fill)
+
+    def _second(self, fill: float | None) -> Outcome:
+        return self._runner.once(self.call, self.call.order, fill)
+
+    def _repeated(self) -> Outcome:
+        return self._runner.once(self.call, fill=self.call.fill)
 
 
 def _put(shared: Shared, layouts: list[Layout], args: Args) -> None:

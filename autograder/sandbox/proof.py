@@ -26,7 +26,7 @@ _KEPT = (
     "Called twice in one process with the same input, it gives two results: something is kept from call to call. "
     "Make and fill in each call what it needs."
 )
-_UNKNOWN = "It is not shown that your kernels compute the result"
+UNKNOWN = "It is not shown that your kernels compute the result"
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,25 @@ class Proof(Examined):
         """What the kernels alone compute with ``fill`` in masked-off lanes."""
         return self.alone(fill=fill)
 
+    @property
+    def computes_outside(self) -> tuple[str, ...]:
+        """The operators among the recorded steps, in order; none where there is no record."""
+        recorded = self._recorded
+        steps = () if isinstance(recorded, Outcome) else recorded[0]["steps"]
+        return tuple(dict.fromkeys(step["op"] for step in steps if "op" in step))
+
+    @property
+    def needs_kernels(self) -> bool:
+        """Whether the record gives another result, in a new process, without its launches."""
+        recorded = self._recorded
+        if isinstance(recorded, Outcome):
+            return True
+        steps = [step for step in recorded[0]["steps"] if "launch" not in step]
+        job = {"mode": "replay", "plan": recorded[0] | {"steps": steps}, "kernels": recorded[1]}
+        call = [ChildCall(self.call.args, 0, fill=self.call.fill)]
+        (without, _), *_ = self._answer.ask(job, call, self.call.layouts, alone=True)
+        return not _same_bits(self.first, without)
+
     def _repeated(self) -> Outcome:
         return self._again_in_order()
 
@@ -156,7 +175,7 @@ class Proof(Examined):
             steps = self._checked(report.plan)
             return steps, kernels.cut_out(self._answer.sources, steps)
         except plan.BadPlan as error:
-            return Outcome(trouble=Trouble("refused", f"{_UNKNOWN}: {error}."))
+            return Outcome(trouble=Trouble("refused", f"{UNKNOWN}: {error}."))
 
     def _replayed(self, recorded: Recorded, calls: list[ChildCall]) -> list[Outcome]:
         """The outcome of each call of the recorded kernels that was started."""

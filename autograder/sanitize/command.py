@@ -15,10 +15,10 @@ from typing import Any
 
 from ..commands.usage import Commands, UsageError, new_file, qualities
 from ..report.progress import Terminal, wants_color
+from ..run.devices import DEFAULT, DEVICES
 from . import cobertura, json_report, report, revision, sarif
 from .allowed import Allowances
 from .baseline import Baseline, BaselineError
-from .devices import DEFAULT, DEVICES
 from .totals import Totals
 
 CLEAN, FINDINGS, UNABLE, FAILED = 0, 1, 2, 3

@@ -8,29 +8,19 @@ import importlib
 import os
 import re
 import sys
-import warnings
 from collections.abc import Callable
 from difflib import get_close_matches
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
 import torch
 
 from ..commands.usage import UsageError
-from ..emulator import EmulatorError
 from ..judge.judge import judge
 from ..report.report import Report
-from ..run.answer import trace
-from ..run.contract import Args, Contract, tensors_of
-from ..run.machine import Machine
-from ..run.outcome import Trouble
-from ..run.peak_memory import Peak
-from ..run.runner import InProcess, of_emulator
-from ..run.written_elements import Written
-from .cuda import shimmed
-from .cuda.placement import place
+from ..run.cuda import shimmed
+from ..run.function import Function
 
 if TYPE_CHECKING:
     from ..exercises.record import Exercise, Witness
@@ -87,32 +77,6 @@ def _imported(place: str, root: Path | None) -> Any:
     except Exception as error:
         hint = cure if isinstance(error, ImportError) else ""
         raise UsageError(f"importing {place} stopped with {type(error).__name__}: {error}{hint}") from None
-
-
-class Function(InProcess):
-    """Calls a function like `InProcess`, but without guards. simulated: tensors are handed over on a simulated GPU
-    (`cuda.shimmed`), which a library that launches Triton kernels asks for.
-    """
-
-    def __init__(self, function: Callable[..., Any], contract: Contract, backend: str, simulated: bool):
-        super().__init__(function, contract, backend, judges_method=False)
-        self.simulated = simulated
-
-    def _watched(
-        self, args: Args, machine: Machine, peak: Peak, written: Written | None
-    ) -> tuple[object, Trouble | None]:
-        if self.simulated:
-            for tensor in tensors_of(args):
-                place(tensor, True)
-        try:
-            with machine, np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return self.function(*args), None
-        except EmulatorError as error:
-            return None, of_emulator(error)
-        except Exception as error:
-            kind = type(error).__name__
-            return None, Trouble("raised", f"{kind}: {error}", trace(error), kind)
 
 
 def report_on(

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..results.text import visible
+from ..run.devices import DEVICES
 from .allowed import Allowances
 from .baseline import Baseline
 from .coverage import Function, missed
-from .devices import DEVICES
 from .location import location
 from .skipped import Skipped
 

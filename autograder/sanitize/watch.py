@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..run.cuda import reachable, shimmed
+from ..run.devices import DEFAULT, Properties
 from .changed import Changed
-from .cuda import reachable, shimmed
-from .devices import DEFAULT, Properties
 from .exports import watched_exports
 from .sanitizer import Sanitizer
 from .uninitialised import UninitialisedMemory

@@ -1,17 +1,16 @@
-"""The candidate: called as it is, in the emulator where it launches Triton kernels."""
+"""The candidate as a function of this process: called as it is, in the emulator where it launches Triton kernels."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+import contextlib
+from dataclasses import dataclass
 
-import torch
-
-from ..emulator import Emulator, EmulatorError
+from ..emulator import Emulator
 from ..run.arguments import duplicate
-from ..run.contract import map_tensors, tensors_of
-from ..sanitize.cuda.placement import place
-from .callee import Callee, NotAttached
-from .errors import CompareError
+from ..run.callee import Callee, CompareError, attached, called, matched
+from ..run.contract import Args, Contract, map_tensors
+from ..run.cuda.placement import place
+from ..run.function import Function
+from .errors import CandidateError
+from .method import Method, method_of
 from .operators import Operators
 from .reference import Reference
 
@@ -19,89 +18,48 @@ from .reference import Reference
 @dataclass(frozen=True)
 class Candidate:
     """callee: what is called. launches: whether it launched a kernel on the example. attached: whether its result has
-    gradients. computes: whether it computes itself, in a few words.
+    gradients. method: how it computes. gpu: whether it is given its tensors on a simulated GPU.
     """
 
     callee: Callee
     launches: bool
     attached: bool
-    computes: str
+    method: Method
+    gpu: bool
 
-    def function(self, gradients: bool, above: int) -> Callable[..., Any]:
-        """What a runner calls: returns the results, and the gradients for the last ``above`` arguments."""
+    @property
+    def name(self) -> str:
+        """The name that a report has."""
+        return self.callee.name
 
-        def called(*args: Any) -> Any:
-            if gradients:
-                return self.callee.results_and_gradients(args[: len(args) - above], args[len(args) - above :])
-            results = self.callee.results(args)
-            return results or None
-
-        called.__name__ = self.callee.name
-        return called
+    def runner(self, contract: Contract, above: int) -> Function:
+        """Calls it. above: the number of upstream gradients, where gradients are compared."""
+        return Function(called(self.callee, above), contract, "triton", self.gpu)
 
 
-def candidate_of(callee: Callee, reference: Reference, simulated: bool = False) -> Candidate:
-    """The candidate, after it was called on the reference's example. Raises CompareError where it takes other arguments
-    than the reference, or has other parameters.
+def candidate_of(callee: Callee, reference: Reference, gpu: bool = False) -> Candidate:
+    """The candidate, after it was called on the reference's example. Raises CandidateError where it takes other
+    arguments than the reference, or has other parameters.
     """
-    callee = _with_names(callee, reference)
-    _assert_fits(callee, reference)
-    mine = Operators()
-    machine, attached = Emulator(), callee.backward is not None
-    differentiable, args = reference.differentiable, map_tensors(duplicate, reference.arguments)
-    upstream = reference.upstream(args, torch.Generator().manual_seed(0)) if differentiable else ()
-    for tensor in tensors_of(args + upstream) if simulated else ():
-        place(tensor, True)
     try:
-        with machine, mine:
-            if differentiable and not attached:
-                callee.results_and_gradients(args, upstream)
-                attached = True
-            else:
-                callee.results(args)
-    except NotAttached:
-        pass
-    except (EmulatorError, CompareError):
-        pass  # the first family says it
-    except Exception:
-        attached = callee.backward is not None
+        callee = matched(callee, shapes(reference), len(reference.given))
+    except CompareError as error:
+        raise CandidateError(str(error)) from None
+    mine, machine = Operators(), Emulator()
+    with machine, contextlib.suppress(Exception), mine:  # what it raises the first family says
+        callee.results(_given(reference.arguments, gpu))
     launches = bool(machine.launches)
-    return Candidate(
-        callee, launches, attached and differentiable, _computes(reference.operators, mine.names, launches)
-    )
+    method = method_of(reference.operators, mine.names, launches)
+    with Emulator():
+        has_gradients = reference.differentiable and attached(callee, _given(reference.arguments, gpu))
+    return Candidate(callee, launches, has_gradients, method, gpu)
 
 
-def _computes(theirs: dict[str, None], mine: dict[str, None], launches: bool) -> str:
-    shared = [name for name in mine if name in theirs]
-    calls = f"it calls {', '.join(f'aten.{name}' for name in shared[:3])}" if shared else ""
-    if not launches:
-        return f"no kernel; {calls or 'it calls other operators of PyTorch than the reference'}"
-    return f"in its own kernels, but {calls}" if shared else "in its own kernels"
+def shapes(reference: Reference) -> dict[str, tuple[int, ...]]:
+    """The shapes of a module's parameters by name."""
+    return {name: tuple(value.shape) for name, value in reference.callee.parameters.items()}
 
 
-def _with_names(callee: Callee, reference: Reference) -> Callee:
-    """The candidate with the reference's parameters, where its own have other names but the same shapes in order."""
-    theirs = reference.callee.parameters
-    shapes = [[value.shape for value in found.values()] for found in (theirs, callee.parameters)]
-    if theirs and set(theirs) != set(callee.parameters) and shapes[0] == shapes[1]:
-        return replace(callee, parameters=dict(zip(theirs, callee.parameters.values(), strict=True)))
-    return callee
-
-
-def _assert_fits(callee: Callee, reference: Reference) -> None:
-    """Raises CompareError."""
-    missing = set(reference.callee.parameters) ^ set(callee.parameters)
-    if missing:
-        raise CompareError(
-            f"reference and candidate have different parameters ({', '.join(sorted(missing)[:3])}): give them the same "
-            "names, so that both compute with the same values"
-        )
-    if callee.signature is None or callee.backward is not None:
-        return
-    try:
-        callee.signature.bind(*reference.given)
-    except TypeError as error:
-        count = len(reference.given)
-        raise CompareError(
-            f"the candidate {callee.name} does not take the {count} arguments of the example: {error}"
-        ) from None
+def _given(args: Args, gpu: bool) -> Args:
+    """Copies that a candidate may do anything to."""
+    return map_tensors(lambda a: place(duplicate(a), gpu), args)

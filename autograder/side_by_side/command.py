@@ -1,9 +1,7 @@
 """``graded-kernels compare``: a function and its reference, named as files and functions, or in KernelBench's form."""
 
 import argparse
-import contextlib
 import json
-from typing import Any, NoReturn
 
 from ..commands.answers import keep_stdout
 from ..commands.usage import NOT_PASSED, PASSED, Commands, UsageError, qualities
@@ -15,11 +13,11 @@ def add_to(commands: Commands) -> None:
         "compare",
         help="judge a function by its reference in PyTorch; exit 0: passed, 1: not passed, 2: wrong usage",
         description="Calls both on families of inputs made from example arguments; the reference in float64 is right. "
-        "The candidate is called in this process: use it on code that you trust.",
+        "Without --isolated the candidate is called in this process: then use it on code that you trust.",
     )
     form = "FILE.py:NAME or package.module:NAME, a function, a module or an autograd.Function"
-    compare.add_argument("reference", help=f"{form}; or a file in KernelBench's form (Model, get_inputs)")
-    compare.add_argument("candidate", help="the same; in KernelBench's form a file with ModelNew")
+    compare.add_argument("reference", nargs="?", help=f"{form}; or a file in KernelBench's form (Model, get_inputs)")
+    compare.add_argument("candidate", nargs="?", help="the same; in KernelBench's form a file with ModelNew")
     compare.add_argument(
         "--arguments", metavar="FILE.py:NAME", help="the example: arguments, or a function of nothing, a seed, or both"
     )
@@ -29,39 +27,53 @@ def add_to(commands: Commands) -> None:
     )
     compare.add_argument("--forward-only", action="store_true", help="do not compare gradients")
     compare.add_argument("--only", action="extend", type=qualities, help="what decides: correct, portable or both")
+    compare.add_argument("--isolated", action="store_true", help="run the candidate's file in the sandbox alone")
     compare.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs (0)")
     compare.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
+    many = compare.add_argument_group("many at once")
+    many.add_argument("--table", metavar="JOBS.jsonl", help="a job a line; prints a verdict a line, as each is made")
+    many.add_argument("--output", metavar="FILE", help="write the verdicts there; those that it has are not made again")
+    many.add_argument("--jobs", type=processes, metavar="N", help="processes on this machine (as many as cores)")
+    many.add_argument("--scheduler", metavar="ADDRESS", help="a running Dask cluster, tls://host:8786")
+    many.add_argument(
+        "--seconds", type=float, default=300.0, metavar="N", help="processor time that a job may take (300)"
+    )
     compare.set_defaults(run=main)
+
+
+def processes(text: str) -> int:
+    """Reads a number of processes. Raises ArgumentTypeError for anything else."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
+    return int(text)
 
 
 def main(options: argparse.Namespace) -> int:
     """Compares, and shows the report. Raises UsageError."""
+    if options.table:
+        return _many(options)
+    if not options.candidate:
+        raise UsageError("name a reference and a candidate, or a table of them with --table")
     stdout = keep_stdout()
-    import torch  # after the command line was understood: it takes seconds
-
-    from ..report import terminal
+    from ..report import terminal  # after the command line was understood: it takes seconds
     from ..report.progress import wants_color
-    from ..sanitize.cuda import shimmed
     from .comparison import compare
     from .errors import CompareError
 
-    simulated = not torch.cuda.is_available()
-    with shimmed(_refuse) if simulated else contextlib.nullcontext():
-        try:
-            reference, candidate, arguments = _named(options)
-            report = compare(
-                reference,
-                candidate,
-                arguments,
-                like=options.like,
-                seed=options.seed,
-                without=options.without,
-                gradients=False if options.forward_only else None,
-                simulated=simulated,
-                **({"require": options.only} if options.only else {}),
-            )
-        except CompareError as error:
-            raise UsageError(str(error)) from None
+    try:
+        report = compare(
+            options.reference,
+            options.candidate,
+            options.arguments,
+            like=options.like,
+            seed=options.seed,
+            without=options.without,
+            gradients=False if options.forward_only else None,
+            isolated=options.isolated,
+            **({"require": options.only} if options.only else {}),
+        )
+    except CompareError as error:
+        raise UsageError(str(error)) from None
     if options.json:
         print(json.dumps(report.to_dict(), indent=2, allow_nan=False), file=stdout, flush=True)
     else:
@@ -69,29 +81,19 @@ def main(options: argparse.Namespace) -> int:
     return PASSED if report.passed else NOT_PASSED
 
 
-def _refuse(why: str) -> NoReturn:
-    raise NotImplementedError(why)
+def _many(options: argparse.Namespace) -> int:
+    alone = {
+        "reference": options.reference,
+        "--arguments": options.arguments,
+        "--like": options.like,
+        "--without": options.without,
+        "--forward-only": options.forward_only,
+        "--only": options.only,
+        "--seed": options.seed,
+        "--json": options.json,
+    }
+    if given := [name for name, value in alone.items() if value]:
+        raise UsageError(f"with --table the lines of the table say what is compared and how: leave out {given[0]}")
+    from .table import main as compare_table
 
-
-def _named(options: argparse.Namespace) -> tuple[Any, Any, Any]:
-    """(reference, candidate, arguments) as the command line names them. Raises UsageError."""
-    from ..sanitize.function import found
-    from .kernelbench import pair
-
-    if ":" not in options.reference and ":" not in options.candidate:
-        if options.arguments or options.like:
-            raise UsageError(
-                "in KernelBench's form the arguments are those of get_inputs: leave out --arguments and --like"
-            )
-        return pair(options.reference, options.candidate, options.seed)
-    reference, candidate = found(options.reference), found(options.candidate)
-    if not options.arguments:
-        return reference, candidate, None
-    return reference, candidate, _value(options.arguments)
-
-
-def _value(text: str) -> Any:
-    """The function or the tuple of arguments that ``text`` names. Raises UsageError."""
-    from ..sanitize.function import named
-
-    return named(text)
+    return compare_table(options)

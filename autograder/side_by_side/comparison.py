@@ -1,35 +1,32 @@
 """``compare``: the reference, its families of inputs, and the candidate, put together and judged."""
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import torch
 
-from ..exercises import EXERCISES
-from ..exercises.record import Exercise
 from ..judge.judge import judge
 from ..judge.trial import arguments as case_arguments
 from ..report.report import Report
 from ..results.case_result import CaseResult
 from ..results.data import ReportData
 from ..results.quality import Quality
+from ..run.callee import callee_of
 from ..run.contract import Args
-from ..run.printing import few_lines
-from ..sanitize.function import Function
-from .callee import callee_of
-from .candidate import Candidate, candidate_of
+from ..run.examination import Call, Layouts, Runner
+from ..sandbox import Limits, Worker
 from .errors import CompareError
-from .example import USUAL, Example, example_of
+from .example import USUAL, Example
 from .families import Family, families
+from .lines import Lines
+from .pair import Both, How, example_for, pair_of
 from .record import SEEDS, Compared, drawn, record_of
 from .reference import Reference
 from .sizes import dimensions_of
 
-REPEAT = """\
-from graded_kernels.autograder.side_by_side import inputs
-args = inputs({reference}, {arguments}, {family!r}, {number}{like})
-print({candidate}(*args), {reference}(*args))"""
+LIMITS = Limits()  # of an isolated candidate
 
 
 def compare(
@@ -43,92 +40,108 @@ def compare(
     gradients: bool | None = None,
     compiler: bool = True,
     require: Iterable[str] = (Quality.CORRECT, Quality.PORTABLE),
-    simulated: bool = False,
+    isolated: bool = False,
+    simulated: bool | None = None,
+    worker: Worker | None = None,
+    limits: Limits = LIMITS,
 ) -> Report:
     """Judges ``candidate`` by what ``reference`` returns in float64, on families of inputs made from ``arguments``.
 
     reference, candidate: functions of the same arguments that return tensors, or write into one; modules, whose
     parameters have the same names (the reference's values are used for both); an ``autograd.Function``; or
     ``(forward, backward)``, where backward takes the upstream gradient of each result, then forward's arguments, and
-    returns the gradient of each floating-point one.
+    returns the gradient of each floating-point one. Each may be named instead: ``"FILE.py:NAME"`` or
+    ``"package.module:NAME"``, or both as files in KernelBench's form, which have their own arguments.
     arguments: an example: a tensor or a tuple, or a function that returns one, of nothing, of a seed, or of a seed and
-    a size. like: an exercise whose first case is the example. seed: of the random inputs.
+    a size; or its name. like: an exercise whose first case is the example. seed: of the random inputs.
     without: names of families to leave out, such as ``"NaN in x"``; a name without its end (``"NaN"``) leaves out all
     that begin with it. gradients: whether they are compared; where it is None, if reference and candidate have some.
     compiler, require: as `check` has them; ``efficient`` cannot be judged without a record.
-    simulated: whether the candidate gets its tensors on a simulated GPU, inside `sanitize.cuda.shimmed`.
-    The report is true where the candidate is right in every family that the reference takes. Raises CompareError.
+    isolated: whether the candidate, which is named or `Code`, is text that only the sandbox runs. worker, limits: the
+    process for that, by default one of its own, and what the candidate may take.
+    simulated: whether reference and candidate see a simulated GPU; where it is None, if they are named and there is
+    none.
+    The report is true where the candidate is right in every family that the reference takes. Its score is the share of
+    these families, and 0 where the candidate calls the reference's own operators (``computes`` is ``"no"``). Raises
+    CompareError, and CandidateError where the candidate is the reason.
     """
-    example = _example(arguments, like)
-    with few_lines():
-        known = Reference(callee_of(reference, "reference"), example.make(seed, USUAL))
-        tried = candidate_of(callee_of(candidate, "candidate"), known, simulated)
-        with_gradients = _with_gradients(gradients, known, tried)
-        made, refused = _made(known, example, tuple(without))
-        record = record_of(known, made, with_gradients, tried.callee.name)
-        runner = Function(tried.function(with_gradients, record.above), record.contract, "triton", simulated)
-        record, left_out = _without_refusals(record, made, runner, seed)
-        found = judge(record, "triton", runner, seed=seed, compiler=compiler and tried.launches, require=require)
-    names = {case.name: (number, case.hint) for number, case in enumerate(record.cases)}
-    lines = REPEAT.replace("{arguments}", str(None if like else "arguments")).replace(
-        "{like}", f", like={like!r}" if like else ""
+    how = How(seed, isolated, simulated, worker, limits, gradients)
+    with pair_of(reference, candidate, arguments, like, how) as both:
+        made, refused = _made(both.known, both.example, tuple(without))
+        record = record_of(both.known, made, both.gradients, both.tried.name)
+        with contextlib.closing(both.tried.runner(record.contract, record.above)) as runner:
+            record, left_out = _without_refusals(record, made, runner, seed)
+            wanted = compiler and both.tried.launches
+            found = judge(record, "triton", runner, seed=seed, compiler=wanted, require=require)
+    lines = Lines(reference, candidate, arguments, like, how)
+    numbers = {case.name: number for number, case in enumerate(record.cases)}
+    outputs = (*record.contract.outputs, *record.contract.writes)
+    told = tuple(
+        replace(case, hint=what, repeat=lines.of(case, seed * SEEDS + numbers[case.name], outputs))
+        if case.status in ("fail", "error") and (what := _what(record, numbers, case))
+        else case
+        for case in found.cases
     )
-    told = tuple(_told(case, *names.get(case.name, (0, "")), known, tried, lines, seed) for case in found.cases)
-    if simulated:
+    if both.simulated:
         found.environment["device"] = "cpu"
-    return _report(replace(found, cases=told), known, tried, with_gradients, refused + left_out)
+    return _report(replace(found, cases=told), both, refused + left_out)
 
 
-def _told(
-    case: CaseResult, number: int, what: str, reference: Reference, candidate: Candidate, lines: str, seed: int
-) -> CaseResult:
-    """A failing case with what its inputs were, and the lines that repeat it."""
-    if case.status not in ("fail", "error") or not what:
-        return case
-    names = {"reference": reference.callee.label, "candidate": candidate.callee.label, "family": case.name}
-    return replace(case, hint=what, repeat=lines.format(number=seed * SEEDS + number, **names))
+def _what(record: Compared, numbers: dict[str, int], case: CaseResult) -> str:
+    """What the inputs of a family were; "" for what is no family."""
+    return record.cases[numbers[case.name]].hint if case.name in numbers else ""
 
 
 def inputs(reference: Any, arguments: Any, family: str, number: int = 0, *, like: str | None = None) -> Args:
     """What `compare` calls the candidate with in the family of this name, without upstream gradients. number: of the
     random inputs, as a report names it. Raises CompareError where there is no such family.
     """
-    example = _example(arguments, like)
+    example = example_for(arguments, like)
     known = Reference(callee_of(reference, "reference"), example.make(number // SEEDS, USUAL))
+    return drawn(known, _family(known, example, family), torch.Generator().manual_seed(number))
+
+
+def reproduce(
+    reference: Any,
+    candidate: Any,
+    arguments: Any = None,
+    *,
+    family: str,
+    number: int = 0,
+    like: str | None = None,
+    gradients: bool | None = None,
+    isolated: bool = False,
+    simulated: bool | None = None,
+) -> tuple[Args, Args, Args]:
+    """(arguments, results of the candidate, results of the reference in float64) of one call that `compare` made, each
+    in the order of its report: gradients behind the results, and the upstream ones behind the arguments.
+
+    family, number: as the report names them. The rest as `compare` has it. Raises CompareError, and RuntimeError with
+    what the candidate raised.
+    """
+    how = How(number // SEEDS, isolated, simulated, None, LIMITS, gradients)
+    with pair_of(reference, candidate, arguments, like, how) as both:
+        one = _family(both.known, both.example, family)
+        record = record_of(both.known, [one], both.gradients, both.tried.name)
+        args = record.cases[0].inputs(torch.Generator().manual_seed(number))
+        expected = record.exact(args)
+        with contextlib.closing(both.tried.runner(record.contract, record.above)) as runner:
+            came = runner.examine(Call(args, _layouts(record, args))).first
+    if came.trouble:
+        raise RuntimeError("\n".join(filter(None, (came.trouble.message, came.trouble.details))))
+    return args, came.outputs, expected
+
+
+def _family(known: Reference, example: Example, name: str) -> Family:
     made, _ = _made(known, example, ())
     for one in made:
-        if one.name == family:
-            return drawn(known, one, torch.Generator().manual_seed(number))
-    raise CompareError(f"there is no family {family!r}; there are {', '.join(repr(f.name) for f in made)}")
+        if one.name == name:
+            return one
+    raise CompareError(f"there is no family {name!r}; there are {', '.join(repr(f.name) for f in made)}")
 
 
-def _example(arguments: Any, like: str | None) -> Example:
-    if (arguments is None) == (like is None):
-        raise CompareError(
-            "give example arguments, or like= and the name of an exercise that takes the same: one of the two"
-        )
-    if like is None:
-        return example_of(arguments)
-    record = _find(like)
-    number = next(n for n, case in enumerate(record.cases) if not case.raises)
-    return example_of(case_arguments(record.cases[number], number, 0))
-
-
-def _find(name: str) -> Exercise:
-    for one in (name, f"{name}_forward"):
-        found = EXERCISES.get(one)
-        if isinstance(found, Exercise):
-            return found
-    raise CompareError(f"there is no exercise {name} (`graded-kernels list` shows them)")
-
-
-def _with_gradients(asked: bool | None, reference: Reference, candidate: Candidate) -> bool:
-    """Raises CompareError where gradients are asked for that do not exist."""
-    if asked and not reference.differentiable:
-        raise CompareError("the reference has no gradients that could be compared")
-    if asked and not candidate.attached:
-        raise CompareError(f"the result of {candidate.callee.name} is not attached to the graph: it has no gradients")
-    return candidate.attached if asked is None else asked
+def _layouts(record: Compared, args: Args) -> Layouts:
+    return tuple((dtype, e.shape) for dtype, e in zip(record.dtypes(args), record.exact(args), strict=True))
 
 
 def _made(reference: Reference, example: Example, without: tuple[str, ...]) -> tuple[list[Family], list[CaseResult]]:
@@ -155,15 +168,18 @@ def _made(reference: Reference, example: Example, without: tuple[str, ...]) -> t
 
 
 def _without_refusals(
-    record: Compared, made: list[Family], runner: Function, seed: int
+    record: Compared, made: list[Family], runner: Runner, seed: int
 ) -> tuple[Compared, list[CaseResult]]:
     """The record without the layouts and dtypes that the candidate refuses in an error, and what is said of those."""
     refused = []
     for number, family in enumerate(made):
         if family.refusable:
-            trouble = runner.once(case_arguments(record.cases[number], number, seed)).trouble
+            args = case_arguments(record.cases[number], number, seed)
+            trouble = runner.examine(Call(args, _layouts(record, args))).first.trouble
             if trouble and trouble.kind in ("raised", "finding") and not trouble.cause:  # a cause is about memory
                 refused.append((family, trouble.message.partition("\n")[0].rstrip(": ")))
+            elif trouble and trouble.kind == "timeout":  # which the first case will say, too
+                break
     names = {family.name for family, _ in refused}
     kept = tuple(case for case in record.cases if case.name not in names)
     said = [_not_run(family, f"the candidate raises {message}") for family, message in refused]
@@ -174,17 +190,22 @@ def _not_run(family: Family, why: str) -> CaseResult:
     return CaseResult(family.name, "not-run", False, why, "")
 
 
-def _report(
-    found: ReportData, reference: Reference, candidate: Candidate, gradients: bool, left_out: list[CaseResult]
-) -> Report:
-    """The report, with what did not run and how the comparison was made. Its score is the share of families passed."""
-    remarks = [f"Computes: {candidate.computes}.", *reference.mode.remarks()]
-    if reference.differentiable and not gradients:
+def _report(found: ReportData, both: Both, left_out: list[CaseResult]) -> Report:
+    """The report, with what did not run and how the comparison was made."""
+    method = both.tried.method
+    remarks = [f"Computes: {method}.", *both.known.mode.remarks()]
+    if both.known.differentiable and not both.gradients:
         remarks.append("Gradients are not compared: the result of the candidate is not attached to the graph.")
     ran = [case for case in found.cases if case.status != "not-run"]
     share = sum(case.status == "pass" for case in ran) / max(1, len(ran))
-    cases = found.cases + tuple(left_out)
-    backend = "triton" if candidate.launches else "torch"
-    return Report.of(
-        replace(found, backend=backend, cases=cases, score=share, split=(), limit="", remarks=tuple(remarks))
+    data = replace(
+        found,
+        backend="triton" if both.tried.launches else "torch",
+        cases=found.cases + tuple(left_out),
+        score=0.0 if method.kind == "no" else share,
+        split=(),
+        limit="",
+        remarks=tuple(remarks),
+        computes=method.kind,
     )
+    return Report.of(data)

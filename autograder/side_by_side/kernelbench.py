@@ -5,38 +5,50 @@ https://github.com/ScalingIntelligence/KernelBench
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from ..commands.usage import UsageError
+from ..run.callee import CompareError, made_of
 from ..run.contract import Args, tensors_of
 from ..sanitize.function import found
+from .errors import CandidateError
 
+NEW = "ModelNew"
 SMALL = (8, 16, 32)  # the sizes of a problem are not divided below the first of these with which its model runs
 MOST = 2**12  # elements of its inputs together
 
 
-def pair(problem: str, solution: str, seed: int) -> tuple[Any, Any, Callable[[int], Args]]:
-    """(the problem's model, the solution's, a function of a seed that returns the arguments). Both models are made
-    after the same seed. The numbers of the problem's file are halved until its inputs are small, as the emulator needs
-    them. Raises UsageError.
-    """
-    model, inputs, initial = (found(f"{problem}:{name}") for name in ("Model", "get_inputs", "get_init_inputs"))
-    new = found(f"{solution}:ModelNew")
-    _shrink_as_far_as(lambda: model(*initial())(*inputs()), sys.modules[inputs.__module__], inputs)
+@dataclass(frozen=True)
+class Problem:
+    """model: the reference, made. arguments: the example, a function of a seed. initial: what models are made with."""
 
-    def made(kind: Callable[..., Any]) -> Any:
-        torch.manual_seed(seed)
-        try:
-            return kind(*initial())
-        except Exception as error:
-            raise UsageError(f"{kind.__name__} cannot be made: {type(error).__name__}: {error}") from None
+    model: Any
+    arguments: Callable[[int], Args]
+    initial: Args
+
+
+def problem(path: str, seed: int) -> Problem:
+    """What a problem's file defines. The numbers of the file are halved until its inputs are small, as the emulator
+    needs them. Raises UsageError, and CompareError where the model cannot be made.
+    """
+    model, inputs, initial = (found(f"{path}:{name}") for name in ("Model", "get_inputs", "get_init_inputs"))
+    _shrink_as_far_as(lambda: model(*initial())(*inputs()), sys.modules[inputs.__module__], inputs)
+    given = tuple(initial())
 
     def arguments(seed: int) -> Args:
         return tuple(inputs())
 
-    return made(model), made(new), arguments
+    return Problem(made_of(model, given, seed), arguments, given)
+
+
+def solution(path: str, initial: Args, seed: int) -> Any:
+    """The model of a solution's file, made after the same seed as the problem's. Raises UsageError, CandidateError."""
+    try:
+        return made_of(found(f"{path}:{NEW}"), initial, seed)
+    except CompareError as error:
+        raise CandidateError(str(error)) from None
 
 
 def _shrink_as_far_as(runs: Callable[[], Any], module: Any, inputs: Callable[[], Any]) -> None:

@@ -8,11 +8,10 @@ from ..run.lazy_dynamo import lazily
 from ..run.operators import ALLOCATE, FILL, MOVE, VIEW, base
 
 CONTRACTIONS = frozenset("mm bmm addmm baddbmm mv dot addmv convolution _int_mm einsum linear".split())
-TRIVIAL = ALLOCATE | FILL | MOVE | VIEW  # and what every function calls somewhere
-TRIVIAL |= frozenset(
-    "add sub rsub mul div neg pow where eq ne lt le gt ge logical_and logical_or logical_not bitwise_and bitwise_or "
-    "bitwise_not cat stack arange index item _local_scalar_dense maximum minimum clamp isnan isinf constant_pad_nd set "
-    "copy select_backward slice_backward".split()
+MEMORY = ALLOCATE | FILL | MOVE | VIEW  # and what else moves numbers, or reads them, without computing
+MEMORY |= frozenset(
+    "cat stack arange index item _local_scalar_dense constant_pad_nd set copy select_backward slice_backward "
+    "expand_copy _unsafe_index resize".split()
 )
 
 
@@ -26,7 +25,7 @@ class Operators(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = base(func._schema.name)
-        if name not in TRIVIAL:
+        if name not in MEMORY:
             self.names[name] = None
         return func(*args, **(kwargs or {}))
 

@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ..run.arguments import duplicate
+from ..run.callee import Callee, NotAttached
 from ..run.contract import Args, map_tensors, parts_of, tensors_of
-from .callee import Callee, NotAttached
 from .drawing import varied
 from .errors import CompareError
 from .float64 import Widened, in_float64

@@ -24,9 +24,9 @@ _DOCSTRING = rf"(?:(?P<before>:){_BLANK}+|\A{_BLANK}*)[ \t]*r?{_LONG}(?={_BLANK}
 _PARTS = re.compile(rf"{_DOCSTRING}|(?P<string>{_STRING})|(?P<lines>\n{_BLANK}*)|[ \t]*\#[^\n]*", re.DOTALL)
 
 
-def digest(house: Path = HOUSE) -> str:
+def digest(house: Path = HOUSE, decides: tuple[str, ...] = DECIDES) -> str:
     """SHA-256 of what decides in the grader at ``house``, as hexadecimal digits."""
-    return _digest((str(path.relative_to(house.parent)), path) for path in files(house))
+    return _digest((str(path.relative_to(house.parent)), path) for path in files(house, decides))
 
 
 def digest_of_offered() -> str:
@@ -44,9 +44,9 @@ def _digest(named: Iterable[tuple[str, Path]]) -> str:
     return found.hexdigest()
 
 
-def files(house: Path = HOUSE) -> Iterator[Path]:
+def files(house: Path = HOUSE, decides: tuple[str, ...] = DECIDES) -> Iterator[Path]:
     """The files that decide, in order."""
-    for place in DECIDES:
+    for place in decides:
         path = (house / place).resolve()
         found = sorted(path.rglob("*.py")) if path.is_dir() else [path]
         yield from (one for one in found if one != (house / SCORES).resolve())

@@ -12,7 +12,7 @@ import torch
 from adapters import ADAPTERS
 from graded_kernels.autograder.exercises import find
 from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.sanitize.cuda import shimmed
+from graded_kernels.autograder.run.cuda import shimmed
 from graded_kernels.autograder.sanitize.function import Function
 
 

@@ -9,7 +9,7 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -18,7 +18,9 @@ from ...compiler.extract import ADVICE
 from ...emulator import Finding
 from ...run.answer import Answer, AnswerError, AnswerRefused, Cell, load, trace
 from ...run.arguments import shares_memory
-from ...run.contract import Contract, as_tuple, tensors_of
+from ...run.callee import CompareError, function_of
+from ...run.contract import Contract, Form, as_tuple, tensors_of
+from ...run.function import Function
 from ...run.machine import Machine
 from ...run.outcome import Outcome, Trouble
 from ...run.package import Module
@@ -46,17 +48,19 @@ def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, bl
     descriptors that of another job, whatever is left of this one. The answer is the same for all jobs.
     """
     parent, functions, contract = _Parent(status, go, job["steps"]), _Functions(), Contract.of(job["contract"])
+    form = contract.form
     torch.set_num_threads = _no_threads
     leave_out_drawing()
-    blocked.settle(
-        contract.refused, contract.witness, bool(contract.gradient_of)
-    )  # before the answer's code can reach anything
+    if form and form.gpu:
+        simulate_gpu()
+    anything, gradient = contract.witness or bool(form and not form.basic), bool(contract.gradient_of or form)
+    blocked.settle(contract.refused, anything, gradient)  # before the answer's code can reach anything
     while True:
         memory, room = opened(inputs), opened(outputs)
         for call in job["calls"]:
             _arguments(call["args"], memory)  # to map those that lie far apart a C function is called
         native_code.end()
-        function = functions.of(job, parent.loaded)
+        function = functions.of(job, contract, parent.loaded)
         for call in job["calls"]:
             report = _one(call, function, contract, job["backend"], memory, room)
             parent.send(_with_origin(report, functions.failed))
@@ -70,6 +74,19 @@ def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, bl
         with open(files[0], "rb") as file:
             job = json.loads(file.read())
         inputs, outputs = files[1:]
+
+
+_held = contextlib.ExitStack()  # until this process ends
+
+
+def simulate_gpu() -> None:
+    """Simulates a GPU (`run.cuda`) as long as this process lives."""
+    from ...run.cuda import shimmed
+
+    def refuse(why: str) -> NoReturn:
+        raise NotImplementedError(why)
+
+    _held.enter_context(shimmed(refuse))
 
 
 def _no_threads(nthreads: int) -> None:
@@ -119,7 +136,7 @@ class _Functions:
         self._kernels: Kernels | None = None
         self._cut_out: dict[str, Any] | None = None
 
-    def of(self, job: dict[str, Any], loaded: Callable[[], None]) -> "Repeated | BaseException":
+    def of(self, job: dict[str, Any], contract: Contract, loaded: Callable[[], None]) -> "Repeated | BaseException":
         """The answer, which is loaded once, or the player of a plan; the error where there is none."""
         try:
             if job["mode"] == "replay":
@@ -128,7 +145,7 @@ class _Functions:
             return error
         if self._answer is None:
             try:
-                self._answer = _answer(job["answer"], loaded, self.failed)
+                self._answer = _answer(job["answer"], contract.form, loaded, self.failed)
             except BaseException as error:
                 self._answer = error
         return self._answer if isinstance(self._answer, BaseException) else Repeated(self._answer)
@@ -149,8 +166,7 @@ def _one(
     recorder = Recorder(function) if call["plan"] else None
     try:
         args = _arguments(call["args"], inputs)
-        kind = Recorded if recorder else InProcess
-        runner = kind(recorder or function, contract, backend, copy=lambda tensor: tensor)  # they are its own
+        runner = _runner(recorder or function, contract, backend, recorded=recorder is not None)
         outcome = runner.once(args, shuffle=call["shuffle"], fill=call["fill"], launches=call["launches"])
         report = _report(outcome)
         if outcome.outputs and call["room"]:
@@ -160,6 +176,14 @@ def _one(
     if recorder is not None:
         report["plan"] = recorder.plan if recorder.plan is not None else {"reason": recorder.reason}
     return report
+
+
+def _runner(function: Any, contract: Contract, backend: str, recorded: bool) -> InProcess:
+    """Calls the function on tensors that are its own."""
+    if contract.form:
+        kind = RecordedFunction if recorded else Function
+        return kind(function, contract, backend, contract.form.gpu, copy=lambda tensor: tensor)
+    return (Recorded if recorded else InProcess)(function, contract, backend, copy=lambda tensor: tensor)
 
 
 def _with_origin(report: dict[str, Any], failed: list[AnswerError]) -> dict[str, Any]:
@@ -172,6 +196,8 @@ def _with_origin(report: dict[str, Any], failed: list[AnswerError]) -> dict[str,
 
 
 def _trouble(error: BaseException) -> Trouble:
+    if isinstance(error, CompareError):
+        return Trouble("unloadable", str(error))
     if isinstance(error, AnswerError):
         message = f"{error}. `{error.missing}` finds nothing here: {ADVICE}." if error.missing else str(error)
         return Trouble("refused" if isinstance(error, AnswerRefused) else "unloadable", message, error.details)
@@ -179,11 +205,14 @@ def _trouble(error: BaseException) -> Trouble:
     return Trouble("raised", f"{name}: {error}", trace(error), name)
 
 
-def _answer(given: dict[str, Any], loaded: Callable[[], None], failed: list[AnswerError]) -> Callable[..., Any]:
+def _answer(
+    given: dict[str, Any], form: Form | None, loaded: Callable[[], None], failed: list[AnswerError]
+) -> Callable[..., Any]:
     cells = tuple(Cell(name, source) for name, source in given["cells"])
     modules = tuple(Module(**one) for one in given["modules"])
     answer = Answer(given["exercise"], cells, given["after"], given["module"], given["name"], modules)
-    return load(answer, loaded, go_on=True, failed_in=failed.append)
+    found = load(answer, loaded, go_on=not form, failed_in=failed.append)
+    return function_of(found, form) if form else found
 
 
 def _arguments(specs: list[dict[str, Any]], memory: mmap.mmap) -> tuple[Any, ...]:
@@ -204,11 +233,19 @@ def _tensor(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
 _mapped = functools.cache(tensor_in)  # once for all calls: there are addresses for one such matrix of each argument
 
 
-class Recorded(InProcess):
-    """A call whose steps are recorded. The result is not checked, since no kernel ran."""
+class _Unjudged:
+    """The result is not checked, since no kernel ran."""
 
     def _complaint(self, result: Any, args: tuple[Any, ...], machine: Machine) -> Trouble | None:
         return None
+
+
+class Recorded(_Unjudged, InProcess):
+    """A call whose steps are recorded."""
+
+
+class RecordedFunction(_Unjudged, Function):
+    """The same of any code."""
 
 
 class Repeated:

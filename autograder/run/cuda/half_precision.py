@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ...run.operators import GRADIENTS, POINTWISE, base
+from ..operators import GRADIENTS, POINTWISE, base
 
 HALF = frozenset({torch.float16, torch.bfloat16})
 _aten = torch.ops.aten

@@ -14,8 +14,11 @@ def free(root: Path = Path("/")) -> int:
 
 
 def _of_machine(root: Path) -> dict[str, int]:
-    """/proc/meminfo, whose unit is 1024 bytes."""
-    lines = (root / "proc/meminfo").read_text().splitlines()
+    """/proc/meminfo, whose unit is 1024 bytes; no limit where it is hidden, as in the sandbox."""
+    try:
+        lines = (root / "proc/meminfo").read_text().splitlines()
+    except PermissionError:
+        return dict.fromkeys(("MemTotal", "MemAvailable"), 1 << 62)
     return {name: int(rest.split()[0]) << 10 for name, _, rest in (line.partition(":") for line in lines)}
 
 

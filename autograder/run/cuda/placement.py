@@ -9,7 +9,7 @@ from torch._library.custom_ops import OPDEFS
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ...run.lazy_dynamo import lazily
+from ..lazy_dynamo import lazily
 from . import allocations, half_precision, registered
 
 GPU = torch.device("cuda", 0)

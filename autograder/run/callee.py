@@ -1,17 +1,21 @@
 """What is called: a function, a module with its parameters, an autograd function, a pair of forward and backward."""
 
+import contextlib
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..run.contract import Args, map_tensors, tensors_of
-from .errors import CompareError
+from .contract import Args, Form, map_tensors, tensors_of
 
 Pair = tuple[Callable[..., Any], Callable[..., Any]]
+
+
+class CompareError(ValueError):
+    """A reference, a candidate or arguments that cannot be compared: one sentence, with what to change."""
 
 
 class NotAttached(Exception):
@@ -30,12 +34,6 @@ class Callee:
     parameters: dict[str, Tensor] = field(default_factory=dict)
     backward: Callable[..., Any] | None = None
 
-    @property
-    def label(self) -> str:
-        """Its name with its module, as a line of Python has it."""
-        module = getattr(self.function, "__module__", None)
-        return self.name if module in (None, "__main__", __name__) else f"{module}.{self.name}"
-
     def results(self, args: Args) -> tuple[Tensor, ...]:
         """All tensors that a call returns, in order. Raises CompareError where it returns none."""
         return _flat(self.function(*args), self.name)
@@ -47,7 +45,7 @@ class Callee:
         """
         if self.backward is not None:
             return self.results(args) + _flat(self.backward(*upstream, *args), "backward")
-        args = map_tensors(lambda a: a.detach().requires_grad_() if a.is_floating_point() else a, args)
+        args = map_tensors(_leaf, args)
         leaves = [a for a in tensors_of(args) if a.is_floating_point()]
         with torch.enable_grad():
             results = self.results(args)
@@ -74,6 +72,80 @@ def callee_of(given: Any, what: str) -> Callee:
         kinds = "a function, a module, an autograd.Function or a pair (forward, backward)"
         raise CompareError(f"the {what} should be {kinds}, not {type(given).__name__}")
     return Callee(given, _name(given, what), _signature(given))
+
+
+def matched(callee: Callee, parameters: dict[str, tuple[int, ...]], inputs: int) -> Callee:
+    """The callee as a function of this many inputs and the values of parameters of these names and shapes, in order.
+    Its own may have other names, if their shapes in order are the same. Raises CompareError where it takes others.
+    """
+    own = {name: tuple(value.shape) for name, value in callee.parameters.items()}
+    if own != parameters and [*own.values()] != [*parameters.values()]:
+        names = ", ".join(sorted(n for n in own.keys() | parameters.keys() if own.get(n) != parameters.get(n))[:3])
+        raise CompareError(
+            f"reference and candidate have different parameters ({names}): give them the same names and shapes, so "
+            "that both compute with the same values"
+        )
+    places = [[*parameters].index(name) for name in own] if own == parameters else [*range(len(own))]
+
+    def call(*args: Any) -> Any:
+        values = args[inputs:]
+        return callee.function(*args[:inputs], *(values[place] for place in places))
+
+    if callee.signature is not None and callee.backward is None:
+        try:
+            callee.signature.bind(*range(inputs))
+        except TypeError as error:
+            raise CompareError(
+                f"the candidate {callee.name} does not take the {inputs} arguments of the example: {error}"
+            ) from None
+    return replace(callee, function=call) if places != [*range(len(own))] else callee
+
+
+def function_of(given: Any, form: Form) -> Callable[..., Any]:
+    """``given``, whatever it is, as a function of all arguments that the form names; a class of modules is made.
+    Raises CompareError.
+    """
+    made = made_of(given, form.initial, form.seed)
+    callee = matched(callee_of(made, "candidate"), dict(form.parameters), form.inputs)
+    return (lambda *args: torch.tensor(attached(callee, args))) if form.asked else called(callee, form.above)
+
+
+def made_of(given: Any, initial: Args, seed: int) -> Any:
+    """The module, where ``given`` is a class of modules. Raises CompareError where it cannot be made."""
+    if not (isinstance(given, type) and issubclass(given, nn.Module)):
+        return given
+    torch.manual_seed(seed)
+    try:
+        return given(*initial)
+    except Exception as error:
+        raise CompareError(f"{given.__name__} cannot be made: {type(error).__name__}: {error}") from None
+
+
+def attached(callee: Callee, args: Args) -> bool:
+    """Whether a result depends on the arguments for autograd; not where it cannot be computed so."""
+    if callee.backward is not None:
+        return True
+    with contextlib.suppress(Exception), torch.enable_grad():
+        return any(result.requires_grad for result in callee.results(map_tensors(_leaf, args)))
+    return False
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    return tensor.detach().requires_grad_() if tensor.is_floating_point() else tensor
+
+
+def called(callee: Callee, above: int) -> Callable[..., Any]:
+    """What a runner calls: returns the results, and where there are ``above`` upstream gradients those of the
+    arguments.
+    """
+
+    def call(*args: Any) -> Any:
+        if above:
+            return callee.results_and_gradients(args[:-above], args[-above:])
+        return callee.results(args) or None
+
+    call.__name__ = callee.name
+    return call
 
 
 def _of_module(module: nn.Module, what: str) -> Callee:

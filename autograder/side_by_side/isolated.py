@@ -1,0 +1,183 @@
+"""The candidate as text that nobody trusts: called in the sandbox, and how it computes found out from outside.
+
+What it calls cannot be asked of it. So operators of the reference are closed to its process, and it is seen whether it
+still runs; and its kernels are replayed without the rest of it (`sandbox.proof`).
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+
+from ..run.answer import Answer, Cell
+from ..run.contract import Contract, Form
+from ..run.examination import Call
+from ..run.operators import PERMITTED, POINTWISE
+from ..run.outcome import Outcome, Trouble
+from ..sandbox import Budget, Isolated, Limits, Worker
+from ..sandbox.proof import UNKNOWN
+from .candidate import shapes
+from .code import Code
+from .errors import CandidateError
+from .method import Kind, Method, method_of
+from .operators import MEMORY
+from .record import record_of
+from .reference import Reference
+
+UNTRIED = Method("unknown", "it is not known how: it does not run on the example")
+# What PyTorch's formulas for derivatives of basic operators are made of.
+IN_DERIVATIVES = POINTWISE & PERMITTED
+IN_DERIVATIVES |= frozenset("sum mm bmm mv addmm baddbmm cumsum scatter scatter_add index_add index_put".split())
+
+
+@dataclass(frozen=True)
+class IsolatedCandidate:
+    """As `candidate.Candidate`. closed: the operators that it is judged without; basic: whether all that are not basic
+    are closed, too.
+    """
+
+    code: Code
+    worker: Worker
+    limits: Limits
+    budget: Budget  # of all its processes together
+    form: Form
+    launches: bool
+    attached: bool
+    method: Method
+    closed: frozenset[str]
+    basic: bool
+
+    @property
+    def name(self) -> str:
+        """The name that a report has."""
+        return self.code.name
+
+    def runner(self, contract: Contract, above: int) -> Isolated:
+        """Calls it in the sandbox. Its derivative may need operators that it does not call itself."""
+        closed = self.closed - IN_DERIVATIVES if above else self.closed
+        form = replace(self.form, above=above, basic=self.basic)
+        return _runner(self, replace(contract, form=form, refused=closed))
+
+
+def isolated_candidate(
+    code: Code, reference: Reference, worker: Worker, limits: Limits, gpu: bool, seed: int
+) -> IsolatedCandidate:
+    """The candidate, after its process was called on the reference's example. Raises CandidateError where it cannot be
+    loaded, takes other arguments or has other parameters.
+    """
+    parameters = tuple(shapes(reference).items())
+    form = Form(len(reference.given), parameters, initial=code.initial, seed=seed, gpu=gpu)
+    budget = Budget("answer", limits.total_seconds)
+    plain = IsolatedCandidate(code, worker, limits, budget, form, False, False, UNTRIED, frozenset(), False)
+    tries = _Tries(plain, reference)
+    theirs = frozenset(reference.operators)
+    basic, opened = tries.first(theirs, basic=True), None
+    if basic.trouble:
+        opened = basic if basic.trouble.kind == "timeout" else tries.first(frozenset())
+        if opened.trouble:
+            if opened.trouble.kind == "unloadable":
+                raise _refusal(code, opened.trouble)
+            return plain
+    needed = [name for name in reference.operators if opened and tries.first(frozenset({name})).trouble]
+    found = replace(plain, closed=theirs - frozenset(needed), basic=opened is None)
+    launches = bool((opened or basic).launches)
+    if launches:
+        method = _with_kernels(theirs, needed, tries.proof(found))
+    else:
+        method = method_of(theirs, needed, False, _operator(basic.trouble) if basic.trouble else "")
+    return _with_gradients(replace(found, launches=launches, method=method), reference, tries)
+
+
+class _Tries:
+    """Calls of the candidate on the reference's example, each in a new process in which other operators are closed."""
+
+    def __init__(self, plain: IsolatedCandidate, reference: Reference):
+        self.plain, self.reference = plain, reference
+        self.forward = self._contract(gradients=False)
+        with torch.no_grad():
+            results = reference.native(reference.arguments, 0)
+        self.call = Call(reference.arguments, tuple((r.dtype, r.shape) for r in results))
+
+    def _contract(self, gradients: bool) -> Contract:
+        contract = record_of(self.reference, [], gradients, self.plain.name).contract
+        return replace(contract, allowed=PERMITTED)
+
+    def first(self, closed: frozenset[str], basic: bool = False) -> Outcome:
+        """What comes of one call."""
+        with self._without(closed, basic) as runner:
+            return runner.once(self.call)
+
+    def proof(self, found: IsolatedCandidate) -> tuple[str, tuple[str, ...], bool]:
+        """Whether it is shown that the launches, with the operators recorded beside them, give the result: why not, or
+        ""; those operators; whether the launches contribute.
+        """
+        with self._without(found.closed, found.basic) as runner:
+            proof = runner.proof(self.call)
+            if proof.first.trouble or proof.method:
+                why = proof.first.trouble or proof.method
+                return (why.message if why else ""), (), True
+            outside = tuple(name for name in proof.computes_outside if name.removesuffix("_") not in MEMORY)
+            return "", outside, not outside or proof.needs_kernels
+
+    def attached(self, found: IsolatedCandidate) -> bool:
+        """Whether a result is attached to the graph."""
+        form = replace(found.form, asked=True, basic=found.basic)
+        contract = replace(self.forward, form=form, outputs=("attached",), fewest=1, writes=())
+        with _runner(found, contract) as runner:
+            came = runner.once(Call(self.reference.arguments))
+        return came.trouble is None and bool(came.outputs[0])
+
+    def gradients(self, found: IsolatedCandidate) -> Outcome:
+        """What comes of a call with gradients."""
+        args = self.reference.arguments
+        upstream = self.reference.upstream(args, torch.Generator().manual_seed(0))
+        given = args + upstream
+        layouts = tuple((r.dtype, r.shape) for r in self.reference.native(given, len(upstream)))
+        with found.runner(self._contract(gradients=True), len(upstream)) as runner:
+            return runner.once(Call(given, layouts))
+
+    def _without(self, closed: frozenset[str], basic: bool) -> Isolated:
+        form = replace(self.plain.form, basic=basic)
+        return _runner(self.plain, replace(self.forward, form=form, refused=closed))
+
+
+def _runner(candidate: IsolatedCandidate, contract: Contract) -> Isolated:
+    code = candidate.code
+    answer = Answer(code.name, (Cell(code.file, code.text),), module=True)
+    limits, budget, worker = candidate.limits, candidate.budget, candidate.worker
+    return Isolated(answer, contract, "triton", limits=limits, notebook=budget, worker=worker)
+
+
+def _operator(trouble: Trouble) -> str:
+    """The closed operator that a process met, by the sentence of `blocked_operators`."""
+    return trouble.message.removeprefix("OperatorRefused: ").partition(" ")[0]
+
+
+def _refusal(code: Code, trouble: Trouble) -> CandidateError:
+    return CandidateError(trouble.message.replace("Running the code stopped with", f"{code.file} stopped with"))
+
+
+def _with_kernels(theirs: frozenset[str], needed: list[str], proof: tuple[str, tuple[str, ...], bool]) -> Method:
+    why, outside, contribute = proof
+    if theirs and theirs <= set(needed):
+        return method_of(theirs, needed, True)
+    if why:
+        why = why.removeprefix(f"{UNKNOWN}: ").rstrip(".").replace("Your kernels", "its kernels")
+        return Method("unknown", f"it is not shown that its kernels compute the result: {why}")
+    if contribute:
+        return method_of(theirs, outside, True)
+    method = method_of(theirs, outside, False)
+    return Method(method.kind, f"its kernels do not reach the result; {method.why.removeprefix('no kernel; ')}")
+
+
+def _with_gradients(found: IsolatedCandidate, reference: Reference, tries: _Tries) -> IsolatedCandidate:
+    """The candidate with whether its gradients can be asked for, and what its derivative calls."""
+    if not reference.differentiable or not tries.attached(found):
+        return found
+    found = replace(found, attached=True)
+    trouble = tries.gradients(found).trouble if found.basic else None
+    opened = replace(found, basic=False)
+    if trouble is None or tries.gradients(opened).trouble:
+        return found
+    kind: Kind = "no" if found.method.kind == "no" else "partly"
+    why = f"{found.method.why}; its derivative calls aten.{_operator(trouble)}"
+    return replace(opened, method=Method(kind, why))
