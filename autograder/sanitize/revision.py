@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import os
 import subprocess
 import textwrap
 from pathlib import Path
@@ -59,8 +60,10 @@ def plain(text: str) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
+    # Without the variables by which git tells its hooks where they are: kernels may lie elsewhere.
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, check=True)
+        done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, check=True, env=ours)
     except (OSError, subprocess.CalledProcessError):
         return None
     return done.stdout.decode("utf-8", "replace")
