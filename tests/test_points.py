@@ -209,6 +209,9 @@ def test_the_split_says_why():
         [],
         [],
     ]
+    several = {"cases": [FIRST, case("a, float16", "point", "numbers"), case("b", "point", "numbers"), *TENS]}
+    several["causes"] = [{"kind": "correct", "message": "y is wrong.", "cases": ["a, float16", "b"]}]
+    assert points_of(report | several).parts[1].because == ["a, float16; b: y is wrong."]
     assert found.limit == SHIPPED
     assert points_of(report | {"cases": [case("first", near=0.0)]}).limit == GROSS
     missed = points_of(report | {"cases": [FIRST, case("b", "point", "numbers"), *TENS], "fingerprint": None})

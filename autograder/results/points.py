@@ -119,7 +119,7 @@ class _Cause:
         """The cases that fail in an aim, or all of them."""
         names = [case["name"] for case in self.cases if case["aim"] == aim or aim not in self.about]
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        return f"{', '.join(names[:_SHOWN])}{more}"
+        return f"{'; '.join(names[:_SHOWN])}{more}"
 
 
 def _without_repetition(causes: list[_Cause]) -> list[_Cause]:
