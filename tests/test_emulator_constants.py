@@ -97,3 +97,37 @@ def test_names_of_a_kernels_own_are_its_own():
     with Emulator():
         shadowing_kernel[(1,)](y, abs=2)
     assert y.item() == 6.0
+
+
+HALF = tl.constexpr(1.5)
+
+
+@triton.jit
+def operator_kernel(x_ptr, i_ptr, y_ptr, z_ptr, NAME: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x, i = tl.load(x_ptr + offsets), tl.load(i_ptr + offsets)
+    if NAME == "arithmetic":
+        y = tl.exp(HALF * x) + tl.abs(HALF - x) + tl.sqrt(HALF + x) + tl.abs(HALF / x)
+        z = tl.exp(x * 1.5) + tl.abs(1.5 - x) + tl.sqrt(x + 1.5) + tl.abs(1.5 / x)
+    elif NAME == "integers":
+        y = tl.abs(FACTOR // i) + tl.abs(FACTOR % i) + tl.abs((FACTOR & i) | (FACTOR ^ i))
+        z = tl.abs(3 // i) + tl.abs(3 % i) + tl.abs((3 & i) | (3 ^ i))
+    elif NAME == "order":
+        y = tl.where((HALF < x) | (HALF >= 2 * x), tl.exp(x), 0.0)
+        z = tl.where((x > 1.5) | (2 * x <= 1.5), tl.exp(x), 0.0)
+    else:
+        y = tl.where((FACTOR == i) | (FACTOR != i + 1), tl.exp(x), 0.0)
+        z = tl.where((i == 3) | (i + 1 != 3), tl.exp(x), 0.0)
+    tl.store(y_ptr + offsets, y)
+    tl.store(z_ptr + offsets, z)
+
+
+@pytest.mark.parametrize("name", ["arithmetic", "integers", "order", "equality"])
+def test_a_global_constant_on_the_left_of_a_tensor_is_a_number(name):
+    """Where a function takes the result: of a constant of Triton's that holds a tensor none can."""
+    x, i = torch.linspace(0.1, 3, 8), torch.arange(1, 9, dtype=torch.int32)
+    y, z = torch.zeros(8), torch.ones(8)
+    with Emulator():
+        operator_kernel[(1,)](x, i, y, z, NAME=name, BLOCK=8)
+    assert y.equal(z)
+    assert y.unique().numel() > 2

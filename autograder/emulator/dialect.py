@@ -260,6 +260,29 @@ def index(value: tl.tensor) -> int:
     return int(interpreter.interpreter_builder.decide(value.handle.data))
 
 
+_MIRRORS = {"__lt__": "__gt__", "__le__": "__ge__", "__eq__": "__eq__", "__ne__": "__ne__"}
+_MIRRORS |= {mirror: name for name, mirror in _MIRRORS.items()}
+_MIRRORS |= {f"__{name}__": f"__r{name}__" for name in "add sub mul truediv floordiv mod and or xor".split()}
+
+
+def constant_operators() -> dict[str, Callable[..., Any]]:
+    """Operators of a global `tl.constexpr` that leave a tensor on the right to the tensor's own, as the compiler does:
+    ``K * x``. Triton's would make a constant of the result.
+    """
+    return {
+        name: _left_to_tensors(getattr(tl.constexpr, name))
+        for name, mirror in _MIRRORS.items()
+        if hasattr(tl.constexpr, name) and hasattr(tl.tensor, mirror)
+    }
+
+
+def _left_to_tensors(original: Callable[..., Any]) -> Callable[..., Any]:
+    def operator(self: tl.constexpr, other: Any) -> Any:
+        return NotImplemented if isinstance(other, tl.tensor) else original(self, other)
+
+    return operator
+
+
 def transposed(value: tl.tensor) -> tl.tensor:
     """``x.T``."""
     return interpreter.interpreter_semantic.permute(value, (1, 0))

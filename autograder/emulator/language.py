@@ -78,6 +78,8 @@ def changes() -> list[Change]:
     scope.set_attr(tl.tensor, "__bool__", dialect.truth)
     scope.set_attr(tl.tensor, "__index__", dialect.index)
     scope.set_attr(tl.tensor, "T", property(dialect.transposed))
+    for name, method in dialect.constant_operators().items():
+        scope.set_attr(tl.constexpr, name, method)
     for name, function in libdevice().items():
         scope.set_attr(cuda_libdevice, name, function)
         if hasattr(any_libdevice, name):
