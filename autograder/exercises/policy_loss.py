@@ -235,6 +235,12 @@ ROWS = (
     ),
     Row("one token", (5, 30), "One token of 150 counts: the loss is its own.", change=_only(3, 17)),
     Row(
+        "one clipped token",
+        (1, 1),
+        "One token, with A > 0 and a ratio of e: the loss is -(1 + clip) A, with clip = 0.2.",
+        change=_differences(1.0, advantage=(0.7,)),
+    ),
+    Row(
         "nothing counts",
         (4, 33),
         "No token counts: the loss is 0, and so is every gradient.",
@@ -246,8 +252,8 @@ ROWS = (
     Row(
         "count of the whole step",
         (7, 50),
-        "count is 1000 here: the tokens of the whole step, of which these are a part. Divide by it.",
-        count=1000,
+        "count is 3001 here: the tokens of the whole step, of which these are a part. Divide by it.",
+        count=3001,
     ),
     Row("count is no whole number", (5, 20), "count is 12.5 here, a constant that somebody chose.", count=12.5),
     Row("count = 1", (5, 20), "count is 1: nothing is divided.", count=1),
