@@ -226,6 +226,15 @@ def test_labels_reach_what_the_example_does_not():
     example = (draw(5, 12), torch.tensor([0, 3, 8, 5, 5]))
     assert failing(compare(nll, as_a_label, example)) == {"y all -100", "y -100 in places"}
     assert failing(compare(nll, last_left_out, example)) == {"y all 11"}
+
+    def mean(x, y, ignore_index=-100):
+        kept = x.where(y != ignore_index, 0)
+        return kept.sum() / (y != ignore_index).sum().clamp(min=1)
+
+    assert failing(compare(mean, lambda x, y: x.sum() / max(1, len(x)), (draw(9), torch.arange(9)))) == {
+        "y all -100",
+        "y -100 in places",
+    }
     report = compare(lambda x, y: x[y], lambda x, y: x.index_select(0, y), (draw(9, 4), example[1]))
     assert report, str(report)  # a negative index, from the end, is none of a label's
 

@@ -193,13 +193,21 @@ def _last(reference: Reference, number: int) -> list[int]:
 
 
 def _special(reference: Reference, number: int) -> list[int]:
-    """What stands for no label: the reference takes it and refuses its neighbors."""
+    """What stands for no label: the reference takes it and refuses its neighbors, or names it in its signature."""
 
     def refused(value: int) -> bool:
         return value >= 0 or not _takes(reference, number, value)
 
     least = int(reference.given[number].min())
-    return [v for v in SPECIAL if v < least and refused(v - 1) and refused(v + 1) and not refused(v)]
+    alone = [v for v in SPECIAL if v < least and refused(v - 1) and refused(v + 1) and not refused(v)]
+    named = [v for v in _ignored(reference) if v < least and _takes(reference, number, v)]
+    return list(dict.fromkeys(alone + named))
+
+
+def _ignored(reference: Reference) -> list[int]:
+    """What the reference's parameters ignore by default, such as ``ignore_index=-100``."""
+    parameters = reference.callee.signature.parameters.values() if reference.callee.signature else ()
+    return [p.default for p in parameters if type(p.default) is int and p.name.startswith(("ignore", "pad"))]
 
 
 def _takes(reference: Reference, number: int, value: int) -> bool:
