@@ -138,7 +138,8 @@ def other_sizes(dimension: Dimension, given: Args) -> list[int]:
     """None, one, an odd number, one past the next power of two, and past a block."""
     size = dimension.size
     past = 2 ** (size - 1).bit_length() + 1 if size > 1 else 3
-    fitting = [s for s in (1, 7, past, *BLOCKS) if s != size and dimension.elements(given, s) <= MOST]
+    most = max(MOST, 2 * dimension.elements(given, size))  # an example that is larger grows as well
+    fitting = [s for s in (1, 7, past, *BLOCKS) if s != size and dimension.elements(given, s) <= most]
     block = next((s for s in BLOCKS if s in fitting and s > past), None)
     return [s for s in dict.fromkeys(fitting) if s not in BLOCKS or s in (past, block)] + [0]
 
