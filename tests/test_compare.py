@@ -190,6 +190,16 @@ def test_the_end_of_the_last_block_is_seen_where_each_size_alone_hides_it():
     assert failing(compare(F.silu, unfinished, draw(16, 16), without=("dimension",))) == {"odd sizes"}
 
 
+def test_padding_that_only_negative_numbers_meet():
+    def padded(x):
+        return F.pad(x, (0, -x.shape[-1] % 16)).amax(-1)
+
+    positive = compare(
+        lambda x: x.amax(-1), padded, draw(4, 16).abs() + 1, without=("dimension", "NaN"), gradients=False
+    )
+    assert failing(positive) == {"other signs"}
+
+
 def test_a_second_block_is_reached_where_the_longest_is_too_long():
     example = (draw(8, 16), draw(16, 16), draw(16, 16))
     names = {case.name for case in compare(F.scaled_dot_product_attention, naive_attention, example).cases}

@@ -112,6 +112,12 @@ def test_operators_of_several_steps_have_the_errors_of_each(function, plain):
         assert ((plain(x).double() - exact).abs() <= of(function, x) + ulp(8) * exact.abs()).all()
 
 
+def test_the_mean_of_equal_numbers_may_be_an_ulp_off():
+    """Their variance is then no longer 0."""
+    x = torch.full((6, 70), 1.2345)
+    assert (of(lambda x: x.var(-1), x) >= 2 * ulp(1) ** 2).all()
+
+
 def softcap(a: Float32, x: torch.Tensor) -> torch.Tensor:
     return 30 * torch.tanh(x / 30)
 

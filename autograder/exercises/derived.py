@@ -53,8 +53,8 @@ MODELLED = frozenset(
     "cumsum sum mean mm bmm addmm baddbmm matmul mv dot amax amin max min aminmax _softmax _log_softmax".split()
 )
 STEPS = frozenset(
-    "silu gelu mish elu celu selu softplus log_sigmoid_forward logaddexp logsumexp glu hardswish var var_mean std "
-    "std_mean linalg_vector_norm dist binary_cross_entropy native_layer_norm native_group_norm native_batch_norm "
+    "silu gelu mish elu celu selu softplus log_sigmoid_forward logaddexp logsumexp glu hardswish "
+    "linalg_vector_norm dist binary_cross_entropy native_layer_norm native_group_norm native_batch_norm "
     "_native_batch_norm_legit _native_batch_norm_legit_no_training _fused_rms_norm "
     "_scaled_dot_product_flash_attention_for_cpu".split()
 )
@@ -69,6 +69,26 @@ REASON = (
     f"{WIDE:g} times the root mean square of its error is allowed, and {{half:g}} ulp of a 16-bit result or "
     "{single:g} of a float32 one."
 )
+
+
+def _var(x: Tensor, dim: Any = None, correction: float | None = None, keepdim: bool = False) -> Tensor:
+    """As PyTorch's ``var``, in steps; PyTorch's own decomposition has none of it."""
+    dims = list(range(x.dim())) if not dim else dim
+    rest = x - x.mean(dims, keepdim=True)
+    count = math.prod(x.shape[d] for d in dims) - (1 if correction is None else correction)
+    return (rest * rest).sum(dims, keepdim) / max(0, count)
+
+
+def _mean(x: Tensor, dim: Any = None, correction: float | None = None, keepdim: bool = False) -> Tensor:
+    return x.mean(dim or list(range(x.dim())), keepdim)
+
+
+MOMENTS: dict[str, Callable[..., Any]] = {
+    "var": _var,
+    "std": lambda *args, **kwargs: _var(*args, **kwargs).sqrt(),
+    "var_mean": lambda *args, **kwargs: (_var(*args, **kwargs), _mean(*args, **kwargs)),
+    "std_mean": lambda *args, **kwargs: (_var(*args, **kwargs).sqrt(), _mean(*args, **kwargs)),
+}
 
 
 class FormulaError(ValueError):
@@ -120,9 +140,10 @@ class _RandomRounding(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func._schema.name.partition("::")[2]
-        if func in decomposition_table and _has_steps(name) and all(_has_elements(a) for a in args):
+        steps = MOMENTS.get(name) or (decomposition_table.get(func) if _has_steps(name) else None)
+        if steps is not None and all(_has_elements(a) for a in args):
             with self:
-                return decomposition_table[func](*args, **(kwargs or {}))
+                return steps(*args, **(kwargs or {}))
         if name in SENSITIVE and name not in ("_softmax", "_log_softmax", "logsumexp"):
             args = tuple(self._moved(a) if _is_float64(a) else a for a in args)
         if name == "sub" and self._is_mean(args[1]) and _is_float64(args[0]):

@@ -10,7 +10,9 @@ from graded_kernels.autograder.report.report import Report
 
 @dataclass(frozen=True)
 class Verdict:
-    """word: passed, fails, or cannot be compared. failing: the families, or why. seconds: of the processor."""
+    """word: passed, fails, not portable (right where masked-off lanes hold 0), or cannot be compared. failing: the
+    families, or why. seconds: of the processor.
+    """
 
     word: str
     failing: tuple[str, ...]
@@ -29,4 +31,5 @@ def verdict_of(compared: Callable[[], Report]) -> Verdict:
     except CompareError as error:
         return Verdict("cannot be compared", (str(error),), time.process_time() - begin)
     failing = tuple(case.name for case in report.cases if case.status in ("fail", "error"))
-    return Verdict("passed" if report.passed else "fails", failing, time.process_time() - begin, report)
+    word = "passed" if report.passed else "not portable" if report.correct else "fails"
+    return Verdict(word, failing, time.process_time() - begin, report)
