@@ -135,11 +135,21 @@ def test_a_baseline_is_written_and_then_lets_its_findings_pass(run, pytester):
     assert "No longer" not in run(RIGHT, *flags).stdout.str()
 
 
-def test_a_test_that_a_known_finding_stopped_is_counted(run, pytester):
+def test_a_test_goes_on_behind_a_known_access_out_of_bounds(run):
     flags = "--sanitize-kernels", "--sanitize-baseline=known.json"
     run(OUTSIDE, *flags, "--sanitize-update-baseline").assert_outcomes(passed=1)
-    result = run(OUTSIDE, *flags)
-    result.stdout.fnmatch_lines(["*: nothing new, 1 known, 1 stopped a test, which counts as passed"])
+    result = run(f"{OUTSIDE}; 1 / 0", *flags)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E * ZeroDivisionError*", "* bytes moved: nothing new, 2 known"])
+
+
+def test_a_test_that_another_known_finding_stopped_is_counted(run):
+    flags = "--sanitize-kernels", "--sanitize-baseline=known.json"
+    test = "def test_it(): conflict[(1, 1, 1, 1)](torch.zeros(1, device='cuda')); 1 / 0"
+    run(test, *flags, "--sanitize-update-baseline").assert_outcomes(passed=1)
+    result = run(test, *flags)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["No test launched a Triton kernel: nothing was checked."])
 
 
 def test_a_comment_in_the_source_lets_its_finding_pass(run, pytester, monkeypatch):

@@ -359,3 +359,26 @@ def test_a_finding_in_a_kernel_of_helion_names_the_programs_line(tmp_path, monke
         kernel[(1,)](torch.zeros(16), torch.zeros(16))
     (finding,) = [event["finding"] for event in events if "finding" in event]
     assert "for line 6 of shift.py, `out[tile] = hl.load(x, [tile.index + 1])`." in finding["message"]
+
+
+@triton.jit
+def astray(x, y, z, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i + 1, mask=i < n, other=7.0)
+    tl.store(y + i, v + tl.load(x + i))
+    tl.atomic_add(z + i - 4, 1.0)
+
+
+def test_a_launch_goes_on_behind_accesses_out_of_bounds_that_are_known():
+    x, y, z, events = torch.arange(6.0), torch.zeros(6), torch.zeros(2), []
+    with watched(events.append, shim=False, known=lambda finding: True):
+        astray[(2,)](x, y, z, 6, BLOCK=4)
+    # A load behind the end gives `other`, or 0 where there is none; nothing is stored or added outside.
+    assert y.tolist() == [1.0, 3.0, 5.0, 7.0, 9.0, 12.0]
+    assert z.tolist() == [1.0, 1.0]
+    found = [event["finding"] for event in events if "finding" in event]
+    assert {one["kind"] for one in found} == {"out-of-bounds"}
+    assert sorted(one["tensor"] for one in found) == ["x", "x", "y", "z"]
+    with watched(events.append, shim=False, known=lambda finding: finding["tensor"] == "x"):
+        with pytest.raises(EmulatorError, match="on z out of bounds"):
+            astray[(2,)](x, torch.zeros(6), z, 6, BLOCK=4)

@@ -144,6 +144,9 @@ def test_what_is_missing_is_one_line_a_kernel():
     assert "nothing found in 1 launch of 1 kernel, in the parts that were reached." in shown
     (many,) = report.not_reached([FUNCTION] * 23)[-1:]
     assert many == "and parts of 3 kernels more"
+    library = FUNCTION | {"file": "/else/l.py"}
+    assert [line[:5] for line in report.not_reached([library, FUNCTION])[1:]] == ["k.py:"]
+    assert [line[:5] for line in report.not_reached([library])[1:]] == ["/else"]
     everything = FUNCTION | {"lines": [[4, True]], "branches": [], "masks": [[4, True, True, False]]}
     assert report.not_reached([everything]) == []
 

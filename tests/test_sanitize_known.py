@@ -1,5 +1,6 @@
 """Findings that fail nothing: a baseline knows them, a comment allows them, or their kernel has not changed."""
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from graded_kernels.autograder import cli
+from graded_kernels.autograder.emulator import EmulatorError
 from graded_kernels.autograder.sanitize import json_report, report, sarif
 from graded_kernels.autograder.sanitize.allowed import Allowances, of_file
 from graded_kernels.autograder.sanitize.baseline import Baseline, BaselineError
@@ -235,7 +237,7 @@ def judged(repository):
     spec.loader.exec_module(kernels)
     with watched(events.append, shim=False, since="HEAD"):
         for name in ("by_two", "by_three", "plain"):
-            with pytest.raises(Exception, match="out of bounds"):
+            with contextlib.suppress(EmulatorError):  # those that are not judged go on
                 getattr(kernels, name)[(1,)](torch.zeros(8), torch.zeros(16), BLOCK=16)
     reported = {event["finding"]["kernel"] for event in events if "finding" in event}
     covered = {one["kernel"] for event in events for one in event.get("coverage", [])}

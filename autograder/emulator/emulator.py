@@ -21,6 +21,7 @@ from .memory import Region
 from .patches import Patches
 from .rewrite import early_returns
 from .shadow import Shadow
+from .tolerant import Tolerant
 
 _MOST_POISON = 1 << 28
 _active: "Emulator | None" = None
@@ -48,6 +49,7 @@ class Emulator:
         order is needed, is undone and runs one program at a time; `fallbacks` says which, and why.
     memory (a class attribute, 256 MiB): bytes that the values of the programs running together may take, besides the
         launch's tensors and copies of those it stores to.
+    passes (None): says whether a launch goes on behind a finding of an access out of bounds (`tolerant.Tolerant`).
     coverage (None): notes what is reached of each kernel (`coverage.Coverage`).
     every_configuration (a class attribute, False): an autotuned kernel runs once in each of its configurations, as it
         does on a GPU, which times them; ``configuration`` names the one that is running, "" outside of that.
@@ -57,6 +59,7 @@ class Emulator:
     every_configuration, configuration = False, ""
     keeps = False  # whether what a launch overwrites can be read in `ended` when it has ended
     coverage: Coverage | None = None
+    passes: Callable[[Finding], bool] | None = None
 
     def __init__(
         self,
@@ -219,7 +222,7 @@ class Emulator:
         x, y, z = launch.grid
         self._launches.append(launch)
         self._firsts.append(self._stamp)
-        self._access = Access(
+        self._access = (Access if self.passes is None else Tolerant)(
             launch.name,
             launch.grid,
             self._stamp,
@@ -231,6 +234,8 @@ class Emulator:
             self.note_own_store,
         )
         self._access.keeps, self.masked_off = self.keeps, {}
+        if isinstance(self._access, Tolerant) and self.passes is not None:
+            self._access.passes = self.passes
         self._stamp += x * y * z + 1
         self.launching = True
         return self._access

@@ -79,7 +79,7 @@ def run(settings: dict[str, Any], events: Events) -> int:
     sys.argv = [settings["program"], *settings["arguments"]]
     spawned = reported(lambda command: events.emit({"spawned": command}))
     wanted = {name: settings[name] for name in ("shim", "device", "since")}
-    with watched(events.emit, **wanted) as watch, spawned:
+    with watched(events.emit, known=_known(settings), **wanted) as watch, spawned:
         if watch.shim:
             events.emit({"shim": watch.shim})
         try:
@@ -90,6 +90,16 @@ def run(settings: dict[str, Any], events: Events) -> int:
             if watch.unlike_gpu:
                 events.emit({"unlike_gpu": [*watch.unlike_gpu]})
     return 0
+
+
+def _known(settings: dict[str, Any]) -> Callable[[dict[str, Any]], bool]:
+    """Whether a finding is in the baseline, or allowed by a comment: the program goes on behind it."""
+    from .allowed import Allowances
+    from .baseline import Baseline
+
+    allowances, file = Allowances(), settings["baseline"]
+    baseline = Baseline(Path(file), settings["update"]) if file else None
+    return lambda finding: bool(allowances.reason(finding) or (baseline and baseline.knows(finding)))
 
 
 def script(path: Path) -> Callable[[], object]:

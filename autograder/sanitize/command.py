@@ -128,15 +128,17 @@ def sanitize(
     as_json: bool,
     device: str = DEFAULT,
     since: str = "",
+    baseline: Baseline | None = None,
 ) -> report.Run:
     """Runs a program under the emulator; returns what was found. With ``as_json`` its output goes to stderr. device,
-    since: as `watch.watched` has them.
+    since: as `watch.watched` has them. baseline: the program goes on behind what it knows.
     """
     if not module and not Path(program).is_file():
         return report.Run(program, unusable=f"`{program}` is not a file. Name a script, or a module with -m.")
     listener, (read, write) = Listener(), os.pipe()
     settings = {"events": write, "program": program, "module": module, "arguments": arguments, "shim": shim}
     settings |= {"device": device, "since": since}
+    settings |= {"baseline": str(baseline.file.absolute()), "update": baseline.update} if baseline else {"baseline": ""}
     environment = os.environ | {"TRITON_INTERPRET": "1", "TORCHDYNAMO_DISABLE": "1"}
     with subprocess.Popen(
         [sys.executable, "-P", "-m", _MODULE, json.dumps(settings)],
@@ -254,6 +256,7 @@ def main(options: argparse.Namespace) -> int:
         as_json=options.json,
         device=options.device,
         since=options.since,
+        baseline=baseline,
     )
     if "portable" not in options.only:
         run.set_aside_portability()

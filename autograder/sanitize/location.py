@@ -12,3 +12,8 @@ def location(finding: dict[str, Any]) -> str:
 def _short(file: str) -> str:
     inside = os.path.relpath(file) if os.path.isabs(file) else file
     return file if inside.startswith("..") else inside
+
+
+def is_own(file: str) -> bool:
+    """Whether a file lies in the current folder, and is no installed library's."""
+    return not os.path.isabs(_short(file)) and "site-packages" not in file

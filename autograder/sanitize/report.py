@@ -10,7 +10,7 @@ from ..run.devices import DEVICES
 from .allowed import Allowances
 from .baseline import Baseline
 from .coverage import Function, missed
-from .location import location
+from .location import is_own, location
 from .skipped import Skipped
 
 PORTABILITY = frozenset({"masked-load"})
@@ -112,8 +112,11 @@ def text(run: Run, status: int, hints: bool, color: bool) -> str:
 
 
 def not_reached(functions: list[Function]) -> list[str]:
-    """What was not reached of the kernels, a line each below a heading; nothing where all was."""
-    told = [(function, text) for function in functions if (text := missed(function))]
+    """What was not reached of the kernels, a line each below a heading; nothing where all was. Kernels that lie in the
+    current folder come alone where there are some: of a library's, a program uses a part.
+    """
+    own = [function for function in functions if is_own(function["file"])] or functions
+    told = [(function, text) for function in own if (text := missed(function))]
     if not told:
         return []
     lines = ["Not reached, so nothing is known of it:"]

@@ -32,7 +32,8 @@ class Sanitizer(Emulator):
     (`Coverage.news`), and ``{"skipped": {...}}`` for what is not tried (`skipped`). A finding has ``key, kind, level,
     kernel, file, line, source, program, tensor, offset, message, cure``; values are JSON's.
     judges: whether a kernel, given with the arguments of a launch, is to be judged; None: all are. What is found of
-    others is emitted as ``{"set aside": kernel}``.
+    others is emitted as ``{"set aside": kernel}``. known: whether a finding, as it is emitted, fails nothing. A launch
+    goes on behind accesses out of bounds that are known, or not judged.
 
     Masked-off lanes without ``other`` hold 0, as they do there. Whether a result depends on them is found by running
     the launch again with other values (`masked_loads`).
@@ -44,8 +45,14 @@ class Sanitizer(Emulator):
     # Lines of the program (file, number, text) that a generated kernel computes, by its name.
     origins: Mapping[str, list[Line]] = {}
 
-    def __init__(self, emit: Callable[[dict[str, Any]], None] = lambda event: None, judges: Judges | None = None):
-        self.emit, self.judges = emit, judges
+    def __init__(
+        self,
+        emit: Callable[[dict[str, Any]], None] = lambda event: None,
+        judges: Judges | None = None,
+        known: Callable[[dict[str, Any]], bool] | None = None,
+    ):
+        self.emit, self.judges, self.known = emit, judges, known
+        self.passes = self._passes if judges or known else None
         self.coverage = Coverage()
         super().__init__(fill=0.0)
 
@@ -111,6 +118,11 @@ class Sanitizer(Emulator):
         """Emits that a configuration was not run."""
         why = "one that was run differs in options of the compiler alone (num_warps, num_stages, maxnreg)"
         self.emit({"skipped": {"what": "configuration", "kernel": kernel, "why": why}})
+
+    def _passes(self, finding: Finding) -> bool:
+        if not self._judged.get(finding.kernel, True):
+            return True
+        return self.known is not None and self.known(self._data(finding, _kind(finding), ()))
 
     def _untried(self, kernel: str, why: str) -> None:
         self.emit({"skipped": {"what": "masked-load", "kernel": kernel, "why": why}})

@@ -50,7 +50,8 @@ class Plugin:
         self._stack = contextlib.ExitStack()
         config.add_cleanup(self._stack.close)
         shim, device = not options.no_cuda_shim, options.sanitize_device
-        watch = self._stack.enter_context(watched(self._record, shim=shim, device=device, since=self.since))
+        watching = watched(self._record, shim, device, self.since, lambda finding: bool(self._how_passed(finding)))
+        watch = self._stack.enter_context(watching)
         self.sanitizer, self.shim, self.unlike_gpu = watch.sanitizer, watch.shim, watch.unlike_gpu
 
     # the session

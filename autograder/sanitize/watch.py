@@ -32,12 +32,17 @@ class Watch:
 
 @contextlib.contextmanager
 def watched(
-    emit: Callable[[dict[str, Any]], None], shim: bool = True, device: str = DEFAULT, since: str = ""
+    emit: Callable[[dict[str, Any]], None],
+    shim: bool = True,
+    device: str = DEFAULT,
+    since: str = "",
+    known: Callable[[dict[str, Any]], bool] | None = None,
 ) -> Iterator[Watch]:
     """Runs what is in the block under a `Sanitizer`. shim: whether to simulate a GPU where there is no CUDA. device:
     which one, a key of `DEVICES`. since: the revision in git since which a kernel has to have changed to be judged.
+    known: as `Sanitizer` has it.
     """
-    sanitizer = Sanitizer(emit, Changed(since) if since else None)
+    sanitizer = Sanitizer(emit, Changed(since) if since else None, known)
     watch = Watch(sanitizer)
     with sanitizer, np.errstate(all="ignore"), UninitialisedMemory(sanitizer), contextlib.ExitStack() as stack:
         stack.enter_context(watched_exports(sanitizer))
