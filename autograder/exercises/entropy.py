@@ -100,12 +100,12 @@ def listed(*rows: tuple[float, ...], dtype: torch.dtype = torch.float32) -> Call
 
 
 def masked(generator: Generator) -> Tensor:
-    """(8, 90) of which 40 % are -inf; in row 6 one class is possible, in the others at least one."""
+    """(8, 90) of which 40 % are -inf; in rows 6 and 7 one class is possible, in the others at least one."""
     logits = normal(generator, (8, 90), scale=SCALE)
     hidden = torch.rand(logits.shape, generator=generator) < 0.4
-    hidden[:, 17], hidden[6] = False, True
+    hidden[:, 17], hidden[6:] = False, True
     logits[hidden] = -INF
-    logits[6, 17] = -12.0
+    logits[6:, 17] = torch.tensor([-12.0, -1e4])
     return logits
 
 
@@ -177,7 +177,12 @@ IMPOSSIBLE = (
 ROWS = (
     Row("ordinary values", drawn(7, 128), "Begin here: 7 rows of 128 logits. " + STEP_BY_STEP),
     Row(AGAIN, drawn(7, 128), KEEP_NOTHING),
-    Row("masked classes", masked, f"40 % of the logits are -inf, and in row 6 all but one: {IMPOSSIBLE}"),
+    Row("masked classes", masked, f"40 % of the logits are -inf, and in rows 6 and 7 all but one: {IMPOSSIBLE}"),
+    Row(
+        "masked classes, bfloat16",
+        lambda generator: masked(generator).bfloat16(),
+        f"bfloat16, 40 % of it -inf: {IMPOSSIBLE}",
+    ),
     Row(
         "two classes, one of them impossible",
         listed((0.0, -INF), (-INF, 3.0), (-INF, -50.0), (1.0, 1.0)),
@@ -254,6 +259,12 @@ ROWS = (
         every_second,
     ),
     *(Row(dtype_name(dtype), drawn(6, 384, dtype), CONVERT) for dtype in HALVES),
+    Row(
+        "one row for all, at stride 0",
+        drawn(6, 70),
+        "Every row is the same one: logits.stride() is (0, 1).",
+        lambda logits: logits[:1].expand(logits.shape),
+    ),
     Row("transposed", drawn(37, 53), "A transposed matrix: a row is not contiguous in memory.", transposed),
     Row(
         "rows with gaps",
