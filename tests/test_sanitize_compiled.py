@@ -4,6 +4,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from graded_kernels.autograder import cli
 from graded_kernels.autograder.emulator import EmulatorError
 from graded_kernels.autograder.sanitize.watch import watched
 from torch.nn import functional
@@ -130,6 +131,49 @@ def test_other_sizes_and_other_ways_to_ask(found):
             torch.testing.assert_close(way(x), x.exp() + 1)
     assert len(launches(found)) == 8
     assert not findings(found)
+
+
+MINE = """
+import torch
+
+def reference(x, w):
+    return torch.nn.functional.rms_norm(x, (24,), w, 1e-6)
+
+right = torch.compile(reference)
+
+@torch.compile
+def wrong(x, w):
+    return x / (x.square().mean(-1, keepdim=True).sqrt() + 1e-3) * w
+
+def arguments():
+    return torch.randn(5, 24), torch.randn(24)
+"""
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name, status", [("right", 0), ("wrong", 1)])
+def test_compare_judges_a_compiled_candidate_by_its_kernels(tmp_path, capfd, name, status):
+    file = tmp_path / "mine.py"
+    file.write_text(MINE)
+    families = (
+        "dimension",
+        "float16",
+        "bfloat16",
+        "rows",
+        "one",
+        "NaN",
+        "infinity",
+        "-infinity",
+        "every",
+        "strided",
+        "odd",
+    )
+    without = [word for family in families for word in ("--without", family)]
+    command = ["compare", f"{file}:reference", f"{file}:{name}", "--arguments", f"{file}:arguments", *without]
+    assert cli.main(command) == status
+    shown = " ".join(capfd.readouterr().out.split())
+    assert "Computes: in its own kernels." in shown
+    assert "Gradients are not compared" not in shown
 
 
 def test_what_runs_on_the_host_is_not_compiled(found):

@@ -23,6 +23,11 @@ class Operators(TorchDispatchMode):
         super().__init__()
         self.names: dict[str, None] = {}
 
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Lets the compiler trace while the mode is active, which sees what the compiled program calls."""
+        return True
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = base(func._schema.name)
         if name not in MEMORY:

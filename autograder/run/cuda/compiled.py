@@ -74,12 +74,12 @@ class Compiler:
             except (RuntimeError, AssertionError) as error:
                 if not _of_compiler(error):
                     raise
-                refused = True
                 with contextlib.suppress(EmulatorError):
                     self.refuse(
                         f"`{getattr(plain, '__qualname__', plain)}` runs without torch.compile, so the kernels that it "
                         f"would generate are not judged: {_first_line(error)}."
                     )
+                refused = True
                 return plain(*args, **kwargs)
 
         return call
@@ -191,6 +191,7 @@ def _tracing() -> Iterator[None]:
     from torch._dynamo.variables.tensor import TensorVariable
     from torch._subclasses import fake_tensor
 
+    settings = {"disable": False, "recompile_limit": 1 << 10, "accumulated_recompile_limit": 1 << 16}  # many shapes
     known, normal = TensorVariable.specialize, fake_tensor.FakeTensor._normalize_fake_device
 
     def specialized(value: torch.Tensor) -> dict[str, Any]:
@@ -202,7 +203,7 @@ def _tracing() -> Iterator[None]:
 
     with (
         _without_function_modes(),
-        config.patch(disable=False),
+        config.patch(settings),
         patch.object(TensorVariable, "specialize", staticmethod(specialized)),
         patch.object(fake_tensor.FakeTensor, "_normalize_fake_device", staticmethod(on_cpu)),
     ):
