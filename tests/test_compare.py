@@ -357,6 +357,22 @@ def test_who_computes():
     assert compare(softmax, careful, draw(5, 8)).computes == "operators"
 
 
+def test_what_the_reference_rounds_itself_is_expected_and_named():
+    """Also where gradients are compared: the conversion back in the derivative is no line of the reference."""
+
+    def rounding(x):
+        return (x.half() * 3).float().tanh()
+
+    report = compare(rounding, rounding, draw(5, 8))
+    (remark,) = [remark for remark in report.remarks if "rounds" in remark]
+    line = rounding.__code__.co_firstlineno + 1
+    assert remark == (
+        f"The reference rounds to float16 in line {line} of test_compare.py: its own result is what is expected."
+    )
+    assert report.passed, str(report)
+    assert not compare(rounding, lambda x: (x * 3).tanh(), draw(5, 8))
+
+
 OPERATORS = {
     "layer_norm": (lambda x, w, b: F.layer_norm(x, x.shape[-1:], w, b), (draw(5, 33), draw(33), draw(33))),
     "gelu": (F.gelu, (draw(5, 33),)),

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import textwrap
 
 import pytest
 
@@ -133,3 +134,89 @@ def test_bad_input_is_one_sentence(folder, arguments, says):
     names = [folder(*a.split(":")) if a[0] != "-" and "sil" not in a else a for a in arguments]
     status, _, err = compare(*names)
     assert status == 2 and says in err and err.count("\n") == 1, err
+
+
+@pytest.mark.exhaustive
+def test_a_failing_assertion_shows_the_report_and_its_lines_run(folder, tmp_path):
+    """In anybody's pytest; the lines are pasted into Python as they stand there."""
+    names = f"{folder('reference').removesuffix('.py')}", f"{folder('mine').removesuffix('.py')}"
+    test = f"""
+        import torch
+        from graded_kernels.autograder import compare
+        from {names[0]} import softmax
+        from {names[1]} import calls_it
+
+        def wrong(x):
+            return calls_it(x) * (1 + 1e-3)
+
+        def test_it():
+            assert compare(softmax, wrong, torch.arange(12.0).reshape(3, 4).log1p())
+    """
+    (tmp_path / "test_it.py").write_text(textwrap.dedent(test))
+    ran = subprocess.run([sys.executable, "-m", "pytest", "-q", "test_it.py"], capture_output=True, text=True)
+    assert ran.returncode == 1 and "graded-kernels" in ran.stdout, ran.stdout + ran.stderr
+    shown = ran.stdout.partition("- graded-kernels -")[2].splitlines()
+    begin = next(n for n, line in enumerate(shown) if line.startswith("from graded_kernels"))
+    example = "import torch\narguments = torch.arange(12.0).reshape(3, 4).log1p()\n"
+    lines = example + "\n".join(shown[begin : begin + 3])
+    again = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True)
+    got, right = (float(word.strip("tensor(),")) for word in again.stdout.replace(", dtype=torch.float64", "").split())
+    assert got == pytest.approx(right * (1 + 1e-3), rel=1e-4), lines + again.stderr
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("more", [(), ("--isolated",)])
+def test_the_lines_of_the_shell_and_of_json_run(folder, more):
+    sides = (folder("reference", "softmax"), folder("mine", "padded_with_zeros"))
+    example = ("--arguments", folder("example", "arguments"))
+    shown = compare(*sides, *example, *more)[1].splitlines()
+    begin = next(n for n, line in enumerate(shown) if line.startswith("from graded_kernels"))
+    report = json.loads(compare(*sides, *example, *more, "--json")[1])
+    case = next(case for case in report["cases"] if case["status"] == "fail")
+    assert shown[begin : begin + 3] == case["repeat"].splitlines()
+    again = subprocess.run([sys.executable, "-c", case["repeat"]], capture_output=True, text=True)
+    got, right = (float(word.strip("tensor(),")) for word in again.stdout.replace(", dtype=torch.float64", "").split())
+    assert got == pytest.approx(case["failure"]["got"], abs=5e-5), again.stderr
+    assert right == pytest.approx(case["failure"]["expected"], abs=5e-5) and abs(got - right) > 1e-3
+
+
+CUDA = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x * torch.ones(x.shape[-1], device="cuda") * 2
+
+def get_inputs():
+    return [torch.rand(4, 48).cuda()]
+
+def get_init_inputs():
+    return []
+"""
+ON_A_GPU = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + i, 2 * tl.load(x_ptr + i, mask=i < n, other=0.0).to(tl.float32), mask=i < n)
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        assert x.is_cuda and x.is_contiguous()
+        with torch.cuda.device(x.device):
+            y = torch.empty_like(x, dtype=torch.float32)
+            if x.numel():
+                kernel[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK=64)
+            torch.cuda.synchronize()
+        return y
+"""
+
+
+@pytest.mark.parametrize("more", [pytest.param((), marks=pytest.mark.exhaustive), ("--isolated",)])
+def test_a_program_for_cuda(folder, tmp_path, more):
+    (tmp_path / "cuda_problem.py").write_text(CUDA)
+    (tmp_path / "cuda_solution.py").write_text(ON_A_GPU)
+    status, out, err = compare("cuda_problem.py", "cuda_solution.py", *more)
+    assert status == 0, out + err
+    assert "Computes: in its own kernels." in out

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..run import callee
 from ..run.dtypes import dtype_name
 from ..run.lazy_dynamo import lazily
 
@@ -33,9 +34,9 @@ class Widened(TorchDispatchMode):
         dtype = kwargs.get("dtype")
         if dtype == torch.float32:
             kwargs["dtype"] = torch.float64
-            self.widened[_line()] = None
+            self.widened |= dict.fromkeys(_line())
         elif dtype in HALVES:
-            self.rounded[f"{dtype_name(dtype)} in {_line()}"] = None
+            self.rounded |= dict.fromkeys(f"{dtype_name(dtype)} in {line}" for line in _line())
         return func(*args, **kwargs)
 
     def remarks(self) -> tuple[str, ...]:
@@ -62,12 +63,16 @@ def in_float64(mode: Widened) -> Iterator[None]:
         torch.set_default_dtype(before)
 
 
-def _line() -> str:
-    """``line 12 of rotary.py``: the innermost one outside PyTorch and the grader."""
+def _line() -> tuple[str, ...]:
+    """``line 12 of rotary.py``: the innermost one outside PyTorch and the grader; none in the derivative, where PyTorch
+    itself converts back.
+    """
     frame = sys._getframe(2)
     while frame.f_back and frame.f_code.co_filename.startswith(_OURS):
+        if frame.f_code.co_filename == callee.__file__:
+            return ()
         frame = frame.f_back
-    return f"line {frame.f_lineno} of {frame.f_code.co_filename.rpartition('/')[2]}"
+    return (f"line {frame.f_lineno} of {frame.f_code.co_filename.rpartition('/')[2]}",)
 
 
 def _listed(lines: dict[str, None]) -> str:
