@@ -27,7 +27,7 @@ def log_ratio(logp, ref):
 @triton.jit
 def near_kl(r):
     """r² (1/2! + r/3! + r²/4! + ...): e^r - 1 - r for |r| < 1, to the last digit of float32."""
-    total = 1.0 + r * (1 / 12)
+    total = 1.0
     for k in tl.static_range(11, 2, -1):
         total = 1.0 + r * (1 / k) * total
     return r * r * 0.5 * total
