@@ -44,6 +44,15 @@ def guarded(x, y, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def sum_and_largest(x, y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    summed = tl.load(x + i, mask=i < n)
+    compared = tl.load(x + i, mask=i < n)
+    tl.store(y, tl.sum(summed))
+    tl.store(y + 1, tl.max(compared, 0))
+
+
+@triton.jit
 def matmul(a, b, c, K, OTHER: tl.constexpr, B: tl.constexpr):
     m, k = tl.arange(0, B), tl.arange(0, B)
     acc = tl.zeros((B, B), dtype=tl.float32)
@@ -139,6 +148,13 @@ def test_each_value_shows_what_the_others_hide(kernel, value):
     assert finding["kind"] == "masked-load"
     assert f"With {value} in them element offset 0 of `y` becomes" in finding["message"]
     assert f"instead of {y[0].item():.5f}"[:-2] in finding["message"]
+
+
+def test_loads_that_different_values_show_are_found_together():
+    found = found_in(lambda: sum_and_largest[(1,)](randn(100).abs() + 1, torch.zeros(2), 100, BLOCK=128))
+    assert [(one["source"].split()[0], one["tensor"]) for one in found] == [("summed", ""), ("compared", "")]
+    assert "With NaN in them element offset 0" in found[0]["message"]
+    assert "With infinity in them element offset 1" in found[1]["message"]
 
 
 def test_a_product_whose_other_factor_is_zero():

@@ -97,11 +97,12 @@ class MaskedLoads:
 
     def _found(self, trial: _Trial) -> dict[Place, str]:
         """The loads whose lanes matter, each with a sentence that says what they do."""
+        found: dict[Place, str] = {}
         for value, name in _VALUES:
             if self._effect(Again(value, trial.programs), trial):
-                loads = self._loads(value, trial)
-                return {place: f"With {name} in them {effect}." for place, effect in loads.items()}
-        return {}
+                for place, effect in self._loads(value, trial).items():
+                    found.setdefault(place, f"With {name} in them {effect}.")
+        return found
 
     def _loads(self, value: float, trial: _Trial) -> dict[Place, str]:
         """The loads whose lanes matter alone; where none does, as in a product of two, those that are needed for it.
