@@ -162,6 +162,17 @@ def test_a_custom_operator_runs_on_the_gpu(gpu):
         double(torch.ones(3))
 
 
+@torch.library.triton_op("test_sanitize::wrapped", mutates_args=())
+def wrapped(x: torch.Tensor) -> torch.Tensor:
+    y = torch.empty_like(x)
+    torch.library.wrap_triton(double_kernel)[(1,)](x, y, x.numel(), BLOCK=16)
+    return y
+
+
+def test_an_operator_of_wrapped_kernels_launches_them(gpu):
+    assert wrapped(torch.ones(10, device="cuda")).tolist() == [2.0] * 10
+
+
 def test_an_operator_of_pytorch_may_be_registered_anew_for_the_gpu(gpu):
     x = torch.ones(10, device="cuda", requires_grad=True)
     with torch.library._scoped_library("aten", "IMPL") as library:

@@ -37,7 +37,8 @@ AS_ON_GPU = (
         binary_cross_entropy_with_logits avg_pool2d _adaptive_avg_pool2d logcumsumexp silu_backward gelu_backward
         mish_backward elu_backward glu glu_backward hardswish_backward nll_loss_backward mse_loss_backward
         amax amin aminmax max min argmax argmin any all sort topk kthvalue median nonzero cummax cummin
-        embedding masked_select scatter index_copy select_scatter slice_scatter isnan _local_scalar_dense
+        embedding masked_select scatter index_copy index_fill select_scatter slice_scatter _local_scalar_dense copy
+        rand rand_like randn randn_like randint randint_like uniform normal random bernoulli exponential native_dropout
         """.split()
     )
 )

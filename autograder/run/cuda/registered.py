@@ -6,6 +6,7 @@ Its tensors lie on the CPU, where PyTorch would not call it: `placement` does.
 from collections.abc import Callable
 from typing import Any
 
+from torch._library import triton
 from torch.library import Library
 
 _Function = Callable[..., Any]
@@ -36,6 +37,13 @@ def _destroyed(library: Library) -> None:
     _destroy(library)
 
 
-def replacements() -> list[tuple[Any, str, Any]]:
-    """What has the attribute, its name, and what it becomes."""
-    return [(Library, "impl", _registered), (Library, "_destroy", _destroyed)]
+def replacements(tracing: Callable[[], bool]) -> list[tuple[Any, str, Any]]:
+    """What has the attribute, its name, and what it becomes. tracing: whether a compiler traces now, for which
+    alone `torch.library.wrap_triton` makes an operator of a kernel.
+    """
+    wraps: Callable[[], bool] = triton.is_wrap_triton_enabled
+    return [
+        (Library, "impl", _registered),
+        (Library, "_destroy", _destroyed),
+        (triton, "is_wrap_triton_enabled", lambda: tracing() and wraps()),
+    ]

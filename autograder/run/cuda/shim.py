@@ -18,7 +18,7 @@ from ..devices import DEFAULT, DEVICES, Properties
 from . import allocations, cublas, fake_tensors, jit_functions, matmul, memory, registered, runtime, streams
 from .compiled import Compiler
 from .driver import Compiled, Driver, once
-from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors
+from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors, tracing
 from .torch_functions import DeviceCalls
 
 
@@ -183,5 +183,5 @@ def _triton(gpu: Properties, refuse: Callable[[str], NoReturn]) -> list[_Replace
         (InterpretedFunction, "run", launched),
         (JITFunction, "run", compiled),
         *jit_functions.replacements(),
-        *registered.replacements(),
+        *registered.replacements(tracing),
     ]
