@@ -184,6 +184,10 @@ def test_a_table_from_the_shell(tmp_path):
         assert found["a"]["score"] == found["text"]["score"] and 0.5 < found["a"]["score"] < 1 == found["b"]["score"]
         causes = [(cause["message"], cause["families"]) for cause in found["a"]["causes"]]
         assert causes == [(cause["message"], cause["families"]) for cause in found["text"]["causes"]]
+        for one in ("a", "text"):
+            lines = next(cause for cause in found[one]["causes"] if cause["worst"])["repeat"]
+            again = subprocess.run([sys.executable, "-c", lines], cwd=tmp_path, capture_output=True, text=True)
+            assert again.stdout.count("tensor(") == 2, lines + again.stderr
         assert found["raises"]["status"] == "job" and "the reference raises" in found["raises"]["message"]
         assert found["raises"]["score"] is None
         assert found["ends"]["status"] == ("judged" if more else "crashed")

@@ -2,6 +2,7 @@
 
 compare(reference, candidate, arguments)   a `Report`, as `check` returns one
 reproduce(reference, candidate, family=..) one call of it: the arguments, what came of them, and what is right
+reproduce_job(table, id, family=..)        the same for a job of a table
 inputs(reference, arguments, family)       the arguments alone
 Code                                       a candidate as text, for the sandbox
 CompareError                               why reference, candidate or arguments cannot be compared, in a sentence
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
     from .code import Code
     from .comparison import compare, inputs, reproduce
     from .errors import CandidateError, CompareError
+    from .make import reproduce_job
 
-__all__ = ["CandidateError", "Code", "CompareError", "compare", "inputs", "reproduce"]
+__all__ = ["CandidateError", "Code", "CompareError", "compare", "inputs", "reproduce", "reproduce_job"]
 
-_HOME = {"CandidateError": "errors", "CompareError": "errors", "Code": "code"}
+_HOME = {"CandidateError": "errors", "CompareError": "errors", "Code": "code", "reproduce_job": "make"}
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,7 @@ from ..sandbox import Limits, Worker
 from .errors import CompareError
 from .example import USUAL, Example
 from .families import Family, families
-from .lines import Lines
+from .lines import JobLines, Lines
 from .pair import Both, How, example_for, pair_of
 from .record import SEEDS, Compared, drawn, record_of
 from .reference import Reference
@@ -66,18 +66,33 @@ def compare(
     CompareError, and CandidateError where the candidate is the reason.
     """
     how = How(seed, isolated, simulated, worker, limits, gradients)
+    lines = Lines(reference, candidate, arguments, like, how)
+    return judged(reference, candidate, arguments, like, how, lines, without, compiler, require)
+
+
+def judged(
+    reference: Any,
+    candidate: Any,
+    arguments: Any,
+    like: str | None,
+    how: How,
+    lines: Lines | JobLines,
+    without: Iterable[str],
+    compiler: bool,
+    require: Iterable[str],
+) -> Report:
+    """What `compare` returns. lines: those that make a call again."""
     with pair_of(reference, candidate, arguments, like, how) as both:
         made, refused = _made(both.known, both.example, tuple(without))
         record = record_of(both.known, made, both.gradients, both.tried.name)
         with contextlib.closing(both.tried.runner(record.contract, record.above)) as runner:
-            record, left_out = _without_refusals(record, made, runner, seed)
+            record, left_out = _without_refusals(record, made, runner, how.seed)
             wanted = compiler and both.tried.launches
-            found = judge(record, "triton", runner, seed=seed, compiler=wanted, require=require)
-    lines = Lines(reference, candidate, arguments, like, how)
+            found = judge(record, "triton", runner, seed=how.seed, compiler=wanted, require=require)
     numbers = {case.name: number for number, case in enumerate(record.cases)}
     outputs = (*record.contract.outputs, *record.contract.writes)
     told = tuple(
-        replace(case, hint=what, repeat=lines.of(case, seed * SEEDS + numbers[case.name], outputs))
+        replace(case, hint=what, repeat=lines.of(case, how.seed * SEEDS + numbers[case.name], outputs))
         if case.status in ("fail", "error") and (what := _what(record, numbers, case))
         else case
         for case in found.cases

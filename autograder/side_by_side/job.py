@@ -3,8 +3,7 @@
 import functools
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Job:
-    """A comparison. id: the table's, or the number of its line."""
+    """A comparison. id: the table's, or the number of its line. table: where it was read."""
 
     id: str | int
     reference: Side
@@ -62,6 +61,7 @@ class Job:
     seed: int = 0
     options: Options = Options()  # noqa: B008  frozen
     isolated: bool = False
+    table: str = ""
 
     @property
     def name(self) -> str:
@@ -74,7 +74,7 @@ class Job:
         it.
         """
         data = asdict(self)
-        del data["id"]
+        del data["id"], data["table"]
         own = source.digest(decides=("side_by_side",))
         return hashlib.sha256(json.dumps([data, versions(), own], sort_keys=True).encode()).hexdigest()
 
@@ -102,7 +102,7 @@ def read(path: str, isolated: bool) -> list[Job]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
-                job = _job(line, number, isolated)
+                job = replace(_job(line, number, isolated), table=path)
                 if job.id in jobs:
                     raise ValueError(f"another line has the id {job.id!r} as well: give each its own")
             except (ValueError, RecursionError) as error:
@@ -211,9 +211,3 @@ def _options(given: Any) -> Options:
     if "only" in found:
         found["only"] = tuple(one.value for one in quality.qualities(found["only"]))
     return Options(**found)
-
-
-def lines(path: str) -> Iterator[tuple[int, str]]:
-    """The lines of a file that hold something, with their numbers."""
-    with open(path, encoding="utf-8") as file:
-        yield from ((number, line) for number, line in enumerate(file, 1) if line.strip())

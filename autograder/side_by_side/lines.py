@@ -39,6 +39,21 @@ class Lines:
         return LINES.format(function="reproduce", call=", ".join(call), shown=shown(case, outputs))
 
 
+@dataclass(frozen=True)
+class JobLines:
+    """Of a job in a table. id: the job's. isolated: whether the table was read so."""
+
+    table: str
+    id: str | int
+    isolated: bool
+
+    def of(self, case: CaseResult, number: int, outputs: tuple[str, ...]) -> str:
+        """As `Lines.of`."""
+        call = [repr(self.table), repr(self.id), f"family={case.name!r}", f"number={number}"]
+        call += ["isolated=True"] if self.isolated else []
+        return LINES.format(function="reproduce_job", call=", ".join(call), shown=shown(case, outputs))
+
+
 def shown(case: CaseResult, outputs: tuple[str, ...]) -> str:
     """What the last line prints."""
     if case.failure is None or case.failure.output not in outputs:

@@ -14,15 +14,18 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..commands.answers import keep_stdout
+from ..commands.usage import UsageError
 from ..results.causes import Cause
 from ..sandbox import SandboxError
 from ..sandbox.worker import linux
 from ..verdicts.make import shared_worker
 from .code import Code
-from .comparison import compare, reproduce
+from .comparison import LIMITS, judged, reproduce
 from .errors import CandidateError, CompareError
-from .job import Job, Side
+from .job import Job, Side, read
 from .kernelbench import NEW
+from .lines import JobLines
+from .pair import How
 from .verdict import TEXT, about, without_report
 
 CAUSES = 8  # that a verdict tells of
@@ -33,17 +36,13 @@ def verdict(job: Job) -> dict[str, Any]:
     began, busy = time.monotonic(), time.process_time()
     try:
         with _named(job) as (reference, candidate, arguments):
-            report = compare(
-                reference,
-                candidate,
-                arguments,
-                like=job.like,
-                seed=job.seed,
-                without=job.options.without,
-                gradients=False if job.options.forward_only else None,
-                compiler=job.options.compiler,
-                require=job.options.only,
-                worker=shared_worker("", isolated=False) if job.isolated else None,
+            worker = shared_worker("", isolated=False) if job.isolated else None
+            how = How(job.seed, job.isolated, None, worker, LIMITS, _gradients(job))
+            lines = JobLines(job.table, job.id, job.isolated)
+            options = job.options
+            report = judged(
+                *(reference, candidate, arguments, job.like, how, lines),
+                *(options.without, options.compiler, options.only),
             )
     except CandidateError as error:
         found = without_report("candidate", str(error), score=0.0)
@@ -72,13 +71,13 @@ def verdict(job: Job) -> dict[str, Any]:
                 "failed": counts["fail"] + counts["error"],
                 "not_run": counts["not-run"],
             },
-            "causes": [_told(cause, job) for cause in report.causes[:CAUSES]],
+            "causes": [_told(cause) for cause in report.causes[:CAUSES]],
         }
     took = {"wall": round(time.monotonic() - began, 2), "processor": round(time.process_time() - busy, 2)}
     return about(job) | found | {"final": found["status"] != "timeout", "seconds": took}
 
 
-def _told(cause: Cause, job: Job) -> dict[str, Any]:
+def _told(cause: Cause) -> dict[str, Any]:
     """A cause: what is wrong, in which families, and of the first what its inputs were and the worst element."""
     case, worst = cause.cases[0], cause.cases[0].failure
     return {
@@ -141,13 +140,21 @@ def _named_in(side: Side, folder: Path, stem: str) -> str:
     return f"{file}:{side.name}" if side.name else str(file)
 
 
-def reproduce_job(job: Job, family: str, number: int) -> Any:
-    """What `reproduce` returns for a family of a job."""
-    with _named(job) as (reference, candidate, arguments):
-        gradients = False if job.options.forward_only else None
-        return reproduce(
-            reference, candidate, arguments, like=job.like, family=family, number=number, gradients=gradients
-        )
+def _gradients(job: Job) -> bool | None:
+    return False if job.options.forward_only else None
+
+
+def reproduce_job(table: str, id: str | int, *, family: str, number: int, isolated: bool = False) -> Any:
+    """What `reproduce` returns for a family of the job of this id in a table. Raises CompareError."""
+    try:
+        jobs = {job.id: job for job in read(table, isolated)}
+    except UsageError as error:
+        raise CompareError(str(error)) from None
+    if id not in jobs:
+        raise CompareError(f"{table} has no job {id!r}")
+    job = jobs[id]
+    with _named(job) as sides:
+        return reproduce(*sides, like=job.like, family=family, number=number, gradients=_gradients(job))
 
 
 def main() -> None:
