@@ -295,9 +295,9 @@ def _backward(row: Row, view: View = as_it_is) -> Case:
     """dentropy as ``view`` lays it out, and entropy and lse as forward returns them."""
 
     def inputs(generator: Generator) -> Args:
-        logits = row.draw(generator)
+        logits = row.view(row.draw(generator))
         entropy, lse = entropy_and_lse(logits.double())
-        return view(gradient(generator, lse.shape)), row.view(logits), entropy.float(), lse.float()
+        return view(gradient(generator, lse.shape)), logits, entropy.float(), lse.float()
 
     return Case(row.name, inputs, row.hint)
 
