@@ -133,6 +133,8 @@ def test_a_baseline_is_written_and_then_lets_its_findings_pass(run, pytester):
     result = run(CONFLICT.replace("(4,)", "(1,)").replace("3)", "0)"), *flags)
     result.stdout.fnmatch_lines(["No longer found, though in known.json: store-conflict in `conflict`, `tl.store(y, *"])
     assert "No longer" not in run(RIGHT, *flags).stdout.str()
+    some = CONFLICT.replace("(4,)", "(1,)").replace("3)", "0)") + CONFLICT.replace("test_conflict", "test_other")
+    assert "No longer" not in run(some, *flags, "-k", "conflict and not other").stdout.str()
 
 
 def test_a_test_goes_on_behind_a_known_access_out_of_bounds(run):

@@ -61,6 +61,8 @@ def test_what_the_baseline_knows_fails_nothing_also_where_its_line_moved(tmp_pat
     assert [one["line"] for one in run.known] == [70, 3]
     assert run.remarks == []
     assert "p.py: 1 finding, 2 known, in 2 launches of 2 kernels." in report.text(run, 1, False, False)
+    suppressed = [one.get("suppressions", [{}])[0].get("kind") for one in sarif.log(run)["runs"][0]["results"]]
+    assert suppressed == [None, "external", "external"]
     run.findings.clear()
     assert "p.py: nothing new, 2 known, in 2 launches" in report.text(run, 0, False, False)
     assert [one["kind"] for one in json_report.data(run, 0)["known"]] == ["out-of-bounds", "race-read"]
@@ -159,6 +161,7 @@ def test_a_comment_allows_its_kind_at_its_line_and_says_why(tmp_path):
     assert reasons == [None, None, "y has a guard element", "only the last one counts"]
     text = " ".join(report.text(run, 1, False, False).split())
     assert "2 findings, 2 allowed by comments, in 2 launches" in text
+    assert "no finding needs" not in text
     assert "k.py:8: the comment allows nothing: give a reason, as in `# graded-kernels: allow masked-load: " in text
     assert "k.py:9: the comment allows nothing: there is no finding 'masks'; there are out-of-bounds, " in text
 

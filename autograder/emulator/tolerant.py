@@ -12,7 +12,7 @@ from .memory import Outside
 
 class Tolerant(Access):
     """Reports an access out of bounds for which ``passes`` holds, and performs it without the lanes that are outside:
-    they load ``other``, or 0, and store nothing. Others stop the launch.
+    they load ``other``, or what masked-off lanes hold, and store nothing. Others stop the launch.
     """
 
     passes: Callable[[Finding], bool]
@@ -30,8 +30,6 @@ class Tolerant(Access):
             return super().load(addresses, mask, other, filler, ordered)
         except EmulatorError as error:
             inside = self._inside(error, addresses, mask, filler.itemsize)
-            if mask is None and other is None:
-                other = np.zeros(1, filler.dtype)  # no lane is masked off, so none is one without `other`
             return super().load(addresses, inside, other, filler, ordered)
 
     def store(self, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray | None) -> None:
@@ -63,7 +61,7 @@ class Tolerant(Access):
     ) -> np.ndarray:
         """The mask without lanes that are outside, after a report. Raises the error where it does not pass."""
         finding = error.finding
-        if finding.kind != "out-of-bounds" or not self.passes(finding):
+        if not self.passes(finding):
             raise error
         self._report(finding.kind, finding.tensor, lambda place: finding)
         on = np.ones(addresses.shape, dtype=bool) if mask is None else np.broadcast_to(mask, addresses.shape).copy()

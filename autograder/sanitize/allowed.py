@@ -46,7 +46,7 @@ class Allowances:
         for one in of_file(finding["file"]):
             if one.kind == finding["kind"] and one.first <= finding["line"] <= one.last:
                 self.used.add(one)
-                if not one.mistake:
+                if one.reason:
                     return one.reason
         return ""
 
