@@ -5,6 +5,7 @@ import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder.sanitize import masked_loads, skipped
+from graded_kernels.autograder.sanitize.sanitizer import Sanitizer
 from graded_kernels.autograder.sanitize.watch import watched
 
 
@@ -50,6 +51,13 @@ def sum_and_largest(x, y, n, BLOCK: tl.constexpr):
     compared = tl.load(x + i, mask=i < n)
     tl.store(y, tl.sum(summed))
     tl.store(y + 1, tl.max(compared, 0))
+
+
+@triton.jit
+def beyond_and_summed(x, y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i), mask=i < n)
+    tl.store(y, tl.sum(tl.load(x + i, mask=i < n)))
 
 
 @triton.jit
@@ -155,6 +163,12 @@ def test_loads_that_different_values_show_are_found_together():
     assert [(one["source"].split()[0], one["tensor"]) for one in found] == [("summed", ""), ("compared", "")]
     assert "With NaN in them element offset 0" in found[0]["message"]
     assert "With infinity in them element offset 1" in found[1]["message"]
+
+
+def test_a_launch_with_a_known_access_out_of_bounds_is_tried():
+    with Sanitizer((events := []).append, known=lambda finding: finding["kind"] == "out-of-bounds"):
+        beyond_and_summed[(1,)](randn(100), torch.zeros(100), 100, BLOCK=128)
+    assert [event["finding"]["kind"] for event in events if "finding" in event] == ["out-of-bounds", "masked-load"]
 
 
 def test_a_product_whose_other_factor_is_zero():

@@ -46,7 +46,7 @@ class Again(Emulator):
         """Runs the programs in place of ``main``, without its coverage and the kernel's hooks; gives whether they ended
         well. What they stored is there in the block alone.
         """
-        builder, executor = interpreter.interpreter_builder, copy.copy(call.executor)
+        builder, executor, self.passes = interpreter.interpreter_builder, copy.copy(call.executor), main.passes
         executor.pre_run_hooks, well = (), True  # they ran before the launch, and what it kept is from behind them
         builder.emulator, main.launching = self, True
         try:
