@@ -24,6 +24,7 @@ from fetching import install, lines_of, unpack
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "suites.json"
+REPOSITORIES = HERE / "repositories.md"  # runs from repositories, with the command of each, put behind the page
 SECONDS = 3600
 FINDING = re.compile(r"\S+\.py:\d+: (?!not judged)\S+ in `")
 ABOUT = f"""# Libraries' own tests under `pytest --sanitize-kernels`
@@ -103,7 +104,7 @@ def page(known: dict[str, dict], results: dict[str, dict]) -> str:
             cells = " | ".join(map(str, [*counts, row["launches"], row["seconds"]]))
             lines.append(f"| {library} | {short} | {cells} |")
             failures += [f"- {library}, {short}: {text}" for text in reasons(row["failed"], file.get("why", {}))]
-    return "\n".join([*lines, "", "## Failed, and why", "", *failures, ""])
+    return "\n".join([*lines, "", "## Failed, and why", "", *failures, "", REPOSITORIES.read_text(encoding="utf-8")])
 
 
 def reasons(failed: dict[str, str], why: dict[str, str]) -> list[str]:
