@@ -151,6 +151,9 @@ def test_an_isolated_candidate_has_a_name(tmp_path, monkeypatch):
         compare(softmax, softmax, draw(3, 4), isolated=True)
     with pytest.raises(CandidateError, match="theirs.py has no function kernle; it has kernel"):
         compare(softmax, "theirs.py:kernle", draw(3, 4), isolated=True)
+    with pytest.raises(CandidateError, match="number of theirs.py is not a function"):
+        Path("theirs.py").write_text(TEXT + "\n\nnumber = 3\n")
+        compare(softmax, "theirs.py:number", draw(3, 4), isolated=True)
     args, actual, expected = reproduce(
         softmax, "theirs.py:kernel", draw(3, 4), family="large values", number=7, isolated=True
     )

@@ -153,7 +153,10 @@ def _operator(trouble: Trouble) -> str:
 
 
 def _refusal(code: Code, trouble: Trouble) -> CandidateError:
-    return CandidateError(trouble.message.replace("Running the code stopped with", f"{code.file} stopped with"))
+    message = trouble.message.replace("Running the code stopped with", f"{code.file} stopped with")
+    if message.startswith("There is no function"):  # which is an exercise's sentence
+        message = f"{code.name} of {code.file} is not a function"
+    return CandidateError(message)
 
 
 def _with_kernels(theirs: frozenset[str], needed: list[str], proof: tuple[str, tuple[str, ...], bool]) -> Method:
