@@ -2,7 +2,6 @@
 flash-linear-attention#1076.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -112,16 +111,14 @@ def backward_floor(
     count: float | None = None,
     clip: float = 0.2,
 ) -> Floors:
-    """A ratio within its own error of an end of the interval may be taken to lie on either side. A NaN that counts is
-    not judged: a comparison with it is false, whichever way it is asked.
-    """
+    """A ratio within its own error of an end of the interval may be taken to lie on either side."""
     found = parts(logp, old, advantage, mask, count, clip)
     whole = (dloss / found.items * found.ratio * found.advantage).abs() if found.items else torch.zeros_like(logp)
     error = lost(found) + 8 * EPS
     end = torch.where(found.advantage > 0, 1 + clip, 1 - clip)
     near = (found.ratio - end).abs() <= error * found.ratio
     allowed = (whole * error).where(found.passes, 0.0)
-    return (torch.where(near & mask, whole, allowed).nan_to_num(0.0).masked_fill(found.ratio.isnan(), math.inf),)
+    return (torch.where(near & mask, whole, allowed).nan_to_num(0.0),)
 
 
 Change = Callable[[Tensor, Tensor, Tensor, Tensor], object]  # of logp, old, advantage and mask, in place
@@ -322,7 +319,8 @@ ROWS = (
     Row(
         "NaN in one token",
         (6, 45),
-        "A NaN that counts makes the loss NaN, and no other token's gradient. (In Triton, tl.minimum drops NaN.)",
+        "A NaN that counts makes the loss NaN and its own gradient, and no other token's. (A comparison with NaN is "
+        "False, and tl.minimum of Triton drops it.)",
         change=_one_nan,
     ),
     Row("1 token a sample", (70, 1), "One token a sample: the policy gradient of a bandit."),
