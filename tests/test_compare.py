@@ -200,6 +200,16 @@ def test_padding_that_only_negative_numbers_meet():
     assert failing(positive) == {"other signs"}
 
 
+def test_a_gradient_that_overflows_is_not_judged():
+    """Of x below 1e-38, that of x / |x| is above what float32 has: PyTorch's own is NaN there."""
+
+    def normalized(x):
+        return x / x.abs().mean(-1, keepdim=True)
+
+    report = compare(normalized, normalized, draw(4, 8).abs())
+    assert report and "subnormal values" in {case.name for case in report.cases if case.status == "pass"}, str(report)
+
+
 def test_a_second_block_is_reached_where_the_longest_is_too_long():
     example = (draw(8, 16), draw(16, 16), draw(16, 16))
     names = {case.name for case in compare(F.scaled_dot_product_attention, naive_attention, example).cases}

@@ -65,9 +65,10 @@ class Compared(Exercise):
             wide = torch.maximum(_of_gradient(wide) if gradient else wide, _reached(value, own))
             if own.dtype != torch.float32 and (gradient or self.reference.contracts):
                 wide = torch.maximum(wide, 4 * _of_rows(_error(value, own)))
-            unknown = ~value.isfinite() if gradient or infinite else value.isnan() & (not nan)
+            rounded = value.to(own.dtype)
+            unknown = ~rounded.isfinite() if gradient or infinite else value.isnan() & (not nan)
             unknown = unknown | (gradient and (nan or infinite)) | (nan & (own.isnan() != value.isnan()))
-            unknown = unknown | (value.to(own.dtype).isfinite() & ~own.isfinite())
+            unknown = unknown | (~own.isfinite() & (rounded.isfinite() | (own.isnan() & ~rounded.isnan())))
             found.append(wide.masked_fill(unknown, torch.inf))
         return tuple(found)
 

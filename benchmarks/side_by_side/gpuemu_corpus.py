@@ -75,9 +75,9 @@ def judged(path: Path) -> Verdict:
     def refuse(why: str) -> None:
         raise NotImplementedError(why)
 
-    with shimmed(refuse):
+    with shimmed(refuse):  # without a GPU, the file defines no kernel
         candidate = adapted(path, len(shapes))
-        return verdict_of(lambda: compare(reference, candidate, example, simulated=True, compiler=False))
+    return verdict_of(lambda: compare(reference, candidate, example, simulated=True, compiler=False))
 
 
 def adapted(path: Path, count: int) -> Callable[..., Tensor]:
