@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..run import callee
@@ -57,7 +58,7 @@ def in_float64(mode: Widened) -> Iterator[None]:
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
-        with mode:
+        with mode, sdpa_kernel(SDPBackend.MATH):  # attention in steps, each with its errors, its gradient, too
             yield
     finally:
         torch.set_default_dtype(before)
