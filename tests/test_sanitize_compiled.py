@@ -19,6 +19,14 @@ def double(x, y, n, BLOCK: tl.constexpr):
     tl.store(y + i, 2 * tl.load(x + i, mask=i < n))  # no mask
 
 
+@pytest.fixture(scope="module", autouse=True)
+def asked_without_a_gpu():
+    """A process may have compiled something before, and PyTorch remembers that there was no GPU."""
+    from torch.utils._triton import has_triton
+
+    assert not has_triton()
+
+
 @pytest.fixture
 def found():
     """Findings and launches of a program on a simulated GPU."""

@@ -85,12 +85,13 @@ class Compiler:
         return call
 
     def _launch_interpreted(self) -> None:
-        """Has TorchInductor launch kernels in the interpreter, for as long as a GPU is simulated, and write its files
-        to a folder of its own.
+        """Has TorchInductor find the GPU, launch kernels in the interpreter, and write its files to a folder of its
+        own, for as long as a GPU is simulated.
         """
         from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
         if CachingAutotuner.run is not _launched:
+            self.stack.enter_context(_found_gpu())
             folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix="torchinductor-"))
             self.stack.enter_context(patch.dict(os.environ, {"TORCHINDUCTOR_CACHE_DIR": folder}))
             self.stack.enter_context(patch.object(CachingAutotuner, "run", _launched))
@@ -208,6 +209,36 @@ def _tracing() -> Iterator[None]:
         patch.object(fake_tensor.FakeTensor, "_normalize_fake_device", staticmethod(on_cpu)),
     ):
         yield
+
+
+@contextlib.contextmanager
+def _found_gpu() -> Iterator[None]:
+    """PyTorch's compiler asks `torch.cuda` as it is now. Where it was imported before the GPU was simulated it holds
+    the functions of then, and what they said.
+    """
+    from torch._dynamo.device_interface import CudaInterface
+
+    held = [name for name, value in vars(CudaInterface).items() if isinstance(value, staticmethod)]
+    with contextlib.ExitStack() as stack:
+        for name in held:
+            if name in vars(torch.cuda):
+                stack.enter_context(patch.object(CudaInterface, name, staticmethod(vars(torch.cuda)[name])))
+        _forget_devices()
+        yield
+    _forget_devices()
+
+
+def _forget_devices() -> None:
+    """Empties what PyTorch keeps of devices and of whether Triton works on them."""
+    from torch._dynamo import device_interface
+    from torch._inductor.runtime.hints import DeviceProperties
+    from torch.utils import _triton
+
+    device_interface.caching_worker_device_properties.pop("cuda", None)
+    DeviceProperties.create.cache_clear()  # type: ignore[attr-defined]
+    for function in vars(_triton).values():
+        if hasattr(function, "cache_clear"):
+            function.cache_clear()
 
 
 @contextlib.contextmanager
