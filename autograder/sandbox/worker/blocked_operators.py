@@ -138,6 +138,8 @@ def _refuse_every_kernel(overrides: Overrides, name: str, why: str) -> None:
     packet = getattr(torch.ops.aten, name, None)
     for overload in packet.overloads() if packet is not None else ():
         full = f"aten::{name}" if overload == "default" else f"aten::{name}.{overload}"
+        if not torch._C._dispatch_has_kernel(full):
+            continue  # TorchScript's alone, as mul.left_t of a list
         for key in (*_LEAVES, "CompositeImplicitAutograd"):
             if torch._C._dispatch_has_kernel_for_dispatch_key(full, key):
                 overrides.refuse(key, full, why)
