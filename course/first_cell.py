@@ -16,8 +16,8 @@ c.InteractiveShellApp.extensions.append("graded_kernels.course.first_cell")
 
 # What the first cells import or define; a test reads it from the chapters.
 NAMES = frozenset(
-    "check torch F triton tl math plt DEVICE figures programs measure gpt wild wild_rms wild_linear wild_mean Emulator "
-    "ulp_error ulp_size".split()
+    "check torch F triton tl math plt DEVICE figures programs measure gpt wild wild_rms wild_linear wild_mean "
+    "wild_groups wild_loss wild_kl wild_clip Emulator ulp_error ulp_size".split()
 )
 ADVICE = "The first code cell of this notebook has not run in this kernel: run it, then this cell again."
 
