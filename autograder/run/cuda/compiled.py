@@ -235,7 +235,7 @@ def _forget_devices() -> None:
     from torch.utils import _triton
 
     device_interface.caching_worker_device_properties.pop("cuda", None)
-    DeviceProperties.create.cache_clear()  # type: ignore[attr-defined]
+    DeviceProperties.create.cache_clear()
     for function in vars(_triton).values():
         if hasattr(function, "cache_clear"):
             function.cache_clear()
