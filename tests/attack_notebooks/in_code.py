@@ -180,7 +180,7 @@ def loop_that_ignores_signals(nb):
     before_answer(nb, f"import signal, time\n{ignored}\nwhile True:\n    time.sleep(1)")
 
 
-@attack(says="This answer was checked without that cell.")
+@attack(says="This answer was checked with the imports and definitions of that cell alone.")
 def endless_cell_before_all_answers(nb):
     """Costs nothing but itself: the answers do not need it."""
     add(nb, WITNESS, "helper = 1\nwhile True:\n    helper += 1")
