@@ -741,7 +741,7 @@ def larger_loss_row_by_row(a, logp, old, advantage, mask, count=None, clip=0.2):
 @answers("policy_loss_backward", BASES)
 def where_the_first_is_not_larger(a, dloss, logp, old, advantage, mask, count=None, clip=0.2):
     first, second = products(a, logp, old, advantage, mask, clip)
-    slope = first.where(mask & (first <= second), 0)
+    slope = first.where(mask & ~(first > second), 0)  # a NaN stays
     return per_token(-dloss * slope, mask, count).to(logp.dtype)
 
 
@@ -749,5 +749,5 @@ def where_the_first_is_not_larger(a, dloss, logp, old, advantage, mask, count=No
 def divided_first(a, dloss, logp, old, advantage, mask, count=None, clip=0.2):
     A = per_token(advantage.float(), mask, count).unsqueeze(1)
     ratio = ratio_of(a, logp, old, mask)
-    passes = torch.where(A > 0, ratio <= 1 + clip, ratio >= 1 - clip) & mask & (A != 0)
-    return (-dloss * (A * ratio)).where(passes, 0).to(logp.dtype)
+    beyond = torch.where(A > 0, ratio > 1 + clip, ratio < 1 - clip)
+    return (-dloss * (A * ratio)).where(~beyond & mask & (A != 0), 0).to(logp.dtype)
