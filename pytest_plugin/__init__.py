@@ -92,14 +92,18 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Shows a report of `check` or `compare` that a test asserts, where that fails: pytest shows a line of its text."""
     found = yield
-    report = getattr(sys.modules.get("graded_kernels.autograder"), "Report", None)
-    if found.failed and call.excinfo and report:
+    if found.failed and call.excinfo and (report := _report_type()):
         frame = [frame for frame, _ in traceback.walk_tb(call.excinfo.tb)][-1]
         for value in frame.f_locals.values():  # those of pytest's own rewritten assertion among them
             if isinstance(value, report) and not value.passed:
                 found.sections.append(("graded-kernels", str(value)))
                 break
     return found
+
+
+def _report_type() -> type | None:
+    """That of a report of `check`; None where nothing of ours was imported, or another package has our name."""
+    return getattr(sys.modules.get("graded_kernels.autograder"), "Report", None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
