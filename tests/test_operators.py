@@ -9,6 +9,7 @@ from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.operators import GRADIENTS, PERMITTED, is_permitted
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox import Isolated, probe
+from graded_kernels.autograder.sandbox.worker import blocked_operators
 
 BEST = probe().rung
 
@@ -36,6 +37,20 @@ def test_every_name_on_the_list_is_an_operator():
     known = {name.split("::")[1].split(".")[0] for name in torch._C._dispatch_get_all_op_names()}
     known |= {s.name.split("::")[1] for s in torch._C._jit_get_all_schemas() if s.name.startswith("aten::")}
     assert {name for name in PERMITTED | GRADIENTS if name not in known and f"{name}_" not in known} == set()
+
+
+def test_every_operator_can_be_refused():
+    """Some have overloads that the dispatcher does not know, as mul has for lists."""
+    refused = set()
+
+    class Overrides:
+        def refuse(self, key, full, why):
+            refused.add(full.removeprefix("aten::").partition(".")[0])
+
+    names = {name.removeprefix("aten::").split(".")[0] for name in torch._C._dispatch_get_all_op_names()}
+    for name in names & PERMITTED | {"silu", "softmax", "layer_norm"}:
+        blocked_operators._refuse_every_kernel(Overrides(), name, "why")
+        assert name in refused
 
 
 def test_in_place_and_overloads_count_and_other_namespaces_do_not():
