@@ -91,6 +91,7 @@ def compare(*arguments):
     return ran.returncode, ran.stdout, ran.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_kernel_for_a_gpu_beside_its_reference(folder):
     example = ("--arguments", folder("example", "arguments"))
     status, out, err = compare(folder("reference", "softmax"), folder("mine", "softmax"), *example)
@@ -110,6 +111,7 @@ def test_a_call_of_the_reference_is_told_from_a_kernel(folder):
     assert "Computes: no, it calls aten._softmax." in out
 
 
+@pytest.mark.exhaustive
 def test_kernelbench(folder):
     status, out, err = compare(folder("problem"), folder("solution"))
     assert status == 0, out + err

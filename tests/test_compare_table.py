@@ -130,6 +130,7 @@ def test_a_file_of_something_else_is_left_alone(tmp_path):
     assert other.read_text() == "my notes\n"
 
 
+@pytest.mark.exhaustive
 def test_a_process_is_ended_by_its_time_and_the_next_job_gets_another(tmp_path):
     loops = JOB | {"candidate": {"source": "def f(x):\n    while True: pass\n", "name": "f"}}
     late, ends, next_one = read(
