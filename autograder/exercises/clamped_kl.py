@@ -56,7 +56,7 @@ AFTER = WildBug(
     function=wild.clamped_kl_after,
     seen_by="r from 3 to 10,000",
     story=(
-        "exp first, clamp after. At r = 100 the value is 10 and looks right; backward multiplies the clamp's 0 by "
+        "The clamp comes after exp. At r = 100 the value is 10 and looks right; backward multiplies the clamp's 0 by "
         "e^100, which is infinite in float32: NaN."
     ),
 )

@@ -180,13 +180,16 @@ def loop_that_ignores_signals(nb):
     before_answer(nb, f"import signal, time\n{ignored}\nwhile True:\n    time.sleep(1)")
 
 
-@attack(says="This answer was checked with the imports and definitions of that cell alone.")
+WITHOUT_ITS_STATEMENTS = "This answer was checked with the imports and definitions of that cell alone."
+
+
+@attack(says=WITHOUT_ITS_STATEMENTS)
 def endless_cell_before_all_answers(nb):
     """Costs nothing but itself: the answers do not need it."""
     add(nb, WITNESS, "helper = 1\nwhile True:\n    helper += 1")
 
 
-@attack(says="Loading `added-1` crashed: SIGSEGV. This answer was checked without that cell.")
+@attack(says=f"Loading `added-1` crashed: SIGSEGV. {WITHOUT_ITS_STATEMENTS}")
 def crash_before_all_answers(nb):
     """The same with a crash in native code."""
     add(nb, WITNESS, "import ctypes\nctypes.c_char.from_address(8).value")
