@@ -12,7 +12,7 @@ LAB_FLAGS := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Every core runs a test process already; threads that wait for each other on top make small tensors slow.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help lab teach exercise chapter attacks chaos test planted matrix test-all lint build book release test-release grade-demo bench audit doctor clean
+.PHONY: help lab teach exercise chapter attacks chaos test planted matrix test-all lint build book release test-release grade-demo bench gpu audit doctor clean
 
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -97,6 +97,10 @@ matrix: .venv/.ready  ## the emulator's tests on Triton 3.6, 3.7, 3.8 and 3.9, i
 
 bench: .venv/.ready  ## the benchmarks, as ratios
 	@for file in benchmarks/*.py; do python $$file || exit 1; done
+
+# GPU_ARGS=--again: puts what is kept aside; it goes on with what is missing otherwise
+gpu: .venv/.ready    ## what only a GPU can say, in at most 25 minutes, into benchmarks/gpu.md
+	@python -m benchmarks.gpu $(GPU_ARGS)
 
 audit: .venv/.ready  ## released packages put to our exercises, each in a throw-away folder; needs the registry, takes minutes
 	@$(ONE_THREAD) python research/audit/audit.py $(AUDIT_ARGS)

@@ -95,9 +95,8 @@ def kind(args: tuple) -> str:
     return next((str(d).removeprefix("torch.") for d in FORMATS if d in dtypes), "")
 
 
-def distances(record: Exercise) -> Iterator[tuple[str, str, Distance]]:
-    """(kind of case, author, distance), with the inputs that the check's seed 0 gives."""
-    judges = runners(record)
+def distances(record: Exercise, judges: dict[str, InProcess]) -> Iterator[tuple[str, str, Distance]]:
+    """(kind of case, author, distance), with the inputs that the check's seed 0 gives. judges: runners by author."""
     for number, case in enumerate(record.cases):
         if case.raises or case.bonus:
             continue
@@ -111,7 +110,7 @@ def measure(records: list[Exercise]) -> dict[tuple[str, str, str], Distance]:
     table: dict[tuple[str, str, str], Distance] = {}
     for number, record in enumerate(records, 1):
         print(f"{number}/{len(records)} {record.name}", file=sys.stderr, flush=True)
-        for what, author, found in distances(record):
+        for what, author, found in distances(record, runners(record)):
             key = record.name, what, author
             table[key] = table.get(key, Distance()) | found
     return table

@@ -79,6 +79,15 @@ def seen(bug: Bug, verdict: Verdict) -> bool:
     return verdict.kinds[:1] == (bug.kind,) and re.search(bug.says, verdict.sentence) is not None
 
 
+def word(bug: Bug) -> str:
+    """What the emulator says of a bug, in a line; MISSED where that does not give it away."""
+    verdict = emulate(bug)
+    if not seen(bug, verdict):
+        return "MISSED"
+    by_output = {"wrong-value": "the output is wrong", "order": "another order of programs gives another output"}
+    return by_output.get(bug.kind, f"{bug.kind}: {verdict.sentence}")
+
+
 def plain(bug: Bug) -> str:
     """What Triton's own interpreter says, in a process of its own: it may die."""
     code = f"import planted; print(planted.plainly({bug.name!r}))"
