@@ -78,7 +78,7 @@ def distance(record: Exercise, case: Case, args: tuple, runner: InProcess) -> Di
     if outcome.trouble:
         return Distance(math.inf, math.inf, outcome.trouble.error or outcome.trouble.kind)
     expected, total = expect(record, case, args), Distance()
-    named = dict(zip(record.parameters, args, strict=False))
+    named = record.named(args)
     for index, output in enumerate(outcome.outputs):
         found = compare(expected, index, output, named)
         if found.complaint:
