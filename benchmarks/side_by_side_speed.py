@@ -95,14 +95,14 @@ def judged(problem: Path, candidate: Path, theirs: Any) -> tuple[tuple[float, bo
     """(seconds, verdict) of KernelBench's comparison, of `compare` and of `compare` isolated."""
     found = [timed(lambda: theirs(problem, candidate)) if theirs else None]
     sides = str(problem), str(candidate)
-    found.append(timed(lambda: compare(*sides, simulated=False, compiler=False).passed))
+    found.append(timed(lambda: compare(*sides, simulated=False, compiler=False, any_method=True).passed))
     seconds, verdict = timed(lambda: isolated(sides))
     return *found, (seconds - start(), verdict)
 
 
 def isolated(sides: tuple[str, str]) -> bool:
     with Worker() as worker:
-        return compare(*sides, worker=worker, isolated=True, simulated=False, compiler=False).passed
+        return compare(*sides, worker=worker, isolated=True, simulated=False, compiler=False, any_method=True).passed
 
 
 @functools.cache

@@ -35,6 +35,30 @@ def first_row_only(x):
     return launched(x, float("-inf"), 1)
 
 
+@triton.jit
+def partial_sums_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0).to(tl.float32)
+    tl.store(y_ptr + tl.program_id(0), tl.sum(x, 0))
+
+
+@triton.jit
+def sums_without_other_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + tl.program_id(0), tl.sum(tl.load(x_ptr + i, mask=i < n).to(tl.float32), 0))
+
+
+def summed_without_other(x):
+    return summed_in_blocks(x, sums_without_other_kernel)
+
+
+def summed_in_blocks(x, kernel=partial_sums_kernel):
+    partial = torch.empty(triton.cdiv(x.numel(), 64), dtype=torch.float32, device=x.device)
+    if x.numel():
+        kernel[(len(partial),)](x.contiguous(), partial, x.numel(), BLOCK=64)
+    return partial.sum().to(x.dtype)
+
+
 class Scaled(torch.autograd.Function):
     """x.tanh() * w."""
 

@@ -16,6 +16,8 @@ from side_by_side_kernels import (
     first_row_only,
     softmax_kernel_launched,
     softmax_without_other,
+    summed_in_blocks,
+    summed_without_other,
 )
 from torch import nn
 
@@ -96,7 +98,7 @@ def test_programs_that_work_on_one_row_are_seen_by_size():
 
 @pytest.mark.parametrize(("candidate", "right"), [(Scaled, True), (ScaledBadly, False)])
 def test_gradients_are_those_of_the_reference_in_float64(candidate, right):
-    report = compare(lambda x, w: x.tanh() * w, candidate, (draw(5, 8), draw(8)))
+    report = compare(lambda x, w: x.tanh() * w, candidate, (draw(5, 8), draw(8)), any_method=True)
     assert report.passed is right, str(report)
     if not right:
         assert "dw is wrong" in str(report)
@@ -111,12 +113,12 @@ def test_a_backward_of_its_own_is_compared():
         y = F.silu(x.float())
         return (dy * (y / x + y / x * (1 - y / x) * x)).to(x.dtype)
 
-    assert compare(F.silu, (F.silu, backward), draw(5, 8))
+    assert compare(F.silu, (F.silu, backward), draw(5, 8), any_method=True)
     assert "zeros" in failing(compare(F.silu, (F.silu, by_division), draw(5, 8)))
 
 
 def test_gradients_that_do_not_exist():
-    report = compare(F.silu, lambda x: F.silu(x.detach()), draw(5, 8))
+    report = compare(F.silu, lambda x: F.silu(x.detach()), draw(5, 8), any_method=True)
     assert report and any("Gradients are not compared" in remark for remark in report.remarks)
     with pytest.raises(CompareError, match="not attached"):
         compare(F.silu, lambda x: F.silu(x.detach()), draw(5, 8), gradients=True)
@@ -153,9 +155,27 @@ def test_what_the_reference_refuses_is_left_out_and_said():
 
 
 def test_what_the_reference_itself_cannot_is_left_out():
-    report = compare(overflowing, careful, draw(5, 40), without=("infinity",))
+    report = compare(overflowing, careful, draw(5, 40), without=("infinity",), any_method=True)
     assert "the reference itself overflows" in not_run(report)["large values"]
     assert report, str(report)
+
+
+@pytest.mark.parametrize("require", [("correct",), ("correct", "portable")])
+def test_the_score_is_of_what_is_required(require):
+    report = compare(lambda x: x.sum(), summed_without_other, draw(5, 40), require=require, compiler=False)
+    assert report.correct and report.portable is False
+    assert report.passed is (report.score == 1) is (require == ("correct",)), str(report)
+
+
+def test_a_reference_without_a_gradient_somewhere():
+    """Of no row it returns a constant, which has none."""
+
+    def total(x):
+        return x.square().sum() if len(x) else torch.zeros(())
+
+    report = compare(total, lambda x: (x * x).sum(), draw(5, 8), without=("float16", "bfloat16"))
+    assert report, str(report)
+    assert "not attached to the graph" in not_run(report)["dimension 0 of x: 0"]
 
 
 def test_a_candidate_may_refuse_layouts_and_dtypes():
@@ -176,7 +196,7 @@ def test_a_candidate_may_not_refuse_sizes():
 
 
 def test_sizes_that_belong_together_change_together():
-    report = compare(lambda a, b: a @ b, lambda a, b: torch.mm(a, b), (draw(5, 6), draw(6, 7)))
+    report = compare(lambda a, b: a @ b, lambda a, b: torch.mm(a, b), (draw(5, 6), draw(6, 7)), any_method=True)
     assert report, str(report)
     names = {case.name.partition(":")[0] for case in report.cases if case.name.startswith("dimension")}
     assert names == {"dimension 0 of a", "dimension 1 of a", "dimension 1 of b"}
@@ -206,7 +226,7 @@ def test_a_gradient_that_overflows_is_not_judged():
     def normalized(x):
         return x / x.abs().mean(-1, keepdim=True)
 
-    report = compare(normalized, normalized, draw(4, 8).abs())
+    report = compare(normalized, normalized, draw(4, 8).abs(), any_method=True)
     assert report and "subnormal values" in {case.name for case in report.cases if case.status == "pass"}, str(report)
 
 
@@ -360,11 +380,17 @@ def test_the_same_seed_gives_the_same_verdict():
     assert first.to_dict()["cases"] == second.to_dict()["cases"]
 
 
-def test_who_computes():
+def test_what_calls_the_reference_does_not_pass():
     report = compare(softmax, lambda x: F.softmax(x, -1), draw(5, 8))
-    assert report.passed and report.score == 0 and report.computes == "no"
+    assert not report.passed and report.correct and report.score == 0 and report.computes == "no"
     assert report.remarks[0] == "Computes: no, it calls aten._softmax."
-    assert compare(softmax, careful, draw(5, 8)).computes == "operators"
+    assert "--any-method (any_method=True) lets that pass" in " ".join(str(report).split())
+    report = compare(softmax, lambda x: F.softmax(x, -1), draw(5, 8), any_method=True)
+    assert report.passed and report.score == 1 and report.computes == "no"
+    report = compare(softmax, careful, draw(5, 8))
+    assert report.passed and report.score == 1 and report.computes == "operators"
+    report = compare(lambda x: x.sum(), summed_in_blocks, draw(5, 40), compiler=False)
+    assert report.passed and report.score == 1 and report.computes == "partly"
 
 
 def test_what_the_reference_rounds_itself_is_expected_and_named():
@@ -373,7 +399,7 @@ def test_what_the_reference_rounds_itself_is_expected_and_named():
     def rounding(x):
         return (x.half() * 3).float().tanh()
 
-    report = compare(rounding, rounding, draw(5, 8))
+    report = compare(rounding, rounding, draw(5, 8), any_method=True)
     (remark,) = [remark for remark in report.remarks if "rounds" in remark]
     line = rounding.__code__.co_firstlineno + 1
     assert remark == (
@@ -402,7 +428,7 @@ OPERATORS = {
 )
 def test_pytorch_is_right_beside_itself(name):
     function, example = OPERATORS[name]
-    report = compare(function, function, example)
+    report = compare(function, function, example, any_method=True)
     assert report, str(report)
 
 

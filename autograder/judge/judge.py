@@ -245,10 +245,10 @@ def _is_last(case: Case, trouble: Trouble) -> bool:
 
 
 def _all_right(cases: list[CaseResult], required: tuple[Quality, ...]) -> bool:
-    return all(c.status == "not-run" or _counts_as_right(c, required) for c in cases if not c.bonus)
+    return all(c.status == "not-run" or counts_as_right(c, required) for c in cases if not c.bonus)
 
 
-def _counts_as_right(case: CaseResult, required: tuple[Quality, ...]) -> bool:
+def counts_as_right(case: CaseResult, required: tuple[Quality, ...]) -> bool:
     """Whether it passed, or lacks a quality that is not asked for."""
     return case.status == "pass" or (case.kind is not None and case.kind not in required)
 
@@ -273,7 +273,7 @@ def _notes(record: Exercise | Witness, judged: list[Judged]) -> tuple[str, ...]:
 def _summary(found: _Found, required: tuple[Quality, ...]) -> str:
     if found.stopped:
         return found.stopped.place + found.stopped.message
-    wrong = [c for c in found.needed if not _counts_as_right(c, required)]
+    wrong = [c for c in found.needed if not counts_as_right(c, required)]
     if not wrong:
         return "passed"
     return f"{len(wrong)} of {len(found.needed)} cases fail, the first is “{wrong[0].name}”"

@@ -4,6 +4,7 @@ launched them, in a process that contains nothing else of the answer.
 
 import contextlib
 import functools
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -104,11 +105,16 @@ class Proof(Examined):
         return self.alone(fill=fill)
 
     @property
-    def computes_outside(self) -> tuple[str, ...]:
-        """The operators among the recorded steps, in order; none where there is no record."""
+    def computes_outside(self) -> dict[str, int]:
+        """The operators among the recorded steps, in order, with the elements of the largest tensor that each is given,
+        over all of its steps; none where there is no record.
+        """
         recorded = self._recorded
-        steps = () if isinstance(recorded, Outcome) else recorded[0]["steps"]
-        return tuple(dict.fromkeys(step["op"] for step in steps if "op" in step))
+        found: Counter[str] = Counter()
+        for step in () if isinstance(recorded, Outcome) else recorded[0]["steps"]:
+            if "op" in step:
+                found[step["op"]] += max(plan.sizes([*step["args"], *step["kwargs"].values()]), default=0)
+        return found
 
     @property
     def needs_kernels(self) -> bool:

@@ -49,7 +49,7 @@ def candidate_of(callee: Callee, reference: Reference, gpu: bool = False) -> Can
     with machine, contextlib.suppress(Exception), mine:  # what it raises the first family says
         callee.results(_given(reference.arguments, gpu))
     launches = bool(machine.launches)
-    method = method_of(reference.operators, mine.names, launches)
+    method = method_of(reference.operators, mine.elements, launches)
     with Emulator():
         has_gradients = reference.differentiable and attached(callee, _given(reference.arguments, gpu))
     return Candidate(callee, launches, has_gradients, method, gpu)

@@ -27,6 +27,9 @@ def add_to(commands: Commands) -> None:
     )
     compare.add_argument("--forward-only", action="store_true", help="do not compare gradients")
     compare.add_argument("--only", action="extend", type=qualities, help="what decides: correct, portable or both")
+    compare.add_argument(
+        "--any-method", action="store_true", help="a candidate may call the reference's operators: its values decide"
+    )
     compare.add_argument("--isolated", action="store_true", help="run the candidate's file in the sandbox alone")
     compare.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs (0)")
     compare.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
@@ -69,6 +72,7 @@ def main(options: argparse.Namespace) -> int:
             seed=options.seed,
             without=options.without,
             gradients=False if options.forward_only else None,
+            any_method=options.any_method,
             isolated=options.isolated,
             **({"require": options.only} if options.only else {}),
         )
@@ -89,6 +93,7 @@ def _many(options: argparse.Namespace) -> int:
         "--without": options.without,
         "--forward-only": options.forward_only,
         "--only": options.only,
+        "--any-method": options.any_method,
         "--seed": options.seed,
         "--json": options.json,
     }

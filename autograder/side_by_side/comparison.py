@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..judge.judge import judge
+from ..judge.judge import counts_as_right, judge
 from ..judge.trial import arguments as case_arguments
 from ..report.report import Report
 from ..results.case_result import CaseResult
@@ -27,6 +27,7 @@ from .reference import Reference
 from .sizes import dimensions_of
 
 LIMITS = Limits()  # of an isolated candidate
+CALLS = "right in every family, but it calls what it should compute; --any-method (any_method=True) lets that pass"
 
 
 def compare(
@@ -40,6 +41,7 @@ def compare(
     gradients: bool | None = None,
     compiler: bool = True,
     require: Iterable[str] = (Quality.CORRECT, Quality.PORTABLE),
+    any_method: bool = False,
     isolated: bool = False,
     simulated: bool | None = None,
     worker: Worker | None = None,
@@ -57,17 +59,19 @@ def compare(
     without: names of families to leave out, such as ``"NaN in x"``; a name without its end (``"NaN"``) leaves out all
     that begin with it. gradients: whether they are compared; where it is None, if reference and candidate have some.
     compiler, require: as `check` has them; ``efficient`` cannot be judged without a record.
+    any_method: whether a candidate may call the operators of the reference (``computes`` is ``"no"``), as other PyTorch
+    code does that is not meant to replace them; then its values alone decide.
     isolated: whether the candidate, which is named or `Code`, is text that only the sandbox runs. worker, limits: the
     process for that, by default one of its own, and what the candidate may take.
     simulated: whether reference and candidate see a simulated GPU; where it is None, if they are named and there is
     none.
-    The report is true where the candidate is right in every family that the reference takes. Its score is the share of
-    these families, and 0 where the candidate calls the reference's own operators (``computes`` is ``"no"``). Raises
-    CompareError, and CandidateError where the candidate is the reason.
+    The report is true where the candidate computes, and is right in every family that the reference takes. Its score is
+    the share of these families; 0 where it does not compute. Raises CompareError, and CandidateError where the
+    candidate is the reason.
     """
     how = How(seed, isolated, simulated, worker, limits, gradients)
     lines = Lines(reference, candidate, arguments, like, how)
-    return judged(reference, candidate, arguments, like, how, lines, without, compiler, require)
+    return judged(reference, candidate, arguments, like, how, lines, without, compiler, require, any_method)
 
 
 def judged(
@@ -80,10 +84,11 @@ def judged(
     without: Iterable[str],
     compiler: bool,
     require: Iterable[str],
+    any_method: bool,
 ) -> Report:
     """What `compare` returns. lines: those that make a call again."""
     with pair_of(reference, candidate, arguments, like, how) as both:
-        made, refused = _made(both.known, both.example, tuple(without))
+        made, refused = _made(both.known, both.example, tuple(without), both.gradients)
         record = record_of(both.known, made, both.gradients, both.tried.name)
         with contextlib.closing(both.tried.runner(record.contract, record.above)) as runner:
             record, left_out = _without_refusals(record, made, runner, how.seed)
@@ -99,7 +104,7 @@ def judged(
     )
     if both.simulated:
         found.environment["device"] = "cpu"
-    return _report(replace(found, cases=told), both, refused + left_out)
+    return _report(replace(found, cases=told), both, refused + left_out, any_method)
 
 
 def _what(record: Compared, numbers: dict[str, int], case: CaseResult) -> str:
@@ -148,7 +153,7 @@ def reproduce(
 
 
 def _family(known: Reference, example: Example, name: str) -> Family:
-    made, _ = _made(known, example, ())
+    made, _ = _made(known, example, (), gradients=False)
     for one in made:
         if one.name == name:
             return one
@@ -159,7 +164,9 @@ def _layouts(record: Compared, args: Args) -> Layouts:
     return tuple((dtype, e.shape) for dtype, e in zip(record.dtypes(args), record.exact(args), strict=True))
 
 
-def _made(reference: Reference, example: Example, without: tuple[str, ...]) -> tuple[list[Family], list[CaseResult]]:
+def _made(
+    reference: Reference, example: Example, without: tuple[str, ...], gradients: bool
+) -> tuple[list[Family], list[CaseResult]]:
     """The families that the reference takes, and what is said of the others. Raises CompareError for unknown names."""
     dimensions = [] if example.sized else dimensions_of(reference.given, reference.accepts)
     made, refused = [], []
@@ -171,7 +178,7 @@ def _made(reference: Reference, example: Example, without: tuple[str, ...]) -> t
         if family.name.startswith(without) and without:
             continue
         args = reference.with_parameters(family.make(torch.Generator().manual_seed(number)))
-        why = reference.refuses(args)
+        why = reference.refuses(args) or (gradients and reference.refuses_gradients(args)) or ""
         if not why and reference.overflows(args):
             refused.append(_not_run(family, "the reference itself overflows in this dtype, where float64 does not"))
             continue
@@ -205,19 +212,22 @@ def _not_run(family: Family, why: str) -> CaseResult:
     return CaseResult(family.name, "not-run", False, why, "")
 
 
-def _report(found: ReportData, both: Both, left_out: list[CaseResult]) -> Report:
+def _report(found: ReportData, both: Both, left_out: list[CaseResult], any_method: bool) -> Report:
     """The report, with what did not run and how the comparison was made."""
     method = both.tried.method
     remarks = [f"Computes: {method}.", *both.known.mode.remarks()]
     if both.known.differentiable and not both.gradients:
         remarks.append("Gradients are not compared: the result of the candidate is not attached to the graph.")
     ran = [case for case in found.cases if case.status != "not-run"]
-    share = sum(case.status == "pass" for case in ran) / max(1, len(ran))
+    share = sum(counts_as_right(case, found.required) for case in ran) / max(1, len(ran))
+    calls = method.kind == "no" and not any_method
     data = replace(
         found,
         backend="triton" if both.tried.launches else "torch",
         cases=found.cases + tuple(left_out),
-        score=0.0 if method.kind == "no" else share,
+        passed=found.passed and not calls,
+        score=0.0 if calls else share,
+        summary=CALLS if calls and found.passed else found.summary,
         split=(),
         limit="",
         remarks=tuple(remarks),

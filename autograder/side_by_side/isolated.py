@@ -4,6 +4,8 @@ What it calls cannot be asked of it. So operators of the reference are closed to
 still runs; and its kernels are replayed without the rest of it (`sandbox.proof`).
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -11,18 +13,19 @@ import torch
 from ..run.answer import Answer, Cell
 from ..run.contract import Contract, Form
 from ..run.examination import Call
-from ..run.operators import PERMITTED, POINTWISE
+from ..run.operators import PERMITTED, POINTWISE, base
 from ..run.outcome import Outcome, Trouble
 from ..sandbox import Budget, Isolated, Limits, Worker
 from ..sandbox.proof import UNKNOWN
 from .candidate import shapes
 from .code import Code
 from .errors import CandidateError
-from .method import Kind, Method, method_of
+from .method import ANY_NUMBER, Kind, Method, method_of
 from .operators import MEMORY
 from .record import record_of
 from .reference import Reference
 
+Shown = tuple[str, dict[str, int], bool]  # why not, or ""; operators with elements; whether launches contribute
 UNTRIED = Method("unknown", "it is not known how: it does not run on the example")
 # What PyTorch's formulas for derivatives of basic operators are made of.
 IN_DERIVATIVES = POINTWISE & PERMITTED
@@ -69,16 +72,16 @@ def isolated_candidate(
     budget = Budget("answer", limits.total_seconds)
     plain = IsolatedCandidate(code, worker, limits, budget, form, False, False, UNTRIED, frozenset(), False)
     tries = _Tries(plain, reference)
-    theirs = frozenset(reference.operators)
-    basic, opened = tries.first(theirs, basic=True), None
+    theirs = reference.operators
+    basic, opened = tries.first(frozenset(theirs), basic=True), None
     if basic.trouble:
         opened = basic if basic.trouble.kind == "timeout" else tries.first(frozenset())
         if opened.trouble:
             if opened.trouble.kind == "unloadable":
                 raise _refusal(code, opened.trouble)
             return plain
-    needed = [name for name in reference.operators if opened and tries.first(frozenset({name})).trouble]
-    found = replace(plain, closed=theirs - frozenset(needed), basic=opened is None)
+    needed = {name: ANY_NUMBER for name in theirs if opened and tries.first(frozenset({name})).trouble}
+    found = replace(plain, closed=frozenset(theirs) - frozenset(needed), basic=opened is None)
     launches = bool((opened or basic).launches)
     if launches:
         method = _with_kernels(theirs, needed, tries.proof(found))
@@ -106,16 +109,17 @@ class _Tries:
         with self._without(closed, basic) as runner:
             return runner.once(self.call)
 
-    def proof(self, found: IsolatedCandidate) -> tuple[str, tuple[str, ...], bool]:
-        """Whether it is shown that the launches, with the operators recorded beside them, give the result: why not, or
-        ""; those operators; whether the launches contribute.
-        """
+    def proof(self, found: IsolatedCandidate) -> Shown:
+        """Whether it is shown that the launches, with the operators recorded beside them, give the result."""
         with self._without(found.closed, found.basic) as runner:
             proof = runner.proof(self.call)
             if proof.first.trouble or proof.method:
                 why = proof.first.trouble or proof.method
-                return (why.message if why else ""), (), True
-            outside = tuple(name for name in proof.computes_outside if name.removesuffix("_") not in MEMORY)
+                return (why.message if why else ""), {}, True
+            outside: Counter[str] = Counter()
+            for name, elements in proof.computes_outside.items():
+                if base(name) not in MEMORY:
+                    outside[base(name)] += elements
             return "", outside, not outside or proof.needs_kernels
 
     def attached(self, found: IsolatedCandidate) -> bool:
@@ -159,10 +163,11 @@ def _refusal(code: Code, trouble: Trouble) -> CandidateError:
     return CandidateError(message)
 
 
-def _with_kernels(theirs: frozenset[str], needed: list[str], proof: tuple[str, tuple[str, ...], bool]) -> Method:
-    why, outside, contribute = proof
-    if theirs and theirs <= set(needed):
-        return method_of(theirs, needed, True)
+def _with_kernels(theirs: Mapping[str, int], needed: dict[str, float], shown: Shown) -> Method:
+    why, outside, contribute = shown
+    calls = method_of(theirs, needed if why else {**needed, **outside}, True)
+    if calls.kind == "no":
+        return calls
     if why:
         why = why.removeprefix(f"{UNKNOWN}: ").rstrip(".").replace("Your kernels", "its kernels")
         return Method("unknown", f"it is not shown that its kernels compute the result: {why}")

@@ -40,13 +40,14 @@ class Side:
 @dataclass(frozen=True)
 class Options:
     """without: names of families to leave out. forward_only: gradients are not compared. only: what decides.
-    compiler: whether launches are compiled.
+    compiler: whether launches are compiled. any_method: a candidate may call the reference's operators.
     """
 
     without: tuple[str, ...] = ()
     forward_only: bool = False
     only: tuple[str, ...] = ("correct", "portable")
     compiler: bool = True
+    any_method: bool = False
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def verdict(job: Job) -> dict[str, Any]:
             options = job.options
             report = judged(
                 *(reference, candidate, arguments, job.like, how, lines),
-                *(options.without, options.compiler, options.only),
+                *(options.without, options.compiler, options.only, options.any_method),
             )
     except CandidateError as error:
         found = without_report("candidate", str(error), score=0.0)

@@ -1,18 +1,21 @@
 """How a candidate computes: in kernels of its own, with PyTorch's operators, or by calling those of the reference."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["kernels", "partly", "operators", "no", "unknown"]
+ANY_NUMBER = math.inf
+SHARE = 0.5  # of the elements: the sum of a kernel's partial sums is a step of computing, and no call of the answer
 _SHOWN = 3  # operators named in a sentence
 
 
 @dataclass(frozen=True)
 class Method:
     """kind: ``kernels``, all of it in kernels that it launches; ``partly``, some of it; ``operators``, none of it, but
-    with other operators of PyTorch than the reference; ``no``, it calls the reference's own; ``unknown``, it could not
-    be found out. why: the same in a few words, for a person.
+    with other operators of PyTorch than the reference; ``no``, it calls the reference's own, on as many elements;
+    ``unknown``, it could not be found out. why: the same in a few words, for a person.
     """
 
     kind: Kind
@@ -22,14 +25,14 @@ class Method:
         return self.why
 
 
-def method_of(theirs: Iterable[str], mine: Iterable[str], launches: bool, composite: str = "") -> Method:
-    """theirs: the operators that the reference computes with. mine: those that the candidate computes with outside its
-    kernels; where it was tried which ones it cannot do without, only those. launches: whether kernels of its own
-    contribute. composite: an operator that it needs and that does more than one step, if there is one.
+def method_of(theirs: Mapping[str, int], mine: Mapping[str, float], launches: bool, composite: str = "") -> Method:
+    """theirs: the operators that the reference computes with, and how many elements they are given (`Operators`). mine:
+    those that the candidate computes with outside its kernels; where it was tried which ones it cannot do without, only
+    those, of `ANY_NUMBER` of elements. launches: whether kernels of its own contribute. composite: an operator that it
+    needs and that does more than one step, if there is one.
     """
-    theirs, mine = set(theirs), list(mine)
     calls = "it calls " + named(sorted(mine, key=lambda name: name not in theirs))
-    if theirs and theirs <= set(mine):
+    if theirs and all(mine.get(name, -1) >= elements * SHARE for name, elements in theirs.items()):
         return Method("no", f"no, {calls}")
     if launches:
         return Method("partly", f"in its own kernels, but {calls}") if mine else Method("kernels", "in its own kernels")

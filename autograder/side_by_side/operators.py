@@ -1,9 +1,12 @@
 """Which operators of PyTorch a function calls: whether a candidate computes, and what kind of sums a reference has."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..run.contract import tensors_of
 from ..run.lazy_dynamo import lazily
 from ..run.operators import ALLOCATE, FILL, MOVE, VIEW, base
 
@@ -17,11 +20,11 @@ MEMORY |= frozenset(
 
 @lazily
 class Operators(TorchDispatchMode):
-    """Notes the operators that compute."""
+    """Notes the operators that compute. elements: of the largest tensor that each is given, over all of its calls."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.names: dict[str, None] = {}
+        self.elements: Counter[str] = Counter()
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -31,10 +34,11 @@ class Operators(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = base(func._schema.name)
         if name not in MEMORY:
-            self.names[name] = None
+            given = tensors_of((*args, *(kwargs or {}).values()))
+            self.elements[name] += max((tensor.numel() for tensor in given), default=0)
         return func(*args, **(kwargs or {}))
 
 
-def contracts(names: dict[str, None]) -> bool:
+def contracts(names: Iterable[str]) -> bool:
     """Whether a product of matrices, a convolution or an attention is among the operators."""
     return any(name in CONTRACTIONS or "attention" in name for name in names)

@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
@@ -74,12 +75,12 @@ class Reference:
         return True
 
     @cached_property
-    def operators(self) -> dict[str, None]:
-        """The operators that it calls on the example."""
+    def operators(self) -> Counter[str]:
+        """The operators that it calls on the example, with the elements that they are given."""
         mode = Operators()
         with mode, torch.no_grad():
             self.callee.results(map_tensors(duplicate, self.arguments))
-        return mode.names
+        return mode.elements
 
     @cached_property
     def contracts(self) -> bool:
@@ -159,8 +160,17 @@ class Reference:
         except CompareError:
             raise
         except Exception as error:
-            first = str(error).partition("\n")[0]
-            return f"{type(error).__name__}: {first}"
+            return _told(error)
+        return ""
+
+    def refuses_gradients(self, args: Args) -> str:
+        """What it raises where its gradients for these arguments are asked for; "" where it has them. Without a token,
+        or a row, a result may be a constant.
+        """
+        try:
+            self.exact_with_gradients(self.widened(args), self.widened(self.upstream(args, _generator())))
+        except (NotAttached, RuntimeError) as error:
+            return _told(error)
         return ""
 
     def overflows(self, args: Args) -> bool:
@@ -190,6 +200,11 @@ class Reference:
 
 def _generator() -> torch.Generator:
     return torch.Generator().manual_seed(0)
+
+
+def _told(error: Exception) -> str:
+    first = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {first}"
 
 
 def _same(a: Tensor, b: Tensor) -> bool:

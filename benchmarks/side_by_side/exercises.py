@@ -58,7 +58,7 @@ def verdict(
     forward or a backward function already.
     """
     try:
-        report = compare(reference, candidate, example, gradients=gradients, compiler=False)
+        report = compare(reference, candidate, example, gradients=gradients, compiler=False, any_method=True)
     except CompareError as error:
         return str(error)
     wrong = [case.name for case in report.cases if case.status in ("fail", "error")]

@@ -16,8 +16,9 @@ no elements has no buffer.
 It is written in a process that runs a learner's code, so it is checked here, in the parent, before it is replayed.
 """
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...compiler.launch import is_value
@@ -43,6 +44,15 @@ def check(plan: Any, inputs: int, ops: Iterable[str], memory: int) -> dict[str, 
         return _Check(plan, inputs, frozenset(ops), memory).plan()
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise BadPlan(f"the record of the launches cannot be read ({type(error).__name__}: {error})") from None
+
+
+def sizes(values: list[Any]) -> Iterator[int]:
+    """The number of elements of each tensor among the values of a step, also in lists."""
+    for value in values:
+        if isinstance(value, dict) and "ref" in value:
+            yield math.prod(value["ref"]["shape"])
+        elif isinstance(value, dict) and "list" in value:
+            yield from sizes(value["list"])
 
 
 class _Check:
