@@ -1,0 +1,54 @@
+"""Steps of training with one set of functions or another: gradients side by side, and the losses of many steps."""
+
+import copy
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+
+import torch
+from torch import Tensor
+
+from ...autograder.emulator import Emulator
+from ...autograder.run.interpret import interpreted
+from .block import Ops, SmallModel
+from .text import corpus, encode
+
+BATCH, CONTEXT, PAGES, RATE = 8, 32, 2_000, 3e-3
+
+
+def windows(seed: int = 0) -> Iterator[Tensor]:
+    """Batches of the diary without end, each (BATCH, CONTEXT + 1). The same seed gives the same batches."""
+    text, generator = encode(corpus(PAGES)), torch.Generator().manual_seed(seed)
+    while True:
+        starts = torch.randint(0, len(text) - CONTEXT - 1, (BATCH, 1), generator=generator)
+        yield text[starts + torch.arange(CONTEXT + 1)]
+
+
+def gradients(model: SmallModel, ops: Ops, window: Tensor) -> dict[str, Tensor]:
+    """The gradient of the loss on a batch, for each parameter by its name."""
+    names, parameters = zip(*model.named_parameters(), strict=True)
+    with Emulator() if interpreted() else nullcontext():
+        found = torch.autograd.grad(model.loss(window, ops), parameters)
+    return dict(zip(names, found, strict=True))
+
+
+def errors(found: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, float]:
+    """How far each gradient is from the exact one, as |difference| / |exact|, both Euclidean norms over the tensor."""
+    return {name: ((found[name].double() - g).norm() / g.norm()).item() for name, g in exact.items()}
+
+
+def train(model: SmallModel, ops: Ops, steps: Iterable[int]) -> list[float]:
+    """The loss before each step of AdamW, on a copy of the model, so that it can be trained again.
+
+    steps: ``range(200)``, or in a notebook ``IPython.display.ProgressBar(200)``, which shows how far it is.
+    """
+    model = copy.deepcopy(model)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.1)
+    losses = []
+    with Emulator() if interpreted() else nullcontext():
+        for _, window in zip(steps, windows(), strict=False):
+            loss = model.loss(window.to(model.norm.device), ops)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    return losses
