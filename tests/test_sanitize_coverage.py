@@ -1,13 +1,14 @@
 """What a run reached of each kernel: lines, branches, masks; and how that is said."""
 
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder.sanitize import cobertura, report
-from graded_kernels.autograder.sanitize.coverage import Reached, missed
+from graded_kernels.autograder.sanitize.coverage import Reached, called, missed
 from graded_kernels.autograder.sanitize.sanitizer import Sanitizer
 from graded_kernels.autograder.sanitize.watch import watched
 
@@ -61,6 +62,12 @@ def counted(x, y, n, BLOCK: tl.constexpr):
     tl.atomic_add(y + i, 1.0)
     tl.atomic_add(y + i, 1.0, mask=i < n)
     tl.atomic_add(x + i, tl.atomic_add(y + i, 1.0), i < n)
+
+
+@triton.autotune(configs=[triton.Config({})], key=[])
+@triton.jit
+def stored(y):
+    tl.store(y, 1.0)
 
 
 def reached(launch, together=True):
@@ -123,6 +130,19 @@ def test_what_comes_after_a_finding_that_stops_the_launch_is_not_reached():
     assert rows(reached(launch)["outside"], "lines") == [(1, True), (2, False)]
 
 
+def test_a_kernel_that_was_never_launched(monkeypatch):
+    monkeypatch.chdir(Path(__file__).parent)
+    total = Reached()
+    with watched(lambda event: total.add(event.get("coverage", [])), shim=False) as watch:
+        stored[(1,)](torch.zeros(64))
+        watch.sanitizer.never_called()
+    found = {one["kernel"]: one for one in total.functions() if one["file"] == __file__}
+    assert {name for name, one in found.items() if called(one)} == {"stored"}
+    assert rows(found["plus"], "lines") == [(1, False), (2, False), (3, False)]
+    assert rows(found["branching"], "branches") == [(9, False, False), (11, False, False)]
+    assert found.keys() == {"plus", "branching", "summed", "outside", "counted", "stored"}
+
+
 def test_an_atomic_without_a_mask_has_none():
     kernel = reached(lambda x, y: counted[(4,)](x, y, 60, BLOCK=16))["counted"]
     assert rows(kernel, "masks") == [(3, True, True, False)]
@@ -147,6 +167,11 @@ def test_what_is_missing_is_one_line_a_kernel():
     library = FUNCTION | {"file": "/else/l.py"}
     assert [line[:5] for line in report.not_reached([library, FUNCTION])[1:]] == ["k.py:"]
     assert [line[:5] for line in report.not_reached([library])[1:]] == ["/else"]
+    never = [FUNCTION | {"kernel": f"k{i}", "lines": [[4, False]], "branches": [], "masks": []} for i in range(7)]
+    assert report.not_reached([never[0], FUNCTION])[2:] == ["never launched or called, 1 function of this folder: `k0`"]
+    assert report.not_reached(never)[1:] == [
+        "never launched or called, 7 functions of this folder: `k0`, `k1`, `k2`, `k3`, `k4` and others"
+    ]
     everything = FUNCTION | {"lines": [[4, True]], "branches": [], "masks": [[4, True, True, False]]}
     assert report.not_reached([everything]) == []
 

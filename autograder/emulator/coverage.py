@@ -7,7 +7,7 @@ that waits while others go on begins anew, so what is noted is what programs rea
 import ast
 import contextlib
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import triton
 
+from . import rewrite
 from .findings import Place, here
 
 ALL, SOME, NONE = 1, 2, 4  # lanes of a program that a mask lets through
@@ -85,6 +86,12 @@ class Coverage:
         self._changed.clear()
         return [self._data(owner) for one, owner in reached.items() if one in more]
 
+    def never_called(self, functions: Iterable[types.FunctionType]) -> list[dict[str, Any]]:
+        """As `news` has them, those of these functions, kernels among them, of which nothing was reached."""
+        reached = {(owner.file, owner.name) for owner in map(_owners.__getitem__, self.marks)}
+        others = [fn for fn in functions if (fn.__code__.co_filename, fn.__name__) not in reached]
+        return [self._data(_marked(fn, rewrite.syntax(fn))) for fn in others]
+
     def _data(self, function: Function) -> dict[str, Any]:
         places = [place for place in self.masks if _holds(function, place) and place.line not in function.unmasked]
         masks = sorted((place.line, self.masks[place]) for place in places)
@@ -114,14 +121,19 @@ def _holds(function: Function, place: Place) -> bool:
 def mark(fn: types.FunctionType, tree: ast.Module) -> ast.Module:
     """Puts the marks into a kernel's tree, unless it is of Triton's own library."""
     if not fn.__code__.co_filename.startswith(_TRITON):
-        (definition,) = tree.body
-        assert isinstance(definition, ast.FunctionDef)
-        first, last = definition.lineno, definition.end_lineno or definition.lineno
-        marks = _Marks(Function(fn.__name__, fn.__code__.co_filename, first, last))
-        calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-        marks.function.unmasked.update(call.lineno for call in calls if _is_unmasked_atomic(call))
-        definition.body = marks.block(definition.body)
+        _marked(fn, tree)
     return tree
+
+
+def _marked(fn: types.FunctionType, tree: ast.Module) -> Function:
+    (definition,) = tree.body
+    assert isinstance(definition, ast.FunctionDef)
+    first, last = definition.lineno, definition.end_lineno or definition.lineno
+    marks = _Marks(Function(fn.__name__, fn.__code__.co_filename, first, last))
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    marks.function.unmasked.update(call.lineno for call in calls if _is_unmasked_atomic(call))
+    definition.body = marks.block(definition.body)
+    return marks.function
 
 
 def _is_unmasked_atomic(call: ast.Call) -> bool:

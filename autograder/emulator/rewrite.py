@@ -26,18 +26,18 @@ def rewritten(rewriter: Any, mark: Mark | None = None) -> types.FunctionType:
     """The function that runs in place of the rewriter's. It stands for Triton's `FunctionRewriter.rewrite_ast`. mark:
     is given the tree first, as `coverage.mark`.
     """
-    tree = _tree(rewriter.fn)
+    tree = syntax(rewriter.fn)
     return _function(rewriter.fn, rewriter.ast_transformer.visit(mark(rewriter.fn, tree) if mark else tree))
 
 
 def early_returns(fn: types.FunctionType) -> tuple[int, ...]:
     """The lines of a kernel at which a program may end before the last line is reached."""
-    (definition,) = _tree(fn).body
+    (definition,) = syntax(fn).body
     inner = (node for node in ast.walk(definition) if isinstance(node, ast.Return))
     return tuple(sorted(node.lineno for node in inner if node is not cast(ast.FunctionDef, definition).body[-1]))
 
 
-def _tree(fn: types.FunctionType) -> ast.Module:
+def syntax(fn: types.FunctionType) -> ast.Module:
     """The syntax of a function without its decorators; every line has the number it has in its file."""
     lines, first = _source(fn)
     above = next((number for number, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)  # decorators

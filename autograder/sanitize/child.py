@@ -85,6 +85,7 @@ def run(settings: dict[str, Any], events: Events) -> int:
         try:
             program()
         finally:
+            watch.sanitizer.never_called()
             if watch.gpu and watch.gpu.asked:
                 events.emit({"asked": watch.gpu.capability})
             if watch.unlike_gpu:

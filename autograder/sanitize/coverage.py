@@ -35,6 +35,11 @@ def _either(before: list[list[Any]], now: list[list[Any]]) -> list[list[Any]]:
     return [[line, *rows[line]] for line in sorted(rows)]
 
 
+def called(function: Function) -> bool:
+    """Whether anything of a function was reached."""
+    return any(ran for _, ran in function["lines"])
+
+
 def missed(function: Function) -> str:
     """What was not reached of a function: ``lines 23 and 25 never ran; `if` never true in line 22``; "" where nothing
     is missing. Of an ``if`` and a mask that were never reached, the line tells.

@@ -9,12 +9,13 @@ from ..results.text import visible
 from ..run.devices import DEVICES
 from .allowed import Allowances
 from .baseline import Baseline
-from .coverage import Function, missed
+from .coverage import Function, called, missed
 from .location import is_own, location
 from .skipped import Skipped
 
 PORTABILITY = frozenset({"masked-load"})
 _MOST_KERNELS = 20  # of which is told what was not reached
+_MOST_NAMES = 5  # of those that were not launched
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 
 
@@ -115,16 +116,17 @@ def not_reached(functions: list[Function]) -> list[str]:
     """What was not reached of the kernels, a line each below a heading; nothing where all was. Kernels that lie in the
     current folder come alone where there are some: of a library's, a program uses a part.
     """
-    own = [function for function in functions if is_own(function["file"])] or functions
+    ran, never = [one for one in functions if called(one)], [one for one in functions if not called(one)]
+    own = [function for function in ran if is_own(function["file"])] or ran
     told = [(function, text) for function in own if (text := missed(function))]
-    if not told:
-        return []
-    lines = ["Not reached, so nothing is known of it:"]
-    for function, text in told[:_MOST_KERNELS]:
-        lines.append(f"{location(function)} `{function['kernel']}`: {text}")
+    lines = [f"{location(function)} `{function['kernel']}`: {text}" for function, text in told[:_MOST_KERNELS]]
     if len(told) > _MOST_KERNELS:
         lines.append(f"and parts of {count(len(told) - _MOST_KERNELS, 'kernel')} more")
-    return lines
+    if never:
+        names = ", ".join(f"`{function['kernel']}`" for function in never[:_MOST_NAMES])
+        more = " and others" if len(never) > _MOST_NAMES else ""
+        lines.append(f"never launched or called, {count(len(never), 'function')} of this folder: {names}{more}")
+    return ["Not reached, so nothing is known of it:", *lines] if lines else []
 
 
 def shim_notice(shim: str) -> str:
@@ -148,7 +150,7 @@ def summary(run: Run) -> str:
     what = count(len(run.findings), "finding") if run.findings else f"nothing {'new' if beside else 'found'}"
     what += beside + (f", {len(run.unable):,} not judged," if run.unable else "," if beside else "")
     text = f"{run.program}: {what} in {count(run.launches, 'launch')} of {count(len(run.kernels), 'kernel')}"
-    text += ", in the parts that were reached" if any(map(missed, run.coverage)) else ""
+    text += ", in the parts that were reached" if any(called(one) and missed(one) for one in run.coverage) else ""
     if not run.launches and not run.findings and not run.unable:
         text = f"{run.program} launched no Triton kernel, so nothing was checked"
     text += f", {count(len(run.hints), 'hint')} (--hints shows them)." if run.hints else "."

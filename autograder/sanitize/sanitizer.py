@@ -16,6 +16,7 @@ from .buffers import as_tensor, is_buffer
 from .generated import Line, by_helion, by_inductor
 from .left_state import LeftState
 from .masked_loads import MaskedLoads
+from .own_kernels import own_kernels
 from .rerun import Call
 from .rules import RULES
 
@@ -123,6 +124,11 @@ class Sanitizer(Emulator):
         if not self._judged.get(finding.kernel, True):
             return True
         return self.known is not None and self.known(self._data(finding, _kind(finding), ()))
+
+    def never_called(self) -> None:
+        """Emits what the program has of kernels that it never launched."""
+        if self.judges is None and (rest := self.coverage.never_called(own_kernels())):
+            self.emit({"coverage": rest})
 
     def _untried(self, kernel: str, why: str) -> None:
         self.emit({"skipped": {"what": "masked-load", "kernel": kernel, "why": why}})

@@ -70,6 +70,8 @@ class Plugin:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Fails the session for findings outside any test, and hands a worker's summary on."""
         self.moved += self.sanitizer.moved
+        if not self._gathers():
+            self.sanitizer.never_called()
         self._stack.close()
         self.outside += self._failing(self.found)
         if self.outside and exitstatus == pytest.ExitCode.OK:
