@@ -114,7 +114,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "kinds, or of any kind where none is named",
     )
     config.addinivalue_line(
-        "markers", "allow_kernel_finding(*kinds): with --sanitize-kernels such findings do not fail the test"
+        "markers",
+        "allow_kernel_finding(*kinds): with --sanitize-kernels such findings do not fail the test, which goes on "
+        "behind an access out of bounds",
     )
 
 

@@ -110,7 +110,7 @@ OUTSIDE = "def test_outside(): doubled(torch.randn(8, device='cuda'), 20)"
     "test, marker, outcome, says",
     [
         (CONFLICT, 'expect_kernel_finding("store-conflict")', "passed", "*1 store-conflict*"),
-        (CONFLICT, 'allow_kernel_finding("store-conflict")', "passed", "*1 store-conflict*"),
+        (CONFLICT, 'allow_kernel_finding("store-conflict")', "passed", "*nothing new, 1 allowed by marks"),
         (OUTSIDE, 'expect_kernel_finding("out-of-bounds")', "passed", "*1 out-of-bounds*"),
         (RIGHT, "expect_kernel_finding()", "failed", "*no finding of the kernels, but expected: any"),
         (CONFLICT, 'allow_kernel_finding("race-read")', "failed", "*store-conflict in `conflict`"),
@@ -145,6 +145,15 @@ def test_a_test_goes_on_behind_a_known_access_out_of_bounds(run):
     result = run(f"{OUTSIDE}; 1 / 0", *flags)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["E * ZeroDivisionError*", "* bytes moved: nothing new, 2 known"])
+
+
+def test_a_test_goes_on_behind_an_access_out_of_bounds_that_its_mark_allows(run):
+    test = f'@mark.allow_kernel_finding("out-of-bounds")\n{OUTSIDE}; 1 / 0\n{OUTSIDE.replace("outside", "next")}'
+    result = run(test, "--sanitize-kernels")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        ["E * ZeroDivisionError*", "*: out-of-bounds in `double`", "* 1 out-of-bounds, 2 allowed by marks"]
+    )
 
 
 def test_a_test_that_another_known_finding_stopped_is_counted(run):

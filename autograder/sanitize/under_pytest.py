@@ -42,6 +42,7 @@ class Plugin:
         self.config, self.since, self.baseline = config, options.sanitize_since, _baseline(options)
         self.allowances = Allowances()
         self.found: list[dict[str, Any]] = []  # in the test that is running
+        self.allowed: list[tuple[str, ...]] = []  # by its marks: kinds each, none for any
         self.outside: list[dict[str, Any]] = []  # of any test: while a module was imported, say
         self.totals = Totals()
         self.kinds: Counter[str] = Counter()
@@ -150,7 +151,8 @@ class Plugin:
         self.found.clear()
         self.unlike_gpu.clear()
         self.sanitizer.next()
-        for mark in self._marks(item):
+        self.allowed = [mark.args for mark in item.iter_markers("allow_kernel_finding")]
+        for mark in (*item.iter_markers("expect_kernel_finding"), *item.iter_markers("allow_kernel_finding")):
             if unknown := set(mark.args) - RULES.keys():
                 pytest.fail(f"there is no finding {min(unknown)!r}; there are {', '.join(RULES)}", pytrace=False)
         return (yield)
@@ -179,6 +181,7 @@ class Plugin:
         """Judges what fixtures launched when they ended."""
         result = yield
         self._judge(item, expects=False)
+        self.allowed = []
         return result
 
     def _judge(self, item: pytest.Item, error: BaseException | None = None, expects: bool = True) -> None:
@@ -199,16 +202,12 @@ class Plugin:
             pytest.skip(f"not judged: {error}")
 
     def _unexpected(self, item: pytest.Item) -> list[dict[str, Any]]:
-        marks = self._marks(item)
-        found = self._failing(self.found)
-        return [one for one in found if not any(not mark.args or one["kind"] in mark.args for mark in marks)]
+        expected = [mark.args for mark in item.iter_markers("expect_kernel_finding")]
+        return [one for one in self._failing(self.found) if not _among(one, expected)]
 
     def _failing(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The findings that no baseline knows and no comment allows."""
+        """The findings that no baseline knows and no comment or mark allows."""
         return [one for one in found if not one["passed"]]
-
-    def _marks(self, item: pytest.Item) -> list[pytest.Mark]:
-        return [*item.iter_markers("expect_kernel_finding"), *item.iter_markers("allow_kernel_finding")]
 
     def _record(self, event: dict[str, Any]) -> None:
         self.totals.handle(event)
@@ -223,5 +222,12 @@ class Plugin:
         """Why a finding fails nothing, "" where it does."""
         if self.allowances.reason(finding):
             return "allowed by comments"
+        if _among(finding, self.allowed):
+            return "allowed by marks"
         known = self.baseline and finding["level"] != "hint" and self.baseline.knows(finding)
         return "known" if known else ""
+
+
+def _among(finding: dict[str, Any], marks: list[tuple[str, ...]]) -> bool:
+    """Whether a finding is of a kind that one of the marks names; one that names none means any."""
+    return any(not kinds or finding["kind"] in kinds for kinds in marks)
