@@ -48,6 +48,7 @@ def worker():
         yield shared
 
 
+@pytest.hookimpl(optionalhook=True)  # of xdist's
 def pytest_xdist_auto_num_workers(config) -> int:
     """Three test processes for two cores, four for the exhaustive tests: a test process waits two fifths of its time,
     or three fifths, for processes and for clocks.
