@@ -44,7 +44,8 @@ def main():
     if not sys.stdout.isatty():  # a person sees pip's progress bars, a log only what went wrong
         pip.append("--quiet")
     fix = (
-        "Is there a network? Behind a proxy set https_proxy, and PIP_CERT to its certificate; for a mirror PIP_INDEX_URL. Then run make again.\n"
+        "Is there a network? Behind a proxy set https_proxy, and PIP_CERT to its certificate; for a mirror\n"
+        "  PIP_INDEX_URL. Then run make again.\n"
         f"  Has Python {platform.python_version()} no packages yet? Then: make clean, make PYTHON=python3.12 ..."
     )
     run([*pip, "-r", str(ROOT / "requirements.txt")], "pip could not install the pins (its message is above).", fix)
