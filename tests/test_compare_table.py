@@ -31,6 +31,7 @@ def f(x):
     e = (x.float() - x.float().amax(-1, keepdim=True)).exp()
     return (e / e.sum(-1, keepdim=True)).to(x.dtype)
 """
+LOOPS = {"source": "def f(x):\n    while True: pass\n", "name": "f"}
 ENDS = {"source": "import os\ndef f(x):\n    os._exit(3)\n", "name": "f"}
 
 
@@ -132,9 +133,14 @@ def test_a_file_of_something_else_is_left_alone(tmp_path):
 
 @pytest.mark.exhaustive
 def test_a_process_is_ended_by_its_time_and_the_next_job_gets_another(tmp_path):
-    loops = JOB | {"candidate": {"source": "def f(x):\n    while True: pass\n", "name": "f"}}
     late, ends, next_one = read(
-        written(tmp_path / "jobs.jsonl", loops, JOB | {"candidate": ENDS}, JOB | {"reference": "none.py:f"}), False
+        written(
+            tmp_path / "jobs.jsonl",
+            JOB | {"candidate": LOOPS},
+            JOB | {"candidate": ENDS},
+            JOB | {"reference": "none.py:f"},
+        ),
+        False,
     )
     with Process(6.0) as process:
         verdict = process.verdict(late)
@@ -147,6 +153,21 @@ def test_a_process_is_ended_by_its_time_and_the_next_job_gets_another(tmp_path):
 
 def command(*arguments, **options):
     return [sys.executable, "-m", "graded_kernels.autograder", "compare", *map(str, arguments)]
+
+
+@pytest.mark.exhaustive
+def test_a_cluster_keeps_the_limit_of_the_command(tmp_path):
+    """In a worker of two threads, each with a process of its own."""
+    distributed = pytest.importorskip("distributed")
+    table, output = (
+        written(tmp_path / "jobs.jsonl", JOB | {"candidate": LOOPS}, JOB | {"candidate": LOOPS}, JOB),
+        tmp_path / "v",
+    )
+    with distributed.LocalCluster(1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster:
+        assert run(table, output, scheduler=cluster.scheduler_address, seconds=5.0) == 1
+    found = {verdict["id"]: verdict for verdict in lines(output)}
+    assert [found[n]["status"] for n in (1, 2, 3)] == ["timeout", "timeout", "judged"]
+    assert all("5 s of processor time" in found[n]["message"] for n in (1, 2))
 
 
 @pytest.mark.exhaustive

@@ -1,6 +1,7 @@
 """``graded-kernels compare --table``: a job a line in, a verdict a line out, as each is made."""
 
 import argparse
+import functools
 import json
 import os
 import queue
@@ -52,7 +53,7 @@ def _made(jobs: "deque[Job]", options: argparse.Namespace) -> Made:
     if not jobs:
         return
     if options.scheduler:
-        yield from _by_dask(jobs, options.scheduler)
+        yield from _by_dask(jobs, options.scheduler, options.seconds)
     else:
         yield from _here(jobs, min(options.jobs or os.cpu_count() or 1, len(jobs)), options.seconds)
 
@@ -92,7 +93,7 @@ def _here(jobs: "deque[Job]", processes: int, seconds: float) -> Made:
         stop.set()
 
 
-def _by_dask(jobs: "deque[Job]", address: str) -> Made:
+def _by_dask(jobs: "deque[Job]", address: str, seconds: float) -> Made:
     """On a cluster that Dask leads. Raises UsageError where it cannot be reached."""
     try:
         from ..verdicts.scheduler import NoCluster, remote
@@ -104,7 +105,7 @@ def _by_dask(jobs: "deque[Job]", address: str) -> Made:
         print(f"{address} is not encrypted: whoever reaches it can read the jobs and change verdicts.", file=sys.stderr)
     try:
         with remote(address, "") as cluster:
-            for job, text in cluster.run(jobs, made):
+            for job, text in cluster.run(jobs, functools.partial(made, seconds=seconds)):
                 found = json.loads(text) if text else about(job) | without_report("crashed", LEFT) | {"final": False}
                 if "unfit" in found:
                     raise Unfit(f"a worker cannot be used: {found['unfit']}")

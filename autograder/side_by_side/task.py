@@ -1,25 +1,28 @@
-"""What a worker of a Dask cluster does: a verdict, from text to text, in a process of its own that it keeps."""
+"""What a worker of a Dask cluster does: a verdict, from text to text, in a process that each of its threads keeps."""
 
 import atexit
 import functools
 import json
+import threading
 
 from .job import Job
 from .process import Process, Unfit
 
-SECONDS = 300.0  # of processor time for a job
 
-
-def made(job: str, rung: str) -> str:
-    """The verdict on a job, both as JSON, or ``{"unfit": reason}``. rung: of no account here."""
+def made(job: str, rung: str, seconds: float) -> str:
+    """The verdict on a job, both as JSON, or ``{"unfit": reason}``. rung: of no account here. seconds: of processor
+    time that the job may take.
+    """
+    process = _process(threading.get_ident())
+    process.seconds = seconds
     try:
-        return json.dumps(_process().verdict(Job.from_json(job)))
+        return json.dumps(process.verdict(Job.from_json(job)))
     except Unfit as error:
         return json.dumps({"unfit": str(error)})
 
 
 @functools.cache
-def _process() -> Process:
-    process = Process(SECONDS)
+def _process(thread: int) -> Process:
+    process = Process(seconds=0.0)
     atexit.register(process.close)
     return process
