@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -132,7 +133,9 @@ def test_a_file_of_something_else_is_left_alone(tmp_path):
 
 
 @pytest.mark.exhaustive
-def test_a_process_is_ended_by_its_time_and_the_next_job_gets_another(tmp_path):
+def test_a_process_is_ended_by_its_time_and_the_next_job_gets_another(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
     late, ends, next_one = read(
         written(
             tmp_path / "jobs.jsonl",
@@ -149,6 +152,7 @@ def test_a_process_is_ended_by_its_time_and_the_next_job_gets_another(tmp_path):
         verdict = process.verdict(ends)
         assert verdict["status"] == "crashed" and not verdict["final"]
         assert process.verdict(next_one)["message"].startswith("none.py cannot be read")
+    assert not [*(tmp_path / "temporary").iterdir()]
 
 
 def command(*arguments, **options):
@@ -218,20 +222,25 @@ def test_a_table_from_the_shell(tmp_path):
 
 
 @pytest.mark.exhaustive
-def test_ctrl_c_keeps_what_was_made(tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_keeps_what_was_made(tmp_path, sent):
+    """And leaves no temporary file."""
     slow = {"source": "import time\ndef f(x):\n    time.sleep(60)\n    return x\n", "name": "f"}
     written(tmp_path / "jobs.jsonl", JOB | {"id": "first"}, JOB | {"id": "slow", "candidate": slow})
-    output = tmp_path / "verdicts.jsonl"
+    output, temporary = tmp_path / "verdicts.jsonl", tmp_path / "temporary"
+    temporary.mkdir()
     running = subprocess.Popen(
         command("--table", "jobs.jsonl", "--jobs", 1, "--output", output),
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
+        env=os.environ | {"TMPDIR": str(temporary)},
     )
     until = time.monotonic() + 120
     while time.monotonic() < until and not (output.exists() and output.read_text()):
         time.sleep(0.2)
-    os.kill(running.pid, signal.SIGINT)
+    os.kill(running.pid, sent)
     assert running.wait(60) == 130
     assert "the same command goes on from here" in running.stderr.read()
     assert [verdict["id"] for verdict in lines(output)] == ["first"]
+    assert not [*temporary.iterdir()]

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 
 from ..commands.answers import keep_stdout
 from ..commands.usage import NOT_PASSED, PASSED, Commands, UsageError, qualities
@@ -101,4 +102,5 @@ def _many(options: argparse.Namespace) -> int:
         raise UsageError(f"with --table the lines of the table say what is compared and how: leave out {given[0]}")
     from .table import main as compare_table
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # `timeout`, or a cluster's scheduler: as Ctrl-C
     return compare_table(options)

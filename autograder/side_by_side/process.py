@@ -23,11 +23,14 @@ class Unfit(Exception):
 
 
 class Process:
-    """seconds: of processor time for a job, the candidate's own in the sandbox not counted."""
+    """seconds: of processor time for a job, the candidate's own in the sandbox not counted. What a process that was
+    ended left in its folder for temporary files is removed.
+    """
 
     def __init__(self, seconds: float):
         self.seconds = seconds
         self._running: subprocess.Popen[bytes] | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._said = tempfile.TemporaryFile()
 
     def __enter__(self) -> "Process":
@@ -38,8 +41,8 @@ class Process:
         self._said.close()
 
     def close(self) -> None:
-        """Ends the process."""
-        running, self._running = self._running, None
+        """Ends the process. Another thread may wait for its answer, and closes as well when it ends."""
+        running, self._running, folder, self._folder = self._running, None, self._folder, None
         if running:
             running.kill()
             running.wait()
@@ -47,6 +50,8 @@ class Process:
                 if pipe:
                     with contextlib.suppress(OSError):
                         pipe.close()
+        if folder:
+            folder.cleanup()
 
     def verdict(self, job: Job) -> dict[str, Any]:
         """The verdict on a job, whatever it does to the process. Raises Unfit."""
@@ -97,13 +102,14 @@ class Process:
     def _started(self) -> "subprocess.Popen[bytes]":
         if self._running is None or self._running.poll() is not None:
             self.close()
+            self._folder = tempfile.TemporaryDirectory(prefix="compare-", ignore_cleanup_errors=True)
             self._running = subprocess.Popen(
                 [sys.executable, "-m", f"{__package__}.make"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._said,
                 start_new_session=True,  # Ctrl-C is for whoever waits
-                env=os.environ | {"OMP_NUM_THREADS": "1"},  # there is a process for every core
+                env=os.environ | {"OMP_NUM_THREADS": "1", "TMPDIR": self._folder.name},  # a process for every core
             )
         return self._running
 

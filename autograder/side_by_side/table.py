@@ -62,10 +62,11 @@ def _here(jobs: "deque[Job]", processes: int, seconds: float) -> Made:
     """On this machine: each of the processes takes the next job. Raises Unfit."""
     done: queue.Queue[tuple[Job, dict[str, Any]] | BaseException | None] = queue.Queue()
     stop = threading.Event()
+    every = [Process(seconds) for _ in range(processes)]
 
-    def work() -> None:
+    def work(process: Process) -> None:
         try:
-            with Process(seconds) as process:
+            with process:
                 while not stop.is_set():
                     try:
                         job = jobs.popleft()
@@ -76,7 +77,7 @@ def _here(jobs: "deque[Job]", processes: int, seconds: float) -> Made:
             done.put(error)
         done.put(None)
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(processes)]
+    threads = [threading.Thread(target=work, args=(process,), daemon=True) for process in every]
     for thread in threads:
         thread.start()
     running = len(threads)
@@ -91,6 +92,8 @@ def _here(jobs: "deque[Job]", processes: int, seconds: float) -> Made:
                 yield found
     finally:
         stop.set()
+        for process in every:  # nobody waits for the verdicts that are being made
+            process.close()
 
 
 def _by_dask(jobs: "deque[Job]", address: str, seconds: float) -> Made:
