@@ -216,12 +216,19 @@ READ = {
     "list": lambda y: y.tolist(),
     "comparison": lambda y: np.testing.assert_allclose(y.numpy(), 0),
     "copy": lambda y: y.numpy().copy().sum(),
+    "asarray": lambda y: np.asarray(y).sum(),
+    "array of an array": lambda y: np.array(np.asarray(y.numpy())).sum(),
     "in place": lambda y: np.add(y.numpy(), 1, out=y.numpy()),
     "printed": lambda y: str(y.numpy()),
 }
 LEFT_ALONE = {
     "numpy": lambda y: y.numpy(),
     "part": lambda y: (y.numpy()[:99].mean(), y.numpy()[5], y.numpy()[3:90].tolist(), y.tolist),
+    "part of asarray": lambda y: (
+        np.asarray(y)[:99].sum(),
+        np.array(y.numpy())[3:90].tolist(),
+        np.asarray([1, 2]).sum(),
+    ),
     "replaced": lambda y: (y.numpy().__setitem__(99, 0.0), y.numpy().sum()),
     "shape": lambda y: (len(y.numpy()), y.numpy().reshape(10, 10).T.shape),
 }

@@ -1,9 +1,10 @@
 """Results that leave PyTorch, as NumPy arrays and lists: what a kernel never wrote is noticed when it is read.
 
-What makes an ordinary array of it, as NumPy's asarray does, is not looked at.
+What makes an array of several, or reaches for NumPy's asarray and array under names of its own, is not looked at.
 """
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -67,7 +68,9 @@ def _read(value: Any) -> Any:
 
 @contextlib.contextmanager
 def watched_exports(sanitizer: Sanitizer) -> Iterator[None]:
-    """Has ``sanitizer`` notice what the block reads of ``tensor.numpy()`` and ``tensor.tolist()``."""
+    """Has ``sanitizer`` notice what the block reads of ``tensor.numpy()``, of ``tensor.tolist()``, and of what NumPy's
+    asarray and array make of a tensor.
+    """
 
     def numpy(tensor: torch.Tensor, *args: Any, **named: Any) -> np.ndarray[Any, Any]:
         array: np.ndarray[Any, Any] = torch._C.TensorBase.numpy(tensor, *args, **named)
@@ -87,10 +90,33 @@ def watched_exports(sanitizer: Sanitizer) -> Iterator[None]:
         address = watched_address(tensor)
         return not sanitizer.launching and address in sanitizer.poisoned and sanitizer.unwritten(tensor) is not None
 
-    for function in (numpy, tolist):
-        setattr(torch.Tensor, function.__name__, function)
-    try:
+    def keeping(make: Callable[..., np.ndarray[Any, Any]]) -> Callable[..., np.ndarray[Any, Any]]:
+        """NumPy's function, whose ordinary arrays would not say what they are made of."""
+
+        @functools.wraps(make)
+        def made(value: Any, *args: Any, **named: Any) -> np.ndarray[Any, Any]:
+            array = make(value, *args, **named)
+            source = numpy(value) if isinstance(value, torch.Tensor) else value
+            if not isinstance(source, Export) or source.dtype != array.dtype:
+                return array
+            export = array.view(Export)
+            export.pattern, export.tell = source.pattern, source.tell
+            return export
+
+        return made
+
+    with contextlib.ExitStack() as stack:
+        for owner, name, function in (
+            (torch.Tensor, "numpy", numpy),
+            (torch.Tensor, "tolist", tolist),
+            (np, "asarray", keeping(np.asarray)),
+            (np, "array", keeping(np.array)),
+        ):
+            stack.callback(_set, owner, name, vars(owner).get(name))
+            setattr(owner, name, function)
         yield
-    finally:
-        for function in (numpy, tolist):
-            delattr(torch.Tensor, function.__name__)
+
+
+def _set(owner: Any, name: str, value: Any) -> None:
+    """Makes something the owner's own, or leaves the name to what the owner inherits from."""
+    setattr(owner, name, value) if value is not None else delattr(owner, name)
