@@ -102,6 +102,22 @@ def test_a_tail_that_was_not_written(run):
     result.stdout.fnmatch_lines(["*unwritten in `double`"])
 
 
+@pytest.mark.parametrize("style", ["--tb=long", "--showlocals"])
+def test_what_pytest_prints_beside_a_failure_is_not_read(style, run):
+    """A launch that stops half-way leaves elements unwritten, and pytest prints the tensors of the frames."""
+    test = "def test():\n    y = torch.empty(100, device='cuda')\n    stopped(y, torch.zeros(36, device='cuda'))\n"
+    test += "\ndef stopped(y, x):\n    double[(2,)](x, y, 100, BLOCK=64)\n"
+    result = run(test, "--sanitize-kernels", style)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["* bytes moved: 1 out-of-bounds"])
+    asserted = test.replace(
+        "stopped(y, torch.zeros(36, device='cuda'))", "double[(1,)](y, y, 0, BLOCK=64)\n    assert not y.shape, y"
+    )
+    result = run(asserted, "--sanitize-kernels", style)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["* bytes moved: nothing found"])
+
+
 ALLOW = "graded-kernels: allow"
 OUTSIDE = "def test_outside(): doubled(torch.randn(8, device='cuda'), 20)"
 
