@@ -80,6 +80,8 @@ def mistake_kernel(x_ptr, y_ptr, n, KIND: tl.constexpr, N: tl.constexpr):
         x = tl.dot(x, x)
     elif KIND == "dim":
         x = tl.sum(x, dim=0)
+    elif KIND == "two values":
+        x = x + tl.max(tl.max(x, 0), tl.sum(x, 0))
     elif KIND == "abs":
         x = abs(x)
     tl.store(y_ptr + i, x)
@@ -107,6 +109,7 @@ ADVICE = {
     "one address": r"reduce it first: `tl\.sum\(block\)`",
     "vectors": r"write `tl\.sum\(a \* b\)`",
     "dim": r"names it `axis`",
+    "two values": r"Of two values take `tl\.maximum\(a, b\)`",
     "abs": r"Write `tl\.abs\(x\)`",
     "index": r"reached with `tl\.load\(ptr \+ offset\)`",
     "assign": r"reached with `tl\.load\(ptr \+ offset\)`",

@@ -60,6 +60,19 @@ def test_the_command_on_a_script_and_on_a_module(tmp_path):
 
 
 @pytest.mark.exhaustive
+def test_a_line_that_the_compiler_refuses_as_well_is_a_fault(tmp_path):
+    load = "tl.load(x + i)"
+    assert load in PROGRAM
+    program = PROGRAM.replace(load, f"tl.max(tl.max({load}, 0), tl.sum({load}, 0))").replace("BLOCK=16", "BLOCK=8")
+    (tmp_path / "p.py").write_text(program)
+    stdout, _ = start("--json", tmp_path / "p.py").communicate()
+    (finding,) = json.loads(stdout)["findings"]
+    assert finding["kind"] == "unsupported"
+    assert "Of two values take `tl.maximum(a, b)`" in finding["message"]
+    assert "Triton's compiler refuses the line as well" in finding["message"]
+
+
+@pytest.mark.exhaustive
 def test_an_interruption_reports_what_was_found_so_far(tmp_path):
     (tmp_path / "p.py").write_text(PROGRAM)
     process = start(tmp_path / "p.py", "wait")

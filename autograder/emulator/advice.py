@@ -29,7 +29,12 @@ _KNOWN = (
     (
         r"'(str|torch\.dtype|dtype)' object (has no attribute 'scalar'|is not callable)",
         "",
-        "Convert with Triton's dtypes, as in `x.to(tl.float32)`.",
+        "Convert with Triton's dtypes, as in `x.to(tl.float32)`; a number of one is `tl.full((), 0.0, tl.float32)`.",
+    ),
+    (
+        r"axis .* out of bounds for shape|_semantic",
+        r"\.(max|min)\(",
+        "`tl.max` and `tl.min` reduce one block over an axis. Of two values take `tl.maximum(a, b)` or `tl.minimum`.",
     ),
     (
         r"argument: 'dtype'|'int' object is not iterable",

@@ -19,6 +19,7 @@ from ..run.devices import DEFAULT, DEVICES
 from . import cobertura, json_report, report, revision, sarif
 from .allowed import Allowances
 from .baseline import Baseline, BaselineError
+from .compiled_as_well import settled
 from .totals import Totals
 
 CLEAN, FINDINGS, UNABLE, FAILED = 0, 1, 2, 3
@@ -193,7 +194,7 @@ def _run(run: report.Run, listener: Listener, code: int) -> report.Run:
     run.judged, run.set_aside, run.coverage = totals.judged, totals.set_aside, totals.reached.functions()
     run.spawned, run.skipped = totals.spawned, totals.skipped
     run.unlike_gpu = listener.unlike_gpu
-    for finding in listener.findings.values():
+    for finding in map(settled, listener.findings.values()):
         {"fault": run.findings, "unable": run.unable, "hint": run.hints}[finding["level"]].append(finding)
     run.whole, run.stopped = end["how"] == "returned", end["how"] == "stopped"
     run.interrupted = listener.interrupted or end["how"] == "interrupted"

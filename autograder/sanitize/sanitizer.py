@@ -3,15 +3,18 @@
 import re
 import types
 from collections.abc import Callable, Container, Mapping
+from dataclasses import asdict
 from typing import Any, NoReturn
 
 import torch
 
+from ..compiler import KernelLaunch
 from ..emulator import Emulator, EmulatorError, Finding, Launch
 from ..emulator.access import Access
 from ..emulator.coverage import Coverage
 from ..emulator.findings import Place, here
 from ..emulator.launch import execute
+from ..run.launches import plain_launches
 from .buffers import as_tensor, is_buffer
 from .generated import Line, by_helion, by_inductor
 from .left_state import LeftState
@@ -31,7 +34,8 @@ class Sanitizer(Emulator):
     emit: called with ``{"finding": {...}}`` when one is seen for the first time, ``{"again": key}`` for each further
     launch that has it, ``{"launch": {...}}`` when a launch begins, ``{"coverage": [...]}`` for what more it reached
     (`Coverage.news`), and ``{"skipped": {...}}`` for what is not tried (`skipped`). A finding has ``key, kind, level,
-    kernel, file, line, source, program, tensor, offset, message, cure``; values are JSON's.
+    kernel, file, line, source, program, tensor, offset, message, cure``, and ``form`` where the compiler may say more
+    (`compiled_as_well`); values are JSON's.
     judges: whether a kernel, given with the arguments of a launch, is to be judged; None: all are. What is found of
     others is emitted as ``{"set aside": kernel}``. known: whether a finding, as it is emitted, fails nothing. A launch
     goes on behind accesses out of bounds that are known, or not judged.
@@ -202,6 +206,14 @@ class Sanitizer(Emulator):
         super().record(error)
         self.say(error.finding)
 
+    def _form(self, finding: Finding) -> dict[str, Any]:
+        """The launch at which the emulator failed, for the compiler: ``{"form": ...}``, nothing where there is none."""
+        if finding.kind == "kernel-error":
+            for form in plain_launches(launch for launch in self._launches[-1:] if launch.name == finding.kernel):
+                if isinstance(form, KernelLaunch):
+                    return {"form": asdict(form)}
+        return {}
+
     def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "", place: Place | None = None) -> None:
         """Notes a hint, but not a masked load: `masked_loads` reports those that matter."""
         if kind != "masked-load":
@@ -266,6 +278,7 @@ class Sanitizer(Emulator):
             "offset": finding.offset,
             "message": message,
             "cure": RULES[kind].cure,
+            **self._form(finding),
         }
 
 
