@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from graded_kernels.autograder.exercises.record import Exercise
+from graded_kernels.autograder.run.arguments import results_of
+from graded_kernels.autograder.run.contract import map_tensors, tensors_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def echo(answer):
     """Hands back its last tensor input, in the shape that is asked for."""
 
     def broken(*args):
-        tensors = [a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point()]
+        tensors = [a for a in tensors_of(args) if a.is_floating_point()] or [torch.ones(())]
         return _like(
             answer(*args), lambda t: tensors[-1].clone() if t.shape == tensors[-1].shape else torch.zeros_like(t)
         )
@@ -64,7 +67,7 @@ def first_row_only(answer):
     def broken(*args):
         result = answer(*args)
         if not any(t.dim() for t in _results(result)):  # one number: made of the first row alone
-            return answer(*(a[:1] if isinstance(a, torch.Tensor) and a.dim() else a for a in args))
+            return answer(*map_tensors(lambda a: a[:1] if a.dim() else a, args))
         for t in _results(result):
             if t.dim():
                 t[1:].zero_()
@@ -76,7 +79,7 @@ def first_row_only(answer):
 def changes_its_input(answer):
     def broken(*args):
         result = answer(*args)
-        next(a for a in args if isinstance(a, torch.Tensor)).reshape(-1)[:1].zero_()
+        tensors_of(args)[0].reshape(-1)[:1].zero_()
         return result
 
     return broken
@@ -95,7 +98,7 @@ def half_precision(answer):
     """Computes float32 in float16 and bfloat16 in float16."""
 
     def broken(*args):
-        half = [a.half() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args]
+        half = map_tensors(lambda a: a.half() if a.is_floating_point() else a, args)
         dtypes = [t.dtype for t in _results(answer(*args))]
         results = tuple(t.half().to(d) for t, d in zip(_results(answer(*half)), dtypes, strict=True))
         return results if len(results) > 1 else results[0]
@@ -114,6 +117,22 @@ def reuses_one_buffer(answer):
     return broken
 
 
+def applied(wrong: Callable, answer: Callable, record: Exercise) -> Callable:
+    """The answer with this wrong done to it. Of one that writes in place the wrong sees a function that returns what
+    the answer writes, and what is made of that is written.
+    """
+    if not record.writes:
+        return wrong(answer)
+    made = wrong(lambda *args: results_of(record.contract, answer, args))
+
+    def broken(*args):
+        for tensor, value in zip(record.contract.written(args).values(), made(*args), strict=True):
+            tensor.copy_(value)
+
+    return broken
+
+
 GENERAL = (zeros, ones, echo, first_row_only, changes_its_input, reuses_one_buffer)
 BACKWARD = (ignores_dy,)
 TORCH = (wrong_dtype, half_precision)  # they compute with PyTorch, which a Triton answer may not
+RETURNED = (changes_its_input, wrong_dtype)  # what only an answer that writes nothing can do

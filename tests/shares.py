@@ -17,8 +17,8 @@ import torch
 from graded_kernels.autograder.exercises.record import Case, Exercise
 from graded_kernels.autograder.judge.compare import compare_all, expect
 from graded_kernels.autograder.judge.trial import arguments
-from graded_kernels.autograder.run.arguments import duplicate
-from graded_kernels.autograder.run.contract import Args, as_tuple, map_tensors
+from graded_kernels.autograder.run.arguments import results_of
+from graded_kernels.autograder.run.contract import Args, as_tuple, map_tensors, parts_of
 from graded_kernels.autograder.run.gradient import with_gradient
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.course.regions import BACKENDS, find_regions
@@ -83,7 +83,7 @@ def margin_of(record: Exercise, backend: str, seeds: range) -> Margin:
 def _is_fixed(case: Case, number: int) -> bool:
     if case.raises:
         return True
-    pairs = list(zip(arguments(case, number, 0), arguments(case, number, 1), strict=True))
+    pairs = list(zip(parts_of(arguments(case, number, 0)), parts_of(arguments(case, number, 1)), strict=True))
     halves = [a for a, _ in pairs if isinstance(a, torch.Tensor) and a.element_size() == 2]
     whole = bool(case.swept) and any(a.numel() >= 2**16 for a in halves)
     return whole or all(_same(a, b) for a, b in pairs)
@@ -140,8 +140,7 @@ def _called(record: Exercise, backend: str, function: Callable[..., Any]) -> Cal
     def call(args: Args) -> Args:
         with contextlib.redirect_stdout(None):
             if runner is None:
-                copies = (duplicate(a) if isinstance(a, torch.Tensor) else a for a in args)
-                return tuple(one.detach() for one in as_tuple(attached(*copies)))
+                return tuple(one.detach() for one in results_of(record.contract, attached, args))
             outcome = runner.once(args, launches=False)
         return outcome.outputs  # none after a trouble
 

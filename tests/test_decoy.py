@@ -12,6 +12,7 @@ from graded_kernels.autograder.judge.case import judge_case
 from graded_kernels.autograder.judge.decoy import decoys
 from graded_kernels.autograder.judge.trial import Trial, arguments
 from graded_kernels.autograder.run.answer import Answer, Cell, load
+from graded_kernels.autograder.run.contract import parts_of, tensors_of
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.autograder.sandbox.wire import buffers
 from graded_kernels.kernels.wild import cross_entropy, silu
@@ -20,18 +21,14 @@ SEED = 12345
 RECORDS = [record for record in EXERCISES.values() if not isinstance(record, Witness)]
 
 
-def tensors(args: tuple) -> list[torch.Tensor]:
-    return [a for a in args if isinstance(a, torch.Tensor)]
-
-
 def alike(one: tuple, other: tuple) -> bool:
-    pairs = zip(tensors(one), tensors(other), strict=True)
+    pairs = zip(tensors_of(one), tensors_of(other), strict=True)
     return all(buffers.bits(a).equal(buffers.bits(b)) for a, b in pairs)
 
 
 def has_numbers(args: tuple) -> bool:
     """Where there are no others than zeros and infinities, the kind of number is all there is, and stays."""
-    return any((t.isfinite() & (t != 0)).any() for t in tensors(args) if t.is_floating_point())
+    return any((t.isfinite() & (t != 0)).any() for t in tensors_of(args) if t.is_floating_point())
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
@@ -41,9 +38,9 @@ def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(record):
         draw = decoys(case, args, SEED)
         first, second = draw(), draw()
         assert first.valid is (case.raises is None), case.name
-        layouts = [[(t.dtype, t.shape, t.stride()) for t in tensors(a)] for a in (args, first.args, second.args)]
+        layouts = [[(t.dtype, t.shape, t.stride()) for t in tensors_of(a)] for a in (args, first.args, second.args)]
         assert layouts[0] == layouts[1] == layouts[2], case.name
-        others = [[a for a in made if not isinstance(a, torch.Tensor)] for made in (args, first.args)]
+        others = [[a for a in parts_of(made) if not isinstance(a, torch.Tensor)] for made in (args, first.args)]
         assert others[0] == others[1], case.name
         if has_numbers(args):
             assert not alike(first.args, args), case.name
