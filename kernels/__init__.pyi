@@ -1,5 +1,7 @@
 # Written by `make build`.
+from .adamw_step_function import adamw_step as adamw_step
 from .attention_function import attention as attention
+from .clip_by_global_norm_function import clip_by_global_norm as clip_by_global_norm
 from .cross_entropy_function import cross_entropy as cross_entropy
 from .entropy import entropy as entropy
 from .gelu import gelu as gelu

@@ -47,6 +47,7 @@ def pytorchs_attention(q, k, v, key_lengths=None, causal=False, scale=None) -> t
     return o, s.masked_fill(~mask, -torch.inf).logsumexp(-1)
 
 
+IN_PLACE = ("adamw_step", "clip_by_global_norm")  # which have no gradient: tests/test_step.py
 LABELS = torch.tensor([[2, -100, 6, 0], [5, 5, 1, 3], [0, 4, 4, -100]])
 ATTENTION = {
     "plain": {},

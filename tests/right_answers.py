@@ -751,3 +751,70 @@ def divided_first(a, dloss, logp, old, advantage, mask, count=None, clip=0.2):
     ratio = ratio_of(a, logp, old, mask)
     beyond = torch.where(A > 0, ratio > 1 + clip, ratio < 1 - clip)
     return (-dloss * (A * ratio)).where(~beyond & mask & (A != 0), 0).to(logp.dtype)
+
+
+# A step of AdamW.
+
+
+@alone("bias_correction")
+def powers_in_float32(steps, beta1=0.9, beta2=0.999):
+    t = steps.float()
+    return (1 - beta2**t).sqrt() / (1 - beta1**t)
+
+
+@alone("bias_correction")
+def powers_by_expm1(steps, beta1=0.9, beta2=0.999):
+    t = steps.float()
+    first = 1 if beta1 == 0 else -torch.expm1(t * math.log(beta1))
+    return (-torch.expm1(t * math.log(beta2)) / (first * first)).sqrt()
+
+
+@alone("adamw_step")
+def as_pytorch_orders_it(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
+    g = grad.float()
+    m, v = torch.lerp(m, g, 1 - beta1), v * beta2 + (1 - beta2) * g * g
+    denominator = v.sqrt() / math.sqrt(1 - beta2**step) + eps
+    w = param.float() * (1 - lr * weight_decay)
+    return (w.addcdiv(m, denominator, value=-lr / (1 - beta1**step))).to(param.dtype), m, v
+
+
+@alone("adamw_step")
+def with_a_scaled_epsilon(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
+    """As apex and bitsandbytes have it: the root's correction is taken out, and eps multiplied by it."""
+    g = grad.float()
+    m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g * g
+    root = math.sqrt(1 - beta2**step)
+    w = param.float()
+    w = w - lr * weight_decay * w - lr * root / (1 - beta1**step) * (m / (v.sqrt() + eps * root))
+    return w.to(param.dtype), m, v
+
+
+@alone("adamw_step")
+def with_betas_in_float32(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
+    """As a kernel does it that is handed the betas, and takes 1 - β and β^t in float32 itself."""
+    g, t = grad.float(), torch.tensor(float(step))
+    b1, b2 = torch.tensor(beta1), torch.tensor(beta2)
+    m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * (g * g)
+    update = m / (1 - b1**t) / ((v / (1 - b2**t)).sqrt() + eps)
+    w = param.float()
+    return (w * (1 - lr * weight_decay) - lr * update).to(param.dtype), m, v
+
+
+@answers("global_norm")
+def of_all_in_one(a, grads):
+    numbers = torch.cat([torch.zeros(1), *(g.float().flatten() for g in grads)])
+    return a.sum(numbers * numbers).squeeze(0).sqrt()
+
+
+@answers("global_norm")
+def of_norms(a, grads):
+    """As PyTorch takes it: the norm of the norms of the tensors."""
+    norms = [a.sum(g.float().flatten().square()).sqrt() for g in grads if g.numel()]
+    return a.sum(torch.cat([torch.zeros(1), *norms]).square()).squeeze(0).sqrt()
+
+
+@alone("clip_coefficient")
+def as_pytorch_adds_to_the_norm(norm, max_norm):
+    """(max_norm / (norm + 1e-6)).clamp(max=1), which has no number where a norm is not finite or nothing may move."""
+    ratio = (max_norm / (norm + 1e-6)).clamp(max=1.0)
+    return torch.where(norm.isfinite(), ratio, torch.nan)

@@ -1,0 +1,101 @@
+"""What gradients are multiplied by where their norm is too large. Cases: pytorch#46849 and #31367."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Generator, Tensor
+
+from ...kernels.wild import gradient_norm as wild
+from ..run.contract import Args
+from .cases.common import AGAIN, EPS, KEEP_NOTHING, View, as_it_is, every_second
+from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
+
+INF, NAN = float("inf"), float("nan")
+
+
+def coefficient(norm: Tensor, max_norm: float) -> Tensor:
+    """min(1, max_norm / norm); 0 for a max_norm of 0, and NaN where the norm is not finite."""
+    ratio = torch.where(norm > max_norm, max_norm / norm, float(max_norm > 0))
+    return ratio.masked_fill(~norm.isfinite(), NAN)
+
+
+def floor(norm: Tensor, max_norm: float) -> Floors:
+    """PyTorch adds 1e-6 to the norm."""
+    return ((coefficient(norm, max_norm) * (2 * EPS + 1.1e-6 / (norm + 1e-6))).nan_to_num(),)
+
+
+def _drawn(*shape: int, max_norm: float = 1.0, view: View = as_it_is) -> Inputs:
+    """Norms from a tenth of max_norm to ten times it."""
+    return lambda generator: (view(max_norm * 10 ** (2 * torch.rand(shape, generator=generator) - 1)), max_norm)
+
+
+def _these(*norms: float, max_norm: float = 1.0) -> Callable[[Generator], Args]:
+    return lambda generator: (torch.tensor(norms), max_norm)
+
+
+LOST = (
+    "A norm of {}: no factor makes such gradients right. With 0 they vanish, and nobody sees it; with 1 they pass. NaN "
+    "is seen."
+)
+ZEROED = WildBug(
+    who="PyTorch's clip_grad_norm_ by default",
+    thread="pytorch/pytorch#46849",
+    function=wild.coefficient_pytorch,
+    seen_by="an infinite norm",
+    story="1 / inf is 0: finite gradients whose norm overflowed become 0, and training goes on without them.",
+)
+ALWAYS = CommonMistake(
+    who="max_norm / norm without min",
+    function=wild.coefficient_without_min,
+    seen_by="ordinary values",
+    story="Gradients below the limit are lengthened to it.",
+)
+
+clip_coefficient = Exercise(
+    name="clip_coefficient",
+    summary="min(1, max_norm / norm); NaN where the norm is not finite, 0 where max_norm is",
+    oracle=coefficient,
+    outputs=(Output("coefficient", torch.float32),),
+    cases=(
+        Case("ordinary values", _drawn(200), "Begin here: norms from 0.1 to 10, and a limit of 1."),
+        Case(AGAIN, _drawn(200), KEEP_NOTHING),
+        Case("another limit", _drawn(200, max_norm=0.3), "max_norm is 0.3."),
+        Case("at the limit", _these(1.0, 0.99999994, 1.0000001, 2.0), "At the limit nothing is changed: 1."),
+        Case("a norm of 0", _these(0.0, 0.0, 3.0), "Gradients of 0 have a norm of 0. Nothing has to be shortened: 1."),
+        Case(
+            "max_norm 0",
+            _these(2.0, 0.0, 1e-20, 300.0, max_norm=0.0),
+            "A limit of 0: nothing is to move, and the coefficient is 0, also where the norm is 0. What is 0 / 0?",
+        ),
+        Case("no limit", _these(0.0, 5.0, 3e38, max_norm=INF), "max_norm is infinite: finite norms are left alone."),
+        Case("an infinite norm", _these(INF, 2.0, INF), LOST.format("infinity")),
+        Case("a norm of NaN", _these(NAN, 0.5), LOST.format("NaN")),
+        Case("an infinite norm, no limit", _these(INF, 2.0, NAN, max_norm=INF), "inf / inf: NaN, and 1 for the 2."),
+        Case("an infinite norm, max_norm 0", _these(INF, 2.0, NAN, max_norm=0.0), "NaN, 0, NaN."),
+        Case(
+            "a negative max_norm",
+            _these(2.0, 0.5, max_norm=-1.0),
+            "A negative limit would turn every gradient around: a ValueError that says which number it is.",
+            raises=ValueError,
+            says=r"-1",
+            repaired=lambda args: (args[0], 1.0),
+        ),
+        Case(
+            "a max_norm of NaN",
+            _these(2.0, 0.5, max_norm=NAN),
+            "NaN is no limit: `max_norm < 0` is False for it. A ValueError.",
+            raises=ValueError,
+            says=r"(?i)nan",
+            repaired=lambda args: (args[0], 1.0),
+        ),
+        Case("one norm", _drawn(), "norm.shape is (), as global_norm returns it."),
+        Case("no norms", _drawn(0), "An empty tensor goes in, an empty tensor comes out."),
+        Case("every second column", _drawn(5, 8, view=every_second), "The stride of the last dimension is 2."),
+    ),
+    tolerance=Tolerance(1, 8, "A quotient; PyTorch adds 1e-6 to the norm, which counts as right, too.", floor),
+    hint="Three questions before the quotient: is max_norm a limit, is the norm finite, is there something to shorten?",
+    backends=("torch",),
+    wild=(ZEROED, ALWAYS),
+    points=2,
+    about=("an infinite norm", "a norm of NaN", "max_norm 0"),
+)

@@ -1,0 +1,101 @@
+"""A step of AdamW, a norm and a random rounding, broken: (why, old, new, the case that must see it)."""
+
+ORDINARY, FIRST, LONG = "ordinary values", "the first step", "step 100,000"
+NO_GRADIENT, SMALL, LARGE = "zero gradients, float16", "gradients of 1e-4, float16", "gradients of 300, float16"
+EPSILON, NEAR_EPSILON, DECAY = "a large epsilon", "gradients near epsilon", "a strong decay"
+
+MUTANTS = {
+    ("bias_correction", "torch"): (
+        ("counts in bfloat16", "steps.double()", "steps.bfloat16().double().clamp(max=256)", "steps 250 to 2500"),
+        ("counts in float16", "steps.double()", "steps.half().double()", "steps 250 to 2500"),
+        ("has no root", ".sqrt()", "", "the first steps"),
+        (
+            "is upside down",
+            "((1 - beta2**t).sqrt() / (1 - beta1**t))",
+            "((1 - beta1**t) / (1 - beta2**t).sqrt())",
+            ORDINARY,
+        ),
+        ("begins at 0", "t = steps.double()", "t = steps.double() + 1", "the first steps"),
+        ("ignores beta1", "beta1**t", "0.9**t", "other betas"),
+        ("ignores beta2", "beta2**t", "0.999**t", "other betas"),
+    ),
+    ("adamw_step", "torch"): (
+        ("squares in the gradient's dtype", "g, g, value", "(grad * grad).float(), 1, value", LARGE),
+        ("squares small ones in the gradient's dtype", "g, g, value", "grad.square().float(), 1, value", SMALL),
+        (
+            "has an epsilon in the weights' dtype",
+            "add_(eps)",
+            "add_(torch.tensor(eps, dtype=param.dtype))",
+            NO_GRADIENT,
+        ),
+        ("counts in bfloat16", "1 - beta2**step", "1 - beta2 ** min(step, 256)", LONG),
+        ("corrects m alone", " / (1 - beta2**step)", "", ORDINARY),
+        ("corrects v alone", " / (1 - beta1**step)", "", FIRST),
+        ("adds epsilon in the root", ".sqrt_().add_(eps)", ".add_(eps).sqrt_()", EPSILON),
+        ("decays the new weight", "value=-lr / (1", "value=-lr * (1 - lr * weight_decay) / (1", DECAY),
+        ("decays by the rate of decay alone", "(1 - lr * weight_decay)", "(1 - weight_decay)", DECAY),
+        ("has the other sign", "value=-lr", "value=lr", ORDINARY),
+    ),
+    ("adamw_step", "triton"): (
+        ("squares in the gradient's dtype", "rest2 * g * g", "rest2 * (g * g).to(grad_ptr.dtype.element_ty)", LARGE),
+        ("adds epsilon in the root", "tl.sqrt(v / correction2) + eps", "tl.sqrt(v / correction2 + eps)", EPSILON),
+        ("leaves eps out", "tl.sqrt(v / correction2) + eps", "tl.sqrt(v / correction2)", NEAR_EPSILON),
+        ("corrects m alone", "tl.sqrt(v / correction2)", "tl.sqrt(v)", ORDINARY),
+        ("decays the new weight", "w = w * keep - size", "w = w * keep - keep * size", DECAY),
+        ("stores no v", "    tl.store(v_ptr + offsets, v, mask=mask)\n", "", ORDINARY),
+        ("counts in bfloat16", "1 - beta2**step", "1 - beta2 ** min(step, 256)", LONG),
+        ("takes grad to be contiguous", "grad.contiguous()", "grad", "grad transposed"),
+        ("does one block less", "triton.cdiv(n, 1024)", "n // 1024", "one past a block"),
+    ),
+    ("global_norm", "torch"): (
+        ("squares in the gradient's dtype", "g.float().square()", "g.square().float()", "300 in float16"),
+        (
+            "adds up in the gradient's dtype",
+            "g.float().square().sum()",
+            "g.float().square().sum().to(g.dtype)",
+            "many of 100 in float16",
+        ),
+        ("adds norms", "g.float().square().sum()", "g.float().norm()", ORDINARY),
+        ("has no root", "total.sqrt()", "total", ORDINARY),
+    ),
+    ("global_norm", "triton"): (
+        ("squares in the gradient's dtype", ".to(tl.float32)\n    tl.store", "\n    tl.store", "300 in float16"),
+        ("takes gradients to be contiguous", "g.contiguous()", "g", "strided"),
+        (
+            "reads one sum short",
+            "root_kernel[(1,)](sums, norm, sums.numel()",
+            "root_kernel[(1,)](sums, norm, sums.numel() - 1",
+            ORDINARY,
+        ),
+        ("keeps the last block of sums", "total += tl.load", "total = tl.load", "two hundred tensors"),
+    ),
+    ("clip_coefficient", "torch"): (
+        (
+            "makes an infinite norm 0",
+            "coefficient.masked_fill(~norm.isfinite(), math.nan)",
+            "coefficient",
+            "an infinite norm",
+        ),
+        ("lets NaN pass as 1", "~norm.isfinite()", "norm.isinf()", "a norm of NaN"),
+        ("keeps gradients at a limit of 0", "float(max_norm > 0)", "1.0", "max_norm 0"),
+        ("takes a negative limit", "if not max_norm >= 0", "if max_norm != max_norm", "a negative max_norm"),
+        ("takes NaN for a limit", "if not max_norm >= 0", "if max_norm < 0", "a max_norm of NaN"),
+    ),
+    ("stochastic_round", "torch"): (
+        ("does not look for NaN", "x.isfinite()", "~x.isinf()", "NaN of all kinds"),
+        ("rounds to nearest afterwards", " & -65536", "", ORDINARY),
+        ("never carries", "view(torch.int32) + bits", "view(torch.int32) | bits", ORDINARY),
+        ("takes one bit too many", "+ bits)", "+ bits + 1)", "every bfloat16 value as it is"),
+    ),
+    ("stochastic_round", "triton"): (
+        ("does not look for NaN", 'tl.where(tl.abs(x) < float("inf"), rounded, x)', "rounded", "NaN of all kinds"),
+        ("rounds to nearest afterwards", "+ bits) & -65536)", "+ bits))", ORDINARY),
+        (
+            "takes x to be contiguous",
+            "x, bits = x.contiguous(), bits.contiguous()",
+            "bits = bits.contiguous()",
+            "transposed",
+        ),
+        ("does one block less", "triton.cdiv(x.numel(), 1024)", "x.numel() // 1024", "one past a block"),
+    ),
+}
