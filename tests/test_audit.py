@@ -6,10 +6,12 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 import torch
+from graded_kernels.autograder.sanitize.rules import RULES
 
 pytestmark = pytest.mark.exhaustive  # what they test is a paper's, not what anybody uses
 RESEARCH = Path(__file__).parents[1] / "research"
@@ -31,6 +33,8 @@ def module(monkeypatch):
         "reproductions_of_others",
         "reproduce",
         "suites",
+        "fixes",
+        "fix_recipes",
         "tritonbench",
         "tritonbench_table",
         "tritonbench_judged",
@@ -112,6 +116,40 @@ def test_a_package_without_init_is_not_that_of_the_environment(module, tmp_path)
     command = [sys.executable, "-c", "import iniconfig.__about__"]
     child = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
     assert child.stdout == "of the folder\n", child.stderr
+
+
+def test_a_repair_has_two_commits_and_a_finding_that_there_is(module):
+    known = module("audit/fix_recipes.py").FIXES
+    for fix in known.values():
+        assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in (fix.parent, fix.commit))
+        assert fix.kind in RULES
+        assert fix.fault.endswith(".")
+    libraries = Counter(fix.repository for fix in known.values())
+    assert sum(number >= 2 for number in libraries.values()) >= 5
+
+
+def test_a_repair_counts_where_the_finding_is_what_was_repaired(module, monkeypatch, tmp_path):
+    fixes = module("audit/fixes.py")
+    finding = {"kind": "out-of-bounds", "kernel": "k", "tensor": "x", "line": 3}
+    told = {"findings": [finding | {"message": "theirs"}], "not_judged": [], "launches": 1, "failed": None}
+    before, after = fixes.read(1, json.dumps(told)), fixes.read(0, json.dumps(told | {"findings": []}))
+    assert before["findings"] == [finding]
+    name = "liger_swiglu"
+    monkeypatch.setattr(fixes, "FIXES", {name: fixes.FIXES[name]})
+    page = fixes.page({f"{name}/before": before, f"{name}/after": after | {"date": "today"}})
+    assert "| **out-of-bounds** of `x`, `k` line 3 | clean, 1 launch | today |" in page
+    assert "Flagged before: 1 of 1. Clean after: 1." in page
+    other = before | {"findings": [finding | {"kind": "masked-load"}]}
+    assert "Flagged before: 0 of 1. Clean after: 0." in fixes.page({f"{name}/before": other, f"{name}/after": other})
+    for attribute, value in {"HERE": tmp_path, "KEPT": tmp_path / "fixes.json"}.items():
+        monkeypatch.setattr(fixes, attribute, value)
+    fixes.KEPT.write_text(json.dumps({f"{name}/before": before}))
+    monkeypatch.setattr(fixes, "fetched", lambda fix, commit, folder: "no network")
+    fixes.main([name])
+    assert json.loads(fixes.KEPT.read_text()) == {
+        f"{name}/before": before,
+        f"{name}/after": {"unable": "not run: no network"},
+    }
 
 
 JUNIT = """<testsuites><testsuite>
