@@ -134,6 +134,64 @@ def test_a_conversion_inside_the_reference_does_not_decide_how_exact_it_is():
     assert any("its own result is what is expected" in r for r in rounded.remarks) and not rounded
 
 
+def attention(q, k, v):
+    return (torch.softmax(q.float() @ k.float().mT, -1) @ v.float()).to(q.dtype)
+
+
+@pytest.mark.parametrize(("scale", "right"), [(1.0, True), (1.02, False)])
+def test_factors_of_a_product_in_half_precision(scale, right):
+    """As tensor cores get them, whatever the reference converts."""
+
+    def rounding(q, k, v):
+        p = torch.softmax(scale * (q.float() @ k.float().mT), -1).to(q.dtype)
+        return (p.float() @ v.float()).to(q.dtype)
+
+    example = tuple(t.to(torch.bfloat16) for t in (draw(6, 16), draw(20, 16), draw(20, 16)))
+    report = compare(attention, rounding, example, without=("dimension", "float32"), any_method=True)
+    assert ({"the example", "other numbers"} & failing(report) == set()) is right, str(report)
+
+
+def test_what_the_dtype_cannot_hold_is_not_judged():
+    def difference(x):
+        square = x * x
+        return square + (square - square)  # NaN, where it is infinite
+
+    example = 300 * draw(5, 8).half()
+    assert "the example" not in failing(compare(lambda x: x * x, difference, example, any_method=True))
+
+
+def test_infinity_in_two_tensors_at_one_place():
+    def gap(a, b):
+        return (a - b).masked_fill((a == -torch.inf) & (b == -torch.inf), 0)
+
+    report = compare(gap, lambda a, b: a - b, (draw(5, 8), draw(5, 8)), any_method=True)
+    assert failing(report) == {"-infinity in a and b"}, str(report)
+
+
+class ReadBack(torch.autograd.Function):
+    """A loss whose gradient p - 1 is made of p as it was stored."""
+
+    @staticmethod
+    def forward(ctx, x, labels):
+        log = torch.log_softmax(x.float(), -1)
+        ctx.save_for_backward(log.exp().to(x.dtype), labels)
+        return -log.gather(1, labels[:, None])[:, 0]
+
+    @staticmethod
+    def backward(ctx, dy):
+        p, labels = ctx.saved_tensors
+        return (dy[:, None] * (p.float() - F.one_hot(labels, p.shape[1]))).to(p.dtype), None
+
+
+def test_a_label_that_is_nearly_certain():
+    def loss(x, labels):
+        return F.cross_entropy(x.float(), labels, reduction="none")
+
+    example = (draw(6, 12), torch.tensor([0, 11, 3, 7, 7, 1]))
+    report = compare(loss, ReadBack, example, without=("dimension", "labels all", "labels -100"))
+    assert failing(report) == {"labels nearly certain, bfloat16"}, str(report)
+
+
 def test_what_the_reference_refuses_is_left_out_and_said():
     def pairs(x):
         if x.shape[-1] % 2:

@@ -23,6 +23,7 @@ HALVES = (torch.float16, torch.bfloat16)
 BLOCKS = (1031, 257, 65)  # past one block of 1,024 elements, or of as many as `MOST` allows
 SPECIAL = (-100, -1)  # what stands for no label, as `ignore_index` of PyTorch and of others
 MOST = 2**15  # elements of all tensors of a family together
+CERTAIN = 10.0  # how far a score lies above the others, so that its probability is nearly 1
 TENSORS = 4  # the first ones get special values, each alone
 
 
@@ -70,6 +71,7 @@ def families(example: Example, reference: Reference, dimensions: list[Dimension]
         for word, value in (("NaN", torch.nan), ("infinity", torch.inf), ("-infinity", -torch.inf)):
             what = f"One element of {names[number]} is {word}; the reference says what that gives."
             yield Family(f"{word} in {names[number]}", what, _one_element(in_odd_sizes, number, value))
+    yield from _in_one_place(given, names, floats, in_odd_sizes)
     yield from _integers(reference, fresh)
     yield from _layouts(given, floats, fresh)
     kinds = {given[i].dtype for i in floats}
@@ -82,6 +84,22 @@ def families(example: Example, reference: Reference, dimensions: list[Dimension]
                 what = "The numbers are 100 times as large, in float16: squares and sums of them may overflow."
                 large = _on_floats(_on_floats(in_odd_sizes, _scaled(100.0)), rounded)
                 yield Family("float16, large values", what, large, "dtype")
+
+
+def _in_one_place(given: Args, names: tuple[str, ...], floats: list[int], fresh: Make) -> Iterator[Family]:
+    """What is masked in two tensors alike: -infinity less -infinity is NaN."""
+    for first, second in zip(floats, floats[1:TENSORS], strict=False):
+        if given[first].shape == given[second].shape:
+            both = f"{names[first]} and {names[second]}"
+
+            def make(generator: Generator, chosen: tuple[int, int] = (first, second)) -> Args:
+                args = list(fresh(generator))
+                place = torch.rand(args[chosen[0]].shape, generator=generator) < 0.1
+                for number in chosen:
+                    args[number] = args[number].masked_fill(place, -torch.inf)
+                return tuple(args)
+
+            yield Family(f"-infinity in {both}", f"Some elements of {both} are -infinity, the same of each.", make)
 
 
 def _layouts(given: Args, floats: list[int], fresh: Make) -> Iterator[Family]:
@@ -194,6 +212,29 @@ def _integers(reference: Reference, fresh: Make) -> Iterator[Family]:
         for value in special:
             made = _filled(fresh, number, value, 0.3)
             yield Family(f"{name} {value} in places", f"Some elements of {name} are {value}.", made)
+        yield from _certain(reference, number, fresh)
+
+
+def _certain(reference: Reference, number: int, fresh: Make) -> Iterator[Family]:
+    """A label that is nearly certain, in half precision, too: p - 1 there is small, and no random number is so."""
+    labels = reference.given[number]
+    rows = (i for i, a in enumerate(reference.given) if isinstance(a, Tensor) and a.is_floating_point() and a.dim())
+    scored = next((i for i in rows if reference.given[i].shape[:-1] == labels.shape), None)
+    if labels.dtype == torch.bool or scored is None or int(labels.max()) >= reference.given[scored].shape[-1]:
+        return
+
+    def make(generator: Generator) -> Args:
+        args = list(fresh(generator))
+        column = args[number].long().clamp(min=0).unsqueeze(-1)
+        args[scored] = args[scored].scatter_add(-1, column, args[scored].new_full(column.shape, CERTAIN))
+        return tuple(args)
+
+    name, where = f"{reference.names[number]} nearly certain", f"{CERTAIN:g} is added to the element of "
+    what = f"{where}{reference.names[scored]} that {reference.names[number]} names."
+    yield Family(name, what, make)
+    yield Family(
+        f"{name}, bfloat16", f"The same in bfloat16: {what}", _on_floats(make, _rounded(torch.bfloat16)), "dtype"
+    )
 
 
 def _last(reference: Reference, number: int) -> list[int]:

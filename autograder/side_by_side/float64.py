@@ -1,4 +1,4 @@
-"""A reference in float64: conversions to float32 inside it are left out, those to half precision are its own."""
+"""A reference in another precision: its conversions to float32 are to that; those to half precision are its own."""
 
 import contextlib
 import sys
@@ -20,13 +20,14 @@ _OURS = (torch.__path__[0], str(Path(__file__).parents[1]))  # not the reference
 
 @lazily
 class Widened(TorchDispatchMode):
-    """Makes float64 of every float32 that an operator is asked for, as a conversion does, and notes it.
+    """Makes ``dtype`` of every float32 that an operator is asked for, as a conversion does, and notes it.
 
     widened: the lines that asked for float32. rounded: those that asked for half precision, which they get.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: torch.dtype = torch.float64) -> None:
         super().__init__()
+        self.dtype = dtype
         self.widened: dict[str, None] = {}
         self.rounded: dict[str, None] = {}
 
@@ -34,7 +35,7 @@ class Widened(TorchDispatchMode):
         kwargs = dict(kwargs or {})
         dtype = kwargs.get("dtype")
         if dtype == torch.float32:
-            kwargs["dtype"] = torch.float64
+            kwargs["dtype"] = self.dtype
             self.widened |= dict.fromkeys(_line())
         elif dtype in HALVES:
             self.rounded |= dict.fromkeys(f"{dtype_name(dtype)} in {line}" for line in _line())

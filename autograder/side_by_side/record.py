@@ -12,7 +12,7 @@ from ..results.aim import Aim
 from ..run.contract import Args
 from ..ulp import ulp_size
 from .errors import CompareError
-from .families import Family
+from .families import HALVES, Family
 from .reference import Reference, parts, signed
 
 GRADIENT = 8.0  # what the cancellation of another formula may cost
@@ -44,19 +44,24 @@ class Compared(Exercise):
 
     def floors(self, args: Args, bonus: bool = False) -> Floors:
         """Beside what is derived: nowhere stricter than the reference itself is in the dtype of ``args``; and wider for
-        a gradient, which other formulas reach with other cancellation. Not judged is what mathematics leaves open: NaN
-        that the reference makes of arguments without one, gradients that are not finite and those of arguments that are
-        not; with an infinite argument all results that are not finite; where the reference itself overflows, or NaN
-        reaches its own result in another way than in float64, as through the padding of a convolution.
+        a gradient, which other formulas reach with other cancellation; and where matrices are multiplied in half
+        precision, as wide as where every step is rounded to it, which is how tensor cores get their factors. Not judged
+        is what mathematics leaves open: NaN that the reference makes of arguments without one, gradients that are not
+        finite and those of arguments that are not; with an infinite argument all results that are not finite; what the
+        dtype cannot hold; where the reference itself overflows, or NaN reaches its own result in another way than in
+        float64, as through the padding of a convolution.
         """
         assert self.reference is not None
         with self.reference.alone():
             estimated, native = super().floors(args, bonus), self.reference.native(args, self.above)
+            half = next((own.dtype for own in native if own.dtype in HALVES), None)
+            products = half and self.reference.contracts
+            rounded = self.reference.rounded(args, self.above, half) if half and products else native
         exact = self.exact(args)
         gradients = len(parts(args)) - self.above if self.above else 0
         nan, infinite = (any(bool(kind(a).any()) for a in parts(args)) for kind in (torch.isnan, torch.isinf))
         found: list[torch.Tensor | float] = []
-        for number, (floor, value, own) in enumerate(zip(estimated, exact, native, strict=True)):
+        for number, (floor, value, own, coarse) in enumerate(zip(estimated, exact, native, rounded, strict=True)):
             if not value.is_floating_point():
                 found.append(floor)
                 continue
@@ -64,11 +69,11 @@ class Compared(Exercise):
             wide = torch.as_tensor(floor, dtype=torch.float64).expand(value.shape)
             wide = torch.maximum(_of_gradient(wide) if gradient else wide, _reached(value, own))
             if own.dtype != torch.float32 and (gradient or self.reference.contracts):
-                wide = torch.maximum(wide, 4 * _of_rows(_error(value, own)))
-            rounded = value.to(own.dtype)
-            unknown = ~rounded.isfinite() if gradient or infinite else value.isnan() & (not nan)
+                wide = torch.maximum(wide, 4 * _of_rows(torch.maximum(_error(value, own), _error(value, coarse))))
+            stored = value.to(own.dtype)
+            unknown = ~stored.isfinite() & (value.isfinite() | (gradient or infinite)) | (value.isnan() & (not nan))
             unknown = unknown | (gradient and (nan or infinite)) | (nan & (own.isnan() != value.isnan()))
-            unknown = unknown | (~own.isfinite() & (rounded.isfinite() | (own.isnan() & ~rounded.isnan())))
+            unknown = unknown | (~own.isfinite() & (stored.isfinite() | (own.isnan() & ~stored.isnan())))
             found.append(wide.masked_fill(unknown, torch.inf))
         return tuple(found)
 
