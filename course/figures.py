@@ -136,6 +136,20 @@ def _envelope(y: np.ndarray) -> np.ndarray:
     return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1).max(axis=1))
 
 
+def tensor_errors(title: str, series: dict[str, tuple[dict[str, float], str]]) -> None:
+    """Relative errors of named tensors, a row for each, on a logarithmic scale. series: by its label the errors and a
+    colour. The first label stands beside the dot of the first row, the second beside that of the second row.
+    """
+    names = list(next(iter(series.values()))[0])
+    ax = axes("|difference| / |exact|", "", title, y=(len(names) - 0.5, -0.6), height=0.8 + 0.3 * len(names))
+    for row, (label, (errors, color)) in enumerate(series.items()):
+        x = np.maximum(_numbers(list(errors.values())), 1e-8)
+        ax.plot(x, np.arange(len(names)), "o", color=color, markersize=6)
+        ax.text(x[row] * 1.9, row, label, color=color, va="center", fontweight="bold")
+    ax.set(xscale="log", xlim=(5e-9, 10))
+    ax.set_yticks(range(len(names)), names)
+
+
 def online_softmax(scores: Numbers, block: int, *, guard: bool) -> None:
     """The online softmax on its way over one row of scores, block by block: the running maximum as a step, and under
     each block the maximum, the factor e^(old - new) and the sum. guard: whether -inf - -inf is avoided.

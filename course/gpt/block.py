@@ -59,6 +59,18 @@ COURSE = Ops(
 )
 
 
+class Norm(nn.Module):
+    """The weight of an RMS norm."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor, ops: Ops) -> Tensor:
+        """Returns x / √(mean(x²) + EPS) · weight, like x."""
+        return ops.rms_norm(x, self.weight)
+
+
 class Block(nn.Module):
     """Attention and gated MLP, each behind an RMS norm and added to what came in. No bias anywhere."""
 
@@ -67,8 +79,9 @@ class Block(nn.Module):
     def __init__(self, width: int, heads: int):
         super().__init__()
         self.heads = heads
-        self.norm_1, self.norm_2 = (nn.Parameter(torch.ones(width)) for _ in range(2))
+        self.norm_1 = Norm(width)
         self.qkv, self.out = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
+        self.norm_2 = Norm(width)
         self.gate_up = nn.Linear(width, 4 * width, bias=False)  # two halves of twice the width
         self.down = nn.Linear(2 * width, width, bias=False)
         head = width // heads
@@ -77,12 +90,12 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, ops: Ops) -> Tensor:
         """Returns (B, T, width) for x of that shape."""
-        split = self.qkv(ops.rms_norm(x, self.norm_1)).chunk(3, dim=-1)
+        split = self.qkv(self.norm_1(x, ops)).chunk(3, dim=-1)
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in split)
         positions = torch.arange(x.shape[1], device=x.device)
         q, k = (ops.rotary(part, positions, self.inv_freq) for part in (q, k))
         x = x + self.out(ops.attention(q, k, v).transpose(1, 2).flatten(-2))
-        gate, up = self.gate_up(ops.rms_norm(x, self.norm_2)).chunk(2, dim=-1)
+        gate, up = self.gate_up(self.norm_2(x, ops)).chunk(2, dim=-1)
         y: Tensor = x + self.down(ops.swiglu(gate, up))
         return y
 
@@ -94,7 +107,7 @@ class SmallModel(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(vocab, width)
         self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
-        self.norm = nn.Parameter(torch.ones(width))
+        self.norm = Norm(width)
         for name, weight in self.named_parameters():
             if "norm" not in name:
                 nn.init.normal_(weight, std=0.02)
@@ -104,7 +117,7 @@ class SmallModel(nn.Module):
         x = self.embedding(tokens)
         for block in self.blocks:
             x = block(x, ops)
-        logits: Tensor = ops.rms_norm(x, self.norm) @ self.embedding.weight.t()
+        logits: Tensor = self.norm(x, ops) @ self.embedding.weight.t()
         return logits
 
     def loss(self, window: Tensor, ops: Ops) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...autograder.emulator import Emulator
 from ...autograder.run.interpret import interpreted
-from .block import Ops, SmallModel
+from .block import PYTORCH, Ops, SmallModel
 from .text import corpus, encode
 
 BATCH, CONTEXT, PAGES, RATE = 8, 32, 2_000, 3e-3
@@ -27,8 +27,13 @@ def gradients(model: SmallModel, ops: Ops, window: Tensor) -> dict[str, Tensor]:
     """The gradient of the loss on a batch, for each parameter by its name."""
     names, parameters = zip(*model.named_parameters(), strict=True)
     with Emulator() if interpreted() else nullcontext():
-        found = torch.autograd.grad(model.loss(window, ops), parameters)
+        found = torch.autograd.grad(model.loss(window.to(model.norm.weight.device), ops), parameters)
     return dict(zip(names, found, strict=True))
+
+
+def exact_gradients(model: SmallModel, window: Tensor) -> dict[str, Tensor]:
+    """The same in float64, with PyTorch's own functions; the model stays as it is."""
+    return gradients(copy.deepcopy(model).double(), PYTORCH, window)
 
 
 def errors(found: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, float]:
@@ -46,7 +51,7 @@ def train(model: SmallModel, ops: Ops, steps: Iterable[int]) -> list[float]:
     losses = []
     with Emulator() if interpreted() else nullcontext():
         for _, window in zip(steps, windows(), strict=False):
-            loss = model.loss(window.to(model.norm.device), ops)
+            loss = model.loss(window.to(model.norm.weight.device), ops)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
