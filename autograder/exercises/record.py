@@ -7,6 +7,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any, Literal
 
 import torch
@@ -313,6 +314,8 @@ class Witness:
     complaint: says what is wrong with arguments that the exercise's contract calls bad input; "" where they are good.
         It gets tensors, also without elements, of floating-point numbers or, for the names in ``integers``, of int64;
         and for parameters with a default what has the default's type.
+    others: further witnesses that the same function is to give: it is called with the name of an exercise of theirs, or
+        of this one, as ``function("rotary")``. The seed of a check draws which.
     """
 
     name: str
@@ -324,6 +327,17 @@ class Witness:
     integers: frozenset[str] = frozenset()
     points: int = 2
     backends: tuple[str, ...] = ("torch",)
+    others: tuple["Witness", ...] = ()
+
+    @property
+    def all(self) -> tuple["Witness", ...]:
+        """Each witness that the function is to give."""
+        return (replace(self, others=()), *self.others)
+
+    def drawn(self, seed: int) -> "Witness":
+        """The one that a check asks for. Seeds 0, 1, ... ask for each, and so do as many from any multiple on."""
+        order = Random(f"{self.name} {seed // len(self.all)}").sample(self.all, len(self.all))
+        return order[seed % len(self.all)]
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -331,13 +345,23 @@ class Witness:
         return self.exercise.parameters
 
     @property
+    def fewest(self) -> int:
+        """How many arguments there are to find: those that have no default."""
+        parameters = inspect.signature(self.exercise.oracle).parameters.values()
+        return sum(p.default is p.empty for p in parameters)
+
+    @property
     def contract(self) -> Contract:
         """What a runner may know of it: a witness may leave out the arguments that have a default."""
-        parameters = inspect.signature(self.exercise.oracle).parameters.values()
-        fewest = sum(p.default is p.empty for p in parameters)
-        return Contract(self.name, (), self.parameters, fewest, witness=True)
+        if not self.others:
+            return Contract(self.name, (), self.parameters, self.fewest, witness=True)
+        most = max(len(one.parameters) for one in self.all)
+        names = tuple(f"argument {number}" for number in range(1, most + 1))
+        return Contract(self.name, ("block",), names, min(one.fewest for one in self.all), witness=True)
 
     @property
     def signature(self) -> str:
         """The call and its result in a line: ``silu_witness() -> (dy, x)``."""
+        if self.others:
+            return f"{self.name}(block) -> the arguments of {' or '.join(one.exercise.name for one in self.all)}"
         return f"{self.name}() -> ({', '.join(self.parameters)})"

@@ -27,9 +27,9 @@ class RecordError(ValueError):
 def validate(record: Exercise | Witness) -> None:
     """Raises RecordError for a record with a mistake. Each case is drawn twice, and its right result computed."""
     if record not in _validated:
-        exercise = record.exercise if isinstance(record, Witness) else record
+        exercises = [one.exercise for one in record.all] if isinstance(record, Witness) else [record]
         mistake = next(_of_names(record.name, record.backends), "")
-        mistake = mistake or next(_of(exercise, isinstance(record, Exercise)), "")
+        mistake = mistake or next((m for one in exercises for m in _of(one, isinstance(record, Exercise))), "")
         if mistake:
             raise RecordError(f"record {record.name}: {mistake}")
         _validated.add(record)

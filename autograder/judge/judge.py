@@ -58,7 +58,8 @@ def judge(
         found = check.compiled(runner.facts.compiler or shared_compiler(), gpus)
     else:
         found = check.examined()
-    where = environment(runner) | ({} if isinstance(record, Witness) else {"seed": seed})
+    drawn = isinstance(record, Exercise) or bool(record.others)
+    where = environment(runner) | ({"seed": seed} if drawn else {})
     bug = _bug(record, found) if isinstance(record, Exercise) and not found.stopped else None
     passed = not found.stopped and bool(found.needed) and _all_right(found.cases, required)
     answers = _answers(found.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator")
@@ -152,7 +153,7 @@ class _Check:
         """What a check finds, but for what compilers say. see: called with what came of each case."""
         record = self.record
         if isinstance(record, Witness):
-            return _Found(judge_witness(record, self.runner))
+            return _Found(judge_witness(record, self.runner, self.seed))
         found = _Found(self._judge_cases(record, see))
         if not found.stopped:
             found.cases += judge_bias(record, found.judged)

@@ -23,10 +23,14 @@ FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 DIMENSIONS, ELEMENTS = 8, 1 << 20  # of a tensor: an input that shows a bug is small
 
 
-def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
-    """Three cases: the input is one the contract allows, right code is right on it, and the bug is wrong on it."""
+def judge_witness(record: Witness, runner: Runner, seed: int = 0) -> list[Judged]:
+    """Three cases: the input is one the contract allows, right code is right on it, and the bug is wrong on it. seed:
+    draws which input is asked for, where there are several.
+    """
+    asked = record.drawn(seed)
+    outcome = runner.examine(Call((asked.exercise.name,) if record.others else ())).first
+    record = asked
     names = ("a valid input", "right code is right on it", f"{record.bug.who} is wrong on it")
-    outcome = runner.examine(Call(())).first
     if outcome.trouble:
         message = outcome.trouble.place + outcome.trouble.message
         first = _case(names[0], "error", message, record, details=outcome.trouble.details)
@@ -37,7 +41,7 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
         ]
     args = outcome.outputs
     try:
-        complaint = _complaint(record, args)
+        complaint = complaint_about(record, args)
         if not complaint:
             return [Judged(_case(names[0], "pass", "", record)), *_judged(record, args, names[1:])]
     except Exception as error:  # raised by the oracle, or by PyTorch's own function: so it does not take them
@@ -83,8 +87,11 @@ def _bug_case(name: str, record: Witness, args: Args, failures: Callable[[Args],
     return _case(name, "pass", f"It gives {f.output} = {f.got:g}{where}; right is {f.expected:g}.", record)
 
 
-def _complaint(record: Witness, args: Args) -> str:
+def complaint_about(record: Witness, args: Args) -> str:
     """Why the exercise does not accept these arguments; "" if it does."""
+    if not record.fewest <= len(args) <= len(record.parameters):
+        count = f"{len(args)} {'value is' if len(args) == 1 else 'values are'}"
+        return f"{record.exercise.name} takes ({', '.join(record.parameters)}), and {count} returned."
     parameters = inspect.signature(record.exercise.oracle).parameters.values()
     for parameter, value in zip(parameters, args, strict=False):
         if parameter.default is None:  # what may be left out: the exercise's own complaint knows

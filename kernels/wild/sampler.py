@@ -1,0 +1,37 @@
+"""Parts of a sampler as they shipped, bug for bug; the random numbers come in as arguments."""
+
+import torch
+
+
+def inverse_cdf_a_little_later(probs, u):
+    """FlagGems' multinomial with replacement: .0001 is added to the random number, so that a first token of probability
+    0 is not chosen at u = 0, and it is held below .9999.
+
+    Of 2f191fec (2024-09-02), still in 5.0.2 on PyPI; github.com/FlagOpen/FlagGems/pull/4303 (2026-07-01) asks for a
+    strict comparison instead.
+    """
+    cdf = probs.float().cumsum(0) / probs.float().sum()
+    r = (u.float() + 0.0001).clamp(max=0.9999)
+    return torch.searchsorted(cdf, r).clamp(max=len(cdf) - 1)
+
+
+def gumbel_pick_of_infinite_noise(logits, hashes):
+    """sglang's multinomial_with_seed: the hash over its largest value is 1 for one hash in 2^32, -log 1 is 0, and the
+    noise is infinite. Its token wins, whatever its logit.
+
+    github.com/sgl-project/sglang/issues/25106 (2026-05-12), until pull request 33423 (2026-08-03) held -log u at 2^-32.
+    """
+    u = hashes.double() / (2**32 - 1)
+    u = u.log().clamp(min=torch.finfo(torch.float64).min).neg()
+    return (logits.double() + u.log().neg()).argmax(0, keepdim=True)
+
+
+def top_k_probs_by_value(probs, k=2):
+    """flashinfer's samplers of the first k: a token is taken where fewer than k are above it, by its probability alone.
+    Of tokens that tie for the last place all are taken.
+
+    github.com/flashinfer-ai/flashinfer/pull/3774 (2026-06-30, open): [.4, .3, .3, 0] and k = 2 have three.
+    """
+    p = probs.float()
+    kept = p.where((p.unsqueeze(0) > p.unsqueeze(1)).sum(1) < k, 0)
+    return kept / kept.sum()

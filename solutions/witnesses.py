@@ -1,0 +1,45 @@
+"""Inputs that convict the bugs planted in the parts of a block; each part by its name."""
+
+import torch
+
+
+# %% precision_witness
+def precision_witness(block):
+    """The arguments that show what is planted in ``block``: rotary, scaled_norm or embedding_gradient."""
+    ones = torch.ones(512, 2, dtype=torch.bfloat16)
+    return {
+        "rotary": (ones[:1], torch.tensor([257])),  # bfloat16 has 256 and 258
+        "scaled_norm": (torch.ones(1, 2), torch.tensor([0.00390625, 1.0], dtype=torch.bfloat16)),  # half an ulp of 1
+        "embedding_gradient": (ones, torch.zeros(512, dtype=torch.int64)),  # 256 + 1 is 256
+    }[block]
+
+
+# %% router_witness
+def router_witness(block):
+    """The arguments that show what is planted in ``block``: balance_loss, expert_weights or decay."""
+    logits = torch.tensor([[2.0, 1.0, 0.0, -1.0]] * 4)
+    return {
+        "balance_loss": (logits,),  # all tokens to the same experts
+        "expert_weights": (logits, 1),  # w / w
+        "decay": (torch.tensor([10.0]), torch.tensor([1.0])),  # all should be gone
+    }[block]
+
+
+# %% scan_witness
+def scan_witness(block):
+    """The arguments that show what is planted in ``block``: chunk_steps, decay_to_end or reverse_cumsum."""
+    return {
+        "chunk_steps": (torch.zeros(17),),  # 15 lanes of padding behind one element
+        "decay_to_end": (torch.tensor([-1e8, -3.0, -3.0, 0.0]),),  # sums a step of 8 apart
+        "reverse_cumsum": (torch.tensor([1e8, 1.0, 1.0]),),  # 1e8 + 1 is 1e8
+    }[block]
+
+
+# %% sampler_witness
+def sampler_witness(block):
+    """The arguments that show what is planted in ``block``: inverse_cdf, gumbel_pick or top_k_probs."""
+    return {
+        "inverse_cdf": (torch.tensor([0.5, 0.5]), torch.tensor([0.49995])),  # .0001 more is the other token
+        "gumbel_pick": (torch.tensor([0.0, -100.0]), torch.tensor([2**31, 2**32 - 1])),  # -log 1 is 0
+        "top_k_probs": (torch.tensor([0.4, 0.3, 0.3, 0.0]),),  # the second place, twice
+    }[block]
