@@ -27,7 +27,8 @@ def with_gradient(contract: Contract, function: Callable[..., Any]) -> Callable[
             return result
         gradient = None
         if result.requires_grad:
-            (gradient,) = torch.autograd.grad(result, leaf, torch.full_like(result, UPSTREAM), allow_unused=True)
+            upstream = torch.full_like(result.detach(), UPSTREAM)
+            (gradient,) = torch.autograd.grad(result, leaf, upstream, allow_unused=True)
         if gradient is None:
             what, of = contract.outputs[0], contract.gradient_of
             raise Unattached(

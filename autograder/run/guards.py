@@ -95,7 +95,8 @@ class Watch(TorchDispatchMode):
         return result
 
     def _check_torch(self, name: str, args: Args) -> None:
-        if "autograd" in self.refused and (_dual() or any(_recorded(a) for a in tensors_of(args))):
+        computes = base(name) not in ALLOCATE | FILL | MOVE | VIEW  # what only moves numbers has no formula
+        if "autograd" in self.refused and computes and (_dual() or any(_recorded(a) for a in tensors_of(args))):
             self._refuse(
                 f"autograd differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
                 "The derivative is the exercise: write its formula, on the tensors as they come."

@@ -111,7 +111,9 @@ class InProcess:
             allowed |= {"_local_scalar_dense"}  # a flag for a bad label has to be read, and reading computes nothing
         permits = None if contract.witness else partial(is_permitted, gradients=bool(contract.gradient_of))
         watch = Watch(self.backend, contract.refused, allowed, machine, peak, permits, written)
-        functions = WatchFunctions(contract.refused, self.backend == "torch" and contract.counted)
+        # Where the runner takes a gradient itself, `Watch` still refuses what PyTorch would differentiate.
+        refused = contract.refused - {"autograd"} if contract.gradient_of else contract.refused
+        functions = WatchFunctions(refused, self.backend == "torch" and contract.counted)
         launches = NoLaunches(contract.name)
         # The emulator changes Triton in a hundred places. A PyTorch answer needs none of them.
         around = launches if self.backend == "torch" and interpreted() else machine
