@@ -818,3 +818,93 @@ def as_pytorch_adds_to_the_norm(norm, max_norm):
     """(max_norm / (norm + 1e-6)).clamp(max=1), which has no number where a norm is not finite or nothing may move."""
     ratio = (max_norm / (norm + 1e-6)).clamp(max=1.0)
     return torch.where(norm.isfinite(), ratio, torch.nan)
+
+
+# A rotation, a sampler, Gemma's norm, and an operation of one's own.
+
+
+def split(x: Tensor, interleaved: bool) -> tuple[Tensor, Tensor]:
+    return (x[..., ::2], x[..., 1::2]) if interleaved else x.chunk(2, -1)
+
+
+def joined(first: Tensor, second: Tensor, interleaved: bool) -> Tensor:
+    return torch.stack((first, second), -1).flatten(-2) if interleaved else torch.cat((first, second), -1)
+
+
+def single_angle(positions: Tensor, inv_freq: Tensor) -> Tensor:
+    """(B, 1, M, D / 2): a float32 product."""
+    return (positions.float().unsqueeze(-1) * inv_freq).unsqueeze(1)
+
+
+@alone("rotary_forward")
+def two_products_each(x, positions, inv_freq, interleaved=False):
+    angle, (first, second) = single_angle(positions, inv_freq), split(x.float(), interleaved)
+    y = joined(first * angle.cos() - second * angle.sin(), second * angle.cos() + first * angle.sin(), interleaved)
+    return y.to(x.dtype)
+
+
+@alone("rotary_forward")
+def llamas_half_rotation(x, positions, inv_freq, interleaved=False):
+    """x · cos + rotate_half(x) · sin, each of the two as long as x."""
+    angle = single_angle(positions, inv_freq)
+    angle, (first, second) = joined(angle, angle, interleaved), split(x.float(), interleaved)
+    return (x.float() * angle.cos() + joined(-second, first, interleaved) * angle.sin()).to(x.dtype)
+
+
+@alone("rotary_forward")
+def in_turns(x, positions, inv_freq, interleaved=False):
+    """Whole turns are taken out in float32, which rounds the angle once more."""
+    turns = positions.float().unsqueeze(-1) * (inv_freq / (2 * math.pi))
+    angle, (first, second) = (turns - turns.round()).unsqueeze(1) * (2 * math.pi), split(x.float(), interleaved)
+    cos, sin = angle.cos(), angle.sin()
+    return joined(first * cos - second * sin, first * sin + second * cos, interleaved).to(x.dtype)
+
+
+@alone("rotary_forward")
+def as_complex_numbers(x, positions, inv_freq, interleaved=False):
+    angle = single_angle(positions, inv_freq)
+    number = torch.complex(*(part.contiguous() for part in split(x.float(), interleaved)))
+    y = number * torch.polar(torch.ones_like(angle), angle)
+    return joined(y.real, y.imag, interleaved).to(x.dtype)
+
+
+@alone("rotary_backward")
+def turned_back(dy, positions, inv_freq, interleaved=False):
+    return two_products_each(dy, -positions, inv_freq, interleaved)
+
+
+@alone("rotary_backward")
+def transposed_matrix(dy, positions, inv_freq, interleaved=False):
+    angle, (first, second) = single_angle(positions, inv_freq), split(dy.float(), interleaved)
+    dx = joined(first * angle.cos() + second * angle.sin(), second * angle.cos() - first * angle.sin(), interleaved)
+    return dx.to(dy.dtype)
+
+
+@alone("gumbel_argmax")
+def clamped_noise(logits, u):
+    """The noise itself is bounded, at both ends."""
+    g = (-(-u.log()).log()).clamp(-math.log(32 * math.log(2)), 32 * math.log(2))
+    score = logits.float() + g
+    return torch.where(score.amax(1) == -torch.inf, -1, score.argmax(1))
+
+
+@alone("gumbel_argmax")
+def smallest_waiting_time(logits, u):
+    """The same race by waiting times: the smallest of -log u · e^-z, as logarithms."""
+    waiting = u.double().clamp(2.0**-32, 1 - 2.0**-32).log().neg().log() - logits.double()
+    first = waiting.argmin(1)
+    return first.masked_fill(waiting.amin(1) == torch.inf, -1)
+
+
+@answers("gemma_norm")
+def with_a_float_weight(a, x, weight, eps=1e-6):
+    v = x.float()
+    rstd = 1 / torch.sqrt(a.mean(v * v) + eps)
+    return ((1 + weight.float()) * (v * rstd)).to(x.dtype)
+
+
+@answers("gemma_norm")
+def one_product_and_a_sum(a, x, weight, eps=1e-6):
+    v = x.float()
+    normal = v * torch.rsqrt(a.mean(v * v) + eps)
+    return (normal + normal * weight.float()).to(x.dtype)

@@ -1,0 +1,138 @@
+"""Rotary embedding, Gumbel argmax, Gemma's norm and SiLU as a Function, broken: (why, old, new, the case that must see
+it).
+"""
+
+ORDINARY, INTERLEAVED, NEGATIVE, LAST = "ordinary values", "interleaved", "negative positions", "positions up to 2^20"
+PAST, FAR, HALF = "positions past 256, bfloat16", "positions from 65,536 on", "positions past 65,504, float16"
+ONE, ZERO, MASKED, ALONE = "u = 1", "u = 0", "u = 1 and a logit of -inf", "one possible class, u = 0"
+EQUAL, APART, NOTHING = "equal scores", "equal scores, far apart", "a row of -inf"
+SMALL, SIXTEEN = "small weights in bfloat16", "weights of 16 in bfloat16"
+ANGLE = "positions.double().unsqueeze(-1) * inv_freq.double()"
+
+MUTANTS = {
+    ("silu_function", "torch"): (
+        ("saves the result", "ctx.save_for_backward(x)", "ctx.save_for_backward(silu_forward(x))", ORDINARY),
+        ("leaves out what arrives", "silu_backward(dy, x)", "silu_backward(torch.ones_like(dy), x)", ORDINARY),
+        ("is not attached", "SiLU.apply(x)", "SiLU.apply(x.detach())", ORDINARY),
+        ("gives float32", "return silu_backward(dy, x)", "return silu_backward(dy, x.sign())", ORDINARY),
+    ),
+    ("rotary_forward", "torch"): (
+        ("has positions in the dtype of x", "positions.double()", "positions.to(x.dtype).double()", PAST),
+        ("has positions in float16", "positions.double()", "positions.half().double()", HALF),
+        ("multiplies in bfloat16", ANGLE, f"({ANGLE}).bfloat16().double()", FAR),
+        ("rounds the frequencies", "* inv_freq.double()", "* inv_freq.bfloat16().double()", ORDINARY),
+        (
+            "computes its own frequencies",
+            "* inv_freq.double()",
+            "* 1e4 ** (-torch.arange(len(inv_freq)) / len(inv_freq))",
+            "frequencies without a formula",
+        ),
+        (
+            "counts positions",
+            "positions.double()",
+            "torch.arange(positions.shape[1]).expand(positions.shape).double()",
+            NEGATIVE,
+        ),
+        (
+            "takes the first sequence's positions",
+            "positions.double()",
+            "positions[:1].double()",
+            "positions in any order",
+        ),
+        ("turns the other way", "direction * angle", "-direction * angle", ORDINARY),
+        ("swaps the layouts", "v[..., 1::2]) if interleaved", "v[..., 1::2]) if not interleaved", ORDINARY),
+        (
+            "puts pairs together as halves",
+            "if interleaved else torch.cat(pair, -1)",
+            "if False else torch.cat(pair, -1)",
+            INTERLEAVED,
+        ),
+        ("takes positions from 0", "positions.double()", "positions.clamp(min=0).double()", NEGATIVE),
+        ("turns in half precision", "torch.promote_types(x.dtype, torch.float32)", "x.dtype", "bfloat16"),
+    ),
+    ("rotary_backward", "torch"): (
+        ("turns onward", "interleaved, -1)", "interleaved, 1)", ORDINARY),
+        ("does not turn", "interleaved, -1)", "interleaved, 0)", ORDINARY),
+        ("forgets the layout", "inv_freq, interleaved, -1)", "inv_freq, False, -1)", INTERLEAVED),
+    ),
+    ("rotary_forward", "triton"): (
+        (
+            "has the angle in float32, rounded twice more",
+            "angle * 0.15915494309189535",
+            "(angle.to(tl.float32) * 0.15915494).to(tl.bfloat16).to(tl.float64)",
+            ORDINARY,
+        ),
+        (
+            "skips what is negative",
+            "mask = (heads < H) & (pairs < HALF)",
+            "mask = (heads < H) & (pairs < HALF) & (tl.load(positions_ptr + token) >= 0)",
+            NEGATIVE,
+        ),
+        (
+            "takes the position of the first sequence",
+            "tl.load(positions_ptr + token)",
+            "tl.load(positions_ptr + m)",
+            "positions in any order",
+        ),
+        ("has no mask for heads", "(heads < H) & (pairs < HALF)", "(heads < H + 1) & (pairs < HALF)", "3 pairs"),
+        (
+            "takes the layout for contiguous",
+            "heads.to(tl.int64) * stride_h",
+            "heads.to(tl.int64) * M * HALF * 2",
+            "heads before tokens in memory",
+        ),
+        ("takes numbers for neighbours", "first.to(tl.int64) * stride_d", "first.to(tl.int64)", "every second number"),
+        ("stores halves", "tl.store(y_ptr + first, y_1", "tl.store(y_ptr + pairs, y_1", INTERLEAVED),
+        ("wraps offsets", "b * stride_b", "b.to(tl.int32) * stride_b", "offsets beyond 2^31"),
+        ("takes positions as they lie", "positions.contiguous()", "positions", "one row of positions for all"),
+    ),
+    ("rotary_backward", "triton"): (
+        ("turns onward", "interleaved, -1)", "interleaved, 1)", ORDINARY),
+        ("forgets the layout", "inv_freq, interleaved, -1)", "inv_freq, False, -1)", INTERLEAVED),
+    ),
+    ("gumbel_argmax", "torch"): (
+        ("has no clamp at u = 1", "exponential.clamp(min=GRID).log()", "exponential.log()", ONE),
+        ("clamps at the smallest float", "exponential.clamp(min=GRID)", "exponential.clamp(min=1.2e-38)", ONE),
+        ("clamps at 2^-24", "exponential.clamp(min=GRID)", "exponential.clamp(min=2.0**-24)", ONE),
+        ("has no clamp at u = 0", "u.clamp(min=GRID)", "u", ZERO),
+        ("clamps u at the smallest float", "u.clamp(min=GRID)", "u.clamp(min=1.2e-38)", ZERO),
+        ("chooses in a row of nothing", ".masked_fill(score.amax(1) == -torch.inf, -1)", "", NOTHING),
+        ("takes the last of equals", "score.argmax(1)", "(logits.shape[1] - 1 - score.flip(1).argmax(1))", EQUAL),
+        ("adds in half precision", "logits - exponential", "logits - exponential.to(logits.dtype)", "bfloat16"),
+        ("has the other sign", "score = logits - ", "score = logits + ", ORDINARY),
+    ),
+    ("gumbel_argmax", "triton"): (
+        ("has no clamp at u = 1", "tl.log(tl.maximum(exponential, GRID))", "tl.log(exponential)", ONE),
+        ("has no clamp at u = 0", "-tl.log(tl.maximum(u, GRID))", "-tl.log(u)", ZERO),
+        ("lets a later block win", "top > best", "top >= best", APART),
+        (
+            "gives the index in the block",
+            "tl.where(score == top, cols, V)",
+            "tl.where(score == top, cols - start, V)",
+            APART,
+        ),
+        (
+            "takes the last of equals",
+            "tl.min(tl.where(score == top, cols, V))",
+            "tl.max(tl.where(score == top, cols, -1))",
+            EQUAL,
+        ),
+        ("begins at 0", 'best, index = float("-inf"), -1', "best, index = 0.0, -1", "logits around -9000"),
+        ("pads with zeros", 'other=float("-inf")', "other=0.0", "17 classes"),
+        ("forgets the best so far", "tl.maximum(top, best)", "top", APART),
+    ),
+    ("gemma_norm", "torch"): (
+        ("adds in the dtype of weight", "(1 + weight.to(wide))", "(1 + weight)", SMALL),
+        ("forgets 1", "(1 + weight.to(wide))", "weight.to(wide)", ORDINARY),
+    ),
+    ("gemma_norm", "triton"): (
+        (
+            "adds in the dtype of weight",
+            "mask=mask, other=0.0).to(tl.float32)\n\n    rstd",
+            "mask=mask, other=0.0)\n\n    rstd",
+            SMALL,
+        ),
+        ("forgets 1", "(1.0 + weight)", "weight", ORDINARY),
+        ("divides by the block", "/ N + eps", "/ BLOCK + eps", "3 columns"),
+    ),
+}
