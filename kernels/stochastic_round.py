@@ -20,7 +20,7 @@ def stochastic_round_kernel(x_ptr, bits_ptr, y_ptr, n, BLOCK: tl.constexpr):
     bits = tl.load(bits_ptr + offsets, mask=mask, other=0)
 
     rounded = ((x.to(tl.int32, bitcast=True) + bits) & -65536).to(tl.float32, bitcast=True)
-    y = tl.where(tl.abs(x) < float("inf"), rounded, x)  # also not of NaN
+    y = tl.where(x == x, rounded, x)  # NaN is not itself; infinity, whose lower half is 0, is not changed
 
     tl.store(y_ptr + offsets, y.to(tl.bfloat16), mask=mask)
 

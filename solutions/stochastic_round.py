@@ -15,5 +15,5 @@ def stochastic_round(x, bits):
     Beyond the largest bfloat16 the next number is infinity. Infinity and NaN are kept.
     Strides: any for x and bits.
     """
-    rounded = (x.contiguous().view(torch.int32) + bits) & -65536
-    return torch.where(x.isfinite(), rounded.view(torch.float32), x).bfloat16()
+    rounded = (x.view(torch.int32) + bits) & -65536  # infinity, whose lower half is 0, stays what it is
+    return torch.where(x.isnan(), x, rounded.view(torch.float32)).bfloat16()

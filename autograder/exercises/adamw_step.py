@@ -184,6 +184,11 @@ CASES = (
         "Each of lr, beta1, beta2, eps and weight_decay is another number than its default.",
     ),
     Case(
+        "a large learning rate",
+        _drawn(500, numbers=(0.5,)),
+        "lr is 0.5, and what follows it is left out: betas of 0.9 and 0.999, eps 1e-8, weight_decay 0.01.",
+    ),
+    Case(
         "a large epsilon",
         _drawn(500, step=3, numbers=(0.01, 0.9, 0.999, 0.1, 0.0)),
         "eps is 0.1. Where a correction is moved out of the root, eps has to be multiplied by it, too.",

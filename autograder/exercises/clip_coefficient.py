@@ -20,8 +20,8 @@ def coefficient(norm: Tensor, max_norm: float) -> Tensor:
 
 
 def floor(norm: Tensor, max_norm: float) -> Floors:
-    """PyTorch adds 1e-6 to the norm."""
-    return ((coefficient(norm, max_norm) * (2 * EPS + 1.1e-6 / (norm + 1e-6))).nan_to_num(),)
+    """PyTorch adds 1e-6 to the norm: half of what is allowed."""
+    return ((coefficient(norm, max_norm) * (2 * EPS + 2e-6 / (norm + 1e-6))).nan_to_num(),)
 
 
 def _drawn(*shape: int, max_norm: float = 1.0, view: View = as_it_is) -> Inputs:

@@ -35,6 +35,7 @@ MUTANTS = {
         ("decays the new weight", "value=-lr / (1", "value=-lr * (1 - lr * weight_decay) / (1", DECAY),
         ("decays by the rate of decay alone", "(1 - lr * weight_decay)", "(1 - weight_decay)", DECAY),
         ("has the other sign", "value=-lr", "value=lr", ORDINARY),
+        ("has another decay than is said", "weight_decay=0.01", "weight_decay=0.0101", "a large learning rate"),
     ),
     ("adamw_step", "triton"): (
         ("squares in the gradient's dtype", "rest2 * g * g", "rest2 * (g * g).to(grad_ptr.dtype.element_ty)", LARGE),
@@ -42,6 +43,12 @@ MUTANTS = {
         ("leaves eps out", "tl.sqrt(v / correction2) + eps", "tl.sqrt(v / correction2)", NEAR_EPSILON),
         ("corrects m alone", "tl.sqrt(v / correction2)", "tl.sqrt(v)", ORDINARY),
         ("decays the new weight", "w = w * keep - size", "w = w * keep - keep * size", DECAY),
+        (
+            "cuts weights off",
+            "ptr.dtype.element_ty), mask",
+            "ptr.dtype.element_ty, fp_downcast_rounding='rtz'), mask",
+            "bias",
+        ),
         ("stores no v", "    tl.store(v_ptr + offsets, v, mask=mask)\n", "", ORDINARY),
         ("counts in bfloat16", "1 - beta2**step", "1 - beta2 ** min(step, 256)", LONG),
         ("takes grad to be contiguous", "grad.contiguous()", "grad", "grad transposed"),
@@ -82,13 +89,13 @@ MUTANTS = {
         ("takes NaN for a limit", "if not max_norm >= 0", "if max_norm < 0", "a max_norm of NaN"),
     ),
     ("stochastic_round", "torch"): (
-        ("does not look for NaN", "x.isfinite()", "~x.isinf()", "NaN of all kinds"),
+        ("does not look for NaN", "x.isnan()", "x.isinf()", "NaN of all kinds"),
         ("rounds to nearest afterwards", " & -65536", "", ORDINARY),
         ("never carries", "view(torch.int32) + bits", "view(torch.int32) | bits", ORDINARY),
         ("takes one bit too many", "+ bits)", "+ bits + 1)", "every bfloat16 value as it is"),
     ),
     ("stochastic_round", "triton"): (
-        ("does not look for NaN", 'tl.where(tl.abs(x) < float("inf"), rounded, x)', "rounded", "NaN of all kinds"),
+        ("does not look for NaN", "tl.where(x == x, rounded, x)", "rounded", "NaN of all kinds"),
         ("rounds to nearest afterwards", "+ bits) & -65536)", "+ bits))", ORDINARY),
         (
             "takes x to be contiguous",
