@@ -21,11 +21,12 @@ EPS = 1e-6
 
 @dataclass(frozen=True)
 class Ops:
-    """What a block is made of, each differentiable in its tensors of floating-point numbers.
+    """What a model is made of and trained with. All but the last are differentiable.
 
     rms_norm: (x (..., N), weight (N,)) -> like x.   rotary: (x (B, H, T, D), positions (T,), inv_freq (D / 2,)) -> like
     x.   attention: causal, (q, k, v), each (B, H, T, D) -> like q.   swiglu: (gate, up) -> silu(gate) · up.
-    cross_entropy: (logits (M, V), labels (M,)) -> the mean loss, a scalar.
+    cross_entropy: (logits (M, V), labels (M,)) -> the mean loss, a scalar.   adamw_step: (param, grad, m, v, step, lr,
+    beta1, beta2, eps, weight_decay), which writes param, m and v; the first step is 1.
     """
 
     rms_norm: Callable[[Tensor, Tensor], Tensor]
@@ -33,6 +34,7 @@ class Ops:
     attention: Callable[[Tensor, Tensor, Tensor], Tensor]
     swiglu: Callable[[Tensor, Tensor], Tensor]
     cross_entropy: Callable[[Tensor, Tensor], Tensor]
+    adamw_step: Callable[..., object]
 
 
 def rotated(x: Tensor, positions: Tensor, inv_freq: Tensor) -> Tensor:
@@ -43,12 +45,25 @@ def rotated(x: Tensor, positions: Tensor, inv_freq: Tensor) -> Tensor:
     return torch.cat((first * cos - second * sin, second * cos + first * sin), -1)
 
 
+def adamw(
+    param: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int,
+    lr: float, beta1: float, beta2: float, eps: float, weight_decay: float,
+) -> None:  # fmt: skip
+    """A step of `torch.optim.AdamW`."""
+    weight = nn.Parameter(param)  # in the memory of param
+    weight.grad = grad
+    optimizer = torch.optim.AdamW([weight], lr, (beta1, beta2), eps, weight_decay)
+    optimizer.state[weight] = {"step": torch.tensor(float(step - 1)), "exp_avg": m, "exp_avg_sq": v}
+    optimizer.step()
+
+
 PYTORCH = Ops(
     rms_norm=lambda x, weight: F.rms_norm(x, weight.shape, weight, EPS),
     rotary=rotated,
     attention=lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
     swiglu=lambda gate, up: F.silu(gate) * up,
     cross_entropy=F.cross_entropy,
+    adamw_step=adamw,
 )
 COURSE = Ops(
     rms_norm=partial(kernels.rms_norm, eps=EPS),
@@ -56,6 +71,7 @@ COURSE = Ops(
     attention=partial(kernels.attention, causal=True),
     swiglu=kernels.swiglu,
     cross_entropy=kernels.cross_entropy,
+    adamw_step=kernels.adamw_step,
 )
 
 

@@ -54,6 +54,7 @@ class Joined(torch.autograd.Function):
         return None, *found, *[None] * (ctx.count - len(found))
 
 
+ALONE = "adamw_step"  # which has no gradient
 KEPT: dict[str, Callable[[Args, Args], Args]] = {
     "rms_norm": lambda args, results: (*args[:2], results[1]),  # x, weight, rstd
     "attention": lambda args, results: (*args[:3], *results, *args[3:]),  # q, k, v, o, lse, key_lengths, causal
@@ -73,8 +74,10 @@ def ops(folder: Path | None = None) -> tuple[Ops, dict[str, str]]:
         for name, kept in KEPT.items()
         if f"{name}_forward" in written and f"{name}_backward" in written
     }
-    whose = {name: "yours" if name in pairs else "the course's" for name in KEPT}
-    return replace(COURSE, **{name: _function(name, pair) for name, pair in pairs.items()}), whose
+    found = {name: _function(name, pair) for name, pair in pairs.items()}
+    found |= {ALONE: written[ALONE]} if ALONE in written else {}
+    whose = {name: "yours" if name in found else "the course's" for name in (*KEPT, ALONE)}
+    return replace(COURSE, **found), whose
 
 
 def _function(name: str, pair: Pair) -> Function:
@@ -90,7 +93,7 @@ def _function(name: str, pair: Pair) -> Function:
 
 
 def answers(notebooks: list[Path]) -> dict[str, Function]:
-    """The Triton answers of `KEPT` that are written in some notebooks, by the name of the exercise."""
+    """The Triton answers to `KEPT` and `ALONE` that are written in some notebooks, by the name of the exercise."""
     found: dict[str, Function] = {}
     for path in notebooks:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
@@ -100,10 +103,10 @@ def answers(notebooks: list[Path]) -> dict[str, Function]:
 
 
 def _exercise(cell: dict[str, Any]) -> str:
-    """The exercise of `KEPT` that the cell is the Triton answer to, or ""."""
+    """The exercise of those that the cell is the Triton answer to, or ""."""
     name, _, backend = cell.get("id", "").rpartition("-")
     half = name.removesuffix("_forward").removesuffix("_backward")
-    return name if backend == "triton" and half in KEPT and half != name else ""
+    return name if backend == "triton" and (name == ALONE or half in KEPT and half != name) else ""
 
 
 def _written(notebook: str, cells: list[dict[str, Any]]) -> dict[str, Function]:

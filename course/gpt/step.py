@@ -12,7 +12,8 @@ from ...autograder.run.interpret import interpreted
 from .block import PYTORCH, Ops, SmallModel
 from .text import corpus, encode
 
-BATCH, CONTEXT, PAGES, RATE = 8, 32, 2_000, 3e-3
+BATCH, CONTEXT, PAGES = 8, 32, 2_000
+HOW = {"lr": 3e-3, "beta1": 0.9, "beta2": 0.98, "eps": 1e-8, "weight_decay": 0.1}  # a step of AdamW
 
 
 def windows(seed: int = 0) -> Iterator[Tensor]:
@@ -47,13 +48,14 @@ def train(model: SmallModel, ops: Ops, steps: Iterable[int]) -> list[float]:
     steps: ``range(200)``, or in a notebook ``IPython.display.ProgressBar(200)``, which shows how far it is.
     """
     model = copy.deepcopy(model)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.1)
-    losses = []
+    parameters = [p.detach() for p in model.parameters()]
+    state = [(torch.zeros_like(p), torch.zeros_like(p)) for p in parameters]
+    losses: list[float] = []
     with Emulator() if interpreted() else nullcontext():
         for _, window in zip(steps, windows(), strict=False):
             loss = model.loss(window.to(model.norm.weight.device), ops)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
             losses.append(loss.item())
+            found = torch.autograd.grad(loss, list(model.parameters()))
+            for p, g, (m, v) in zip(parameters, found, state, strict=True):
+                ops.adamw_step(p, g, m, v, len(losses), **HOW)
     return losses
