@@ -10,9 +10,12 @@ from answers import answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.run.answer import load
+from graded_kernels.autograder.run.answer import Answer, Cell, load
 from graded_kernels.autograder.run.contract import as_tuple
 from graded_kernels.autograder.run.runner import InProcess
+from graded_kernels.autograder.sandbox import Limits
+from graded_kernels.autograder.verdicts.job import Job
+from graded_kernels.autograder.verdicts.make import make
 
 BF16 = torch.bfloat16
 NAMES = ("precision_witness", "router_witness", "scan_witness", "sampler_witness")
@@ -253,3 +256,15 @@ def test_an_answer_that_knows_one_block_is_told_which_it_lacks():
     report = check("scan_witness", lambda block: only[block], seed=seed_of("decay_to_end"))
     assert "decay_to_end" in report.cases[0].message
     assert report.score == 0
+
+
+def test_a_classs_verdict_is_about_what_its_seed_draws(worker):
+    """A learner who has one of three passes in one class of three."""
+    one = "import torch\n\n\ndef scan_witness(block):\n    return (torch.zeros(17),)\n"
+    jobs = [
+        Job(Answer("scan_witness", (Cell("scan_witness-torch", one),)), "torch", seed, Limits()) for seed in range(3)
+    ]
+    verdicts = [make(job, worker) for job in jobs]
+    assert [verdict.data["passed"] for verdict in verdicts].count(True) == 1
+    assert [verdict.data["environment"]["seed"] for verdict in verdicts] == [0, 1, 2]
+    assert len({job.key for job in jobs}) == 3

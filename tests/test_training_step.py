@@ -66,6 +66,26 @@ def test_what_is_not_written_is_the_courses(notebooks, exact):
     assert worst(ops, exact) < CLOSE
 
 
+def test_what_a_learner_defines_beside_an_answer_is_there_and_what_they_try_is_not_run(notebooks, exact):
+    path = notebooks / "01_silu.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    at = next(i for i, cell in enumerate(notebook["cells"]) if cell["id"] == "swiglu_backward-triton")
+    own_cell = {"cell_type": "code", "id": "mine", "metadata": {}, "outputs": [], "execution_count": None}
+    own_cell["source"] = ["def twice(x):\n", "    return 2 * x\n", "raise SystemExit(twice(1))\n"]
+    notebook["cells"].insert(at, own_cell)
+    notebook["cells"][at + 1]["source"] = "def swiglu_backward(dy, gate, up):\n    return twice(dy), twice(dy)\n"
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    ops, whose = own.ops(notebooks)
+    assert whose["swiglu"] == "yours"
+    assert worst(ops, exact) > 0.1
+
+
+def test_a_file_that_is_no_notebook_is_named(tmp_path):
+    (tmp_path / "torn.ipynb").write_text('{"cells": [')
+    with pytest.raises(ValueError, match="torn.ipynb is no notebook that can be read: move it out of"):
+        own.ops(tmp_path)
+
+
 def test_a_wrong_kernel_is_seen_in_the_tensors_before_it(notebooks, exact):
     change(notebooks, "swiglu_backward-triton", "def swiglu_backward(dy, gate, up):\n    return dy * up, dy * gate\n")
     ops, _ = own.ops(notebooks)

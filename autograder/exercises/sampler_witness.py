@@ -84,8 +84,8 @@ SUSPECTS = (
         torch.int64,
         wild.inverse_cdf_a_little_later,
         thread="FlagOpen/FlagGems#4303",
-        story="FlagGems added .0001 to every random number. Of a vocabulary of 100,000 tokens that is ten of the size "
-        "1 / V, every time.",
+        story="FlagGems, 5.0.2 among others, added .0001 to every random number. Of 100,000 equally likely tokens it "
+        "takes the tenth behind the right one.",
         apart=lambda probs, u: 0.0,
         complaint=_no_numbers,
         hint="Draw the line from 0 to 1 with its sums. How far from a sum can you put a number, and where does it end?",

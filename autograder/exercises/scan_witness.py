@@ -59,7 +59,8 @@ SUSPECTS = (
         torch.float32,
         wild.chunk_steps_of_padding,
         thread="vllm-project/vllm-gaudi#1009",
-        story="vllm-gaudi padded the steps with zeros, and then added a bias and took the softplus: padding is a step.",
+        story="vllm-gaudi 0.15.1 and 0.16.0 padded the steps with zeros, and then added a bias and took the softplus: "
+        "padding is a step.",
         apart=lambda dt, bias=-4.0: 0.2 * chunk_steps(dt, bias),
         complaint=_no_steps,
         hint="Count the elements of the last chunk. What is in the lanes that are left?",
@@ -69,7 +70,8 @@ SUSPECTS = (
         torch.float32,
         wild.decay_to_end_above_one,
         thread="state-spaces/mamba#713",
-        story="Mamba 2.0 to 2.2.4 subtracted two rounded sums, and e to a small number above 0, or to a large one.",
+        story="Mamba 2.0.0 to 2.2.4 took e to the difference of two rounded sums, which was above 0 at times, and not "
+        "by little.",
         apart=lambda a: 1.0,
         complaint=_no_decay,
         hint="Nothing right is above 1. Two rounded sums are subtracted: how coarse are they behind a large number?",

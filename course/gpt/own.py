@@ -66,7 +66,8 @@ KEPT: dict[str, Callable[[Args, Args], Args]] = {
 def ops(folder: Path | None = None) -> tuple[Ops, dict[str, str]]:
     """What a block is made of, and for each function whether it is ``yours`` or the ``course's``.
 
-    folder: with the learner's notebooks; the one in which this one lies where it is left out.
+    folder: with the learner's notebooks; the one in which this one lies where it is left out. Raises ValueError for a
+    file there that is no notebook.
     """
     written = answers(sorted((folder or Path.cwd()).glob("*.ipynb")))
     pairs = {
@@ -96,7 +97,10 @@ def answers(notebooks: list[Path]) -> dict[str, Function]:
     """The Triton answers to `KEPT` and `ALONE` that are written in some notebooks, by the name of the exercise."""
     found: dict[str, Function] = {}
     for path in notebooks:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        try:
+            cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        except (ValueError, TypeError, KeyError):
+            raise ValueError(f"{path.name} is no notebook that can be read: move it out of {path.parent}") from None
         if any(_exercise(cell) for cell in cells):
             found |= _written(path.stem, cells)
     return found
@@ -110,16 +114,18 @@ def _exercise(cell: dict[str, Any]) -> str:
 
 
 def _written(notebook: str, cells: list[dict[str, Any]]) -> dict[str, Function]:
-    """Runs the setup, the Triton answers and the learner's own cells of a notebook, in a module of their own. A cell
-    that stops is passed over, as a check would.
+    """Runs the setup, the Triton answers and what the learner's own cells define, in a module of their own. A cell that
+    stops is passed over, as a check would.
     """
     module, found = types.ModuleType(f"answers_of_{notebook}"), {}
     sys.modules[module.__name__] = module  # where Triton looks
     for cell in cells:
         if not _runs(cell):
             continue
+        code = Cell(f"{notebook}, {cell.get('id', 'a cell')}", "".join(cell["source"]))
+        whole = "nbgrader" in cell["metadata"]
         try:
-            run(Cell(f"{notebook}, {cell['id']}", "".join(cell["source"])), module)
+            run(code if whole else code.definitions, module)
         except AnswerError:
             continue
         function = module.__dict__.get(name := _exercise(cell))

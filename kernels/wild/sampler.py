@@ -7,8 +7,8 @@ def inverse_cdf_a_little_later(probs, u):
     """FlagGems' multinomial with replacement: .0001 is added to the random number, so that a first token of probability
     0 is not chosen at u = 0, and it is held below .9999.
 
-    Of 2f191fec (2024-09-02), still in 5.0.2 on PyPI; github.com/FlagOpen/FlagGems/pull/4303 (2026-07-01) asks for a
-    strict comparison instead.
+    Of 2f191fec (2024-09-02), in 5.0.2 on PyPI (2026-04); github.com/FlagOpen/FlagGems/pull/4303 (7722e8b06, 2026-07-01)
+    compares strictly instead.
     """
     cdf = probs.float().cumsum(0) / probs.float().sum()
     r = (u.float() + 0.0001).clamp(max=0.9999)
