@@ -43,6 +43,20 @@ def test_what_float32_has_exactly_costs_nothing():
     assert of(lambda x: x.sum(), torch.zeros(5)) == 0
 
 
+def test_an_operator_in_place_is_rounded_as_any_other():
+    x = torch.linspace(0.1, 1.0, 50)
+    assert torch.equal(of(lambda x: x.clone().mul_(x).exp_(), x), of(lambda x: (x * x).exp(), x))
+
+
+def test_a_number_that_float32_has_not_is_off_in_all_elements():
+    """A kernel's 0.9 is one; a sum of many terms times it is off by as much as each."""
+    ones = torch.ones(3)
+    for formula in (lambda x: x * 0.9, lambda x: x.mul(0.9), lambda x: torch.addcmul(x, x, x, value=-0.1)):
+        floor = of(formula, ones)
+        assert bool((floor > ulp(0.05)).all())
+    assert of(lambda x: x * 0.75, ones).abs().max() == 0
+
+
 def running(x: torch.Tensor) -> torch.Tensor:
     """The mean, one element after the other (Welford)."""
     mean = torch.zeros(())

@@ -12,6 +12,7 @@ times that is the floor of the tolerance. The model:
   one size are all rounded by the same amount, and the average of many is off by as much as each;
 - a mean that is taken from each element of its row may be a running one (Welford 1962), an ulp off by element;
 - a product of matrices has the error of such sums without blocks, in the mean;
+- a number of the formula that float32 does not have, such as 0.9, is up to an ulp off, in all elements alike;
 - a function such as exp gets its argument an ulp off (exp2(x · log2 e) does), and underflow may give 0;
 - erfc, expm1, log1p and tanh are computed as 1 - erf, exp - 1, log(1 + x) and 1 - 2 / (exp(2x) + 1): their digits are
   not asked for;
@@ -22,6 +23,7 @@ times that is the floor of the tolerance. The model:
 """
 
 import math
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +35,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from ..run.contract import Args, as_tuple, parts_of
 from ..run.lazy_dynamo import lazily
-from ..run.operators import POINTWISE
+from ..run.operators import MOVE, POINTWISE, VIEW
 from .record import Floors, Tolerance
 
 SEEDS = 16
@@ -45,6 +47,7 @@ SENSITIVE = frozenset(
     "exp exp2 expm1 log log2 log10 log1p sigmoid tanh erf erfc sin cos pow softplus _softmax _log_softmax logsumexp "
     "log_sigmoid_forward logaddexp silu gelu mish elu".split()
 )
+ARITHMETIC = frozenset("add sub rsub mul div addcmul addcdiv lerp pow".split())
 # Operators that compute nothing: what they hand on was rounded where it was made.
 COPIES = frozenset(
     "masked_fill where index gather index_select cat stack clone _to_copy nan_to_num constant_pad_nd".split()
@@ -140,12 +143,17 @@ class _RandomRounding(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func._schema.name.partition("::")[2]
+        if (plain := _not_in_place(func, name)) and _is_float64(args[0]):
+            changed: Tensor = args[0]
+            return changed.copy_(self.__torch_dispatch__(plain, types, args, kwargs))
         steps = MOMENTS.get(name) or (decomposition_table.get(func) if _has_steps(name) else None)
         if steps is not None and all(_has_elements(a) for a in args):
             with self:
                 return steps(*args, **(kwargs or {}))
         if name in SENSITIVE and name not in ("_softmax", "_log_softmax", "logsumexp"):
             args = tuple(self._moved(a) if _is_float64(a) else a for a in args)
+        if name in ARITHMETIC:
+            args, kwargs = tree_map(self._number, (args, kwargs or {}))
         if name == "sub" and self._is_mean(args[1]) and _is_float64(args[0]):
             args = (args[0], self._moved(args[1].expand(torch.broadcast_shapes(args[0].shape, args[1].shape))))
         result = func(*args, **(kwargs or {}))
@@ -212,6 +220,12 @@ class _RandomRounding(TorchDispatchMode):
         """The numbers, each moved by up to an ulp."""
         return x * (1 + ULP * self._uniform(x))
 
+    def _number(self, value: Any) -> Any:
+        """A Python number as a kernel may have it."""
+        if type(value) is not float or struct.unpack("f", struct.pack("f", value))[0] == value:
+            return value
+        return float(self._moved(torch.tensor(value, dtype=torch.float64)))
+
     def _of_function(self, name: str, result: Tensor, args: Args) -> Tensor:
         if name in PLAIN:
             result = result + ULP / 2 * PLAIN[name](args[0]) * self._uniform(result)
@@ -265,6 +279,14 @@ class _RandomRounding(TorchDispatchMode):
         other = torch.nextafter(near, away).double()
         take = (self._uniform(x) < 0) & (near.double() != x) & near.isfinite()
         return torch.where(take, other, torch.where(near.isfinite(), near.double(), x))
+
+
+def _not_in_place(func: Any, name: str) -> Any:
+    """The operator that computes what this one writes into its first argument; None where it is no such operator."""
+    base = name[:-1]
+    if name[-1:] != "_" or base not in (POINTWISE | MODELLED) - COPIES - VIEW - MOVE:
+        return None
+    return getattr(getattr(torch.ops.aten, base, None), func._overloadname, None)
 
 
 def _is_narrow(value: Tensor) -> bool:
