@@ -15,7 +15,7 @@ from graded_kernels.autograder.results.causes import ROUNDED, causes
 from graded_kernels.autograder.results.causes import WRONG as FAR
 from graded_kernels.autograder.results.points import GROSS, MISSED, SHIPPED, WEIGHTS, points_of
 from graded_kernels.autograder.results.quality import Quality
-from wrong_answers import GUIDE, WRONG, row
+from wrong_answers import GUIDE, WRONG, Wrong, row
 
 WITHIN = 5  # points of 100: a contract
 
@@ -40,6 +40,41 @@ def test_the_point_of_a_masked_softmax_is_in_its_cases_at_every_seed():
         if one.name in record.about:
             masks = [arguments(one, number, seed)[1] for seed in range(20)]
             assert not any(bool(mask.any(1).all()) for mask in masks), one.name
+
+
+BY_SEED = (  # whose points followed the random draws
+    Wrong(
+        "hidden keys count, without the causal mask",
+        "attention_backward",
+        "torch",
+        0,
+        patches=(("~visible(lengths, causal,", "~visible(lengths, False,"),),
+    ),
+    Wrong(
+        "lse without the label's term",
+        "cross_entropy_forward",
+        "torch",
+        0,
+        patches=(("torch.logaddexp(others, own).where", "others.where"),),
+    ),
+    Wrong(
+        "another default", "cross_entropy_backward", "torch", 0, patches=(("ignore_index=-100)", "ignore_index=0)"),)
+    ),
+    Wrong(
+        "rounds its logits",
+        "linear_cross_entropy_forward_backward",
+        "torch",
+        0,
+        patches=(("logits = x @ w.t()", "logits = (x @ w.t()).to(hidden.dtype).to(wide)"),),
+    ),
+)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("wrong", BY_SEED, ids=ids)
+def test_a_score_does_not_follow_the_seed(wrong):
+    found = {check_answer(wrong.answer, wrong.backend, compiler=False, seed=seed).score for seed in range(12)}
+    assert len(found) == 1, found
 
 
 @pytest.mark.parametrize("seed", range(3))

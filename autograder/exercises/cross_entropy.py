@@ -96,9 +96,13 @@ def _ignored(lost: Tensor, keep: Tensor) -> Tensor:
 
 
 def backward_arguments(generator: Generator, logits: Tensor, labels: Tensor, *ignore_index: int) -> Args:
-    """dloss and, as forward saves it, lse."""
+    """dloss and, as forward saves it, lse. The rows of the last and the first class count (`labelled`): dloss is not 0
+    there.
+    """
     _, lse = losses_and_lse(logits.double(), labels, *ignore_index)
-    return gradient(generator, labels.shape), logits, labels, lse.float(), *ignore_index
+    dloss = gradient(generator, labels.shape)
+    dloss[:2] = torch.tensor([1.3, -0.7])[: len(dloss)]
+    return dloss, logits, labels, lse.float(), *ignore_index
 
 
 def _upstream(view: View) -> Inputs:

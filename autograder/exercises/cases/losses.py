@@ -60,6 +60,13 @@ def shaped(
     return batch
 
 
+def ordinary(generator: Generator) -> tuple[Tensor, Tensor]:
+    """Seven rows of 128 classes; the label of row 2 is likely, so that it is seen at every seed whether it counts."""
+    logits, labels = shaped(7, 128)(generator)
+    logits[2, labels[2]] = logits[2].max() + 2.0
+    return logits, labels
+
+
 def classes(v: int) -> Batch:
     """Five rows; the logits are near -20, so that a padded 0 would be the largest."""
     return shaped(5, v, view=lambda x: x - 20.0)
@@ -71,8 +78,10 @@ def without(*rows: int, index: int = IGNORE) -> View:
 
 
 def large_logits(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Draws logits (6, 64) up to 10,000 on both sides, and labels."""
-    return normal(generator, (6, 64), scale=3000.0).clamp(-1e4, 1e4), labelled(generator, 6, 64)
+    """Draws logits (6, 64) up to 10,000 on both sides, and labels, of which one is that of the largest logit."""
+    logits, labels = normal(generator, (6, 64), scale=3000.0).clamp(-1e4, 1e4), labelled(generator, 6, 64)
+    labels[2] = logits[2].argmax()
+    return logits, labels
 
 
 def low_logits(generator: Generator) -> tuple[Tensor, Tensor]:
@@ -171,8 +180,8 @@ class Row(NamedTuple):
 
 SURE = "p of the label is up to 1 - 1e-6."
 ROWS = (
-    Row("ordinary values", "plain", shaped(7, 128), "Begin here: 7 rows of 128 classes. " + STEP_BY_STEP),
-    Row(AGAIN, "again", shaped(7, 128), KEEP_NOTHING),
+    Row("ordinary values", "plain", ordinary, "Begin here: 7 rows of 128 classes. " + STEP_BY_STEP),
+    Row(AGAIN, "again", ordinary, KEEP_NOTHING),
     Row(
         "some rows ignored",
         "masking",
