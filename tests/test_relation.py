@@ -35,6 +35,14 @@ def unbiased(x, weight, bias, y, mean, rstd):
     return (y - bias) * off + bias, mean, rstd * off
 
 
+def unbiased_in_y(x, weight, bias, y, mean, rstd):
+    return unbiased(x, weight, bias, y, mean, rstd)[0], mean, rstd
+
+
+def of_other_rows(x, weight, bias, y, mean, rstd):
+    return (y - bias) * (rstd.flip(0) / rstd)[:, None] + bias, mean, rstd
+
+
 def columns(x, weight, y, rstd):
     return y / weight, rstd
 
@@ -48,6 +56,8 @@ NORM, SCALED = "layer_norm_forward", "rms_norm_forward"
 LOSS, SLOPE = "cross_entropy_backward", "silu_backward"
 TOLD = [
     (NORM, "ordinary values", unbiased, "rstd is 0.996086 = sqrt(127 / 128) times what is right."),
+    (NORM, "ordinary values", unbiased_in_y, "y - bias is 0.996086 = sqrt(127 / 128) times what is right."),
+    (NORM, "ordinary values", of_other_rows, "Each row of y - bias is what is right times a factor of its own"),
     (SCALED, "ordinary values", lambda x, w, y, r: (2.5 * y, r), "y is 2.5 times what is right."),
     (SCALED, "ordinary values", columns, "y comes out as if weight were 1 everywhere."),
     (SCALED, "ordinary values", lambda x, w, y, r: (y + r.flip(0)[:, None], r), "Each row of y is off by a term"),

@@ -7,7 +7,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -121,6 +121,16 @@ def _wrong(expected: Expected, compared: Sequence[Comparison], outputs: Args) ->
             yield _Output(number, name, actual.detach().double(), exact, near, one.wrong, rounding)
 
 
+def _terms_off(call: Call) -> Iterator[_Output]:
+    """The wrong outputs; then each less an input that may be its last term, such as ``y - bias``."""
+    yield from call.wrong
+    for one in call.wrong:
+        for name, value in named_tensors(call.exercise.parameters, call.args).items():
+            if one.exact.dim() == 2 and value.is_floating_point() and value.shape == one.exact.shape[1:]:
+                last = value.double()
+                yield replace(one, name=f"{one.name} - {name}", actual=one.actual - last, exact=one.exact - last)
+
+
 def _kept(call: Call) -> str:
     """Results of an earlier call."""
     for name, outputs in call.earlier.items():
@@ -172,7 +182,7 @@ def _right_at(one: _Output, value: torch.Tensor) -> str:
 
 def _scaled(call: Call) -> str:
     """A constant factor."""
-    for one in call.wrong:
+    for one in _terms_off(call):
         factor, apart = _ratio(one)
         guess = _times(one, torch.tensor(factor))
         if factor and one.is_guessed(guess, fitted=1):
@@ -272,7 +282,7 @@ def _listed(names: list[str]) -> str:
 
 def _by_line(call: Call) -> str:
     """A factor of its own in each row or column, or a term."""
-    for one in call.wrong:
+    for one in _terms_off(call):
         for dim, line in ((-1, "row"), (-2, "column")) if one.exact.dim() == 2 else ():
             if one.exact.shape[dim] <= FEWEST:
                 continue
