@@ -69,14 +69,19 @@ def exact_floor(x: Tensor, positions: Tensor, inv_freq: Tensor, interleaved: boo
 
 
 def floor(x: Tensor, positions: Tensor, inv_freq: Tensor, interleaved: bool = False) -> Floors:
-    """An angle that is a float32 is off by half an ulp of itself, and by as much again where it is made of turns; the
+    """An angle that is a float32 is off by half an ulp of itself, and by three halves where it is made of turns; the
     slope of an element of y over the angle is the other one of its pair.
     """
     angle = angles(positions, inv_freq).abs()
-    off = from_pairs(angle, angle, interleaved) * EPS
+    off = 2 * EPS * from_pairs(angle, angle, interleaved)
     y = rotary(x, positions, inv_freq, interleaved).abs()
     (rounded,) = exact_floor(x, positions, inv_freq, interleaved)
     return floors(rounded + off * (swapped(y, interleaved) + off * y))
+
+
+def gradient_floor(dy: Tensor, positions: Tensor, inv_freq: Tensor, interleaved: bool = False) -> Floors:
+    """The same of the rotation back."""
+    return floor(dy, -positions, inv_freq, interleaved)
 
 
 Positions = Callable[[Generator, int, int], Tensor]  # (generator, B, M) -> (B, M)
@@ -371,9 +376,9 @@ HALVES = CommonMistake(
 )
 
 REASON = (
-    "An angle may be the float32 product of position and inv_freq, off by half an ulp of itself, or by one where it is "
-    "made of turns; at position 2^20 that is up to 1/8 radian. Sine, cosine and two products that may cancel: a few "
-    "ulp of float32."
+    "An angle may be the float32 product of position and inv_freq, off by half an ulp of itself, or by three halves "
+    "where it is made of turns; near position 2^20 an ulp is 1/16 radian. Sine, cosine and two products that may "
+    "cancel: a few ulp of float32."
 )
 POINT = (
     *("interleaved", "positions past 256, bfloat16", "positions from 65,536 on", "positions up to 2^20"),
@@ -442,7 +447,7 @@ rotary_backward = Exercise(
     oracle=rotary_gradient,
     outputs=(Output("dx", "dy"),),
     cases=tuple(row.case(drawn_gradient) for row in ROWS),
-    tolerance=Tolerance(1, 8, REASON, floor, exact_floor),
+    tolerance=Tolerance(1, 8, REASON, gradient_floor, exact_floor),
     hint="A rotation is linear: which matrix is its transpose?",
     refused=frozenset({"autograd"}),
     wild=(HALF_GRADIENT, AUTOCAST_GRADIENT, IN_PLACE, ONWARD, HALVES_GRADIENT),
