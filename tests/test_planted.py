@@ -265,6 +265,6 @@ def test_a_classs_verdict_is_about_what_its_seed_draws(worker):
         Job(Answer("scan_witness", (Cell("scan_witness-torch", one),)), "torch", seed, Limits()) for seed in range(3)
     ]
     verdicts = [make(job, worker) for job in jobs]
-    assert [verdict.data["passed"] for verdict in verdicts].count(True) == 1
-    assert [verdict.data["environment"]["seed"] for verdict in verdicts] == [0, 1, 2]
+    assert [verdict.report["passed"] for verdict in verdicts].count(True) == 1
+    assert [verdict.report["environment"]["seed"] for verdict in verdicts] == [0, 1, 2]
     assert len({job.key for job in jobs}) == 3
