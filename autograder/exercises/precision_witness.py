@@ -1,11 +1,13 @@
 """Parts of a block that may round too early. Cases: transformers#25681, Liger-Kernel#1462, FlagGems#309."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from ...kernels.wild import early_rounding as wild
+from ...kernels.wild import rotary as wild_rotary
 from .suspect import first, suspect
 
 ROWS = 8  # of the embedding
@@ -16,8 +18,7 @@ def rotary(x: Tensor, positions: Tensor) -> Tensor:
     """Pair (i, i + D/2) of each row of x (T, D) turned by its position · 10000^(-2i/D) radians; in x's dtype.
     positions: (T,) int64, 0 to 2^20.
     """
-    inv_freq = 10_000.0 ** -(torch.arange(0, x.shape[1], 2).double() / x.shape[1])
-    angle = positions.unsqueeze(1) * inv_freq
+    angle = positions.unsqueeze(1) * _inv_freq(x.shape[1])
     left, right = x.chunk(2, 1)
     return torch.cat((left * angle.cos() - right * angle.sin(), right * angle.cos() + left * angle.sin()), 1)
 
@@ -32,6 +33,15 @@ def embedding_gradient(dy: Tensor, tokens: Tensor) -> Tensor:
     dy's dtype. tokens: (T,) int64, 0 to 7; T at most 4096.
     """
     return torch.zeros(ROWS, dy.shape[1], dtype=dy.dtype).index_add(0, tokens, dy)
+
+
+def _inv_freq(width: int) -> Tensor:
+    return 10_000.0 ** -(torch.arange(0, width, 2).double() / width)
+
+
+def _half_positions(x: Tensor, positions: Tensor) -> Tensor:
+    turn: Callable[..., Tensor] = wild_rotary.rotary_half_positions
+    return turn(x[None, None], positions[None], _inv_freq(x.shape[1]).float())[0, 0]
 
 
 def _no_rotary(x: Tensor, positions: Tensor) -> str:
@@ -68,7 +78,7 @@ SUSPECTS = (
     suspect(
         rotary,
         "x",
-        wild.rotary_in_the_models_dtype,
+        _half_positions,
         thread="huggingface/transformers#25681",
         story="transformers 4.31.0 made the positions of a long sequence in the dtype of the model. bfloat16 has no "
         "number between 256 and 258.",

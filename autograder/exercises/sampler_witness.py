@@ -1,10 +1,12 @@
 """Parts of a sampler, with the random numbers as arguments. Cases: FlagGems#4303, sglang#33423, flashinfer#3774."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from ...kernels.wild import gumbel_argmax as wild_gumbel
 from ...kernels.wild import sampler as wild
 from .suspect import first, suspect
 
@@ -40,8 +42,16 @@ def _sums(probs: Tensor) -> Tensor:
 
 
 def _noisy(logits: Tensor, hashes: Tensor) -> Tensor:
-    h = hashes.double() / (2**32 - 1)
-    return logits.double() - h.log().neg().clamp(min=2.0**-32).log()
+    return logits.double() - _uniform(hashes).log().neg().clamp(min=2.0**-32).log()
+
+
+def _uniform(hashes: Tensor) -> Tensor:
+    return hashes.double() / (2**32 - 1)
+
+
+def _of_hashes(logits: Tensor, hashes: Tensor) -> Tensor:
+    pick: Callable[..., Tensor] = wild_gumbel.sglang
+    return pick(logits.double().unsqueeze(0), _uniform(hashes).unsqueeze(0))
 
 
 def _no_probs(probs: Tensor) -> str:
@@ -93,9 +103,9 @@ SUSPECTS = (
     suspect(
         gumbel_pick,
         torch.int64,
-        wild.gumbel_pick_of_infinite_noise,
+        _of_hashes,
         thread="sgl-project/sglang#25106, #33423",
-        story="In sglang one hash of 2^32 gave infinite noise, and its token won, whatever its logit.",
+        story="In sglang, until 0.5.17, one hash of 2^32 gave infinite noise, and its token won, whatever its logit.",
         apart=lambda logits, hashes: 0.0,
         complaint=_no_hashes,
         hint="Two logarithms, each with a value at which it is infinite. Which hash gives it, and who should win?",

@@ -67,7 +67,7 @@ PYTORCH = Ops(
 )
 COURSE = Ops(
     rms_norm=partial(kernels.rms_norm, eps=EPS),
-    rotary=rotated,
+    rotary=kernels.rotary,
     attention=partial(kernels.attention, causal=True),
     swiglu=kernels.swiglu,
     cross_entropy=kernels.cross_entropy,

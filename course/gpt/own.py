@@ -57,6 +57,7 @@ class Joined(torch.autograd.Function):
 ALONE = "adamw_step"  # which has no gradient
 KEPT: dict[str, Callable[[Args, Args], Args]] = {
     "rms_norm": lambda args, results: (*args[:2], results[1]),  # x, weight, rstd
+    "rotary": lambda args, results: args[1:],  # positions, inv_freq
     "attention": lambda args, results: (*args[:3], *results, *args[3:]),  # q, k, v, o, lse, key_lengths, causal
     "swiglu": lambda args, results: args,
     "cross_entropy": lambda args, results: (*args, results[1]),  # logits, labels, lse
@@ -86,6 +87,7 @@ def _function(name: str, pair: Pair) -> Function:
     call: Function = Joined.apply
     wide: dict[str, Function] = {
         "rms_norm": lambda x, weight: call(pair, x.flatten(0, -2), weight, EPS).view(x.shape),
+        "rotary": lambda x, positions, inv_freq: call(pair, x, positions.expand(len(x), -1), inv_freq),
         "attention": lambda q, k, v: call(pair, q, k, v, None, True),
         "swiglu": lambda gate, up: call(pair, gate, up),
         "cross_entropy": lambda logits, labels: call(pair, logits.contiguous(), labels).mean(),

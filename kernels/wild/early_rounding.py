@@ -3,19 +3,6 @@
 import torch
 
 
-def rotary_in_the_models_dtype(x, positions):
-    """LlamaRotaryEmbedding of transformers 4.31.0: a cache of cosines that is made anew for a longer sequence takes the
-    positions and the frequencies in the dtype that the model was cast to. bfloat16 has one number for 256 and 257.
-
-    github.com/huggingface/transformers/issues/25681 (2023-08-23), 29496 (2024-03-06).
-    """
-    inv_freq = (10_000.0 ** -(torch.arange(0, x.shape[1], 2).float() / x.shape[1])).to(x.dtype)
-    angle = positions.to(x.dtype).unsqueeze(1) * inv_freq
-    cos, sin = angle.cos().float(), angle.sin().float()
-    first, second = x.float().chunk(2, 1)
-    return torch.cat((first * cos - second * sin, second * cos + first * sin), 1).to(x.dtype)
-
-
 def scaled_norm_in_the_weights_dtype(x, weight):
     """Liger-Kernel 0.8.3 and 0.8.4, RMS norm of Gemma in CuTe: ``w_eff = weight + offset``, in the weight's dtype.
     In bfloat16 .00390625 + 1 is 1.

@@ -15,17 +15,6 @@ def inverse_cdf_a_little_later(probs, u):
     return torch.searchsorted(cdf, r).clamp(max=len(cdf) - 1)
 
 
-def gumbel_pick_of_infinite_noise(logits, hashes):
-    """sglang's multinomial_with_seed: the hash over its largest value is 1 for one hash in 2^32, -log 1 is 0, and the
-    noise is infinite. Its token wins, whatever its logit.
-
-    github.com/sgl-project/sglang/issues/25106 (2026-05-12), until pull request 33423 (2026-08-03) held -log u at 2^-32.
-    """
-    u = hashes.double() / (2**32 - 1)
-    u = u.log().clamp(min=torch.finfo(torch.float64).min).neg()
-    return (logits.double() + u.log().neg()).argmax(0, keepdim=True)
-
-
 def top_k_probs_by_value(probs, k=2):
     """flashinfer's samplers of the first k: a token is taken where fewer than k are above it, by its probability alone.
     Of tokens that tie for the last place all are taken.
