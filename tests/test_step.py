@@ -12,6 +12,7 @@ from graded_kernels.autograder.emulator import Emulator
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.run.arguments import duplicate, results_of
 from graded_kernels.autograder.run.contract import map_tensors
+from graded_kernels.course import gpt
 from graded_kernels.kernels import adamw, gradient_norm
 from graded_kernels.solutions import adamw as in_pytorch
 
@@ -173,6 +174,61 @@ def test_clipping_names_what_does_not_fit_and_writes_nothing(grads, limit, says)
         kernels.clip_by_global_norm(grads, limit)
     assert re.fullmatch(r"clip_by_global_norm: [^\n]+", str(error.value))
     assert G.equal(before)
+
+
+class Optimizer(torch.optim.Optimizer):
+    """What a training script makes of the two functions."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr, "step": 0})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            group["step"] += 1
+            kernels.clip_by_global_norm([w.grad for w in group["params"]], 1.0)
+            for w in group["params"]:
+                m, v = self.state[w].setdefault("means", torch.zeros(2, *w.shape))
+                kernels.adamw_step(w, w.grad, m, v, group["step"], group["lr"])
+
+
+class Clipped(torch.optim.AdamW):
+    """PyTorch's."""
+
+    def step(self):
+        torch.nn.utils.clip_grad_norm_(self.param_groups[0]["params"], 1.0)
+        super().step()
+
+
+def losses(optimizer_of, steps: int) -> torch.Tensor:
+    """Of a small GPT on the diary."""
+    torch.manual_seed(0)
+    text, found = gpt.encode(gpt.corpus(300)), []
+    model = gpt.GPT(vocab=50, context=16, width=16, layers=1, heads=2)
+    optimizer = optimizer_of(model.parameters(), lr=3e-3)
+    for _ in range(steps):
+        window = text[torch.randint(len(text) - 17, (4, 1)) + torch.arange(17)]
+        loss = torch.nn.functional.cross_entropy(model(window[:, :-1]).flatten(0, 1), window[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        found.append(loss.item())
+    return torch.tensor(found)
+
+
+@pytest.mark.parametrize("by_triton", [False, True])
+def test_a_model_learns_as_with_pytorchs_adamw(by_triton, monkeypatch):
+    """300 steps, and three where each launch is emulated."""
+    for function in (kernels.adamw_step, kernels.clip_by_global_norm):
+        monkeypatch.setattr(sys.modules[function.__module__], "use_triton", lambda x: by_triton)
+    steps = 3 if by_triton else 300
+    with Emulator() as emulator:
+        ours = losses(Optimizer, steps)
+    theirs = losses(Clipped, steps)
+    assert emulator.findings == ()
+    assert bool(emulator.launches) == by_triton
+    assert by_triton or ours[-1] < ours[0] / 1.3
+    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=0)
 
 
 def test_the_norm_of_nothing_is_zero():

