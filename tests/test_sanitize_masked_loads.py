@@ -4,6 +4,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from graded_kernels.autograder.emulator import launch
 from graded_kernels.autograder.sanitize import masked_loads, skipped
 from graded_kernels.autograder.sanitize.sanitizer import Sanitizer
 from graded_kernels.autograder.sanitize.watch import watched
@@ -163,6 +164,16 @@ def test_loads_that_different_values_show_are_found_together():
     assert [(one["source"].split()[0], one["tensor"]) for one in found] == [("summed", ""), ("compared", "")]
     assert "With NaN in them element offset 0" in found[0]["message"]
     assert "With infinity in them element offset 1" in found[1]["message"]
+
+
+def test_a_load_that_one_value_shows_is_not_looked_for_again(monkeypatch):
+    """Runs: zeros; everywhere, and each alone with NaN; then everywhere and the one that matters, or does not yet."""
+    whole, original = [], launch.run
+    monkeypatch.setattr(launch, "run", lambda *arguments: whole.append(original(*arguments)) or whole[-1])
+    x = randn(100).abs() + 1
+    found = found_in(lambda: sum_and_largest[(1,)](x, torch.zeros(2), 100, BLOCK=128))
+    assert len(found) == 2
+    assert whole == [True] * (1 + 1 + 3 + 2 + 2 + 2)  # all programs at once
 
 
 def test_a_launch_with_a_known_access_out_of_bounds_is_tried():

@@ -8,7 +8,7 @@ lanes run again, at most `_PROGRAMS` for each load: what a try costs does not gr
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,17 +29,15 @@ _Result = dict[tuple[int, int], np.ndarray]  # by a storage's address and a bloc
 
 
 class _FillAt(Again):
-    """Runs one program at a time with ``value`` in the masked-off lanes of loads at ``places``, and 0 in all others."""
+    """Runs programs with ``value`` in the masked-off lanes of loads at ``places``, and 0 in all others."""
 
-    together = False
-
-    def __init__(self, value: float, programs: np.ndarray, places: set[Place] | None = None):
+    def __init__(self, value: float, programs: np.ndarray, places: set[Place]):
         self.value, self.places = value, places
         super().__init__(value, programs)
 
     @property
     def fill(self) -> float:
-        return self.value if self.places is None or here() in self.places else 0.0
+        return self.value if here() in self.places else 0.0
 
     @fill.setter
     def fill(self, value: float | None) -> None:
@@ -99,25 +97,30 @@ class MaskedLoads:
         """The loads whose lanes matter, each with a sentence that says what they do."""
         found: dict[Place, str] = {}
         for value, name in _VALUES:
-            if self._effect(Again(value, trial.programs), trial):
-                for place, effect in self._loads(value, trial).items():
-                    found.setdefault(place, f"With {name} in them {effect}.")
+            everywhere = Again(value, trial.programs)
+            if effect := self._effect(everywhere, trial):
+                more = self._loads(value, trial, effect, [*everywhere.masked_off], found.keys())
+                found |= {place: f"With {name} in them {text}." for place, text in more.items()}
         return found
 
-    def _loads(self, value: float, trial: _Trial) -> dict[Place, str]:
-        """The loads whose lanes matter alone; where none does, as in a product of two, those that are needed for it.
-        With what ``value`` does there.
+    def _loads(
+        self, value: float, trial: _Trial, effect: str, places: list[Place], known: Set[Place]
+    ) -> dict[Place, str]:
+        """The loads, beside those known to matter, whose lanes matter alone, each with what ``value`` does there; where
+        none of all does, as in a product of two, those that are needed for the ``effect`` of all.
         """
-        everywhere = _FillAt(value, trial.programs)
-        effect = self._effect(everywhere, trial)
-        places = list(everywhere.masked_off)
         if len(places) < 2:
-            return dict.fromkeys(places, effect)
-        alone = {place: self._effect(_FillAt(value, trial.programs, {place}), trial) for place in places}
-        found = {place: effect for place, effect in alone.items() if effect}
+            return {place: effect for place in places if place not in known}
+
+        def alone(place: Place) -> str:
+            return self._effect(_FillAt(value, trial.programs, {place}), trial)
+
+        new = {place: text for place in places if place not in known and (text := alone(place))}
+        if new or any(map(alone, known)):
+            return new
         without = ((place, _FillAt(value, trial.programs, {*places} - {place})) for place in places)
-        needed = found or {place: effect for place, emulator in without if not self._effect(emulator, trial)}
-        return needed or dict.fromkeys(places, effect)
+        needed = {place: effect for place, emulator in without if not self._effect(emulator, trial)}
+        return {place: text for place, text in (needed or dict.fromkeys(places, effect)).items() if place not in known}
 
     def _effect(self, emulator: Again, trial: _Trial) -> str:
         """What differs from the result with zeros, as the end of a sentence; "" where nothing does."""

@@ -31,11 +31,17 @@ _REMEMBERED = 32  # loads of so many arrays are remembered by their offsets
 class _Watcher:
     """The emulator as a pass sees it: notes that count when the launch is done. A hint is worth a closer look."""
 
-    def __init__(self, fill: float | None):
-        self.fill = fill
+    def __init__(self, emulator: Any):
+        self._emulator = emulator
         self.looser: set[str] = set()
         self.undefined: dict[Place, list[np.ndarray]] = {}
         self.noticed: dict[tuple[str, str, Place], Callable[[Place], Finding]] = {}
+
+    @property
+    def fill(self) -> float | None:
+        """What masked-off lanes hold, which may depend on the load under way."""
+        fill: float | None = self._emulator.fill
+        return fill
 
     def note_undefined(self, kernel: str, region: Region, programs: np.ndarray) -> None:
         """Notes the programs of which a load has masked-off lanes and no ``other``."""
@@ -72,7 +78,7 @@ def run(
     order: program numbers as one program at a time would run them. Only atomics ask for it: programs of which none
     reads what another stores leave the same bits in any order.
     """
-    watcher, printed = _Watcher(emulator.fill), io.StringIO()
+    watcher, printed = _Watcher(emulator), io.StringIO()
     ranks = None if emulator.shuffle is None else np.argsort(order)
     lanes = max(1, min(_MOST_LANES, emulator.memory // _BYTES_PER_LANE))
     memory = Memory(access, emulator.shadow, emulator.pattern, watcher.note_undefined, ranks, _REMEMBERED * lanes)
