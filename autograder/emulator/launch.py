@@ -73,7 +73,7 @@ def describe(name: str, value: Any, constexpr: bool, annotation: str) -> Argumen
             str(value.dtype).removeprefix("torch."),
             tuple(base.shape),
             tuple(base.stride()),
-            base.storage_offset() * base.element_size() % 16 == 0,
+            (base.storage_offset() + getattr(value, "before", 0)) * base.element_size() % 16 == 0,
         )
     if isinstance(value, bool | int | float | np.number):
         divisible = isinstance(value, int) and not isinstance(value, bool) and value % 16 == 0
@@ -107,6 +107,14 @@ def scalar(value: Any, annotation: str) -> tl.tensor:
     return tl.tensor(offsets.mark(interpreter.TensorHandle(data, dtype), offsets.SIZE if varies else 0), dtype)
 
 
+class Inside(TensorWrapper):  # type: ignore[misc]  # of a library without types
+    """A tensor with a pointer into it: ``before`` elements come before the one that it points at."""
+
+    def __init__(self, base: torch.Tensor, before: int):
+        super().__init__(base, base.dtype)
+        self.before = before
+
+
 class Arguments:
     """Turns the launch's arguments into what the kernel's parameters hold, pointers into virtual addresses."""
 
@@ -130,8 +138,9 @@ class Arguments:
         return value
 
     def _pointer(self, name: str, value: Any) -> tl.tensor:
-        dtype = _type(mangle_type(value))
-        data = np.array([self._region(name, value).virtual], dtype=np.uint64)
+        dtype, region = _type(mangle_type(value)), self._region(name, value)
+        before = value.before * region.itemsize if isinstance(value, Inside) else 0
+        data = np.array([region.virtual + before], dtype=np.uint64)
         return tl.tensor(interpreter.TensorHandle(data, dtype), dtype)
 
     def _region(self, name: str, value: Any) -> Region:

@@ -144,7 +144,7 @@ class Sanitizer(Emulator):
         tensor = as_tensor(value)
         if tensor is None:
             what = f"argument {position} of `{self.function.__name__}` is a {type(value).__name__}"
-            self.refuse(f"The emulator takes PyTorch's tensors, and {what} without one, or with a negative stride.")
+            self.refuse(f"The emulator takes PyTorch's tensors, and {what} without one.")
         return tensor
 
     def refuse(self, text: str) -> NoReturn:

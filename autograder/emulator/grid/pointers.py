@@ -128,4 +128,6 @@ def _argument(handle: TensorHandle, space: AddressSpace) -> Pointer:
         raise Fallback("a pointer into none of the arguments")
     if region.itemsize != numpy_type(handle.get_element_ty()).itemsize:
         raise Fallback("a pointer to elements of another size")
+    if before := (int(handle.data[0]) - region.virtual) // region.itemsize:
+        return Pointer(region, np.array([before]), handle.dtype)
     return Pointer(region, np.zeros(1, np.int32), handle.dtype, bare=True)
