@@ -65,3 +65,14 @@ def test_an_installed_course_has_the_drawings_of_its_chapters():
     drawings = set((ROOT / "course" / "images").glob("*.svg"))
     assert drawings
     assert drawings <= packed
+
+
+def test_errors_of_tensors_have_a_row_each_and_a_label_each():
+    ours, bad = ({"a": 1e-7, "b": 0.0}, figures.RIGHT), ({"a": 1.0, "b": 0.5}, figures.WRONG)
+    figures.tensor_errors("Errors", {"ours": ours, "bad": bad})
+    ax = plt.gca()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+    assert [text.get_text() for text in ax.texts] == ["ours", "bad"]
+    for line, x in zip(ax.lines, ([1e-7, 1e-8], [1.0, 0.5]), strict=True):
+        assert line.get_xdata().tolist() == pytest.approx(x)
+    plt.close()
