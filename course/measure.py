@@ -1,6 +1,7 @@
-"""What a function takes: the memory of its tensors at their peak, and the bytes that its Triton kernels move.
+"""What a function takes: the memory of its tensors at their peak, the bytes that its Triton kernels move and the
+operations that they carry out, and what a GPU's compiler says of them.
 
-Both are counted, not timed, and so the same on every machine.
+All of it is counted or compiled, not timed, and so the same on every machine.
 """
 
 from collections.abc import Callable
@@ -9,10 +10,14 @@ from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..autograder.compiler import DEFAULT, targets_of
 from ..autograder.emulator import Emulator
 from ..autograder.run.contract import Args
 from ..autograder.run.interpret import interpreted
+from ..autograder.run.launches import plain_launches
 from ..autograder.run.peak_memory import Peak
+from ..autograder.sandbox import Compiler
+from .flop_count import counting_flops
 
 
 class _Counting(TorchDispatchMode):
@@ -46,3 +51,31 @@ def bytes_moved(function: Callable[..., object], *args: object) -> int:
         function(*args)
     moved: int = sum(traffic["loaded"] + traffic["stored"] for traffic in emulator.traffic.values())
     return moved
+
+
+def flops(function: Callable[..., object], *args: object) -> int:
+    """The floating-point operations of the Triton kernels of ``function(*args)``, as `flop_count` counts them."""
+    emulator = Emulator()
+    emulator.together = False  # numbers that all programs share would be computed, and counted, once
+    with emulator, counting_flops() as count:
+        function(*args)
+    return count.total
+
+
+def compiled(function: Callable[..., object], *args: object, target: str = DEFAULT) -> list[dict[str, Any]]:
+    """What the compiler for ``target`` says of each different launch of ``function(*args)``, in order: rows as
+    `autograder.compiler` describes them. Raises RuntimeError where this machine has no compiler, or a launch cannot be
+    described.
+    """
+    with Emulator() as emulator:
+        function(*args)
+    rows: list[dict[str, Any]] = []
+    with Compiler() as compiler:
+        for launch in plain_launches(emulator.launches):
+            if isinstance(launch, str):
+                raise RuntimeError(launch)
+            report = compiler.report([launch], targets_of(target))
+            if report["status"] == "not-run":
+                raise RuntimeError(report["reason"])
+            rows += report["targets"]
+    return rows

@@ -3,7 +3,7 @@
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.course.measure import bytes_moved, peak_bytes
+from graded_kernels.course.measure import bytes_moved, compiled, flops, peak_bytes
 
 
 def test_peak_counts_what_lives_at_once_and_not_the_arguments():
@@ -35,3 +35,41 @@ def test_the_peak_is_of_what_a_launcher_makes_and_not_of_the_interpreters_copies
         return y
 
     assert peak_bytes(launched, torch.zeros(10)) == 40
+
+
+@triton.jit
+def flops_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    y = tl.exp(x) * 2.0 + x  # 3 an element
+    y = tl.where(x > 0, y, 0.0)
+    tl.store(y_ptr + at, tl.fma(y, x, x))  # 2
+    tl.store(y_ptr, tl.sum(x) / 4.0)  # BLOCK - 1, and 1
+
+
+def test_flops_are_those_of_all_lanes_of_all_programs():
+    x, y = torch.ones(32), torch.empty(32)
+    assert flops(lambda: flops_kernel[(2,)](x, y, BLOCK=16)) == 2 * (5 * 16 + 15 + 1)
+
+
+@triton.jit
+def square_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + at)
+    tl.store(y_ptr + at, tl.dot(x, x, input_precision="ieee"))
+
+
+def test_a_product_has_two_flops_a_pair():
+    x = torch.ones(16, 16)
+    assert flops(lambda: square_kernel[(1,)](x, torch.empty(16, 16), N=16)) == 2 * 16**3
+
+
+def test_each_different_launch_has_its_row_of_the_compiler():
+    def launched():
+        for block in (256, 1024, 256):
+            double_kernel[(4,)](torch.zeros(1024), torch.empty(1024), 1024, BLOCK=block)
+
+    narrow, wide = compiled(launched)
+    assert (narrow["load_bits"], wide["load_bits"]) == (64, 128)
+    assert narrow["registers"] > 0 and wide["spills"] == 0
+    assert "BLOCK=256" in narrow["launch"]
