@@ -1,4 +1,5 @@
-"""How far you are, in a notebook: ``progress.course()``, and ``progress.chapter("01_silu")`` at a chapter's end.
+"""How far you are, in a notebook: ``progress.course()``, ``progress.chapter("01_silu")`` at a chapter's end, and
+``progress.done()`` at the end of the course.
 
 Read from the reports saved in the notebooks of the folder in which this one lies, and from those of this kernel, which
 may not be saved yet. ``graded-kernels progress`` prints the same in a terminal.
@@ -10,6 +11,7 @@ from typing import Any
 
 from ..autograder.results.data import ReportData
 from .desk.chapter_progress import read_progress
+from .desk.done_page import Done, read_done, write
 from .desk.progress_table import Course, End
 from .learner import ROOT, sources
 
@@ -29,6 +31,13 @@ def chapter(name: str) -> End:
         raise ValueError(f"there is no chapter {name!r}; there are {', '.join(names)}")
     at = names.index(name)
     return End(chapters[at], chapters[at + 1] if at + 1 < len(chapters) else None)
+
+
+def done() -> Done:
+    """Writes ``done.html`` beside this notebook: what is passed, with errors, bytes, registers and distinctions."""
+    found = read_done(Path.cwd(), sources(ROOT), _of_this_kernel())
+    write(Path.cwd(), found)
+    return found
 
 
 def _of_this_kernel() -> list[dict[str, Any]]:

@@ -94,6 +94,15 @@ def read_progress(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict
     return [chapter for chapter in chapters if chapter.steps or chapter.name in built]  # the start page is neither
 
 
+def read_reports(folder: Path, now: Iterable[Report] = ()) -> dict[tuple[str, str], Report]:
+    """The last report on each exercise and backend, by these, that the notebooks of a folder hold, or ``now`` does."""
+    found: dict[tuple[str, str], Report] = {}
+    for path in sorted(folder.glob("*.ipynb")):
+        reports = (_report(cell) for cell in _read(path).get("cells", []))
+        found |= {(report["exercise"], report["backend"]): report for report in reports if report}
+    return found | {(report["exercise"], report["backend"]): report for report in now}
+
+
 def _read(path: Path) -> dict[str, Any]:
     """A notebook as JSON; an empty one where the file cannot be read."""
     try:

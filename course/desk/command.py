@@ -1,4 +1,4 @@
-"""``graded-kernels update | reset | progress``: the learner's notebooks, from the shell. Cheap to import."""
+"""``graded-kernels update | reset | progress | done``: the learner's notebooks, from the shell. Cheap to import."""
 
 import argparse
 import json
@@ -27,6 +27,9 @@ def add_to(commands: Commands) -> None:
 
     progress = _command(commands, "progress", run_progress, "show how far you are in each chapter")
     progress.add_argument("--json", action="store_true", help="print one JSON array")
+
+    done = _command(commands, "done", run_done, "write a page on what you have passed, to keep or to show")
+    done.add_argument("--markdown", action="store_true", help="done.md, not done.html")
     own_assignment.add_to(commands)
 
 
@@ -79,6 +82,15 @@ def run_progress(options: argparse.Namespace, folder: Path) -> int:
     if "█".encode(sys.stdout.encoding or "ascii", errors="replace") == b"?":  # a terminal without block characters
         shown = shown.translate({ord("█"): "#", ord("░"): "-"})
     print(shown)
+    return 0
+
+
+def run_done(options: argparse.Namespace, folder: Path) -> int:
+    """Writes the page of what is passed. Returns an exit status."""
+    from .done_page import read_done, write
+
+    done = read_done(folder, _sources())
+    print(f"{write(folder, done, options.markdown)}: {done}")
     return 0
 
 
