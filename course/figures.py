@@ -212,6 +212,28 @@ def attention_tiles(queries: int, length: int, keys: int, block: int, *, causal:
     ax.tick_params(length=0)
 
 
+def roofline(gpus: dict[str, tuple[float, float, float]], kernels: dict[str, float]) -> None:
+    """What each GPU reaches at most, over operations a byte, and where kernels lie.
+
+    gpus: by name bytes a second, and operations a second in float32 (dashed) and of its matrix units. kernels: by name
+    operations a byte.
+    """
+    ax = axes("operations a byte", "operations a second", "What a GPU reaches at most", y=(1e10, 1e16), height=4.4)
+    ax.set(yscale="log", xlim=(2**-3, 2**13))
+    ax.set_xscale("log", base=2)
+    x = np.logspace(-3, 13, 200, base=2)
+    for (name, (bandwidth, vector, matrix)), color in zip(gpus.items(), (CURE, RIGHT, WRONG), strict=True):
+        ax.plot(x, np.minimum(x * bandwidth, matrix), color=color)
+        ax.plot(
+            x[x * bandwidth > vector], np.full((x * bandwidth > vector).sum(), vector), "--", color=color, linewidth=1
+        )
+        ax.text(x[-1], matrix * 1.1, name, color=color, ha="right", va="bottom", fontweight="bold", fontsize=9)
+    for number, (intensity, name) in enumerate(sorted((intensity, name) for name, intensity in kernels.items())):
+        ax.axvline(intensity, color=QUIET, linewidth=0.9, linestyle=":")
+        y, side = ((1.4e10, "bottom"), (7e15, "top"))[number % 2]  # neighbours are too close for one row of names
+        ax.text(intensity, y, f"{name} ", rotation=90, ha="right", va=side, fontsize=8)
+
+
 def drawing(name: str) -> SVG:
     """``course/images/NAME.svg``, for a cell to end with. JupyterLab does not show an SVG that is attached to prose."""
     return SVG(filename=str(Path(__file__).parent / "images" / f"{name}.svg"))

@@ -279,6 +279,33 @@ def scale_first(a, x, weight, eps=1e-6):
     return (v * (rstd * weight.float())).to(x.dtype), rstd.squeeze(-1)
 
 
+@answers("add_rms_norm")
+def norm_of_the_exact_sum(a, x, residual, weight, eps=1e-6):
+    total = x.float() + residual.float()
+    rstd = 1 / (a.mean(total * total) + eps).sqrt()
+    return (total * rstd * weight.float()).to(x.dtype), total.to(x.dtype)
+
+
+@answers("add_rms_norm")
+def norm_of_the_rounded_sum(a, x, residual, weight, eps=1e-6):
+    """What two kernels compute."""
+    total = x + residual
+    wide = total.float()
+    rstd = torch.rsqrt(a.mean(wide * wide) + eps)
+    return (wide * (rstd * weight.float())).to(x.dtype), total
+
+
+@alone("product_cost")
+def tile_by_tile(sizes, block_m=64, block_n=64, element_bytes=2):
+    moved, flops = torch.zeros(len(sizes), dtype=torch.int64), sizes.prod(1) * 2
+    for at, (m, n, k) in enumerate(sizes.tolist()):
+        rows = [min(block_m, m - first) for first in range(0, m, block_m)]
+        columns = [min(block_n, n - first) for first in range(0, n, block_n)]
+        read = k * (sum(rows) * len(columns) + sum(columns) * len(rows))
+        moved[at] = element_bytes * (read + sum(rows) * sum(columns))
+    return moved, flops
+
+
 @answers("rms_norm_backward")
 def two_terms(a, dy, x, weight, rstd):
     g, r = dy.float(), rstd.unsqueeze(-1)

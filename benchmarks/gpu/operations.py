@@ -130,6 +130,7 @@ OPERATIONS = {
         Operation("layer_norm_backward", ROWS, layer_norm_backward, moved=gradient_bytes(3, 2)),
         Operation("rms_norm_forward", ROWS, norm(1)),
         Operation("rms_norm_backward", ROWS, rms_norm_backward, moved=gradient_bytes(2, 1)),
+        Operation("add_rms_norm", ROWS, lambda dtype, *size: (*same(2)(dtype, *size), normal(dtype, size[1]))),
         Operation("masked_softmax_forward", ROWS, lambda dtype, *size: (normal(dtype, *size), mask(*size))),
         Operation(
             "masked_softmax_backward", ROWS, lambda dtype, *size: (*same(1)(dtype, *size), *softmax(dtype, *size))

@@ -117,8 +117,9 @@ FORMULAS: dict[str, Callable] = {  # where a record has no `peer`
 def liger() -> dict[str, Peer]:
     """Liger-Kernel 0.8's, by exercise. What a kernel of it returns beside our outputs is left out."""
     ops = importlib.import_module("liger_kernel.ops")
-    swiglu, layer, rms = (
-        importlib.import_module(f"liger_kernel.ops.{m}") for m in ("swiglu", "layer_norm", "rms_norm")
+    swiglu, layer, rms, fused = (
+        importlib.import_module(f"liger_kernel.ops.{name}")
+        for name in ("swiglu", "layer_norm", "rms_norm", "fused_add_rms_norm")
     )
 
     def layer_norm(x, weight, bias):
@@ -128,6 +129,9 @@ def liger() -> dict[str, Peer]:
     def rms_norm(x, weight):
         y, _, rstd, *_ = rms.rms_norm_forward(x, weight, 1e-6, 0.0, "llama", None)
         return y, rstd
+
+    def add_rms_norm(x, residual, weight):
+        return fused.fused_add_rms_norm_forward(x, residual, weight, 1e-6, 0.0, "llama")[:2]
 
     def rms_backward(args: tuple) -> Call:
         dy, x, weight, _ = args
@@ -148,6 +152,7 @@ def liger() -> dict[str, Peer]:
         ),
         "rms_norm_forward": direct(rms_norm),
         "rms_norm_backward": rms_backward,
+        "add_rms_norm": direct(add_rms_norm),
         "cross_entropy_forward": direct(
             lambda logits, labels: ops.LigerCrossEntropyFunction.apply(logits, labels, None, -100, 0.0, 0.0, "none")[0]
         ),
@@ -169,6 +174,9 @@ def quack() -> dict[str, Peer]:
 
     return {
         "rms_norm_forward": direct(rms_norm),
+        "add_rms_norm": direct(
+            lambda x, residual, weight: norms.rmsnorm_fwd(x, weight, residual=residual, eps=1e-6)[:2]
+        ),
         "rms_norm_backward": direct(lambda dy, x, weight, rstd: norms.rmsnorm_bwd(x, weight, dy, rstd)[:2]),
         "layer_norm_forward": direct(layer_norm),
         "layer_norm_backward": direct(

@@ -1,0 +1,83 @@
+"""RMS norm of a sum, with the sum: the step between two layers of a transformer, in one kernel."""
+
+import torch
+from torch import Generator, Tensor
+
+from ..run.contract import Args
+from .cases.elementwise import normal
+from .cases.rows import ORDINARY, floors, offset, rowwise, weights
+from .record import Case, Exercise, Floors, Output, Tolerance
+from .rms_norm import forward_floor, rms_norm
+
+
+def add_and_norm(x: Tensor, residual: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:
+    """(y, total) of x and residual."""
+    total = x + residual
+    return rms_norm(total, weight, eps)[0], total
+
+
+def arguments(generator: Generator, x: Tensor, *eps: float) -> Args:
+    """Draws a residual whose rows are as large as those of x, and a weight; returns (x, residual, weight, *eps)."""
+    size = x.double().abs().mean(-1, keepdim=True)
+    residual = (normal(generator, x.shape).double() * size).to(x.dtype)
+    return x, residual, weights(generator, x), *eps
+
+
+def floor(x: Tensor, residual: Tensor, weight: Tensor, eps: float = 1e-6) -> Floors:
+    """Returns the floors of y and total: what a sum of squares loses, and nothing."""
+    return floors(forward_floor(x + residual, weight, eps)[0], 0.0)
+
+
+def in_pytorch(x: Tensor, residual: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:
+    """PyTorch's RMS norm in float32, of the sum as it is rounded."""
+    total = x + residual
+    y = torch.nn.functional.rms_norm(total.float(), weight.shape, weight.float(), eps)
+    return y.to(x.dtype), total
+
+
+def moved(x: Tensor, residual: Tensor, weight: Tensor, eps: float = 1e-6) -> int:
+    """x and residual read, y and total written, and the weight read for each row."""
+    return (4 * x.numel() + len(x) * weight.numel()) * x.element_size()
+
+
+def residual_transposed(generator: Generator) -> Args:
+    """Returns a contiguous x, and a residual of which a column is contiguous."""
+    x = normal(generator, (37, 53), scale=ORDINARY)
+    return x, normal(generator, (53, 37), scale=ORDINARY).t(), weights(generator, x)
+
+
+CASES = (
+    Case(
+        "residual transposed",
+        residual_transposed,
+        "Only the residual is transposed: x and it have strides of their own.",
+    ),
+    Case(
+        "20,011 columns, mean square below eps",
+        lambda generator: arguments(generator, offset(generator, [(0.0, 1e-3)], 20_011)),
+        "A row longer than a block whose squares are below eps: is it added once, to the mean over the whole row?",
+    ),
+)
+
+REASON = (
+    "The sum is rounded once. y has a rounding at the end, half an ulp, and up to an ulp more where the norm is taken "
+    "of the sum as rounded, as two kernels would; and half of what the sum of squares lost, in any order √N + N / 32 "
+    "ulp of float32."
+)
+
+add_rms_norm = Exercise(
+    name="add_rms_norm",
+    summary="total = x + residual, y = total / √(mean(total²) + eps) · weight for each row",
+    oracle=add_and_norm,
+    outputs=(Output("y"), Output("total")),
+    cases=(*rowwise(arguments=arguments), *CASES),
+    tolerance=Tolerance(3, 8, REASON, floor),
+    hint="Load x and residual once, add them in float32, and keep the sum while you take the mean of its squares.",
+    backends=("triton",),
+    refused=frozenset({"rms_norm", "_fused_rms_norm"}),
+    peer=in_pytorch,
+    points=4,
+    least_bytes=moved,
+    traffic=1.05,
+    about=("memory traffic", "variance far below eps"),
+)

@@ -1,0 +1,48 @@
+"""Costs of a tiled product, the norm of a sum, broken: (why, old, new, the case that must see it)."""
+
+ORDINARY, WHOLE = "ordinary values", "whole tiles"
+SMALL, LONG = "variance far below eps", "20,011 columns, mean square below eps"
+
+MUTANTS = {
+    ("product_cost", "torch"): (
+        ("rounds down", "-(-m // block_m), -(-n // block_n)", "m // block_m, n // block_n", "less than a tile"),
+        ("counts a tile too many", "-(-m // block_m)", "m // block_m + 1", WHOLE),
+        (
+            "mixes the blocks up",
+            "-(-m // block_m), -(-n // block_n)",
+            "-(-m // block_n), -(-n // block_m)",
+            "tall blocks",
+        ),
+        ("reads each matrix once", "m * k * columns + k * n * rows", "m * k + k * n", ORDINARY),
+        ("pads the last tile", "m * k * columns", "rows * block_m * k * columns", ORDINARY),
+        ("does not write c", " + m * n\n", "\n", "K is 0"),
+        ("counts a multiplication alone", "2 * m * n * k", "m * n * k", ORDINARY),
+        ("counts in float64", "2 * m * n * k", "(2.0 * m.double() * n * k).long()", "sizes near 300,000"),
+        ("counts in int32", "sizes.unbind(1)", "sizes.int().unbind(1)", "sizes near 300,000"),
+        ("knows elements of two bytes only", "element_bytes * moved", "2 * moved", "float32"),
+    ),
+    ("add_rms_norm", "triton"): (
+        (
+            "has eps outside the root",
+            "tl.rsqrt(tl.sum(total * total) / N + eps)",
+            "tl.rsqrt(tl.sum(total * total) / N) + eps",
+            SMALL,
+        ),
+        ("leaves eps out of long rows", "tl.sum(squares) / N + eps", "tl.sum(squares) / N", LONG),
+        ("divides by the block", "tl.sum(total * total) / N", "tl.sum(total * total) / BLOCK", "1000 columns"),
+        (
+            "takes the residual for contiguous",
+            "x.contiguous(), residual.contiguous()",
+            "x.contiguous(), residual",
+            "residual transposed",
+        ),
+        ("takes x for contiguous", "x.contiguous(), residual.contiguous()", "x, residual.contiguous()", "transposed"),
+        (
+            "squares the last block only",
+            "squares += total * total",
+            "squares = total * total",
+            "a row longer than a block",
+        ),
+        ("reads twice", "N > BLOCK:", "N > BLOCK // 8:", "memory traffic"),
+    ),
+}
