@@ -261,7 +261,7 @@ ROWS = (
     Row("40 pairs", (1, 2, 5, 80), "D is 80, as in some models: 40 pairs are no power of two."),
     Row("128 pairs", (1, 2, 3, 256), "Heads of 256 numbers. Is every pair turned?"),
     Row("one head", (3, 1, 6, 16), "One head, as keys and values have in multi-query attention."),
-    Row("33 heads", (2, 33, 3, 16), "33 heads: where a program takes several, the last one has fewer."),
+    Row("33 heads", (1, 33, 2, 128), "33 heads: where a program takes several, the last one has fewer."),
     Row("300 tokens", (2, 2, 300, 8), "300 tokens: does every one find a program?"),
     Row("no tokens", (2, 3, 0, 16), "No tokens go in, no tokens come out."),
     Row("no sequences", (0, 3, 5, 16), "No sequences go in, none come out."),

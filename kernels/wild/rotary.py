@@ -11,7 +11,7 @@ def rotary_half_positions(x, positions, inv_freq, interleaved=False):
     github.com/huggingface/transformers/issues/25681 (2023-08-23).
     """
     angle = positions.unsqueeze(-1).to(x.dtype) * inv_freq.to(x.dtype)
-    return _turned(x, angle, interleaved)
+    return turn(x, angle, interleaved)
 
 
 def rotary_autocast(x, positions, inv_freq, interleaved=False):
@@ -20,7 +20,7 @@ def rotary_autocast(x, positions, inv_freq, interleaved=False):
     again in diffusers in June 2026, github.com/huggingface/diffusers/issues/13920.
     """
     angle = positions.unsqueeze(-1).to(torch.bfloat16) * inv_freq.to(torch.bfloat16)
-    return _turned(x, angle, interleaved)
+    return turn(x, angle, interleaved)
 
 
 def rotary_skips_negative(x, positions, inv_freq, interleaved=False):
@@ -29,7 +29,7 @@ def rotary_skips_negative(x, positions, inv_freq, interleaved=False):
 
     github.com/fla-org/flash-linear-attention/pull/967 (2026-06-23).
     """
-    y = _turned(x, positions.unsqueeze(-1).double() * inv_freq.double(), interleaved)
+    y = turn(x, positions.unsqueeze(-1).double() * inv_freq.double(), interleaved)
     return y.masked_fill((positions < 0)[:, None, :, None], torch.nan)
 
 
@@ -54,18 +54,18 @@ def rotary_backward_in_place(dy, positions, inv_freq, interleaved=False):
     angle = -positions.unsqueeze(-1).double() * inv_freq.double()
     for b, h, m in torch.cartesian_prod(*(torch.arange(size) for size in dy.shape[:3])).tolist():
         row = dx[b : b + 1, h : h + 1, m : m + 1]
-        row.copy_(_turned(row, angle[b : b + 1, m : m + 1], interleaved))
+        row.copy_(turn(row, angle[b : b + 1, m : m + 1], interleaved))
     return dx
 
 
 def rotary_backward_forward(dy, positions, inv_freq, interleaved=False):
     """A mistake that nobody is known to have shipped: the gradient is turned onward, not back."""
-    return _turned(dy, positions.unsqueeze(-1).double() * inv_freq.double(), interleaved)
+    return turn(dy, positions.unsqueeze(-1).double() * inv_freq.double(), interleaved)
 
 
 def rotary_always_halves(x, positions, inv_freq, interleaved=False):
     """A mistake that nobody is known to have shipped: pair i is (i, i + D / 2), whatever interleaved says."""
-    return _turned(x, positions.unsqueeze(-1).double() * inv_freq.double(), False)
+    return turn(x, positions.unsqueeze(-1).double() * inv_freq.double(), False)
 
 
 def rotary_backward_always_halves(dy, positions, inv_freq, interleaved=False):
@@ -73,7 +73,7 @@ def rotary_backward_always_halves(dy, positions, inv_freq, interleaved=False):
     return rotary_always_halves(dy, -positions, inv_freq)
 
 
-def _turned(x, angle, interleaved):
+def turn(x, angle, interleaved=False):
     """x with pair i of every token turned by angle (B, M, D / 2)."""
     cos, sin = (
         wave(angle).unsqueeze(1).to(torch.promote_types(x.dtype, torch.float32)) for wave in (torch.cos, torch.sin)
