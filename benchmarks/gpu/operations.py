@@ -28,6 +28,7 @@ class Operation:
     arguments: Callable[..., Args]
     flops: Callable[..., int] | None = None
     moved: Callable[..., int] | None = None
+    dtypes: tuple[torch.dtype, ...] = DTYPES
 
     def useful_bytes(self, args: Args) -> int:
         """What has to be read and written once; 0 where arithmetic is the limit."""
@@ -65,6 +66,21 @@ def rms_norm_backward(dtype: torch.dtype, m: int, n: int) -> Args:
 
 def labels(m: int, classes: int) -> torch.Tensor:
     return torch.randint(classes, (m,), device="cuda")
+
+
+def state_of_adamw(dtype: torch.dtype, m: int, n: int) -> Args:
+    """param and grad, the two moments in float32, and the number of a step."""
+    return *same(2)(dtype, m, n), normal(torch.float32, m, n), normal(torch.float32, m, n).square(), 100
+
+
+def random_bits(dtype: torch.dtype, m: int, n: int) -> Args:
+    return normal(dtype, m, n), torch.randint(1 << 16, (m, n), device="cuda", dtype=torch.int32)
+
+
+def positions(dtype: torch.dtype, b: int, h: int, m: int, d: int) -> Args:
+    """x, the position of each token, and the frequencies of a base of 10,000."""
+    inv_freq = 10_000.0 ** (-torch.arange(0, d, 2, device="cuda") / d)
+    return normal(dtype, b, h, m, d), torch.arange(m, device="cuda").expand(b, m), inv_freq
 
 
 def cross_entropy_backward(dtype: torch.dtype, m: int, v: int) -> Args:
@@ -141,6 +157,15 @@ OPERATIONS = {
         Operation("entropy_backward", LOGITS, entropy_backward),
         Operation("kl_forward", ROWS, same(2)),
         Operation("kl_backward", ROWS, same(3)),
+        Operation(
+            "gumbel_argmax", LOGITS, lambda dtype, *size: (normal(dtype, *size), torch.rand(*size, device="cuda"))
+        ),
+        Operation("gemma_norm", ROWS, norm(1)),
+        Operation("adamw_step", ROWS, state_of_adamw),
+        Operation("global_norm", ROWS, lambda dtype, m, n: ([normal(dtype, m // 8, n) for _ in range(8)],)),
+        Operation("stochastic_round", ROWS, random_bits, dtypes=(torch.float32,)),
+        Operation("rotary_forward", HEADS, positions),
+        Operation("rotary_backward", HEADS, positions),
         Operation("group_advantage", GROUPS, same(1)),
         Operation("policy_loss_forward", ROWS, policy),
         Operation("policy_loss_backward", ROWS, lambda dtype, *size: (scalar(0.7), *policy(dtype, *size))),

@@ -8,7 +8,7 @@ from .arithmetic import FUNCTIONS, PRECISIONS
 from .errors import ANSWERS, PRODUCTS
 from .kept import Kept
 from .machine import PACKAGES
-from .operations import DTYPES, OPERATIONS, Operation
+from .operations import OPERATIONS, Operation
 from .peers import AUTHORS
 from .planted_bugs import MODULES, TOOLS, bugs_of
 from .speed import text
@@ -108,7 +108,7 @@ def speeds(kept: Kept, wanted: Callable[[Operation], bool]) -> str:
         if not wanted(operation):
             continue
         status, found = kept.results.get(f"speed {name}", {}).get("status", NOT_RUN), kept.found(f"speed {name}")
-        for dtype in map(text, DTYPES):
+        for dtype in map(text, operation.dtypes):
             cells = [shares(found, dtype, author) if found else status for author in AUTHORS]
             goal = (reached(found, dtype) if found else status,) if operation.flops is None else ()
             rows.append((name, dtype, *cells, *goal))

@@ -97,7 +97,43 @@ def rms_norm_backward(dy, x, weight, rstd):
     return dx.to(x.dtype), (dy.float() * wide).sum(0).to(weight.dtype)
 
 
+def adamw(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
+    g = grad.float()
+    m.lerp_(g, 1 - beta1)
+    v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+    rate = m / (1 - beta1**step) / ((v / (1 - beta2**step)).sqrt() + eps)
+    param.copy_(param.float() * (1 - lr * weight_decay) - lr * rate)
+
+
+def gemma_norm(x, weight, eps=1e-6):
+    wide = x.float()
+    rstd = (wide.square().mean(1, keepdim=True) + eps).rsqrt()
+    return (wide * rstd * (1 + weight.float())).to(x.dtype)
+
+
+def global_norm(grads):
+    return torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g, dtype=torch.float32) for g in grads]))
+
+
+def turned(sign: int) -> Callable:
+    """The rotation of pairs, or with -1 its gradient."""
+
+    def rotary(x, positions, inv_freq):
+        angle = positions[:, None, :, None].double() * inv_freq.double()
+        c, s, (a, b) = angle.cos().float(), sign * angle.sin().float(), x.float().chunk(2, -1)
+        return torch.cat((a * c - b * s, b * c + a * s), -1).to(x.dtype)
+
+    return rotary
+
+
 FORMULAS: dict[str, Callable] = {  # where a record has no `peer`
+    "adamw_step": adamw,
+    "gemma_norm": gemma_norm,
+    "global_norm": global_norm,
+    "gumbel_argmax": lambda logits, u: (logits.float() - (-u.log()).log()).argmax(1),
+    "rotary_forward": turned(1),
+    "rotary_backward": turned(-1),
+    "stochastic_round": lambda x, bits: ((x.view(torch.int32) + bits) & -65536).view(torch.float32).bfloat16(),
     "axpy": lambda a, x, y: torch.add(y, x, alpha=a),
     "attention_forward": F.scaled_dot_product_attention,
     "entropy_forward": entropy,
@@ -208,5 +244,5 @@ def peers(name: str) -> tuple[dict[str, Peer], dict[str, str]]:
         if name in of_package:
             found[author] = of_package[name]
         else:
-            missing[author] = "has no such kernel"
+            missing[author] = "not compared"
     return found, missing

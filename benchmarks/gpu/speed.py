@@ -6,7 +6,7 @@ from graded_kernels.autograder.exercises.record import Case, Exercise
 from graded_kernels.autograder.judge.compare import compare, expect
 from graded_kernels.autograder.run.contract import as_tuple, map_tensors
 
-from .operations import DTYPES, OPERATIONS, Operation, Size
+from .operations import OPERATIONS, Operation, Size
 from .peers import Peer, peers
 from .timing import COPIED, copy_bandwidth, matmul_flops, milliseconds
 
@@ -21,8 +21,8 @@ def speed(name: str, simulated: bool) -> dict:
     torch.manual_seed(0)
     found: dict = {"copy": copy_bandwidth(1 << 20 if simulated else COPIED), "missing": missing, "rows": []}
     if operation.flops:
-        found["matmul"] = {text(dtype): matmul_flops(dtype, SMALL if simulated else 8192) for dtype in DTYPES}
-    for dtype in DTYPES:
+        found["matmul"] = {text(dtype): matmul_flops(dtype, SMALL if simulated else 8192) for dtype in operation.dtypes}
+    for dtype in operation.dtypes:
         within = {author: tolerance_taken(operation, dtype, peer) for author, peer in authors.items()}
         for size in operation.sizes:
             rows = timed(operation, dtype, small(size) if simulated else size, authors)
@@ -52,10 +52,12 @@ def tolerance_taken(operation: Operation, dtype: torch.dtype, peer: Peer) -> dic
     assert isinstance(record, Exercise)
     try:
         args = operation.arguments(dtype, *small(operation.sizes[0]))
-        outputs = map_tensors(torch.Tensor.cpu, as_tuple(peer(args)()))
+        there = map_tensors(torch.Tensor.cpu, map_tensors(torch.clone, args))
+        returned = peer(args)()
+        written = [record.named(args)[name] for name in record.contract.written(args)]
+        outputs = map_tensors(torch.Tensor.cpu, (*(as_tuple(returned) if record.outputs else ()), *written))
     except Exception as error:
         return {"taken": None, "wrong": words(error)}
-    there = map_tensors(torch.Tensor.cpu, args)
     expected = expect(record, Case("as timed", lambda generator: there, ""), there)
     named = record.named(there)
     compared = [compare(expected, index, output, named) for index, output in enumerate(outputs)]
