@@ -80,7 +80,6 @@ def _drawn(
     dtype: torch.dtype = F32,
     grad_dtype: torch.dtype | None = None,
     scale: float = 1.0,
-    weights: float = 1.0,
     fresh: bool = False,
     view: View = as_it_is,
     numbers: tuple[Numbers, ...] = (),
@@ -88,7 +87,7 @@ def _drawn(
     """Weights, gradients with some zeros, and a state. scale: of the gradients. numbers: those behind the step."""
 
     def inputs(generator: Generator) -> Args:
-        param = normal(generator, shape, dtype, weights)
+        param = normal(generator, shape, dtype)
         grad = (gradient(generator, shape) * scale).to(grad_dtype or dtype)
         return param, view(grad), *state(generator, *shape, scale=scale, fresh=fresh), step, *numbers
 
@@ -100,9 +99,18 @@ def _same_gradients(value: float, *, dtype: torch.dtype) -> Inputs:
 
     def inputs(generator: Generator) -> Args:
         signs = torch.randint(-1, 2, (300,), generator=generator)
-        return normal(generator, (300,), dtype), (signs * value).to(dtype), *state(generator, 300, fresh=True), 1
+        param = normal(generator, (300,)) * torch.tensor([1.0, 1e-3]).repeat(150)  # of which the small ones show more
+        return param.to(dtype), (signs * value).to(dtype), *state(generator, 300, fresh=True), 1
 
     return inputs
+
+
+def _large(generator: Generator) -> Args:
+    """bfloat16 weights from ±1000 on, of which a step of 0.1 is far less than half an ulp, and their decay more."""
+    signs = torch.randint(0, 2, (500,), generator=generator) * 2.0 - 1
+    param = signs * (1000 + 3000 * torch.rand(500, generator=generator))
+    grad = gradient(generator, (500,), BF16)
+    return param.bfloat16(), grad, *state(generator, 500), 10, 0.1, 0.9, 0.999, 1e-8, 0.1
 
 
 def _near_half_an_ulp(lr: float, dtype: torch.dtype) -> Inputs:
@@ -200,7 +208,7 @@ CASES = (
     ),
     Case(
         "decay of large weights, bfloat16",
-        _drawn(500, dtype=BF16, weights=3000.0, numbers=(0.1, 0.9, 0.999, 1e-8, 0.1)),
+        _large,
         "Weights of thousands: decay takes away a hundredth of them, in float32, before the only rounding.",
     ),
     Case(
