@@ -253,6 +253,25 @@ def test_a_candidate_may_not_refuse_sizes():
     assert "dimension 0 of x: 1,031" in failing(compare(softmax, small, draw(5, 8)))
 
 
+def test_a_dimension_that_is_left_out_keeps_its_size_everywhere():
+    def pairs(x, w):
+        return x[..., ::2] * w + x[..., 1::2]
+
+    def even(x, w):
+        assert w.shape[0] == 4, "4 pairs alone"
+        return pairs(x, w)
+
+    example = (draw(3, 8), draw(4))
+    report = compare(pairs, even, example, any_method=True)
+    assert {"dimension 0 of w: 7", "zeros"} <= failing(report)
+    assert '--without "dimension 0 of w" keeps the example\'s.' in " ".join(str(report).split())
+    without = ("dimension 0 of w", "odd sizes")
+    report = compare(pairs, even, example, without=without, any_method=True)
+    assert report and "dimension 0 of x: 7" in {case.name for case in report.cases}, str(report)
+    (args, *_) = reproduce(pairs, even, example, family="zeros", without=without)
+    assert args[0].shape == (3, 8)
+
+
 def test_sizes_that_belong_together_change_together():
     report = compare(lambda a, b: a @ b, lambda a, b: torch.mm(a, b), (draw(5, 6), draw(6, 7)), any_method=True)
     assert report, str(report)

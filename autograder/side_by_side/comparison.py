@@ -57,7 +57,8 @@ def compare(
     arguments: an example: a tensor or a tuple, or a function that returns one, of nothing, of a seed, or of a seed and
     a size; or its name. like: an exercise whose first case is the example. seed: of the random inputs.
     without: names of families to leave out, such as ``"NaN in x"``; a name without its end (``"NaN"``) leaves out all
-    that begin with it. gradients: whether they are compared; where it is None, if reference and candidate have some.
+    that begin with it; a dimension (``"dimension 1 of x"``) then has the example's size in all families. gradients:
+    whether they are compared; where it is None, if reference and candidate have some.
     compiler, require: as `check` has them; ``efficient`` cannot be judged without a record.
     any_method: whether a candidate may call the operators of the reference (``computes`` is ``"no"``), as other PyTorch
     code does that is not meant to replace them; then its values alone decide.
@@ -70,7 +71,8 @@ def compare(
     candidate is the reason.
     """
     how = How(seed, isolated, simulated, worker, limits, gradients)
-    lines = Lines(reference, candidate, arguments, like, how)
+    without = tuple(without)
+    lines = Lines(reference, candidate, arguments, like, without, how)
     return judged(reference, candidate, arguments, like, how, lines, without, compiler, require, any_method)
 
 
@@ -108,17 +110,31 @@ def judged(
 
 
 def _what(record: Compared, numbers: dict[str, int], case: CaseResult) -> str:
-    """What the inputs of a family were; "" for what is no family."""
-    return record.cases[numbers[case.name]].hint if case.name in numbers else ""
+    """What the inputs of a family were; "" for what is no family. Where the candidate raises at another size, how that
+    is left out.
+    """
+    what = record.cases[numbers[case.name]].hint if case.name in numbers else ""
+    dimension, colon, _ = case.name.partition(": ")
+    if what and colon and case.status == "error":
+        what += f' If it is for this size alone, --without "{dimension}" keeps the example\'s.'
+    return what
 
 
-def inputs(reference: Any, arguments: Any, family: str, number: int = 0, *, like: str | None = None) -> Args:
+def inputs(
+    reference: Any,
+    arguments: Any,
+    family: str,
+    number: int = 0,
+    *,
+    like: str | None = None,
+    without: Iterable[str] = (),
+) -> Args:
     """What `compare` calls the candidate with in the family of this name, without upstream gradients. number: of the
     random inputs, as a report names it. Raises CompareError where there is no such family.
     """
     example = example_for(arguments, like)
     known = Reference(callee_of(reference, "reference"), example.make(number // SEEDS, USUAL))
-    return drawn(known, _family(known, example, family), torch.Generator().manual_seed(number))
+    return drawn(known, _family(known, example, family, tuple(without)), torch.Generator().manual_seed(number))
 
 
 def reproduce(
@@ -129,6 +145,7 @@ def reproduce(
     family: str,
     number: int = 0,
     like: str | None = None,
+    without: Iterable[str] = (),
     gradients: bool | None = None,
     isolated: bool = False,
     simulated: bool | None = None,
@@ -141,7 +158,7 @@ def reproduce(
     """
     how = How(number // SEEDS, isolated, simulated, None, LIMITS, gradients)
     with pair_of(reference, candidate, arguments, like, how) as both:
-        one = _family(both.known, both.example, family)
+        one = _family(both.known, both.example, family, tuple(without))
         record = record_of(both.known, [one], both.gradients, both.tried.name)
         args = record.cases[0].inputs(torch.Generator().manual_seed(number))
         expected = record.exact(args)
@@ -152,8 +169,8 @@ def reproduce(
     return args, came.outputs, expected
 
 
-def _family(known: Reference, example: Example, name: str) -> Family:
-    made, _ = _made(known, example, (), gradients=False)
+def _family(known: Reference, example: Example, name: str, without: tuple[str, ...]) -> Family:
+    made, _ = _made(known, example, without, gradients=False)
     for one in made:
         if one.name == name:
             return one
@@ -170,8 +187,9 @@ def _made(
     """The families that the reference takes, and what is said of the others. Raises CompareError for unknown names."""
     dimensions = [] if example.sized else dimensions_of(reference.given, reference.accepts)
     made, refused = [], []
-    every = list(families(example, reference, dimensions))
-    unknown = [name for name in without if not any(family.name.startswith(name) for family in every)]
+    every = list(families(example, reference, dimensions, without))
+    known = {family.name for family in (*every, *(families(example, reference, dimensions) if without else ()))}
+    unknown = [name for name in without if not any(one.startswith(name) for one in known)]
     if unknown:
         raise CompareError(f"no family is named {unknown[0]!r}; there are {', '.join(repr(f.name) for f in every)}")
     for number, family in enumerate(every):

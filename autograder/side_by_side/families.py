@@ -46,8 +46,12 @@ class Family:
         return self.kind in ("layout", "dtype", "empty")
 
 
-def families(example: Example, reference: Reference, dimensions: list[Dimension]) -> Iterator[Family]:
-    """All families of an example. dimensions: those of the reference's arguments that change freely."""
+def families(
+    example: Example, reference: Reference, dimensions: list[Dimension], without: tuple[str, ...] = ()
+) -> Iterator[Family]:
+    """All families of an example. dimensions: those of the reference's arguments that change freely. without: what is
+    left out; a dimension that is named there has the example's size in the families of values, too.
+    """
     given, names = reference.given, reference.names
 
     def fresh(generator: Generator) -> Args:
@@ -63,6 +67,8 @@ def families(example: Example, reference: Reference, dimensions: list[Dimension]
         yield from _of_sizes(example)
     else:
         yield from _resized(reference, dimensions, fresh)
+        dimensions = [dimension for dimension in dimensions if dimension.named(names) not in without]
+        yield from _all_resized(reference, dimensions, fresh)
     floats = [i for i, a in enumerate(given) if isinstance(a, Tensor) and a.is_floating_point()]
     in_odd_sizes = fresh if example.sized else _odd(reference, dimensions, fresh)
     for name, what, change in VALUES:
@@ -119,15 +125,19 @@ def _of_sizes(example: Example) -> Iterator[Family]:
 
 
 def _resized(reference: Reference, dimensions: list[Dimension], fresh: Make) -> Iterator[Family]:
-    """Each dimension alone, then all of them at once: a kernel that leaves out the end of the last block is right as
-    long as one size is a multiple of the block.
-    """
+    """Each dimension alone."""
     for dimension in dimensions:
         name = dimension.named(reference.names)
         for size in other_sizes(dimension, reference.given):
             what = f"{name.capitalize()} is {size:,} instead of {dimension.size:,}."
             made = _at(reference, [(dimension, size)], fresh)
             yield Family(f"{name}: {size:,}", what, made, "sizes" if size else "empty")
+
+
+def _all_resized(reference: Reference, dimensions: list[Dimension], fresh: Make) -> Iterator[Family]:
+    """All dimensions at once: a kernel that leaves out the end of the last block is right as long as one size is a
+    multiple of the block.
+    """
     odd = _odd_sizes(dimensions)
     if len(odd) > 1 and any(dimension.size != size for dimension, size in odd):
         listed = ", ".join(f"{dimension.named(reference.names)} is {size:,}" for dimension, size in odd)

@@ -22,6 +22,7 @@ class Lines:
     candidate: Any
     arguments: Any
     like: str | None
+    without: tuple[str, ...]
     how: How
 
     def of(self, case: CaseResult, number: int, outputs: tuple[str, ...]) -> str:
@@ -34,6 +35,7 @@ class Lines:
         call += [word_of(self.arguments, "arguments")] if self.arguments is not None else []
         call += [f"family={case.name!r}", f"number={number}"]
         call += [f"like={self.like!r}"] if self.like else []
+        call += [f"without={self.without!r}"] if self.without else []
         call += [f"gradients={self.how.gradients}"] if self.how.gradients is not None else []
         call += ["isolated=True"] if self.how.isolated else []
         return LINES.format(function="reproduce", call=", ".join(call), shown=shown(case, outputs))

@@ -154,7 +154,14 @@ def reproduce_job(table: str, id: str | int, *, family: str, number: int, isolat
         raise CompareError(f"{table} has no job {id!r}")
     job = jobs[id]
     with _named(job) as sides:
-        return reproduce(*sides, like=job.like, family=family, number=number, gradients=_gradients(job))
+        return reproduce(
+            *sides,
+            like=job.like,
+            without=job.options.without,
+            family=family,
+            number=number,
+            gradients=_gradients(job),
+        )
 
 
 def main() -> None:

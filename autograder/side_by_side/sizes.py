@@ -24,8 +24,8 @@ class Dimension:
     places: dict[Place, int]  # with how many times the size
 
     def named(self, names: tuple[str, ...]) -> str:
-        """``dimension 1 of x``: its first place."""
-        argument, axis = min(place for place in self.places if place[1] >= 0)
+        """``dimension 1 of x``: the first place of this size."""
+        argument, axis = min(place for place, times in self.places.items() if place[1] >= 0 and times == 1)
         return f"dimension {axis} of {names[argument]}"
 
     def elements(self, args: Args, size: int) -> int:
