@@ -231,6 +231,33 @@ def test_a_model_learns_as_with_pytorchs_adamw(by_triton, monkeypatch):
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=0)
 
 
+def test_both_compile_without_a_graph_break():
+    def both(param, grad, m, v, step):
+        norm = kernels.clip_by_global_norm([grad], 1.0)
+        kernels.adamw_step(param, grad, m, v, step)
+        return norm
+
+    eager, compiled = drawn(), drawn()
+    torch.compiler.reset()
+    compile_of = torch.compile(both, fullgraph=True, backend="aot_eager")
+    for step in (1, 2, 3):
+        torch.testing.assert_close(compile_of(*compiled, step), both(*eager, step))
+    torch.testing.assert_close(compiled, eager)
+
+
+def test_pytorchs_own_counter_is_float32_whatever_the_default():
+    """As chapter 08 says."""
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        weight = torch.nn.Parameter(torch.zeros(3))
+        weight.grad = torch.ones_like(weight)
+        optimizer = torch.optim.AdamW([weight])
+        optimizer.step()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert optimizer.state[weight]["step"].dtype == torch.float32
+
+
 def test_the_norm_of_nothing_is_zero():
     assert kernels.clip_by_global_norm([], 1.0) == 0
     assert gradient_norm.global_norm([]) == 0
