@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -210,14 +211,17 @@ def dot_scaled(*_args: Any, **_named: Any) -> None:
     )
 
 
-def logical(method: str, *values: Callable[[], Any]) -> Any:
-    """``and`` and ``or``: constants short-circuit, tensors never do, and blocks combine lane by lane."""
+def logical(method: str, *values: FunctionType) -> Any:
+    """``and`` and ``or``: constants short-circuit, tensors never do, and blocks combine lane by lane. In Triton's own
+    code, as of `tl.argmax`, what is a block here is a scalar for the compiler.
+    """
+    own = values[0].__code__.co_filename.startswith(_TRITON)
     tensors = []
     for thunk in values:
         value = thunk()
         if isinstance(value, tl.tensor):
             tensors.append(_as_int1(value))
-            if value.type.is_block():
+            if value.type.is_block() and not own:
                 loose("logical")
         elif bool(value) == (method == "logical_or"):
             return value
