@@ -165,8 +165,11 @@ class Writer:
             self.body()
 
     def loop(self) -> None:
-        bound = self.pick("3", "trips", self.old("j"), f"({self.old('j')} & 3) + 1")
-        self.line(f"for i{self.depth} in range({bound}):")
+        first, last = self.old("j"), f"{self.old('j')} & 3"
+        bounds = self.pick(
+            "3", "trips", first, f"({last}) + 1", f"{first}, {first} + 3", f"{first}, {first} - ({last}), -2"
+        )
+        self.line(f"for i{self.depth} in range({bounds}):")
         self.body()
 
     def wait(self) -> None:

@@ -11,6 +11,7 @@ import triton
 import triton.language as tl
 from both_ways import assert_same
 from graded_kernels.autograder.emulator import Emulator, EmulatorError
+from graded_kernels.autograder.emulator.grid import passes
 from triton.runtime import interpreter
 
 SHUFFLES = pytest.mark.parametrize("shuffle", [None, 1], ids=["in order", "shuffled"])
@@ -113,6 +114,43 @@ def test_a_launch_that_falls_back_leaves_no_trace_of_its_passes():
         failing_kernel[(4,)](x, y, 20, BLOCK=8)
     assert y.tolist() == [*range(16), *[-4.0] * 8, *[-5.0] * 8]
     assert emulator.fallbacks == [("failing_kernel", "a load outside x_ptr")]
+
+
+@triton.jit
+def rows_of_its_own_kernel(x_ptr, y_ptr, total_ptr, rows, ROWS: tl.constexpr, STEP: tl.constexpr, BLOCK: tl.constexpr):
+    """Each program has rows of its own, side by side or a step apart, the last ones fewer."""
+    first, last = tl.program_id(0) * ROWS, min((tl.program_id(0) + 1) * ROWS, rows)
+    if STEP > 1:
+        first, last = tl.program_id(0), rows
+    for row in range(first, last, STEP):
+        at = row * BLOCK + tl.arange(0, BLOCK)
+        tl.store(y_ptr + at, tl.load(x_ptr + at) + row)
+    total = 0
+    for back in range(last, first, -STEP):
+        total += back
+    tl.store(total_ptr + tl.program_id(0), total)
+
+
+@pytest.mark.parametrize(("step", "groups"), [(1, 2), (40, 2)])
+def test_programs_that_loop_over_rows_of_their_own_go_together(step, groups, monkeypatch):
+    """They part by the number of rounds, which two of them share here, not by where they begin."""
+    passed, original = [], passes.Programs
+    monkeypatch.setattr(passes, "Programs", lambda *about: passed.append(original(*about)) or passed[-1])
+    rows = 317
+    x = torch.randn(rows, 16, generator=torch.Generator().manual_seed(0))
+
+    def program():
+        y, totals = torch.zeros(rows, 16), torch.zeros(40, dtype=torch.int32)
+        rows_of_its_own_kernel[(40,)](x, y, totals, rows, ROWS=8, STEP=step, BLOCK=16)
+        return y, totals
+
+    with Emulator():
+        y, totals = program()
+    assert len(passed) == groups
+    assert y.equal(x + torch.arange(rows)[:, None])
+    bounds = [(p, rows) if step > 1 else (8 * p, min(8 * (p + 1), rows)) for p in range(40)]
+    assert totals.tolist() == [sum(range(last, first, -step)) for first, last in bounds]
+    assert assert_same(program) == []
 
 
 def test_the_launch_is_let_go_of():

@@ -178,7 +178,7 @@ class Memory:
         """Does an atomic whose result is not used; ``kind`` as in `Storage.update`."""
         region = pointer.region
         rows = len(self._numbers)
-        if self.programs.live.size < rows:
+        if self.programs.live.size < rows or self.programs.loops_apart:
             raise Fallback("an atomic after programs parted")
         order = slice(None) if self._ranks is None else np.argsort(self._ranks[self.programs.numbers])
         lanes = Lanes(*(np.broadcast_to(a, (rows, *pointer.offsets.shape[1:]))[order] for a in (pointer.offsets, mask)))
