@@ -80,14 +80,17 @@ def _drawn(
     dtype: torch.dtype = F32,
     grad_dtype: torch.dtype | None = None,
     scale: float = 1.0,
+    weights: float = 1.0,
     fresh: bool = False,
     view: View = as_it_is,
     numbers: tuple[Numbers, ...] = (),
 ) -> Inputs:
-    """Weights, gradients with some zeros, and a state. scale: of the gradients. numbers: those behind the step."""
+    """Weights, gradients with some zeros, and a state. scale, weights: the size of gradients and of weights. numbers:
+    those behind the step.
+    """
 
     def inputs(generator: Generator) -> Args:
-        param = normal(generator, shape, dtype)
+        param = normal(generator, shape, dtype, weights)
         grad = (gradient(generator, shape) * scale).to(grad_dtype or dtype)
         return param, view(grad), *state(generator, *shape, scale=scale, fresh=fresh), step, *numbers
 
@@ -224,8 +227,9 @@ CASES = (
     *(
         Case(
             f"{dtype_name(dtype)} weights and gradients",
-            _drawn(2000, dtype=dtype, numbers=(0.03,)),
-            "m and v are float32. Convert before anything is multiplied, and round the weights once.",
+            _drawn(2000, dtype=dtype, weights=0.03, numbers=(0.03,)),
+            "m and v are float32. Convert before anything is multiplied, and round the weights once: where they are as "
+            "large as the step, a second rounding is many ulp of what is left.",
         )
         for dtype in HALVES
     ),

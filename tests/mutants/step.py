@@ -35,6 +35,12 @@ MUTANTS = {
         ("decays the new weight", "value=-lr / (1", "value=-lr * (1 - lr * weight_decay) / (1", DECAY),
         ("decays by the rate of decay alone", "(1 - lr * weight_decay)", "(1 - weight_decay)", DECAY),
         ("has the other sign", "value=-lr", "value=lr", ORDINARY),
+        (
+            "rounds the decayed weight",
+            "param.to(m.dtype) * (1 - lr * weight_decay)",
+            "(param * (1 - lr * weight_decay)).to(m.dtype)",
+            "bfloat16 weights and gradients",
+        ),
         ("has another decay than is said", "weight_decay=0.01", "weight_decay=0.0101", "a large learning rate"),
     ),
     ("adamw_step", "triton"): (
