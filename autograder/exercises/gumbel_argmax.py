@@ -88,6 +88,13 @@ def row_of_nothing(logits: Tensor, u: Tensor) -> None:
     logits[1], logits[3], u[3, 4], u[3, 5] = -INF, -INF, 1.0, 0.0
 
 
+def smallest(logits: Tensor, u: Tensor) -> None:
+    """The smallest float32 in place of -inf, for three classes of five, and in row 2 for all of them."""
+    logits[torch.arange(logits.numel()).view(logits.shape) % 5 < 3] = torch.finfo(torch.float32).min
+    logits[2] = torch.finfo(torch.float32).min
+    logits[[0, 1, 3], [14, 3, 4]] = 9.0
+
+
 def equal_pairs(logits: Tensor, u: Tensor) -> None:
     """The largest of each row stands there two or three times."""
     last = logits.shape[1] - 1
@@ -194,6 +201,13 @@ ROWS = (
         "No class of rows 1 and 3 can be: the result is -1, not a class.",
         row_of_nothing,
         convention="empty row",
+    ),
+    Row(
+        "the smallest float as a mask",
+        (4, 30),
+        "-3.4e38 stands where -inf might, as in many masks. It is a number: in row 2 all logits are it, and the first "
+        "class is chosen.",
+        smallest,
     ),
     Row("equal scores", (5, 60), "The largest score stands there several times: the first of them.", equal_pairs),
     Row(

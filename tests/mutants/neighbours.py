@@ -117,6 +117,12 @@ MUTANTS = {
             "tl.max(tl.where(score == top, cols, -1))",
             EQUAL,
         ),
+        (
+            "begins at -50,000",
+            'best, index = float("-inf"), -1',
+            "best, index = -5e4, -1",
+            "the smallest float as a mask",
+        ),
         ("begins at 0", 'best, index = float("-inf"), -1', "best, index = 0.0, -1", "logits around -9000"),
         ("pads with zeros", 'other=float("-inf")', "other=0.0", "17 classes"),
         ("forgets the best so far", "tl.maximum(top, best)", "top", APART),
