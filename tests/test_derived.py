@@ -175,6 +175,11 @@ def test_a_long_sum_costs_more_than_a_short_one():
     assert 0 < short < long < ulp(64)
 
 
+def test_a_sum_of_one_number_without_dimensions_costs_its_roundings():
+    x = torch.tensor(1.3)
+    assert 0 < of(lambda x: (x * x).sum(), x) < ulp(8)
+
+
 def test_the_digits_of_careful_functions_are_not_asked_for():
     x = torch.tensor([5.0])
     assert of(lambda x: torch.special.erfc(x), x) > ulp(0.25)  # of 1 - erf, where erfc is 1.5e-12

@@ -243,7 +243,7 @@ class _RandomRounding(TorchDispatchMode):
         count = math.prod(x.shape[d] for d in chosen)
         if not x.numel():
             return torch.zeros_like(result)
-        terms = x.permute(*kept, *chosen).reshape(*(x.shape[d] for d in kept), count)
+        terms = x.permute((*kept, *chosen)).reshape(*(x.shape[d] for d in kept), count)
         moved = self._rounded(self._moved(terms[..., torch.randperm(count, generator=self.generator)]))
         width = math.isqrt(count)
         blocks = torch.nn.functional.pad(moved, (0, -count % width)).unflatten(-1, (width, -1)).cumsum(-1)
