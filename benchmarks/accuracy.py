@@ -21,6 +21,7 @@ import torch
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.exercises.record import Case, Exercise
 from graded_kernels.autograder.judge.compare import compare, expect
+from graded_kernels.autograder.run.contract import tensors_of
 from graded_kernels.autograder.run.examination import Call
 from graded_kernels.autograder.run.runner import InProcess
 from graded_kernels.course.regions import BACKENDS, find_regions
@@ -91,7 +92,7 @@ def distance(record: Exercise, case: Case, args: tuple, runner: InProcess) -> Di
 
 
 def kind(args: tuple) -> str:
-    dtypes = {a.dtype for a in args if isinstance(a, torch.Tensor)}
+    dtypes = {a.dtype for a in tensors_of(args)}
     return next((str(d).removeprefix("torch.") for d in FORMATS if d in dtypes), "")
 
 
