@@ -274,7 +274,7 @@ COUNTER = WildBug(
     story="The counter is a tensor of the default dtype. In bfloat16 256 + 1 is 256: later steps are too short.",
 )
 NEVER_COUNTED = WildBug(
-    who="OLMo-core 1.1.0 to 2.1.0 (SkipStepAdamW)",
+    who="OLMo-core 1.8.0 to 2.1.0 (SkipStepAdamW)",
     thread="allenai/OLMo-core#309, #317",
     function=wild.adamw_step_first,
     seen_by="ordinary values",
@@ -288,7 +288,7 @@ IN_HALF = WildBug(
     story="Everything is computed in the dtype of the gradients. In float16 1e-8 is 0, and a zero gradient is 0 / 0.",
 )
 AFTERWARDS = WildBug(
-    who="bitsandbytes 0.35.0 to 0.50.1 on CUDA",
+    who="bitsandbytes 0.32.1 to 0.50.1 on CUDA",
     thread="bitsandbytes-foundation/bitsandbytes#2010",
     function=wild.adamw_step_decay_after,
     seen_by="a strong decay",

@@ -59,7 +59,7 @@ COUNTER = WildBug(
     story="The counter is a tensor of the default dtype. In bfloat16 256 + 1 is 256, and it stands still.",
 )
 NEVER_COUNTED = WildBug(
-    who="OLMo-core 1.1.0 to 2.1.0 (SkipStepAdamW)",
+    who="OLMo-core 1.8.0 to 2.1.0 (SkipStepAdamW)",
     thread="allenai/OLMo-core#309, #317",
     function=wild.bias_correction_first,
     seen_by="ordinary values",

@@ -17,7 +17,7 @@ def bias_correction_counter(steps, beta1=0.9, beta2=0.999):
 def bias_correction_first(steps, beta1=0.9, beta2=0.999):
     """OLMo-core, SkipStepAdamW: the step is read and never incremented, so that each one is corrected as the first.
 
-    adamw_step in src/olmo_core/optim/adamw.py, tags v1.1.0 to v2.1.0; right since v2.2.0 (c41962aba, 2025-06-30,
+    adamw_step in src/olmo_core/optim/adamw.py, tags v1.8.0 to v2.1.0; right since v2.2.0 (c41962aba, 2025-06-30,
     github.com/allenai/OLMo-core/pull/309), with an option that brings it back (#317). With OLMo's betas of 0.9 and 0.95
     it lengthens late steps 2.2 times; with 0.999 it makes them 3.2 times too short.
     """
@@ -78,7 +78,7 @@ def adamw_step_half(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, ep
 def adamw_step_decay_after(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
     """bitsandbytes on CUDA, kOptimizer32bit2State: the updated weight is multiplied by 1 - lr λ, and so is the update.
 
-    csrc/kernels.cu, tags 0.35.0 to 0.50.1; the CPU, default and Triton backends decay first.
+    csrc/kernels.cu, tags 0.32.1 to 0.50.1; the CPU, default and Triton backends decay first.
     github.com/bitsandbytes-foundation/bitsandbytes/issues/2010 (2026-07-17, open), cure in #2040 (open).
     """
     w = param.float()
