@@ -253,6 +253,24 @@ def test_a_candidate_may_not_refuse_sizes():
     assert "dimension 0 of x: 1,031" in failing(compare(softmax, small, draw(5, 8)))
 
 
+def test_a_list_of_tensors_is_an_argument():
+    """As of a norm over all gradients: values and gradients."""
+
+    def norm(tensors):
+        return sum(t.float().square().sum() for t in tensors).sqrt()
+
+    def in_one(tensors):
+        return torch.cat([t.float().flatten() for t in tensors]).norm()
+
+    def without_the_last(tensors):
+        return norm(tensors[:-1])
+
+    example = ([draw(5, 7), draw(30), draw(9)],)
+    report = compare(norm, in_one, example)
+    assert report and {"NaN in tensors", "bfloat16", "transposed"} <= {case.name for case in report.cases}, str(report)
+    assert "the example" in failing(compare(norm, without_the_last, example, any_method=True))
+
+
 def test_a_dimension_that_is_left_out_keeps_its_size_everywhere():
     def pairs(x, w):
         return x[..., ::2] * w + x[..., 1::2]

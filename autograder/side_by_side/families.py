@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Generator, Tensor
 
 from ..exercises.cases import common
-from ..run.contract import Args, map_tensors
+from ..run.contract import Args, map_tensors, tensors_of
 from ..run.dtypes import dtype_name
 from .drawing import drawn_like
 from .example import SIZES, USUAL, Example
@@ -69,20 +69,20 @@ def families(
         yield from _resized(reference, dimensions, fresh)
         dimensions = [dimension for dimension in dimensions if dimension.named(names) not in without]
         yield from _all_resized(reference, dimensions, fresh)
-    floats = [i for i, a in enumerate(given) if isinstance(a, Tensor) and a.is_floating_point()]
+    floats = [i for i, a in enumerate(given) if isinstance(a, Tensor) and _is_floating(a)]
     in_odd_sizes = fresh if example.sized else _odd(reference, dimensions, fresh)
     for name, what, change in VALUES:
         yield Family(name, what, _on_floats(in_odd_sizes, change))
-    for number in floats[:TENSORS]:
+    for number in [i for i, a in enumerate(given) if _is_floating(a)][:TENSORS]:
         for word, value in (("NaN", torch.nan), ("infinity", torch.inf), ("-infinity", -torch.inf)):
             what = f"One element of {names[number]} is {word}; the reference says what that gives."
             yield Family(f"{word} in {names[number]}", what, _one_element(in_odd_sizes, number, value))
     yield from _in_one_place(given, names, floats, in_odd_sizes)
     yield from _integers(reference, fresh)
     yield from _layouts(given, floats, fresh)
-    kinds = {given[i].dtype for i in floats}
+    kinds = {a.dtype for a in tensors_of(given) if a.is_floating_point()}
     for dtype in (torch.float32, *HALVES):
-        if floats and kinds != {dtype}:
+        if kinds and kinds != {dtype}:
             name, rounded = dtype_name(dtype), _rounded(dtype)
             what = f"The same numbers rounded to {name}."
             yield Family(name, what, _on_floats(fresh, rounded), "dtype")
@@ -106,6 +106,11 @@ def _in_one_place(given: Args, names: tuple[str, ...], floats: list[int], fresh:
                 return tuple(args)
 
             yield Family(f"-infinity in {both}", f"Some elements of {both} are -infinity, the same of each.", make)
+
+
+def _is_floating(given: Any) -> bool:
+    first = given[0] if isinstance(given, list) and given else given
+    return isinstance(first, Tensor) and first.is_floating_point()
 
 
 def _layouts(given: Args, floats: list[int], fresh: Make) -> Iterator[Family]:
@@ -195,10 +200,12 @@ def _on_floats(fresh: Make, change: Change) -> Make:
 def _one_element(fresh: Make, number: int, value: float) -> Make:
     def make(generator: Generator) -> Args:
         args = list(fresh(generator))
-        changed = args[number].clone()
+        given = args[number]
+        changed, *rest = given if isinstance(given, list) else [given]
+        changed = changed.clone()
         if changed.numel():
             changed.view(-1)[int(torch.randint(changed.numel(), (), generator=generator))] = value
-        args[number] = changed
+        args[number] = [changed, *rest] if isinstance(given, list) else changed
         return tuple(args)
 
     return make
@@ -295,7 +302,7 @@ def _filled(fresh: Make, number: int, value: int, share: float) -> Make:
 
 def _most_dimensions(given: Args) -> int:
     """2, or 1 where no tensor has as many: a layout is about matrices, where there are any."""
-    return min(2, max(a.dim() for a in given if isinstance(a, Tensor)))
+    return min(2, max(a.dim() for a in tensors_of(given)))
 
 
 def _viewed(view: common.View, least: int) -> Change:

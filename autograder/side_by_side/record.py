@@ -9,7 +9,7 @@ import torch
 from ..exercises.derived import derived
 from ..exercises.record import Case, Exercise, Floors, Output
 from ..results.aim import Aim
-from ..run.contract import Args
+from ..run.contract import Args, named_tensors
 from ..ulp import ulp_size
 from .errors import CompareError
 from .families import HALVES, Family
@@ -167,5 +167,5 @@ def _case(reference: Reference, family: Family, gradients: bool) -> Case:
 
 
 def _floating_names(reference: Reference) -> list[str]:
-    named = zip(reference.names, reference.arguments, strict=False)
-    return [name for name, a in named if isinstance(a, torch.Tensor) and a.is_floating_point()]
+    named = named_tensors(reference.names, reference.arguments)
+    return [name for name, a in named.items() if a.is_floating_point()]

@@ -1,7 +1,7 @@
 """What `compare` says of the 26 labelled kernels of gpuemu-corpus.
 
     git clone https://github.com/sarkar-dipankar/gpuemu-corpus
-    python benchmarks/side_by_side/gpuemu_corpus.py gpuemu-corpus [kernel ...]     all by default
+    python benchmarks/side_by_side/gpuemu_corpus.py gpuemu-corpus [kernel ...] [--seeds 20]     all by default
 
 Each kernel is the corpus's own file, called through its `run` on a simulated GPU. Its reference is the formula of the
 corpus's float64 reference, in PyTorch. What the corpus says of a kernel is not used.
@@ -58,15 +58,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkout", type=Path)
     parser.add_argument("kernel", nargs="*")
+    parser.add_argument("--seeds", type=int, default=1, help="of the random inputs: 0 to N - 1 (1)")
     options = parser.parse_args()
     folder = options.checkout / "gpuemu_corpus" / "data"
     names = options.kernel or sorted(path.parent.name for path in folder.glob("*/kernel.py"))
-    print("| kernel | verdict | families that fail | seconds |\n|---|---|---|---|")
-    for name in names:
-        print(judged(folder / name / "kernel.py").row(f"`{name}`"), flush=True)
+    print("| kernel | seed | verdict | families that fail | seconds |\n|---|---|---|---|---|")
+    for seed in range(options.seeds):
+        for name in names:
+            print(judged(folder / name / "kernel.py", seed).row(f"`{name}`", str(seed)), flush=True)
 
 
-def judged(path: Path) -> Verdict:
+def judged(path: Path, seed: int) -> Verdict:
     name = path.parent.name
     reference, shapes = REFERENCES[re.sub(r"_(triton|llm|buggy).*", "", name)]
     generator = torch.Generator().manual_seed(0)
@@ -77,7 +79,7 @@ def judged(path: Path) -> Verdict:
 
     with shimmed(refuse):  # without a GPU, the file defines no kernel
         candidate = adapted(path, len(shapes))
-    return verdict_of(lambda: compare(reference, candidate, example, simulated=True, compiler=False))
+    return verdict_of(lambda: compare(reference, candidate, example, simulated=True, compiler=False, seed=seed))
 
 
 def adapted(path: Path, count: int) -> Callable[..., Tensor]:
