@@ -35,8 +35,9 @@ def global_norm(grads):
     """The 2-norm of all numbers in grads, a list of tensors of any shapes, strides and floating dtypes: float32, shape
     (). Of an empty list 0.
     """
-    block = 4096
-    device = grads[0].device if grads else None
+    if not grads:
+        return torch.zeros(())  # on no GPU: there is none to tell which
+    block, device = 4096, grads[0].device
     counts = [triton.cdiv(g.numel(), block) for g in grads]
     sums = torch.empty(sum(counts), dtype=torch.float32, device=device)
     for g, count, part in zip(grads, counts, sums.split(counts), strict=True):

@@ -20,8 +20,9 @@ def take_root(total_ptr, norm_ptr):
 
 
 def global_norm(grads):
-    device = grads[0].device if grads else "cpu"
-    total, norm = torch.zeros(1, device=device), torch.empty((), device=device)
+    if not grads:
+        return torch.zeros(())
+    total, norm = torch.zeros(1, device=grads[0].device), torch.empty((), device=grads[0].device)
     for g in grads:
         if g.numel():
             add_squares[(triton.cdiv(g.numel(), 1024),)](g.contiguous(), total, g.numel(), BLOCK=1024)
