@@ -1,5 +1,6 @@
 """The emulator for any program: findings as they come, one event each."""
 
+import contextlib
 import re
 import types
 from collections.abc import Callable, Container, Mapping
@@ -209,9 +210,10 @@ class Sanitizer(Emulator):
     def _form(self, finding: Finding) -> dict[str, Any]:
         """The launch at which the emulator failed, for the compiler: ``{"form": ...}``, nothing where there is none."""
         if finding.kind == "kernel-error":
-            for form in plain_launches(launch for launch in self._launches[-1:] if launch.name == finding.kernel):
-                if isinstance(form, KernelLaunch):
-                    return {"form": asdict(form)}
+            with contextlib.suppress(OSError):  # a function of a module without source
+                for form in plain_launches(launch for launch in self._launches[-1:] if launch.name == finding.kernel):
+                    if isinstance(form, KernelLaunch):
+                        return {"form": asdict(form)}
         return {}
 
     def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "", place: Place | None = None) -> None:
