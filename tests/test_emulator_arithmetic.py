@@ -276,3 +276,84 @@ def test_tf32_to_nearest_has_ties_away_from_zero():
     values = np.array([1 + 2**-11, -1 - 2**-11, 1 + 2**-11 - 2**-23, np.inf, -np.inf, np.nan, 0.0], np.float32)
     expected = np.array([1 + 2**-10, -1 - 2**-10, 1, np.inf, -np.inf, np.nan, 0.0], np.float32)
     assert np.array_equal(arithmetic.to_tf32(values, nearest=True), expected, equal_nan=True)
+
+
+@triton.jit
+def scaled_product_kernel(
+    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr,
+    A: tl.constexpr, B: tl.constexpr, PACK: tl.constexpr, GROUP: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
+    K: tl.constexpr,
+):  # fmt: skip
+    """One product for each program; B scaled where a group is given for it."""
+    p = tl.program_id(0)
+    rows, columns = tl.arange(0, M), tl.arange(0, N)
+    AK: tl.constexpr = K // 2 if A == "e2m1" else K
+    a = tl.load(a_ptr + p * M * AK + rows[:, None] * AK + tl.arange(0, AK)[None, :])
+    BK: tl.constexpr = K // 2 if B == "e2m1" and PACK else K
+    BN: tl.constexpr = N // 2 if B == "e2m1" and not PACK else N
+    b = tl.load(b_ptr + tl.arange(0, BK)[:, None] * BN + tl.arange(0, BN)[None, :])
+    a_scale = tl.load(a_scale_ptr + rows[:, None] * (K // GROUP) + tl.arange(0, K // GROUP)[None, :])
+    b_scale = None
+    if B != "bf16":
+        b_scale = tl.load(b_scale_ptr + columns[:, None] * (K // GROUP) + tl.arange(0, K // GROUP)[None, :])
+    c = tl.dot_scaled(a, a_scale, A, b, b_scale, B, acc=tl.full((M, N), 0.5, tl.float32), rhs_k_pack=PACK)
+    tl.store(c_ptr + p * M * N + rows[:, None] * N + columns[None, :], c)
+
+
+FLOAT4 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+FLOAT4 = torch.cat([FLOAT4, -FLOAT4]).double()
+
+
+def float4(words, axis):
+    words = words.movedim(axis, -1)
+    both = torch.stack([FLOAT4[(words & 15).long()], FLOAT4[(words >> 4).long()]], -1)
+    return both.flatten(-2).movedim(-1, axis)
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize(
+    ("left", "right", "pack", "group"),
+    [("e2m1", "e2m1", True, 32), ("e2m1", "e2m1", False, 32), ("e4m3", "bf16", True, 32), ("e2m1", "e2m1", True, 16)],
+)
+def test_products_in_microscaling_formats(left, right, pack, group, together):
+    M, N, K, programs = 16, 32, 64, 3
+    generator = torch.Generator().manual_seed(0)
+
+    def words(*shape):
+        return torch.randint(0, 256, shape, dtype=torch.uint8, generator=generator)
+
+    def block(form, shape, axis):
+        if form == "bf16":
+            dense = torch.randn(*shape, generator=generator).bfloat16()
+            return dense, dense.double()
+        if form == "e4m3":
+            dense = torch.randn(*shape, generator=generator).to(torch.float8_e4m3fn)
+            return dense, dense.double()
+        shape = list(shape)
+        shape[axis] //= 2
+        packed = words(*shape)
+        return packed, float4(packed, axis)
+
+    a, a_exact = block(left, (programs, M, K), 2)
+    b, b_exact = block(right, (K, N), 0 if pack else 1)
+    if group == 16:
+        scales = [torch.rand(n, K // 16, generator=generator).to(torch.float8_e4m3fn) for n in (M, N)]
+        factors = [scale.double() for scale in scales]
+    else:
+        scales = [torch.randint(120, 135, (n, K // 32), dtype=torch.uint8, generator=generator) for n in (M, N)]
+        factors = [torch.exp2(scale.double() - 127) for scale in scales]
+    a_exact = a_exact * factors[0].repeat_interleave(group, 1)
+    if right != "bf16":
+        b_exact = b_exact * factors[1].repeat_interleave(group, 1).T
+    c = torch.empty(programs, M, N)
+    with Emulator() as emulator:
+        emulator.together = together
+        scaled_product_kernel[(programs,)](a, scales[0], b, scales[1], c, left, right, pack, group, M, N, K)
+    assert not emulator.fallbacks
+    exact = a_exact @ b_exact + 0.5
+    assert (c - exact).abs().max() <= 1e-6 * (a_exact.abs() @ b_exact.abs()).max()
+    scales[0][3, 1] = 255 if group == 32 else torch.nan
+    with Emulator():
+        scaled_product_kernel[(programs,)](a, scales[0], b, scales[1], c, left, right, pack, group, M, N, K)
+    assert c[:, 3].isnan().all()
+    assert not c[:, :3].isnan().any()

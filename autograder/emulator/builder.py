@@ -10,7 +10,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
-from . import arithmetic, assembly, claims, elementwise, float8, libdevice, messages, offsets, poison
+from . import arithmetic, assembly, claims, elementwise, float8, libdevice, messages, offsets, poison, scaled
 from .atomics import Atomics, Mask, mask_of
 from .handles import cast, numpy_type, rounded, wide
 from .integers import Operation
@@ -238,6 +238,25 @@ class StrictBuilder(Atomics):
         left, right = (np.ascontiguousarray(wide(arg), dtype=accumulate) for arg in (a, b))
         product = np.matmul(left, right)
         return rounded(product + d.data, d.dtype.scalar)
+
+    def create_dot_scaled(
+        self,
+        a: TensorHandle,
+        a_scale: TensorHandle | None,
+        a_format: Any,
+        b: TensorHandle,
+        b_scale: TensorHandle | None,
+        b_format: Any,
+        fast_math: bool,
+        a_packed_in_k: bool,
+        b_packed_in_k: bool,
+        d: TensorHandle,
+    ) -> TensorHandle:
+        """The product in float32: a block's dtype tells its format, of which float4 alone is bytes."""
+        left = scaled.elements(a, a_scale, -1, -1 if a_packed_in_k else -2)
+        right = scaled.elements(b, b_scale, -2, -2 if b_packed_in_k else -1)
+        product = np.matmul(np.ascontiguousarray(left), np.ascontiguousarray(right))
+        return rounded(product + wide(d), d.dtype.scalar)
 
     def create_gather(self, src: TensorHandle, indices: TensorHandle, axis: int) -> TensorHandle:
         """Gathers as the interpreter does, but an index outside the block raises nothing and does not count from the

@@ -18,7 +18,6 @@ from triton.runtime import interpreter
 
 from . import offsets
 from .builtin_functions import PYTHONS
-from .findings import not_emulated
 
 _TRITON = str(Path(triton.__file__).parent)
 _SEMANTIC = sys.modules[TritonSemantic.__module__].__file__
@@ -246,14 +245,6 @@ def claimed(name: str, original: Callable[..., Any], input: Any, values: Any) ->
         if len(sizes) == max(1, len(input.shape)):  # what else it is, the original says
             interpreter.interpreter_builder.claim(name, input.handle, sizes)
     return original(input, values)
-
-
-def dot_scaled(*_args: Any, **_named: Any) -> None:
-    """`tl.dot_scaled`, which raises EmulatorError."""
-    not_emulated(
-        "The emulator cannot run `tl.dot_scaled`, {place}, and neither can Triton's interpreter. Scale the factors and "
-        "use `tl.dot`."
-    )
 
 
 def logical(method: str, *values: FunctionType) -> Any:

@@ -28,7 +28,7 @@ from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import autotuner, interpreter
 
-from . import aggregates, builtin_functions, coverage, dialect, language, launch, rewrite, shortcuts
+from . import aggregates, builtin_functions, coverage, dialect, language, launch, rewrite, scaled, shortcuts
 from .atomics import Atomics
 from .builder import StrictBuilder
 from .findings import EmulatorError, refuse
@@ -63,7 +63,7 @@ _NEEDED = {
 _ADDED = {  # what the interpreter lacks, of Triton 3.6 and 3.7, of all before 3.9, and of all
     "get_bf16",
     *("create_atomic_load", "create_atomic_store", "create_atomic_poll"),
-    "create_descriptor_reduce",
+    *("create_descriptor_reduce", "create_dot_scaled"),
 }
 
 _Rewritten = dict[types.FunctionType, types.FunctionType]
@@ -182,7 +182,7 @@ class Patches:
         self._set(semantic, "counted", dialect.counted)
         self._set(semantic, "refuse", refuse)
         self._set(semantic, "unused", dialect.unused)
-        self._set(semantic, "dot_scaled", dialect.dot_scaled)
+        self._set(semantic, "dot_scaled", scaled.formats_as_constants(semantic.dot_scaled))
         self._set(interpreter.FunctionRewriter, "ast_transformer", dialect.StrictTransformer())
         original, emulator = interpreter.InterpretedFunction.rewrite, self.emulator
         watches = emulator.coverage is not None
