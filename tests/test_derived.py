@@ -48,6 +48,18 @@ def test_an_operator_in_place_is_rounded_as_any_other():
     assert torch.equal(of(lambda x: x.clone().mul_(x).exp_(), x), of(lambda x: (x * x).exp(), x))
 
 
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_a_softmax_has_the_errors_of_its_steps(scale):
+    """Its sum in order, and exp as exp2(x log2 e), which costs as many digits as the argument is large."""
+    x = scale * torch.randn(4, 256, generator=torch.Generator().manual_seed(0))
+    away = x - x.amax(-1, keepdim=True)
+    exact = torch.softmax(x.double(), -1)
+    for e in (away.exp(), (away * 1.4426950408889634).exp2()):
+        error = (e / in_order(e).unsqueeze(-1)).double() - exact
+        allowed = of(lambda x: torch.softmax(x, -1), x) + 8 * ulp_size(exact, torch.float32)
+        assert float((error.abs() / allowed).max()) < MOST
+
+
 def test_a_number_that_float32_has_not_is_off_in_all_elements():
     """A kernel's 0.9 is one; a sum of many terms times it is off by as much as each."""
     ones = torch.ones(3)

@@ -44,19 +44,17 @@ ULP = 2.0**-23
 TINY = 2.0**-126  # the smallest normal number of float32
 
 SENSITIVE = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p sigmoid tanh erf erfc sin cos pow softplus _softmax _log_softmax logsumexp "
-    "log_sigmoid_forward logaddexp silu gelu mish elu".split()
+    "exp exp2 expm1 log log2 log10 log1p sigmoid tanh erf erfc sin cos pow softplus log_sigmoid_forward logaddexp silu "
+    "gelu mish elu".split()
 )
 ARITHMETIC = frozenset("add sub rsub mul div addcmul addcdiv lerp pow".split())
 # Operators that compute nothing: what they hand on was rounded where it was made.
 COPIES = frozenset(
     "masked_fill where index gather index_select cat stack clone _to_copy nan_to_num constant_pad_nd".split()
 )
-MODELLED = frozenset(
-    "cumsum sum mean mm bmm addmm baddbmm matmul mv dot amax amin max min aminmax _softmax _log_softmax".split()
-)
+MODELLED = frozenset("cumsum sum mean mm bmm addmm baddbmm matmul mv dot amax amin max min aminmax".split())
 STEPS = frozenset(
-    "silu gelu mish elu celu selu softplus log_sigmoid_forward logaddexp logsumexp glu hardswish "
+    "_softmax _log_softmax silu gelu mish elu celu selu softplus log_sigmoid_forward logaddexp logsumexp glu hardswish "
     "linalg_vector_norm dist binary_cross_entropy native_layer_norm native_group_norm native_batch_norm "
     "_native_batch_norm_legit _native_batch_norm_legit_no_training _fused_rms_norm "
     "_scaled_dot_product_flash_attention_for_cpu".split()
@@ -150,7 +148,7 @@ class _RandomRounding(TorchDispatchMode):
         if steps is not None and all(_has_elements(a) for a in args):
             with self:
                 return steps(*args, **(kwargs or {}))
-        if name in SENSITIVE and name not in ("_softmax", "_log_softmax", "logsumexp"):
+        if name in SENSITIVE:
             args = tuple(self._moved(a) if _is_float64(a) else a for a in args)
         if name in ARITHMETIC:
             args, kwargs = tree_map(self._number, (args, kwargs or {}))
