@@ -104,7 +104,7 @@ class Batch:
             return found + ["no graded notebook"]
         shown = _shown(path)
         if attack.says not in " ".join(shown.split()):
-            found.append(f"it does not say {attack.says!r}, it says {shown!r}")
+            found.append(f"it does not say {attack.says!r}")
         if "ESCAPED" in shown or self.scene.token in shown:
             found.append("it got something: " + shown[shown.find("ESCAPED") :][:200])
         if path.stat().st_size > LARGEST:
