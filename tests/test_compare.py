@@ -138,6 +138,7 @@ def attention(q, k, v):
     return (torch.softmax(q.float() @ k.float().mT, -1) @ v.float()).to(q.dtype)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("scale", "right"), [(1.0, True), (1.02, False)])
 def test_factors_of_a_product_in_half_precision(scale, right):
     """As tensor cores get them, whatever the reference converts."""
@@ -183,6 +184,7 @@ class ReadBack(torch.autograd.Function):
         return (dy[:, None] * (p.float() - F.one_hot(labels, p.shape[1]))).to(p.dtype), None
 
 
+@pytest.mark.exhaustive
 def test_a_label_that_is_nearly_certain():
     def loss(x, labels):
         return F.cross_entropy(x.float(), labels, reduction="none")
@@ -253,6 +255,7 @@ def test_a_candidate_may_not_refuse_sizes():
     assert "dimension 0 of x: 1,031" in failing(compare(softmax, small, draw(5, 8)))
 
 
+@pytest.mark.exhaustive
 def test_a_list_of_tensors_is_an_argument():
     """As of a norm over all gradients: values and gradients."""
 
@@ -271,6 +274,7 @@ def test_a_list_of_tensors_is_an_argument():
     assert "the example" in failing(compare(norm, without_the_last, example, any_method=True))
 
 
+@pytest.mark.exhaustive
 def test_a_dimension_that_is_left_out_keeps_its_size_everywhere():
     def pairs(x, w):
         return x[..., ::2] * w + x[..., 1::2]
@@ -325,6 +329,7 @@ def test_a_gradient_that_overflows_is_not_judged():
     assert report and "subnormal values" in {case.name for case in report.cases if case.status == "pass"}, str(report)
 
 
+@pytest.mark.exhaustive
 def test_a_second_block_is_reached_where_the_longest_is_too_long():
     example = (draw(8, 16), draw(16, 16), draw(16, 16))
     names = {case.name for case in compare(F.scaled_dot_product_attention, naive_attention, example).cases}
@@ -348,6 +353,7 @@ def test_longer_inputs_are_no_repetition():
     assert report and "dimension 1 of x0: 1,031" in {case.name for case in report.cases}, str(report)
 
 
+@pytest.mark.exhaustive
 def test_labels_reach_what_the_example_does_not():
     def nll(x, y):
         return F.cross_entropy(x, y, reduction="none")
@@ -374,6 +380,7 @@ def test_labels_reach_what_the_example_does_not():
     assert report, str(report)  # a negative index, from the end, is none of a label's
 
 
+@pytest.mark.exhaustive
 def test_a_parameter_that_is_left_out():
     class Unscaled(nn.LayerNorm):
         def forward(self, x):
@@ -442,6 +449,7 @@ def test_a_result_that_is_written():
     assert not compare(reference, wrong, example)
 
 
+@pytest.mark.exhaustive
 def test_indices_go_to_both_ends():
     def clamped(index, table):
         return table[index.clamp(max=7)]
@@ -451,6 +459,7 @@ def test_indices_go_to_both_ends():
     assert compare(lambda index, table: table[index], lambda index, table: table.index_select(0, index), example)
 
 
+@pytest.mark.exhaustive
 def test_modules_compute_with_the_same_parameters():
     torch.manual_seed(0)
 

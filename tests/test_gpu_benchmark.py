@@ -195,6 +195,7 @@ def test_what_compute_sanitizer_says(tmp_path, monkeypatch):
     assert said == ["Invalid __global__ read of size 4 bytes (28)", "nothing", "does not end: cannot attach"]
 
 
+@pytest.mark.exhaustive
 @without_gpu
 def test_planted_bugs_without_compute_sanitizer(tmp_path, monkeypatch):
     monkeypatch.setattr(planted_bugs, "sanitizer", lambda: None)
