@@ -2,6 +2,8 @@
 token_mean.
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F
@@ -209,13 +211,7 @@ MAX_FROM_ZERO = WildBug(
         "Its running maximum starts at 0. Where all logits are near -200 every e^(x - 0) underflows, and log 0 is -inf."
     ),
 )
-NEXT_ROW_LOSS = WildBug(
-    who=NEXT_ROW.who,
-    thread=NEXT_ROW.thread,
-    function=wild.cross_entropy_next_row,
-    seen_by=NEXT_ROW.seen_by,
-    story=NEXT_ROW.story,
-)
+NEXT_ROW_LOSS = replace(NEXT_ROW, function=wild.cross_entropy_next_row)
 
 cross_entropy_forward = Exercise(
     name="cross_entropy_forward",

@@ -3,7 +3,7 @@ flash-linear-attention#1076.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -450,20 +450,10 @@ policy_loss_forward = Exercise(
     about=_POINT,
 )
 
-MATRIX_GRADIENT = WildBug(
-    who=MATRIX.who,
-    thread=MATRIX.thread,
-    function=wild.whole_matrix_backward,
-    seen_by=MATRIX.seen_by,
-    story="A token that does not count had the gradient of one that does.",
+MATRIX_GRADIENT = replace(
+    MATRIX, function=wild.whole_matrix_backward, story="A token that does not count had the gradient of one that does."
 )
-SIGN_GRADIENT = WildBug(
-    who=SIGN.who,
-    thread=SIGN.thread,
-    function=wild.other_sign_backward,
-    seen_by=SIGN.seen_by,
-    story=SIGN.story,
-)
+SIGN_GRADIENT = replace(SIGN, function=wild.other_sign_backward)
 FORMULA_GRADIENT = CommonMistake(
     who="a guard after the product",
     function=wild.no_guard_backward,

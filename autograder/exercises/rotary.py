@@ -3,7 +3,7 @@ skipped (fla#967), and strides that were not asked for (unsloth#3782).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Generator, Tensor
@@ -407,20 +407,8 @@ rotary_forward = Exercise(
     about=POINT,
 )
 
-HALF_GRADIENT = WildBug(
-    who=HALF.who,
-    thread=HALF.thread,
-    function=wild.rotary_backward_half_positions,
-    seen_by=HALF.seen_by,
-    story=HALF.story,
-)
-AUTOCAST_GRADIENT = WildBug(
-    who=AUTOCAST.who,
-    thread=AUTOCAST.thread,
-    function=wild.rotary_backward_autocast,
-    seen_by=AUTOCAST.seen_by,
-    story=AUTOCAST.story,
-)
+HALF_GRADIENT = replace(HALF, function=wild.rotary_backward_half_positions)
+AUTOCAST_GRADIENT = replace(AUTOCAST, function=wild.rotary_backward_autocast)
 IN_PLACE = WildBug(
     who="unsloth 2025.12.4 to 2025.12.9",
     thread="unslothai/unsloth#3782",
@@ -434,12 +422,7 @@ ONWARD = CommonMistake(
     seen_by="ordinary values",
     story="The gradient of a rotation is the rotation back: its transpose.",
 )
-HALVES_GRADIENT = CommonMistake(
-    who=HALVES.who,
-    function=wild.rotary_backward_always_halves,
-    seen_by=HALVES.seen_by,
-    story=HALVES.story,
-)
+HALVES_GRADIENT = replace(HALVES, function=wild.rotary_backward_always_halves)
 
 rotary_backward = Exercise(
     name="rotary_backward",
