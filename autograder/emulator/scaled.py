@@ -16,12 +16,20 @@ from .handles import wide
 _FLOAT4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], dtype=np.float32)
 
 
+class _Format(str):
+    """A format's name: text for Triton 3.9, a constant with a ``value`` for those before."""
+
+    @property
+    def value(self) -> str:
+        return str(self)
+
+
 def formats_as_constants(dot_scaled: Any) -> Any:
     """Triton's `dot_scaled`, whose formats are constants in the compiler and text in the interpreter."""
 
     def called(lhs: Any, lhs_scale: Any, lhs_format: Any, rhs: Any, rhs_scale: Any, rhs_format: Any, *rest: Any) -> Any:
-        formats = (one if isinstance(one, tl.constexpr) else tl.constexpr(one) for one in (lhs_format, rhs_format))
-        return dot_scaled(lhs, lhs_scale, next(formats), rhs, rhs_scale, next(formats), *rest)
+        named = (_Format(getattr(one, "value", one)) for one in (lhs_format, rhs_format))
+        return dot_scaled(lhs, lhs_scale, next(named), rhs, rhs_scale, next(named), *rest)
 
     return called
 
