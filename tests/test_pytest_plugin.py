@@ -6,6 +6,7 @@ from pathlib import Path
 
 import graded_kernels.autograder.sanitize.watch  # noqa: F401  a small suite's end drops what it imported; torch stays
 import pytest
+from graded_kernels.autograder.sandbox.compiler import shared_compiler
 
 pytest_plugins = "pytester"
 
@@ -207,6 +208,32 @@ def test_a_kernel_that_cannot_be_judged_fails_or_is_skipped_where_that_is_allowe
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*not judged: not-emulated*"])
     run(f'@mark.allow_kernel_finding("not-emulated")\n{test}', "--sanitize-kernels").assert_outcomes(skipped=1)
+
+
+REFUSED = """
+@triton.jit
+def called_dtype(y, N: tl.constexpr):
+    tl.store(y, tl.float32(N))
+
+@mark.parametrize("n", [1, 2])
+def test_refused(n):
+    called_dtype[(1,)](torch.zeros(1, device="cuda"), n)
+"""
+
+
+def test_a_line_that_the_compiler_refuses_as_well_is_a_finding(run, monkeypatch):
+    """It is asked once, for both tests; a process of ours is not one of the suite's."""
+    compiler, asked = shared_compiler(), []
+    report = compiler.report
+    monkeypatch.setattr(compiler, "report", lambda launches: asked.append(launches) or report(launches))
+    result = run(RIGHT + CONFLICT + REFUSED, "--sanitize-kernels")
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines(["*: unsupported in `called_dtype`", "*compiler refuses the line as well*"])
+    result.stdout.fnmatch_lines(["*bytes moved: 2 unsupported, 1 store-conflict"])
+    assert len(asked) == 1
+    assert "not watched" not in result.stdout.str()
+    allowed = REFUSED.replace("@mark", '@mark.allow_kernel_finding("kernel-error")\n@mark', 1)
+    run(allowed, "--sanitize-kernels").assert_outcomes(failed=2)
 
 
 def test_the_fixture_shows_the_launches_of_the_test(run):

@@ -4,6 +4,7 @@ import sys
 from typing import Any
 
 from .rules import RULES
+from .subprocesses import unreported
 
 Finding = dict[str, Any]  # as `Sanitizer` emits it
 
@@ -19,7 +20,8 @@ def settled(finding: Finding) -> Finding:
     from ..compiler import KernelLaunch
     from ..sandbox.compiler import shared_compiler
 
-    report = shared_compiler().report([KernelLaunch(**form)])
+    with unreported():
+        report = shared_compiler().report([KernelLaunch(**form)])
     refused = [row for row in report["targets"] if row["status"] == "fail" and row["line"] == finding["line"]]
     said = finding["message"].rstrip(".")
     if refused:

@@ -39,6 +39,17 @@ def reported(listen: Callable[[str], None]) -> Iterator[None]:
         _listeners.remove(listen)
 
 
+@contextlib.contextmanager
+def unreported() -> Iterator[None]:
+    """Starts processes of this project's own in the block: they are none of the program's."""
+    listeners = _listeners[:]
+    _listeners.clear()
+    try:
+        yield
+    finally:
+        _listeners[:] = listeners
+
+
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     if _listeners and event in _COMMAND:
         command = python_of(arguments[_COMMAND[event]])

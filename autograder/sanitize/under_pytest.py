@@ -14,6 +14,7 @@ import pytest
 from . import cobertura, report, revision
 from .allowed import Allowance, Allowances
 from .baseline import Baseline, BaselineError, Entry
+from .compiled_as_well import settled
 from .rules import RULES
 from .totals import Totals
 
@@ -48,6 +49,7 @@ class Plugin:
         self.found: list[dict[str, Any]] = []  # in the test that is running
         self.allowed: list[tuple[str, ...]] = []  # by its marks: kinds each, none for any
         self.outside: list[dict[str, Any]] = []  # of any test: while a module was imported, say
+        self._compiled: dict[tuple[str | int, ...], dict[str, Any]] = {}  # findings that the compiler was asked about
         self.totals = Totals()
         self.kinds: Counter[str] = Counter()
         self.passed: Counter[str] = Counter()  # findings that a baseline knows or a comment allows
@@ -218,11 +220,20 @@ class Plugin:
             return
         self.totals.handle(event)
         if "finding" in event:
-            finding = event["finding"]
+            finding = self._settled(event["finding"])
             finding["passed"] = how = self._how_passed(finding)
             if finding["level"] != "hint":
                 (self.passed if how else self.kinds)[how or finding["kind"]] += 1
                 self.found.append(finding)
+
+    def _settled(self, finding: dict[str, Any]) -> dict[str, Any]:
+        """A finding as `settled` has it: the compiler is asked once about a line, however many tests reach it."""
+        if "form" not in finding:
+            return finding
+        key = tuple(finding["key"])
+        if key not in self._compiled:
+            self._compiled[key] = settled(finding)
+        return {**self._compiled[key]}
 
     def _how_passed(self, finding: dict[str, Any]) -> str:
         """Why a finding fails nothing, "" where it does."""
