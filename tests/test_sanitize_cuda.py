@@ -434,9 +434,16 @@ def test_a_kernel_refuses_a_tensor_of_the_host(events):
     double[(1,)](x.pin_memory(), torch.ones(4, device="cuda"), 4, BLOCK=4)
 
 
-@pytest.mark.parametrize("ask", [lambda: torch.cuda.CUDAGraph(), lambda: double[(1,)](launch_cooperative_grid=True)])
+CANNOT = [
+    lambda: torch.cuda.make_graphed_callables(double, ()),
+    lambda: torch.cuda.CUDAGraph().raw_cuda_graph(),
+    lambda: double[(1,)](launch_cooperative_grid=True),
+]
+
+
+@pytest.mark.parametrize("ask", CANNOT)
 def test_what_cannot_be_simulated_is_not_judged(events, ask):
-    with pytest.raises(EmulatorError, match="need a GPU|cooperative launch"):
+    with pytest.raises(EmulatorError, match="is not simulated|are a GPU's|cooperative launch"):
         ask()
     (finding,) = [event["finding"] for event in events if "finding" in event]
     assert finding["kind"] == "not-emulated"
@@ -490,7 +497,7 @@ def test_a_buffer_of_negative_strides_points_behind_its_elements(events, togethe
         strided[(2,)](backwards, torch.zeros(2, 4, device="cuda"), 2, 4, 4, -1, BLOCK=4)
 
 
-def test_what_is_not_simulated_is_still_a_type(events):
+def test_cuda_graphs_are_types(events):
     assert isinstance(torch.cuda.CUDAGraph | None, types.UnionType)
     assert not isinstance(3, torch.cuda.graph)
 

@@ -15,6 +15,7 @@ from ..emulator.access import Access
 from ..emulator.coverage import Coverage
 from ..emulator.findings import Place, here
 from ..emulator.launch import execute
+from ..run.cuda import graphs
 from ..run.launches import plain_launches
 from .buffers import as_tensor, is_buffer
 from .generated import Line, by_helion, by_inductor
@@ -117,7 +118,10 @@ class Sanitizer(Emulator):
         return judged
 
     def try_configuration(self, call: Callable[[], Any], twice: bool) -> bool:
-        """Runs a configuration of an autotuner, and again where its results may depend on what it has left behind."""
+        """Runs a configuration of an autotuner, and again where its results may depend on what it has left behind.
+        Raises RuntimeError, as CUDA does, while a graph is captured: a GPU waits for the time it takes.
+        """
+        graphs.forbid("the benchmark of an autotuner")
         return self._left_state.run(call, twice)
 
     def passed_over(self, kernel: str) -> None:

@@ -1,5 +1,6 @@
 """Triton's driver for the simulated GPU, and its benchmark functions, which run once and time nothing."""
 
+import inspect
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -94,7 +95,8 @@ class Compiled:
 
     def __init__(self, kernel: Any, args: tuple[Any, ...], options: dict[str, Any]):
         self._kernel, self._options, warps = kernel, options, options.get("num_warps", 4)
-        self._given = {**dict(zip(kernel.arg_names, args, strict=False)), **options}
+        defaults = {one.name: one.default for one in kernel.params if one.default is not inspect.Parameter.empty}
+        self.given = {**defaults, **dict(zip(kernel.arg_names, args, strict=False)), **options}
         shared = 4 * _WARP * warps
         self.metadata = SimpleNamespace(shared=shared, num_warps=warps, name=kernel.__name__)
 
@@ -109,7 +111,7 @@ class Compiled:
         def launch(*args: object, stream: object = None, **named: object) -> Any:
             varying = [name for name in names if name not in constants]
             given = dict(zip(names if len(args) > len(varying) else varying, args, strict=False)) | named
-            fixed = {name: self._given[name] for name in constants if name in self._given}
+            fixed = {name: self.given[name] for name in constants if name in self.given}
             return self._kernel.run(grid=grid, warmup=False, **self._options | given | fixed)
 
         return launch

@@ -10,7 +10,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..lazy_dynamo import lazily
-from . import allocations, half_precision, registered
+from . import allocations, graphs, half_precision, registered
 
 GPU = torch.device("cuda", 0)
 
@@ -88,6 +88,10 @@ class Move(torch.autograd.Function):
     def forward(ctx: Any, tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
         """The copy, marked."""
         ctx.gpu = gpu
+        if not gpu or not getattr(tensor.untyped_storage(), "_pinned", False):
+            graphs.forbid("a copy between host and GPU")
+        if graphs.capturing():
+            return place(torch.empty_like(tensor), gpu).copy_(tensor)
         return place(tensor.clone(), gpu)
 
     @staticmethod
@@ -140,7 +144,9 @@ class Placement(TorchDispatchMode):
             return self._on_gpu(func, given, args, kwargs)
 
     def _on_gpu(self, func: Any, given: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if half_precision.needs_float32(func, given):
+        if graphs.capturing():
+            result = graphs.operator(func, args, kwargs)
+        elif half_precision.needs_float32(func, given):
             result = half_precision.in_float32(func, args, kwargs)
         else:
             result = func(*args, **kwargs)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import torch
 
 from ..devices import Properties
-from . import allocations, memory, streams
+from . import allocations, graphs, memory, streams
 from .placement import GPU, is_cuda
 
 
@@ -91,7 +91,7 @@ def replacements(gpu: Properties) -> dict[str, Any]:
         **{name: True for name in ("is_available", "is_initialized", "is_bf16_supported", "is_tf32_supported")},
         **{name: 0 for name in ("current_device", "_exchange_device", "_maybe_exchange_device", "utilization")},
         **{"device_count": 1, "get_device_name": gpu.name, "get_device_properties": gpu},
-        **{"get_arch_list": [f"sm_{gpu.architecture}"], "is_current_stream_capturing": False, "_is_in_bad_fork": False},
+        **{"get_arch_list": [f"sm_{gpu.architecture}"], "_is_in_bad_fork": False},
     }
     made: dict[str, Any] = {name: lambda *args, _value=value, **kwargs: _value for name, value in same.items()}
     idle = "init _lazy_init synchronize empty_cache ipc_collect set_per_process_memory_fraction"
@@ -100,6 +100,7 @@ def replacements(gpu: Properties) -> dict[str, Any]:
     made |= {"device": Device, "device_of": Device, "set_device": set_device}
     made |= {"Stream": streams.Stream, "Event": streams.Event, "ExternalStream": streams.Stream}
     made |= {"stream": streams.Entered, "StreamContext": streams.Entered, "set_stream": streams.set_current}
+    made |= {"is_current_stream_capturing": graphs.capturing, "graph_pool_handle": graphs.graph_pool_handle}
     made |= {"current_stream": streams.current, "default_stream": streams.default}
     return made | _memory(gpu) | _random()
 

@@ -1,6 +1,7 @@
 """Replaces what needs CUDA by a stand-in for the length of a ``with`` block."""
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -15,7 +16,7 @@ from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
 from ..devices import DEFAULT, DEVICES, Properties
-from . import allocations, cublas, fake_tensors, jit_functions, matmul, memory, registered, runtime, streams
+from . import allocations, cublas, fake_tensors, graphs, jit_functions, matmul, memory, registered, runtime, streams
 from .compiled import Compiler
 from .driver import Compiled, Driver, once
 from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors, tracing
@@ -79,11 +80,11 @@ def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn
     found += [(torch._C, name, value) for name, value in runtime.accelerator(gpu).items()]
 
     def graphed(*args: object, **kwargs: object) -> NoReturn:
-        refuse("CUDA graphs need a GPU; call the function itself.")
+        refuse("`make_graphed_callables` is not simulated; capture with `torch.cuda.graph`, or call the function.")
 
-    for name in ("CUDAGraph", "graph"):  # classes, because annotations name them
-        found.append((torch.cuda, name, type(name, (), {"__init__": graphed})))
+    found.append((torch.cuda, "CUDAGraph", type("CUDAGraph", (graphs.CUDAGraph,), {"refuse": staticmethod(refuse)})))
     found.append((torch.cuda, "make_graphed_callables", graphed))
+    found.append((torch._C, "_host_emptyCache", runtime.nothing))  # which `torch.cuda.graph` calls
 
     def compiled(*args: object, **kwargs: object) -> NoReturn:
         refuse("CUDA C++ is compiled for a GPU: leave it to one.")
@@ -168,9 +169,14 @@ def _triton(gpu: Properties, refuse: Callable[[str], NoReturn]) -> list[_Replace
     run = InterpretedFunction.run
 
     def launched(kernel: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> Any:
+        handle = Compiled(kernel, args, options)
         if not warmup:
-            run(kernel, *args, grid=grid, warmup=False, **options)
-        return Compiled(kernel, args, options)
+            if graphs.capturing() and callable(grid):  # a replay has the grid of its capture
+                grid = grid(handle.given)
+            launch = functools.partial(run, kernel, *args, grid=grid, warmup=False, **options)
+            if not graphs.noted(launch):
+                launch()
+        return handle
 
     def compiled(kernel: Any, *args: object, **options: object) -> NoReturn:
         refuse(f"`{kernel.fn.__name__}` is compiled for a GPU, not interpreted (a Gluon kernel is): leave it to a GPU.")

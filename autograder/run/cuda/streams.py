@@ -4,6 +4,7 @@ import itertools
 import time
 from typing import Any
 
+from . import graphs
 from .placement import GPU, is_cuda
 
 _LEAST = 1e-3  # milliseconds: a GPU's clock has no finer ones, and programs divide by them
@@ -34,7 +35,7 @@ class Stream:
         return True
 
     def is_capturing(self) -> bool:
-        return False
+        return graphs.capturing()
 
     def synchronize(self) -> None:
         pass
@@ -64,6 +65,7 @@ class Event:
         self.record()
 
     def record(self, stream: Stream | None = None) -> None:
+        graphs.noted(self.record)
         self._seconds = time.perf_counter()
 
     def wait(self, stream: Stream | None = None) -> None:

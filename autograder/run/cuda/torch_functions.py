@@ -7,6 +7,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
+from ..operators import ALLOCATE, base
+from . import graphs
 from .placement import GPU, Move, is_cuda, on_gpu, place, tensors, tracing
 
 CPU = torch.device("cpu")
@@ -49,6 +51,9 @@ class DeviceCalls(TorchFunctionMode):
         for tensor in tensors(result):
             if tensor.layout == torch.strided and tensor.untyped_storage().data_ptr() not in given - {0}:
                 place(tensor, wanted)
+        if wanted and graphs.capturing() and base(name) not in ALLOCATE:
+            made = next(tensors(result)).data
+            graphs.noted(lambda: made.copy_(func(*args, **kwargs)))
         return result
 
 
