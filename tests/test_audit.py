@@ -33,6 +33,7 @@ def module(monkeypatch):
         "reproductions_of_others",
         "reproduce",
         "suites",
+        "suites_page",
         "fixes",
         "fix_recipes",
         "tritonbench",
@@ -44,10 +45,11 @@ def module(monkeypatch):
 
 def test_every_package_is_pinned_by_hash_and_has_an_adapter(module):
     fetching, adapters = module("audit/fetching.py"), module("audit/adapters.py")
-    pins = fetching.pins()
+    pins, known = fetching.pins(), module("audit/suites.py").suites()
     pinned = re.compile(r"\S+==(\S+ --hash=sha256:[0-9a-f]{64}|[0-9a-f]{40} https://\S+)")
     assert all(pinned.fullmatch(line) for lines in pins.values() for line in lines)
-    assert {*pins, "torch"} == {*adapters.ADAPTERS, *sum(fetching.NEEDS.values(), ())}
+    needs = {need for suite in known.values() for need in suite["needs"]}
+    assert {*pins, "torch"} == {*adapters.ADAPTERS, *sum(fetching.NEEDS.values(), ()), *needs, "triton"}
 
 
 def test_every_refusal_of_the_audit_has_a_reproduction(module):
@@ -94,10 +96,11 @@ def test_a_suite_and_a_reproduction_that_cannot_be_fetched_keep_what_was_found(m
     suites, reproduce = module("audit/suites.py"), module("audit/reproduce.py")
     known = suites.suites()
     (key, *_) = [f"{name}/{file['path']}" for name, suite in known.items() for file in suite["files"]]
+    version = importlib.import_module("triton").__version__
     monkeypatch.setattr(suites, "suites", lambda: known)
     monkeypatch.setattr(suites, "fetched", lambda suite, folder: "no network")
     monkeypatch.setattr(reproduce, "apart", lambda name: "not run: no network")
-    kept = {suites: {key: {"unable": "as it was"}}, reproduce: {"a_masked_value_that_is_nan": "as it was"}}
+    kept = {suites: {key: {version: {"unable": "as it was"}}}, reproduce: {"a_masked_value_that_is_nan": "as it was"}}
     for of, rows in kept.items():
         monkeypatch.setattr(of, "HERE", tmp_path)
         monkeypatch.setattr(of, "KEPT", tmp_path / "kept.json")
@@ -144,7 +147,7 @@ def test_a_repair_counts_where_the_finding_is_what_was_repaired(module, monkeypa
     for attribute, value in {"HERE": tmp_path, "KEPT": tmp_path / "fixes.json"}.items():
         monkeypatch.setattr(fixes, attribute, value)
     fixes.KEPT.write_text(json.dumps({f"{name}/before": before}))
-    monkeypatch.setattr(fixes, "fetched", lambda fix, commit, folder: "no network")
+    monkeypatch.setattr(fixes, "checkout", lambda *what: "no network")
     fixes.main([name])
     assert json.loads(fixes.KEPT.read_text()) == {
         f"{name}/before": before,
@@ -161,28 +164,98 @@ JUNIT = """<testsuites><testsuite>
 
 
 def test_a_suite_counts_findings_apart_and_says_what_nobody_has_read(module, tmp_path):
-    suites = module("audit/suites.py")
+    suites, page = module("audit/suites.py"), module("audit/suites_page.py").page
     (tmp_path / "junit.xml").write_text(JUNIT)
-    row = suites.read(tmp_path / "junit.xml") | {"left_out": 4, "launches": "2 kernels, 9 launches", "seconds": 8}
+    told = "collected 14 items / 4 deselected / 10 selected\n2 kernels, 9,000 launches, nothing found\n"
+    told += "== 3 failed, 2 passed, 1 skipped, 4 deselected in 8.0s ==\n"
+    row = suites.read(tmp_path / "junit.xml") | suites.counted(told) | {"seconds": 8, "cut_off": False}
     files = [
-        {"path": "t/test_x.py", "why": {"test_c[y]": "The reference."}, "left_out": "Too large."},
+        {"path": "t/test_x.py", "why": {"test_c[y]": "The reference.", "not-emulated": "Open."}, "left_out": "Large."},
         {"path": "n.py"},
     ]
-    page = suites.page({"lib": {"source": "lib==1.0 --hash=sha256:0", "files": files}}, {"lib/t/test_x.py": row})
-    assert "| lib 1.0 | test_x.py | 2 | 3 | 1 | 1 | 4 | 2 kernels, 9 launches | 8 |" in page
-    assert "| lib 1.0 | n.py | not run |" in page
-    assert "1 of test_c: The reference." in page
-    assert "1 of test_c: not read: k.py:3: out-of-bounds" in page
-    assert "1 of test_d: not read: k.py:9" in page
+    known = {"lib": {"source": "lib==1.0 --hash=sha256:0", "files": files}}
+    text = page(known, {"lib/t/test_x.py": {"3.7.1": row, "3.9.0": row | {"cut_off": True}}})
+    ended = "2 passed, 3 failed, 1 skipped, 1 findings"
+    assert "| what | file | left out | Triton 3.7.1 | launches | s | Triton 3.9.0 | launches | s |" in text
+    assert f"| lib 1.0 | t/test_x.py | 4 | {ended} | 9000 | 8 | {ended}; cut off, 4 not run | 9000 | 8 |" in text
+    assert "| lib 1.0 | n.py |  | not run |  |  | not run |  |  |" in text
+    assert "test_c (1 with 3.7.1, 1 with 3.9.0): The reference." in text
+    assert "test_c (1 with 3.7.1, 1 with 3.9.0): not read: k.py:3: out-of-bounds" in text
+    assert "test_d (1 with 3.7.1, 1 with 3.9.0): Open." in text
+    assert "- lib, t/test_x.py: Large." in text
 
 
-def test_every_suite_is_pinned_by_hash(module):
+def test_a_program_has_its_findings_or_how_it_ended(module):
+    page = module("audit/suites_page.py").page
+    finding = {"kind": "masked-load", "kernel": "k", "tensor": "", "line": 3}
+    row = {"status": 0, "launches": 3, "failed": None, "findings": [], "cut_off": False, "seconds": 2}
+    rows = {
+        "p/clean.py": {"3.9.0": row},
+        "p/found.py": {"3.9.0": row | {"status": 1, "findings": [finding]}},
+        "p/raised.py": {"3.9.0": row | {"status": 3, "failed": "it raised E: a\nb"}},
+        "p/long.py": {"3.9.0": row | {"status": 130, "cut_off": True}},
+    }
+    files = [{"path": key[2:], "why": {"it raised E": "No GPU."}} for key in rows]
+    text = page({"p": {"commit": "0123456789", "files": files}}, rows)
+    for told in ("clean.py |  | clean", "found.py |  | **masked-load**, `k` line 3", "long.py |  | cut off"):
+        assert f"| p 01234567 | {told} | 3 | 2 |" in text
+    assert "| raised.py |  | status 3: it raised E: a b | 3 | 2 |" in text
+    assert "- p, raised.py: (3.9.0) No GPU." in text
+    assert "- p, clean.py" not in text
+    assert "- p, long.py: (3.9.0) not read: status 130" in text
+
+
+def test_a_file_over_its_processor_time_is_interrupted_and_tells_what_had_ended(module, tmp_path):
+    (tmp_path / "unpacked").mkdir()
+    test = "def test_quick(): pass\n\ndef test_endless():\n    while True: pass\n"
+    (tmp_path / "unpacked" / "test_x.py").write_text(test)
+    suites = module("audit/suites.py")
+    row = suites.run(tmp_path, {}, {"path": "test_x.py", "seconds": 12})
+    assert (row["passed"], row["chosen"], row["failed"], row["cut_off"]) == (1, 2, {}, True)
+    assert row["seconds"] >= 12
+
+
+def test_only_what_has_not_run_with_a_version_is_run(module, monkeypatch, tmp_path):
+    suites, ran = module("audit/suites.py"), []
+    files = [{"path": "a.py"}, {"path": "b.py"}]
+    monkeypatch.setattr(suites, "suites", lambda: {"lib": {"commit": "0" * 40, "files": files}})
+    monkeypatch.setattr(suites, "HERE", tmp_path)
+    monkeypatch.setattr(suites, "KEPT", tmp_path / "kept.json")
+    monkeypatch.setattr(suites, "put_before", lambda version, folder: "")
+    monkeypatch.setattr(suites, "fetched", lambda suite, folder: "")
+    monkeypatch.setattr(suites, "page", lambda known, results: "")
+    monkeypatch.setattr(suites, "run", lambda folder, suite, file: ran.append(file["path"]) or {"date": "today"})
+    (tmp_path / "kept.json").write_text(json.dumps({"lib/a.py": {"3.9.0": {"date": "before"}}}))
+    for arguments, wanted in (
+        (["--triton", "3.9.0"], ["b.py"]),
+        (["--triton", "3.9.0"], []),
+        (["--triton", "3.7.1"], ["a.py", "b.py"]),
+        (["--triton", "3.9.0", "lib/a.py"], ["a.py"]),
+    ):
+        ran.clear()
+        suites.main(arguments)
+        assert ran == wanted
+
+
+def test_a_version_of_triton_without_a_hash_is_named(module, tmp_path):
+    assert module("audit/suites.py").put_before("1.0", tmp_path / "t") == "pins.txt has no hash of Triton 1.0"
+
+
+def test_an_edit_that_finds_nothing_is_an_error(module, tmp_path):
+    (tmp_path / "p.py").write_text("range(12, 28)")
+    edit = module("audit/suites.py").edit
+    edit(tmp_path / "p.py", {"28": "14"})
+    assert (tmp_path / "p.py").read_text() == "range(12, 14)"
+    with pytest.raises(ValueError, match="p.py has no `28`"):
+        edit(tmp_path / "p.py", {"28": "14"})
+
+
+def test_every_suite_is_pinned_by_a_hash(module):
     known = module("audit/suites.py").suites()
-    lines_of = module("audit/fetching.py").lines_of
-    pins = [line for suite in known.values() for line in [suite["source"], *lines_of(suite["needs"])]]
-    assert pins
-    assert all("==" in line and "--hash=sha256:" in line for line in pins)
-    assert all("left_out" in file for suite in known.values() for file in suite["files"] if "choose" in file)
+    for suite in known.values():
+        assert "--hash=sha256:" in suite.get("source", "") or re.fullmatch("[0-9a-f]{40}", suite["commit"])
+    files = [file for suite in known.values() for file in suite["files"]]
+    assert all("left_out" in file for file in files if "-k" in file.get("choose", ()))
 
 
 def test_gradients_are_those_of_autograd(module):

@@ -83,15 +83,21 @@ def unpack(line: str, packed: Path, folder: Path) -> str:
 
 def clone(line: str, folder: Path) -> str:
     """What was never released: a commit of a repository, by its hash. "", or why that failed."""
-    pinned, url = line.split()
+    pinned, address = line.split()
+    return checkout(address, pinned.partition("==")[2], ["."], folder)
+
+
+def checkout(address: str, commit: str, parts: list[str], folder: Path) -> str:
+    """Puts some files and folders of a repository, as of a commit, into a folder. "", or why that failed."""
+    folder.mkdir(exist_ok=True)
     commands = (
-        ["clone", "--quiet", url, str(folder)],
-        ["-C", str(folder), "checkout", "--quiet", pinned.partition("==")[2]],
+        ("init", "--quiet"),
+        ("fetch", "--quiet", "--depth=1", "--filter=blob:none", address, commit),
+        ("checkout", "--quiet", "FETCH_HEAD", "--", *parts),
     )
     for command in commands:
-        done = subprocess.run(
-            ["git", *command], capture_output=True, text=True, env=os.environ | {"GIT_TERMINAL_PROMPT": "0"}
-        )
+        environment = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
+        done = subprocess.run(["git", *command], cwd=folder, env=environment, capture_output=True, text=True)
         if done.returncode:
-            return done.stderr.strip().splitlines()[-1]
+            return (done.stderr.strip().splitlines() or ["git failed"])[-1]
     return ""

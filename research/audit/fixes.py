@@ -16,8 +16,8 @@ from pathlib import Path
 
 import torch
 import triton
-from fetching import install, lines_of
-from fix_recipes import FIXES, Fix
+from fetching import checkout, install, lines_of
+from fix_recipes import FIXES
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "fixes.json"
@@ -35,29 +35,14 @@ a sum before and after: another finding, which the commit is not about.
 |---|---|---|---|---|"""
 
 
-def fetched(fix: Fix, commit: str, folder: Path) -> str:
-    """Puts a repository's folder, as of a commit, into a new folder. "", or why that failed."""
-    folder.mkdir()
-    commands = (
-        ("init", "--quiet"),
-        ("fetch", "--quiet", "--depth=1", "--filter=blob:none", f"https://github.com/{fix.repository}", commit),
-        ("checkout", "--quiet", "FETCH_HEAD", "--", fix.folder),
-    )
-    for command in commands:
-        environment = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
-        done = subprocess.run(["git", *command], cwd=folder, env=environment, capture_output=True, text=True)
-        if done.returncode:
-            return (done.stderr.strip().splitlines() or ["git failed"])[-1]
-    return ""
-
-
 def run(name: str, commit: str) -> dict:
     """What `sanitize` says of a recipe with its library as of a commit; ``unable`` where it cannot run."""
     fix = FIXES[name]
     with tempfile.TemporaryDirectory(prefix="fix-") as made:
         library, needs = Path(made, "library"), Path(made, "needs")
         needs.mkdir()
-        why = fetched(fix, commit, library) or (install(lines_of(fix.needs), needs) if fix.needs else "")
+        why = checkout(f"https://github.com/{fix.repository}", commit, [fix.folder], library)
+        why = why or (install(lines_of(fix.needs), needs) if fix.needs else "")
         if why:
             return {"unable": f"not run: {why}"}
         path = os.pathsep.join(map(str, (library / fix.on_path, needs)))

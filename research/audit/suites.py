@@ -1,142 +1,195 @@
-"""Libraries' own tests under ``pytest --sanitize-kernels``: ``python research/audit/suites.py [LIBRARY[/FILE] ...]``.
+"""Others' tests and programs in the emulator: ``python research/audit/suites.py [--triton VERSION] [NAME[/FILE] ...]``.
 
-suites.toml names each library's source distribution by version and hash, what its tests import beside this
-environment's PyTorch and Triton, and the tests that are run. They run unchanged, a file at a time, in a folder that is
-thrown away. What a run found is kept in suites.json, of which only the rows that are named are made anew, and none of a
-library that cannot be fetched, which is "not run" where there is no row; suites.md is made from it.
+suites.toml names them: released source by version and hash or a repository by commit, what it imports beside this
+environment's PyTorch, and which files run. Tests run under ``pytest --sanitize-kernels``, programs under
+``graded-kernels sanitize``, a file at a time, in a folder that is thrown away. Another Triton than the environment's
+is one that pins.txt has, put before it on the path. A file that has used its processor time is interrupted, and its row
+has what had ended. Rows are kept in suites.json by file and version as they come; those that are named are made anew,
+without a name those that are missing; suites_page.py makes suites.md from them. Needs psutil.
 """
 
+import argparse
 import json
 import os
 import re
 import resource
-import subprocess
+import signal
 import sys
 import tempfile
+import time
 import tomllib
 from datetime import date
 from pathlib import Path
 from xml.etree import ElementTree
 
-import torch
+import psutil
 import triton
-from fetching import install, lines_of, unpack
+from fetching import checkout, install, lines_of, unpack
+from fixes import read as read_program
+from suites_page import page
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "suites.json"
-REPOSITORIES = HERE / "repositories.md"  # runs from repositories, with the command of each, put behind the page
-SECONDS = 3600
-FINDING = re.compile(r"\S+\.py:\d+: (?!not judged)\S+ in `")
-ABOUT = f"""# Libraries' own tests under `pytest --sanitize-kernels`
-
-`python research/audit/suites.py`, {{date}}, PyTorch {torch.__version__}, Triton {triton.__version__}, no GPU: one was
-simulated, and Triton kernels ran in the strict emulator. The tests are the libraries' own, from their source
-distributions, unchanged; suites.toml has versions and hashes, and says which tests are left out and why.
-
-*Skipped*: by the suite itself. *Findings*: tests that failed because of what the emulator saw in a kernel. *Seconds*:
-of processor time, one process, with PyTorch's start. Goal: no finding in a kernel that is right.
-
-| library | test file | passed | failed | findings | skipped | left out | kernels and launches | seconds |
-|---|---|---|---|---|---|---|---|---|"""
+SECONDS = 60  # of processor time a file, where suites.toml has no other
+AFTER = 30  # what an interrupted file may use to say what had ended
 
 
 def suites() -> dict[str, dict]:
     return tomllib.loads((HERE / "suites.toml").read_text(encoding="utf-8"))
 
 
+def put_before(version: str, folder: Path) -> str:
+    """Fills a folder with a version of Triton; it stays empty for the environment's. "", or why that failed."""
+    folder.mkdir()
+    if version == triton.__version__:
+        return ""
+    line = next((line for line in lines_of(["triton"]) if line.startswith(f"triton=={version} ")), "")
+    return install([line], folder) if line else f"pins.txt has no hash of Triton {version}"
+
+
 def fetched(suite: dict, folder: Path) -> str:
-    """Unpacks a library's source beside the packages that its tests need. "", or why that failed."""
-    (folder / "packed").mkdir()
-    (folder / "needs").mkdir()
-    why = unpack(suite["source"], folder / "packed", folder / "unpacked")
+    """Unpacks source into ``unpacked``, beside the packages that it needs in ``needs``. "", or why that failed."""
+    for name in ("packed", "needs"):
+        (folder / name).mkdir()
+    if "commit" in suite:
+        address = f"https://github.com/{suite['repository']}"
+        why = checkout(address, suite["commit"], suite["folders"], folder / "unpacked")
+    else:
+        why = unpack(suite["source"], folder / "packed", folder / "unpacked")
     return why or (install(lines_of(suite["needs"]), folder / "needs") if suite["needs"] else "")
 
 
-def run(folder: Path, file: dict) -> dict:
-    """One file of tests. Raises RuntimeError where pytest itself could not run."""
+def run(folder: Path, suite: dict, file: dict) -> dict:
+    """The row of one file: of tests, or a program that ran."""
+    edit(folder / "unpacked" / file["path"], file.get("edits", {}))
+    parts = folder / "triton", folder / "unpacked" / suite.get("on_path", ""), folder / "needs"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, parts)), "OMP_NUM_THREADS": "1"}
+    environment["HOME"] = str(folder)  # FlagGems keeps there which configuration of an autotuner it chose
     told = folder / "junit.xml"
     told.unlink(missing_ok=True)
+    command = sanitize(file) if suite.get("programs") else pytest(file, told)
+    status, seconds, whole = limited(command, file.get("seconds", SECONDS), folder, environment)
+    output = (folder / "stdout").read_text(encoding="utf-8", errors="replace")
+    if suite.get("programs"):
+        row = read_program(status, output)
+    elif told.is_file():
+        row = read(told) | counted(output)
+    else:
+        row = {"unable": "not run: " + (output + (folder / "stderr").read_text(errors="replace")).strip()[-300:]}
+    return row | {"cut_off": not whole, "seconds": round(seconds), "date": str(date.today())}
+
+
+def edit(path: Path, edits: dict[str, str]) -> None:
+    """Changes numbers in a program. Raises ValueError where a text is not there."""
+    text = path.read_text(encoding="utf-8")
+    for before, after in edits.items():
+        if before not in text:
+            raise ValueError(f"{path.name} has no `{before}`, which suites.toml changes")
+        text = text.replace(before, after)
+    path.write_text(text, encoding="utf-8")
+
+
+def sanitize(file: dict) -> list[str]:
+    command = [sys.executable, "-m", "graded_kernels.autograder", "sanitize", "--json"]
+    return [*command, *file.get("choose", ()), file["path"], *file.get("arguments", ())]
+
+
+def pytest(file: dict, told: Path) -> list[str]:
     flags = ["--sanitize-kernels", "--color=no", "-p", "no:cacheprovider", "-o", "log_cli=false", "--tb=line"]
-    command = [sys.executable, "-m", "pytest", *flags, f"--junitxml={told}", *file.get("choose", ()), file["path"]]
-    environment = os.environ | {"PYTHONPATH": str(folder / "needs"), "OMP_NUM_THREADS": "1"}
-    before = _processor()
-    child = subprocess.run(
-        command, cwd=folder / "unpacked", env=environment, capture_output=True, text=True, timeout=SECONDS
-    )
-    if not told.is_file():
-        raise RuntimeError((child.stdout + child.stderr).strip()[-300:])
-    left = re.search(r"(\d+) deselected", child.stdout)
-    moved = re.search(r"^(\d[\d,]* kernels?, [\d,]* launch(es)?)", child.stdout, re.MULTILINE)
-    row = read(told) | {"left_out": int(left[1]) if left else 0, "launches": moved[1] if moved else ""}
-    return row | {"seconds": round(_processor() - before)}
+    return [sys.executable, "-m", "pytest", *flags, f"--junitxml={told}", *file.get("choose", ()), file["path"]]
 
 
-def _processor() -> float:
+def limited(command: list[str], limit: float, folder: Path, environment: dict) -> tuple[int, float, bool]:
+    """Runs a command in ``unpacked``, with its output in the files ``stdout`` and ``stderr`` beside it, and interrupts
+    it when it has used its processor time (s). Its status, what it used, and whether it ended by itself.
+    """
+    whole, before = True, ended()
+    with (folder / "stdout").open("w") as output, (folder / "stderr").open("w") as errors:
+        child = psutil.Popen(command, cwd=folder / "unpacked", env=environment, stdout=output, stderr=errors)
+        while child.poll() is None:
+            time.sleep(0.2)
+            used = processor(child)
+            if used > limit + AFTER:
+                child.kill()
+            elif used > limit and whole:
+                whole = False
+                child.send_signal(signal.SIGINT)
+    return child.returncode, ended() - before, whole
+
+
+def ended() -> float:
+    """Processor time of this process's children that have ended (s)."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
+def processor(child: psutil.Process) -> float:
+    """Processor time that a process and those below it have used so far (s)."""
+    try:
+        return sum(sum(one.cpu_times()[:4]) for one in (child, *child.children(recursive=True)))
+    except psutil.NoSuchProcess:  # one ended meanwhile
+        return 0.0
+
+
 def read(told: Path) -> dict:
-    """What pytest's junit file says: counts, and each failure's first lines by test."""
-    row: dict = {"passed": 0, "skipped": 0, "failed": {}}
+    """What pytest's junit file says: each failure's first lines by test, and how many were skipped."""
+    row: dict = {"skipped": 0, "failed": {}}
     for case in ElementTree.parse(told).iter("testcase"):
         problem = next((part for part in case if part.tag in ("failure", "error")), None)
         if problem is not None:
             row["failed"][case.get("name")] = " ".join(problem.get("message", "").split())[:300]
         elif case.find("skipped") is not None:
             row["skipped"] += 1
-        else:
-            row["passed"] += 1
     return row
 
 
-def page(known: dict[str, dict], results: dict[str, dict]) -> str:
-    lines, failures = [ABOUT.format(date=date.today())], []
+def counted(output: str) -> dict:
+    """What pytest printed of tests that were chosen and left out, of launches, and of tests that passed: the junit file
+    has the one that was interrupted among these.
+    """
+    collected = re.search(r"collected (\d+) items?(?: / \d+ errors?)?(?: / (\d+) deselected)?", output)
+    launches = re.search(r"^([\d,]+) kernels?, ([\d,]+) launch", output, re.MULTILINE)
+    passed = re.search(r"^=.* (\d+) passed.* in .*=$", output, re.MULTILINE)
+    every, left_out = (int(number or 0) for number in collected.groups()) if collected else (0, 0)
+    kernels, launched = (int(number.replace(",", "")) for number in launches.groups()) if launches else (0, 0)
+    counts = {"passed": int(passed[1]) if passed else 0, "chosen": every - left_out, "left_out": left_out}
+    return counts | {"kernels": kernels, "launches": launched}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Others' tests and programs in the emulator.")
+    parser.add_argument("--triton", metavar="VERSION", default=triton.__version__, help="one of pins.txt")
+    parser.add_argument("names", nargs="*", metavar="NAME[/FILE]", help="made anew; without, what is missing is run")
+    options = parser.parse_args(arguments)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job, and its children, ignore it
+    known, results = suites(), json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else {}
     for name, suite in known.items():
-        library = suite["source"].split()[0].replace("==", " ")
-        for file in suite["files"]:
-            row, short = results.get(f"{name}/{file['path']}", {"unable": "not run"}), Path(file["path"]).name
-            if "unable" in row:
-                lines.append(f"| {library} | {short} | {row['unable']} | | | | | | |")
-                continue
-            found = sum(bool(FINDING.match(message)) for message in row["failed"].values())
-            counts = row["passed"], len(row["failed"]), found, row["skipped"], row["left_out"]
-            cells = " | ".join(map(str, [*counts, row["launches"], row["seconds"]]))
-            lines.append(f"| {library} | {short} | {cells} |")
-            failures += [f"- {library}, {short}: {text}" for text in reasons(row["failed"], file.get("why", {}))]
-    return "\n".join([*lines, "", "## Failed, and why", "", *failures, "", REPOSITORIES.read_text(encoding="utf-8")])
-
-
-def reasons(failed: dict[str, str], why: dict[str, str]) -> list[str]:
-    """A sentence for each reason that reading gave, with how many tests it is for; the message where none was read."""
-    found: dict[str, list[str]] = {}
-    for test, message in failed.items():
-        reason = next((text for part, text in why.items() if part in test), f"not read: {message[:200]}")
-        found.setdefault(reason, []).append(test.partition("[")[0])
-    return [f"{len(tests)} of {', '.join(sorted(set(tests)))}: {reason}" for reason, tests in found.items()]
-
-
-def main(names: list[str]) -> int:
-    known = suites()
-    results = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else {}
-    for name, suite in known.items():
-        chosen = [
-            file for file in suite["files"] if not names or {name, f"{name}/{Path(file['path']).name}"} & {*names}
-        ]
-        if not chosen:
-            continue
-        with tempfile.TemporaryDirectory(prefix="suite-") as folder:
-            why = fetched(suite, Path(folder))
-            for file in chosen:
-                key = f"{name}/{file['path']}"
-                print(key, file=sys.stderr, flush=True)
-                if why and key in results:
-                    print(f"  as before, not run: {why}", file=sys.stderr)
-                    continue
-                results[key] = {"unable": f"not run: {why}"} if why else run(Path(folder), file)
-                KEPT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        files = [file for file in suite["files"] if chosen(name, file, options, results)]
+        if files:
+            with tempfile.TemporaryDirectory(prefix="suite-") as folder:
+                fill(results, name, suite, files, options.triton, Path(folder))
     (HERE / "suites.md").write_text(page(known, results), encoding="utf-8")
     return 0
+
+
+def chosen(name: str, file: dict, options: argparse.Namespace, results: dict[str, dict]) -> bool:
+    if options.names:
+        return bool({name, f"{name}/{Path(file['path']).name}"} & {*options.names})
+    return "date" not in results.get(f"{name}/{file['path']}", {}).get(options.triton, {})
+
+
+def fill(results: dict[str, dict], name: str, suite: dict, files: list[dict], version: str, folder: Path) -> None:
+    """Runs files of a suite with a version of Triton, each of which is a row. What cannot be fetched leaves a row."""
+    why = put_before(version, folder / "triton") or fetched(suite, folder)
+    for file in files:
+        key = f"{name}/{file['path']}"
+        rows = results.setdefault(key, {})
+        print(f"{key}, Triton {version}", file=sys.stderr, flush=True)
+        if why and version in rows:
+            print(f"  as before, not run: {why}", file=sys.stderr)
+            continue
+        rows[version] = {"unable": f"not run: {why}"} if why else run(folder, suite, file)
+        KEPT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,88 @@
+"""suites.md, from what suites.toml names and the rows that suites.py kept in suites.json."""
+
+import re
+from pathlib import Path
+
+import torch
+from fixes import cell as program_cell
+
+FINDING = re.compile(r"\S+\.py:\d+: (?!not judged)\S+ in `")
+REPOSITORIES = Path(__file__).with_name("repositories.md")  # runs with a command of their own, put behind the page
+ABOUT = f"""# Others' tests and programs in the emulator
+
+`python research/audit/suites.py --triton VERSION`, PyTorch {torch.__version__}, no GPU: one was simulated, and Triton
+kernels ran in the strict emulator. Tests are the libraries' own, unchanged, under `pytest --sanitize-kernels`; programs
+ran under `graded-kernels sanitize`, unchanged but for the numbers that suites.toml changes: sizes of benchmarks. It has
+versions, commits and hashes, too, the options of each file, and its limit of processor time; *cut off* is what reached
+it, and the counts are of what had ended before.
+
+*Findings*: tests that failed because of what the emulator saw in a kernel. *Left out*: tests that were not chosen.
+*s*: processor time, one process, with PyTorch's start. Goal: no finding in a kernel that is right."""
+
+
+def page(known: dict[str, dict], results: dict[str, dict]) -> str:
+    """The whole page. results: rows by ``NAME/FILE`` and version of Triton."""
+    versions = sorted({version for rows in results.values() for version in rows})
+    columns = ["what", "file", "left out"] + [part for one in versions for part in (f"Triton {one}", "launches", "s")]
+    lines = [ABOUT, "", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    read, left = [], []
+    for name, suite in known.items():
+        for file in suite["files"]:
+            rows = results.get(f"{name}/{file['path']}", {})
+            short = "/".join(Path(file["path"]).parts[-2:])
+            out = next((str(row["left_out"]) for row in rows.values() if row.get("left_out")), "")
+            lines.append(f"| {' | '.join([title(name, suite), short, out, *cells(rows, versions)])} |")
+            read += [f"- {name}, {short}: {text}" for text in reasons(rows, file.get("why", {}))]
+            left += [f"- {name}, {short}: {file['left_out']}"] if "left_out" in file else []
+    chapters = {"Failed, and why": read, "Left out, and why": left}
+    told = [line for about, of in chapters.items() for line in ("", f"## {about}", "", *of)]
+    return "\n".join([*lines, *told, "", REPOSITORIES.read_text(encoding="utf-8")])
+
+
+def title(name: str, suite: dict) -> str:
+    return f"{name} {suite['commit'][:8]}" if "commit" in suite else suite["source"].split()[0].replace("==", " ")
+
+
+def cells(rows: dict[str, dict], versions: list[str]) -> list[str]:
+    """Three cells for each version: how it ended, launches, and processor time."""
+    found = []
+    for version in versions:
+        row = rows.get(version, {"unable": "not run"})
+        found += [result(row), str(row.get("launches", "")), str(row.get("seconds", ""))]
+    return found
+
+
+def result(row: dict) -> str:
+    if "unable" in row:
+        return row["unable"]
+    if "status" in row:
+        told = program_cell(row) if row["findings"] else program_cell(row).rpartition(",")[0]
+        return "cut off" if row["status"] == 130 else told
+    found = sum(bool(FINDING.match(message)) for message in row["failed"].values())
+    counts = {"passed": row["passed"], "failed": len(row["failed"]), "skipped": row["skipped"], "findings": found}
+    missing = row["chosen"] - row["passed"] - row["skipped"] - len(row["failed"])
+    told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return told + f"; cut off, {missing} not run" * row["cut_off"]
+
+
+def reasons(rows: dict[str, dict], why: dict[str, str]) -> list[str]:
+    """A sentence for each reason that reading gave, with the tests it is for; the message where none was read."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for version, row in rows.items():
+        for test, message in failures(row).items():
+            reason = next((text for part, text in why.items() if part in f"{test}: {message}"), "")
+            of = found.setdefault(reason or f"not read: {message[:200]}", {})
+            of.setdefault(version, []).append(test.partition("[")[0])
+    texts = []
+    for reason, of in found.items():
+        names = sorted({test for tests in of.values() for test in tests if test})
+        counts = ", ".join(f"{len(tests)} with {version}" for version, tests in of.items())
+        texts.append(f"{', '.join(names)} ({counts}): {reason}" if names else f"({', '.join(of)}) {reason}")
+    return texts
+
+
+def failures(row: dict) -> dict[str, str]:
+    """Messages by test; by "" where a program was not judged whole."""
+    if "status" in row:
+        return {"": program_cell(row)} if row["status"] or row["cut_off"] else {}
+    return row.get("failed", {})
