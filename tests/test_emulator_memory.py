@@ -7,6 +7,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from both_ways import assert_same
 from graded_kernels.autograder.emulator import Emulator, EmulatorError, poison
 from graded_kernels.autograder.emulator.kept import BLOCK, Kept
 from graded_kernels.autograder.emulator.memory import Layout
@@ -121,6 +122,50 @@ def test_addresses_stored_in_a_tensor_may_be_followed():
     assert y.equal(torch.stack(parts))
     with Emulator() as emulator, pytest.raises(EmulatorError, match="out of bounds|none of the launch's tensors"):
         table_kernel[(2,)](table, y, N=16)
+
+
+@triton.jit
+def added_kernel(table_ptr, size_ptr, count, BLOCK: tl.constexpr):
+    """Adds 1 to the elements of tensors, the first half of the programs by a loop over all, the others to one each."""
+    p, programs = tl.program_id(0), tl.num_programs(0) // 2
+    if p < programs:
+        for tensor in range(count):
+            x_ptr, n = tl.load(table_ptr + tensor).to(tl.pointer_type(tl.float32)), tl.load(size_ptr + tensor) // 2
+            for start in range(p * BLOCK, n, programs * BLOCK):
+                i = start + tl.arange(0, BLOCK)
+                tl.store(x_ptr + i, tl.load(x_ptr + i, mask=i < n, other=0.0) + 1, mask=i < n)
+    else:
+        own = (p - programs) % count
+        x_ptr, n = tl.load(table_ptr + own).to(tl.pointer_type(tl.float32)), tl.load(size_ptr + own)
+        if p - programs < count:
+            for start in range(n // 2, n, BLOCK):
+                i = start + tl.arange(0, BLOCK)
+                tl.store(x_ptr + i, tl.load(x_ptr + i, mask=i < n, other=0.0) + 1, mask=i < n)
+
+
+@pytest.mark.parametrize("shuffle", [None, 1])
+def test_programs_that_follow_one_stored_address_go_together(shuffle):
+    """As products of several pairs of matrices do, with the addresses in a tensor."""
+    sizes = [100, 37, 260]
+
+    def program(more=0):
+        parts = [torch.arange(float(n)) for n in sizes]
+        table, counts = torch.tensor([p.data_ptr() for p in parts]), torch.tensor(sizes, dtype=torch.int32) + more
+        added_kernel[(8,)](table, counts, 3, BLOCK=16)
+        return parts
+
+    with Emulator(shuffle=shuffle) as emulator:
+        assert all(part.equal(torch.arange(float(n)) + 1) for part, n in zip(program(), sizes, strict=True))
+    assert emulator.traffic["table_ptr"]["loaded"] == (4 * 3 + 4) * 8
+    assert assert_same(program, shuffle) == []
+    assert [reason for _, reason in assert_same(lambda: program(1), shuffle)] == ["a load outside a stored address"]
+
+
+def test_an_address_behind_the_end_of_a_view_is_in_no_tensor():
+    view = torch.empty(0).set_(torch.arange(8.0).untyped_storage(), 0, (4,))
+    table = torch.tensor([view.data_ptr() + 4 * 4])
+    with Emulator(), pytest.raises(EmulatorError, match="none of the launch's tensors"):
+        table_kernel[(1,)](table, torch.zeros(1, 2), N=2)
 
 
 def test_layouts_know_their_elements():

@@ -44,6 +44,11 @@ def one_store_kernel(x_ptr, y_ptr, n, factor, BLOCK: tl.constexpr):
     tl.store(y_ptr, tl.load(x_ptr))
 
 
+@triton.jit
+def following_kernel(table_ptr, y_ptr):
+    tl.store(y_ptr, tl.load(tl.load(table_ptr).to(tl.pointer_type(tl.float32))))
+
+
 def launch(kernel=scale_kernel, n=40, factor=2.0, offset=0, changed=0.0, together=False, size=64, block=16):
     """Elements 0 to n of a tensor that begins ``offset`` elements into its storage, of which the last is ``changed``.
 
@@ -101,6 +106,18 @@ def test_a_launch_that_depends_on_more_is_run(kernel):
     replay = Replay()
     for _ in range(2):
         observe(launch(kernel), "together", 1, replay)
+    assert replay.replayed == 0
+
+
+def test_a_launch_that_follows_a_stored_address_is_run():
+    x, y, replay = torch.ones(1), torch.zeros(1), Replay()
+    table = torch.tensor([x.data_ptr()])
+    for value in (1.0, 2.0):
+        x.fill_(value)
+        y.zero_()
+        _, fallbacks = observe(lambda: following_kernel[(1,)](table, y), "together", None, replay)
+        assert y.item() == value
+        assert not fallbacks
     assert replay.replayed == 0
 
 

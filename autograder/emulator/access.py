@@ -1,5 +1,6 @@
 """Loads, stores and atomics of one launch: checked, remembered and counted before they touch memory."""
 
+import functools
 from collections.abc import Callable
 from typing import Any, TextIO
 
@@ -7,14 +8,15 @@ import numpy as np
 
 from . import messages
 from .claims import Lie
-from .findings import EmulatorError, Finding, Place, here
+from .findings import EmulatorError, Place, here
 from .kept import Kept
 from .memory import AddressSpace, Outside, Part, Region, distinct
 from .order import Order
 from .poison import memory
 from .shadow import Clash, Shadow
 
-Note = Callable[[str, str, Callable[[Place], Finding]], None]  # takes a kind, a tensor's name, and what makes it
+# Takes a kind, a tensor's name, what makes it, and the place if it is not the line that is running.
+Note = Callable[..., None]
 
 
 class Access:
@@ -165,12 +167,11 @@ class Access:
                     ),
                 )
 
-    def lie(self, lie: Lie) -> None:
-        """Reports a claim about values that is false."""
-        region = self.space.find(lie.value)
-        where = self.grid_index(self.program)
-        name = region.name if region else ""
-        self._report("false-hint", name, lambda place: messages.false_hint(self.kernel, lie, region, where, place))
+    def lie(self, lie: Lie, program: int, place: Place) -> None:
+        """Reports a claim about values that is false in a program."""
+        region, where = self.space.find(lie.value), self.grid_index(program)
+        make = functools.partial(messages.false_hint, self.kernel, lie, region, where)
+        self._report("false-hint", region.name if region else "", make, place)
 
     def barrier(self) -> None:
         """Has the program's threads wait for each other: what one has stored the others can load."""

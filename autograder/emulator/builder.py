@@ -12,6 +12,7 @@ from triton.runtime.interpreter import TensorHandle
 
 from . import arithmetic, assembly, claims, elementwise, float8, libdevice, messages, offsets, poison, scaled
 from .atomics import Atomics, Mask, mask_of
+from .findings import here
 from .handles import cast, numpy_type, rounded, wide
 from .integers import Operation
 
@@ -41,7 +42,7 @@ class StrictBuilder(Atomics):
         """Reports what `tl.multiple_of` or one of its like claims of a handle where it is false."""
         found = self._lie(name, handle, handle.data, sizes)
         if found is not None:
-            self.access.lie(found)
+            self.access.lie(found, self.access.program, here())
 
     def _lie(self, name: str, handle: TensorHandle, data: np.ndarray, sizes: list[int]) -> claims.Lie | None:
         step = numpy_type(handle.get_element_ty()).itemsize if handle.dtype.scalar.is_ptr() else 1

@@ -354,8 +354,8 @@ class Emulator:
             written = shadow.writer != 0
             yield written if written.any() else b""
 
-    def _report(self, kind: str, tensor: str, make: Callable[[Place], Finding]) -> None:
-        self._note(self._findings, kind, tensor, make)
+    def _report(self, kind: str, tensor: str, make: Callable[[Place], Finding], place: Place | None = None) -> None:
+        self._note(self._findings, kind, tensor, make, place)
 
     def _hint(self, kind: str, tensor: str, make: Callable[[Place], Finding]) -> None:
         self._note(self._hints, kind, tensor, make)

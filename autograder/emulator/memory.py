@@ -6,6 +6,7 @@ the start, or 2^32 elements away because a 32-bit offset wrapped. A neighbour in
 the tensor itself.
 """
 
+import functools
 import gc
 from dataclasses import dataclass, field
 from types import EllipsisType
@@ -59,7 +60,8 @@ class Layout:
 @dataclass
 class Region:
     """One pointer argument of a launch. shape, stride: in elements, of ``itemsize`` bytes. given: what the tensor is
-    called where the kernel is launched, if that is known (`Emulator`).
+    called where the kernel is launched, if that is known (`Emulator`). number: of its virtual range; 0 for a tensor
+    that was reached by its real address.
     """
 
     name: str
@@ -147,19 +149,32 @@ class AddressSpace:
         number = (address >> _SHIFT) - _FIRST
         return self.regions[number] if 0 <= number < len(self.regions) else None
 
-    def _reach(self, address: int) -> Region | None:
+    @property
+    def reached(self) -> bool:
+        """Whether a tensor was reached by an address that a kernel has loaded."""
+        return bool(self._reached)
+
+    def reach(self, address: int) -> Region | None:
         """The tensor at a real address: a kernel may load addresses that its caller put into a tensor."""
+        if address >> _SHIFT >= _FIRST:
+            return None
         for region in self._reached:
             if region.real <= address < region.real + region.nbytes:
                 return region
-        for thing in gc.get_objects():
-            if type(thing) in (torch.Tensor, torch.nn.Parameter) and _has_memory(thing):
-                if 0 <= address - thing.data_ptr() < thing.untyped_storage().nbytes():
-                    region = Region("a stored address", thing, 0, thing.element_size(), thing.shape, thing.stride())
-                    region.virtual = region.real
+        for thing in self._tensors:
+            if 0 <= address - thing.data_ptr() < thing.untyped_storage().nbytes():
+                region = Region("a stored address", thing, 0, thing.element_size(), thing.shape, thing.stride())
+                region.virtual = region.real
+                if address < region.real + region.nbytes:
                     self._reached.append(region)
                     return region
         return None
+
+    @functools.cached_property
+    def _tensors(self) -> list[torch.Tensor]:
+        """Those of this process: Python lists all of its objects slowly."""
+        things = gc.get_objects()
+        return [thing for thing in things if type(thing) in (torch.Tensor, torch.nn.Parameter) and _has_memory(thing)]
 
     def resolve(self, addresses: np.ndarray, itemsize: int) -> list[Part] | Outside:
         """Active lanes by region: ``(region, element offsets, lanes)``; lanes is ``...`` if one region has them all.
@@ -167,12 +182,12 @@ class AddressSpace:
         addresses: flat, at least one, of elements of ``itemsize`` bytes.
         """
         first = int(addresses[0])
-        region = self.find(first)
+        region = self.find(first) or self.reach(first)
         if region is not None:
             hit = self._inside(region, addresses, itemsize)
             if isinstance(hit, np.ndarray):
                 return [(region, hit, ...)]
-            if ((addresses >> np.uint64(_SHIFT)) == region.number).all():
+            if region.number and ((addresses >> np.uint64(_SHIFT)) == region.number).all():
                 return hit
         return self._split(addresses, itemsize)
 
@@ -183,7 +198,7 @@ class AddressSpace:
             lanes = np.flatnonzero(numbers == number)
             while lanes.size:
                 first = int(addresses[lanes[0]])
-                region = self.find(first) or (self._reach(first) if number < _FIRST else None)
+                region = self.find(first) or self.reach(first)
                 if region is None:
                     return Outside(None, first, 0, int(lanes[0]), lanes.size)
                 here = lanes if number >= _FIRST else lanes[_between(addresses[lanes], region)]

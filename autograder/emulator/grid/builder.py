@@ -19,7 +19,7 @@ from ..builder import StrictBuilder
 from ..handles import kept, numpy_type
 from .fallback import Fallback, TooWide
 from .memory import Memory
-from .pointers import BlockPointer, Descriptor, Pointer
+from .pointers import BlockPointer, Descriptor, Pointer, stored
 from .programs import Programs
 
 _RMW = interpreter._ir.ATOMIC_OP
@@ -68,8 +68,18 @@ class GridBuilder(StrictBuilder):
         return bool(self.programs.only_live(data).all())
 
     def claim(self, name: str, handle: TensorHandle, sizes: list[int]) -> None:
-        if self._lie(name, handle, self.programs.only_live(handle.data), sizes) is not None:
-            raise Fallback("a hint to the compiler that is false")
+        live, data = self.programs.live, handle.data
+        if self._lie(name, handle, self.programs.only_live(data), sizes) is None:
+            return
+        ranks = self.memory.ranks(live)
+        for place in np.argsort(ranks).tolist():  # the first program of which it is false is reported
+            row = live[place]
+            found = self._lie(name, handle, data[row : row + 1] if len(data) > 1 else data, sizes)
+            if found is not None:
+                region = self.access.space.find(found.value)
+                tensor = region.name if region else ""
+                self.emulator.lie(found, tensor, int(ranks[place]), int(self.programs.numbers[row]))
+                return
 
     def create_barrier(self) -> None:
         self.memory.barrier()
@@ -141,6 +151,12 @@ class GridBuilder(StrictBuilder):
 
     def create_bitcast(self, src: TensorHandle, dst_type: tl.dtype) -> TensorHandle:
         return src.cast(dst_type.scalar) if isinstance(src, Pointer) else super().create_bitcast(src, dst_type)
+
+    def create_int_to_ptr(self, val: TensorHandle, dst_ty: tl.dtype) -> TensorHandle:
+        made = super().create_int_to_ptr(val, dst_ty)
+        if made.data.ndim > 1:
+            return made
+        return stored(int(self.decide(made.data)), dst_ty.scalar, self.access.space)  # programs part by tensor
 
     def create_make_block_ptr(
         self,

@@ -80,6 +80,11 @@ class Memory:
 
     # effects
 
+    def ranks(self, rows: np.ndarray) -> np.ndarray:
+        """Where in the launch's order the programs of these rows come."""
+        numbers: np.ndarray = self.programs.numbers[rows]
+        return numbers if self._ranks is None else self._ranks[numbers]
+
     def storage(self, region: Region) -> Storage:
         """The storage of a region."""
         address = region.address
@@ -180,7 +185,7 @@ class Memory:
         rows = len(self._numbers)
         if self.programs.live.size < rows or self.programs.loops_apart:
             raise Fallback("an atomic after programs parted")
-        order = slice(None) if self._ranks is None else np.argsort(self._ranks[self.programs.numbers])
+        order = slice(None) if self._ranks is None else np.argsort(self.ranks(self.programs.live))
         lanes = Lanes(*(np.broadcast_to(a, (rows, *pointer.offsets.shape[1:]))[order] for a in (pointer.offsets, mask)))
         if not lanes.at.size:
             return

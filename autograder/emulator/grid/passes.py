@@ -2,6 +2,7 @@
 
 import functools
 import io
+import itertools
 from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
@@ -12,6 +13,7 @@ from triton.runtime import interpreter
 
 from .. import messages
 from ..access import Access
+from ..claims import Lie
 from ..findings import Finding, Place, here
 from ..memory import Region
 from .builder import GridBuilder
@@ -36,6 +38,8 @@ class _Watcher:
         self.looser: set[str] = set()
         self.undefined: dict[Place, list[np.ndarray]] = {}
         self.noticed: dict[tuple[str, str, Place], Callable[[Place], Finding]] = {}
+        self.lies: dict[tuple[str, Place], tuple[int, int, Lie, int]] = {}
+        self._count = itertools.count()
 
     @property
     def fill(self) -> float | None:
@@ -55,6 +59,14 @@ class _Watcher:
     def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "") -> None:
         """Notes a hint at the kernel's line under way."""
         self.noticed.setdefault((kind, tensor, here()), make)
+
+    def lie(self, lie: Lie, tensor: str, rank: int, program: int) -> None:
+        """Notes a claim about values that is false in a program, which comes as the ``rank``-th: the first at its line
+        is reported.
+        """
+        key = tensor, here()
+        if key not in self.lies or rank < self.lies[key][0]:
+            self.lies[key] = rank, next(self._count), lie, program
 
     def hint_wrapped(self, exact: int, wrapped: int, what: str) -> None:
         """Gives up: which value wrapped first, one program at a time tells."""
@@ -102,9 +114,11 @@ def run(
     finally:
         access.printed = None
     memory.finish()
+    for (_, place), (_, _, lie, program) in sorted(watcher.lies.items(), key=lambda noted: noted[1][:2]):
+        access.lie(lie, access.first + 1 + program, place)
     for (kind, tensor, place), make in watcher.noticed.items():
         emulator.notice(kind, make, tensor, place)
-    if key is not None and not watcher.noticed:
+    if key is not None and not watcher.noticed and not watcher.lies:
         replay.keep(key, memory, watcher.looser, printed.getvalue())
     for place, programs in watcher.undefined.items():
         emulator.note_masked_off(place, np.concatenate(programs))

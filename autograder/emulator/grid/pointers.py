@@ -122,6 +122,17 @@ def pointers(value: Any, space: AddressSpace) -> Any:
     return value
 
 
+def stored(address: int, dtype: tl.dtype, space: AddressSpace) -> Pointer:
+    """A pointer to an address that the kernel has loaded."""
+    region = space.find(address) or space.reach(address)
+    if region is None:
+        raise Fallback("an address in no tensor")
+    elements, rest = divmod(address - region.virtual, region.itemsize)
+    if rest or region.itemsize != numpy_type(dtype.element_ty).itemsize:
+        raise Fallback("a pointer to elements of another size")
+    return Pointer(region, np.array([elements]), dtype)
+
+
 def _argument(handle: TensorHandle, space: AddressSpace) -> Pointer:
     region = space.find(int(handle.data[0]))
     if region is None:

@@ -95,8 +95,9 @@ class Replay:
     def keep(self, key: Key, memory: Memory, looser: set[str], printed: str) -> None:
         """Keeps what a launch that ran in passes left behind. memory: its own."""
         found = names(key.kernel)
-        if found is not None and not memory.atomics:
-            regions = memory.access.space.regions
+        space = memory.access.space
+        if found is not None and not memory.atomics and not space.reached:
+            regions = space.regions
             traffic = tuple((region.loaded, region.stored) for region in regions)
             stored = tuple(memory.stored())
             self._effects[key] = Effect(found, stored, traffic, frozenset(looser), printed)
