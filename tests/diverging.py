@@ -96,6 +96,17 @@ def count_some(x_ptr, y_ptr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def own_rows(x_ptr, y_ptr, rows, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    """Each program adds rows of its own, the last one fewer, and some of them squared: sums of floats, in an order."""
+    first, lanes = tl.program_id(0) * ROWS, tl.arange(0, BLOCK)
+    for row in range(first, min(first + ROWS, rows)):
+        x = tl.load(x_ptr + row * BLOCK + lanes)
+        tl.atomic_add(y_ptr + lanes, x, mask=x > -2)
+        if row % 3 == 0:
+            tl.atomic_add(y_ptr + lanes, x * x)
+
+
+@triton.jit
 def atomics(x_ptr, y_ptr, f_ptr, BLOCK: tl.constexpr):
     """Every atomic without an order, on integers, and on floats by way of their bits; one under a mask that differs."""
     p = tl.program_id(0)
@@ -238,7 +249,8 @@ PROGRAMS = {
     "three ways": (_into(torch.zeros(64), lambda y: three_ways[(64,)](X[:, 0].round().contiguous(), y)), ""),
     "garbage": (_into(torch.zeros(64), lambda y: garbage[(64,)](X[0, :20], _ints(-9, 20, 64), y, 20)), ""),
     "count": (_into(torch.zeros(5), lambda y: count[(64,)](_ints(0, 5, 64, 16), y, BLOCK=16)), ""),
-    "count some": (_into(torch.zeros(5), lambda y: count_some[(64,)](_ints(0, 5, 64, 16), y, BLOCK=16)), "part after"),
+    "count some": (_into(torch.zeros(5), lambda y: count_some[(64,)](_ints(0, 5, 64, 16), y, BLOCK=16)), ""),
+    "own rows": (_into(torch.zeros(32), lambda y: own_rows[(13,)](X, y, 64, ROWS=5, BLOCK=32)), ""),
     "atomics": (_atomics, ""),
     "two kinds": (_into(torch.zeros(1, dtype=torch.int32), lambda y: atomics_of_two_kinds[(9,)](y)), "several kinds"),
     "claims": (_into(torch.zeros(99), lambda y: atomic_claims[(40,)](torch.zeros(1, dtype=torch.int32), y)), "used"),

@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 from both_ways import assert_same
 from graded_kernels.autograder.emulator import Emulator, EmulatorError
-from graded_kernels.autograder.emulator.grid import passes
+from graded_kernels.autograder.emulator.grid import passes, storage
 from triton.runtime import interpreter
 
 SHUFFLES = pytest.mark.parametrize("shuffle", [None, 1], ids=["in order", "shuffled"])
@@ -36,6 +36,14 @@ def test_programs_that_part(name, shuffle):
     fallbacks = assert_same(program, shuffle)
     assert [why for _, why in fallbacks if not reason or reason not in why] == []
     assert bool(fallbacks) == bool(reason)
+
+
+def test_many_atomics_are_done_before_the_launch_ends(monkeypatch):
+    """Programs cannot part any more then."""
+    monkeypatch.setattr(storage, "_MOST_DUE", 500)
+    assert assert_same(diverging.PROGRAMS["count"][0]) == []
+    fallbacks = assert_same(diverging.PROGRAMS["count some"][0])
+    assert [reason for _, reason in fallbacks] == ["programs part after so many atomics that some are done"]
 
 
 @triton.jit

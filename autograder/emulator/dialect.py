@@ -223,7 +223,6 @@ def _of_several(arg1: Any, arg2: Any = None, step: Any = 1, **hints: Any) -> _Va
         return None
     count = builder.decide(np.maximum(-((start - stop) // by), 0))
     start, stop, by = (_one_if_equal(builder.programs.sound(bound)) for bound in (start, stop, by))
-    builder.programs.loops_apart |= max(start.size, by.size) > 1
     return _Values(start, stop, by, count)
 
 

@@ -41,7 +41,7 @@ class Memory:
         """Begins a pass of these programs."""
         self.programs = programs
         self._numbers = (programs.numbers + self.access.first + 1).astype(np.int32)
-        self._stored = self._atomics = False
+        self._stored = False
         for storage in self._storages.values():
             storage.begin()
         self._own: list[tuple[Region, np.ndarray]] = []  # of stores since the last barrier: offsets
@@ -60,8 +60,8 @@ class Memory:
 
     def put_off(self, rows: np.ndarray) -> None:
         """Takes back what some programs (by row) of this pass stored: they will begin anew."""
-        if self._atomics:
-            raise Fallback("programs part after an atomic, which cannot be taken back")
+        if any(storage.final for storage in self._storages.values()):
+            raise Fallback("programs part after so many atomics that some are done")
         if self._stored:
             for storage in self._storages.values():
                 storage.put_back_of(self._numbers[rows])
@@ -71,6 +71,11 @@ class Memory:
         for storage in self._storages.values():
             storage.put_back()
         self.access.kept.clear()
+
+    def settle(self) -> None:
+        """Does the atomics that are due."""
+        for storage in self._storages.values():
+            storage.settle(self._ranks)
 
     def finish(self) -> None:
         """Ends the launch and adds its bytes to those of its regions."""
@@ -182,19 +187,21 @@ class Memory:
     def atomic(self, pointer: Pointer, values: np.ndarray, mask: np.ndarray, kind: str, operation: np.ufunc) -> None:
         """Does an atomic whose result is not used; ``kind`` as in `Storage.update`."""
         region = pointer.region
-        rows = len(self._numbers)
-        if self.programs.live.size < rows or self.programs.loops_apart:
-            raise Fallback("an atomic after programs parted")
-        order = slice(None) if self._ranks is None else np.argsort(self.ranks(self.programs.live))
-        lanes = Lanes(*(np.broadcast_to(a, (rows, *pointer.offsets.shape[1:]))[order] for a in (pointer.offsets, mask)))
+        shape = len(self._numbers), *pointer.offsets.shape[1:]
+        offsets, mask, values = (
+            self.programs.only_live(np.broadcast_to(a, shape)) for a in (pointer.offsets, mask, values)
+        )
+        lanes = Lanes(offsets, mask)
         if not lanes.at.size:
             return
         storage, places = self._place("atomic", region, lanes)
-        values = np.broadcast_to(values, lanes.shape)[order]
-        self._atomics = True
-        storage.update(kind, places, lanes.pick(values).ravel(), operation, self._pattern(region))
+        owners = lanes.owners(self.programs.only_live(self._numbers))
+        storage.update(kind, places, lanes.pick(values).ravel(), owners.ravel(), operation, self._pattern(region))
+        self._stored = True
+        if storage.many_due:
+            storage.settle(self._ranks)
         for way in ("loaded", "stored"):
-            self._count(region, way, lanes.counts(), order)
+            self._count(region, way, lanes.counts())
 
     # checks
 
@@ -209,12 +216,10 @@ class Memory:
             raise Fallback("elements of several sizes in one storage")
         return storage, places.moved((region.real - storage.address) // storage.unit)
 
-    def _count(
-        self, region: Region, way: str, counts: int | np.ndarray, order: "slice | np.ndarray" = slice(None)
-    ) -> None:
+    def _count(self, region: Region, way: str, counts: int | np.ndarray) -> None:
         """Bytes by program, so that those of programs that begin anew do not count twice."""
         if isinstance(counts, np.ndarray):
             rows = np.zeros(len(self._numbers), dtype=np.int64)
-            rows[self.programs.live if counts.size < rows.size else order] = counts
+            rows[self.programs.live if counts.size < rows.size else slice(None)] = counts
             counts = rows
         self._moved.append((region, way, counts * region.itemsize))

@@ -106,6 +106,7 @@ def run(
     try:
         with _Patches(memory, watcher, lanes), np.errstate(all="ignore"):
             _passes(fn, arguments, grid, memory, np.sort(order))
+            memory.settle()
     except (Fallback, Exception) as reason:  # a kernel's own error is told by program
         memory.undo()
         access.started = 0

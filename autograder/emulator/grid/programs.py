@@ -13,7 +13,6 @@ class Programs:
     ids: the three components of the program index, of shape ``(rows,)``, or ``(1,)`` where all rows agree.
     live: the rows that go on.
     waiting: numbers of the programs that were put off, by group: each group begins anew in a pass of its own.
-    loops_apart: whether one of them has begun a loop elsewhere than another: its rounds are not theirs.
     """
 
     def __init__(self, numbers: np.ndarray, grid: tuple[int, int, int]):
@@ -23,7 +22,6 @@ class Programs:
         self.ids = [_uniform(component.astype(np.int32)) for component in (x, y, z)]
         self.live = np.arange(len(numbers))
         self.waiting: list[np.ndarray] = []
-        self.loops_apart = False
         self._stand_in: np.ndarray | None = None  # for each row, a row that goes on
 
     def decide(self, data: np.ndarray, put_off: Callable[[np.ndarray], None]) -> Any:

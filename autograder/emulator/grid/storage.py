@@ -2,10 +2,10 @@
 
 A writer's stamp is `shadow.Shadow`'s, ``4 * program + 2 * atomic + changed``. Checks err on one side: what may be a
 finding raises `Fallback`. Nothing is raised only where no program reads or stores what another stores, so that the
-programs may run in any order.
+programs may run in any order. Atomics are done when all programs have run, as no program reads what they leave.
 """
 
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -16,6 +16,16 @@ from .lanes import Lanes
 from .places import Places
 
 SEVERAL = -1  # read by more than one program
+_MOST_DUE = 1 << 20  # lanes of atomics that are put off until the end of the launch
+
+
+class _Due(NamedTuple):
+    """Atomics that are still to be done: of each lane the unit, the value, and the program."""
+
+    operation: np.ufunc
+    at: np.ndarray
+    values: np.ndarray
+    owners: np.ndarray
 
 
 class Storage:
@@ -39,11 +49,15 @@ class Storage:
         self._readers: np.ndarray | None = None
         self._loaded = False
         self.atomics: list[tuple[str, int, int]] = []  # kind, least and greatest element
+        self._due: list[_Due] = []
+        self._lanes = 0  # of all that were due at one time
         self.begin()
 
     def begin(self) -> None:
         """Begins a pass."""
         self._low, self._high = self.words.size, -1  # of the units that the pass stores
+        self._begun = len(self._due)
+        self.final = False  # whether atomics of this pass are done, and cannot be taken back
 
     def _keep(self, places: Places) -> None:
         if self._huge:
@@ -67,6 +81,9 @@ class Storage:
 
     def put_back_of(self, numbers: np.ndarray) -> None:
         """Takes back what some programs of this pass stored."""
+        for place, due in enumerate(self._due[self._begun :], self._begun):
+            others = ~np.isin(due.owners, numbers)
+            self._due[place] = _Due(due.operation, due.at[others], due.values[others], due.owners[others])
         for number in range(self._low * self.unit // BLOCK, self._high * self.unit // BLOCK + 1):
             if number in self._stamped:
                 units, before = self._units(number), self._kept.blocks[number]
@@ -153,11 +170,17 @@ class Storage:
             raise Fallback("two lanes store one element")
 
     def update(
-        self, kind: str, places: Places, values: np.ndarray, operation: np.ufunc, pattern: np.ndarray | None
+        self,
+        kind: str,
+        places: Places,
+        values: np.ndarray,
+        owners: np.ndarray,
+        operation: np.ufunc,
+        pattern: np.ndarray | None,
     ) -> None:
-        """Does an atomic operation on lanes, one after another.
+        """Has an atomic operation done at the end of the launch: nothing else reads or stores there meanwhile.
 
-        kind: operations of one kind may change places. Here all programs do the first before any does the second.
+        kind: operations of one kind may change places. owners: the program of each lane.
         """
         if self._loaded or (self._most >= 0 and not self.atomics):
             raise Fallback("an atomic and a plain access to one storage")
@@ -167,5 +190,27 @@ class Storage:
         self.atomics.append((kind, low, high))
         self._keep(places)
         self._unwritten(places, places.take(self.words), pattern)
-        operation.at(self.words.view(values.dtype), at, values)
         self.writer[at] = 4 * self._first + 3
+        self._due.append(_Due(operation, at, values, owners))
+        self._lanes += at.size
+
+    @property
+    def many_due(self) -> bool:
+        """Whether the atomics that are due take much memory."""
+        return self._lanes > _MOST_DUE
+
+    def settle(self, ranks: np.ndarray | None) -> None:
+        """Does the atomics that are due, program by program in the launch's order: a sum of floats depends on it.
+
+        ranks: as `Memory` has them.
+        """
+        groups: dict[tuple[np.ufunc, np.dtype[Any]], list[_Due]] = {}
+        for due in self._due:
+            groups.setdefault((due.operation, due.values.dtype), []).append(due)
+        for (operation, dtype), alike in groups.items():
+            at, values, owners = (np.concatenate([due[part] for due in alike]) for part in (1, 2, 3))
+            numbers = owners - self._first - 1
+            order = np.argsort(numbers if ranks is None else ranks[numbers], kind="stable")
+            operation.at(self.words.view(dtype), at[order], values[order])
+        self.final = self.final or len(self._due) > self._begun
+        self._due, self._lanes, self._begun = [], 0, 0
