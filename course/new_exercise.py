@@ -123,6 +123,7 @@ def stub_text(template: str, record: str, family: str) -> str:
         "BACKWARD": signature(backward, record),
         "SHAPES": ast.get_docstring(stub) or "",
         "TENSORS": ", ".join(tensors),
+        "NAMED": ", ".join(f"{name}={name}" for name in tensors),
         "FIRST": tensors[0],
         "GRADIENT": backward.args[0].arg,
         "ARGUMENTS": ", ".join(argument.arg for argument in forward.args),

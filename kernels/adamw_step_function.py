@@ -4,7 +4,7 @@ import torch
 
 from ..solutions import adamw as cpu
 from .adamw import adamw_step as adamw_step_triton
-from .language import describe, use_triton
+from .language import describe, expanded, use_triton
 
 
 @torch.no_grad()
@@ -42,7 +42,7 @@ def _check_tensors(param, grad, m, v):
         if x.dtype != dtype:
             raise ValueError(f"adamw_step: {name} must be {dtype} for weights of {param.dtype}; it is {x.dtype}")
     for name, x in (("param", param), ("m", m), ("v", v)):
-        if any(not stride and size > 1 for stride, size in zip(x.stride(), x.shape, strict=True)):
+        if expanded(x):
             raise ValueError(f"adamw_step: {name} is expanded, with strides {x.stride()}: make it contiguous first")
 
 

@@ -60,7 +60,7 @@ def add_rms_norm(x, residual, weight, eps=1e-6):
 
     x and residual: (M, N) of one dtype, any strides; weight: (N,), contiguous.
     """
-    x, residual = x.contiguous(), residual.contiguous()
+    x, residual, weight = x.contiguous(), residual.contiguous(), weight.contiguous()
     M, N = x.shape
     y, total = torch.empty_like(x), torch.empty_like(x)
     if x.numel():

@@ -109,6 +109,7 @@ def attention_forward(q, k, v, key_lengths=None, causal=False, scale=None):
     (B, H, M, D), N = q.shape, k.shape[2]
     o = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty(B, H, M, dtype=torch.float32, device=q.device)
+    key_lengths = None if key_lengths is None else key_lengths.contiguous()
     scale = D**-0.5 if scale is None else scale
     block_m, block_n, block_d, warps = blocks(q, k)
     if lse.numel():

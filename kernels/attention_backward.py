@@ -107,6 +107,8 @@ def attention_backward(do, q, k, v, o, lse, key_lengths=None, causal=False, scal
     dq = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     dk, dv = (torch.empty(B, H, N, D, dtype=x.dtype, device=x.device) for x in (k, v))
     delta = torch.empty(B, H, M, dtype=torch.float32, device=q.device)
+    o, lse = o.contiguous(), lse.contiguous()
+    key_lengths = None if key_lengths is None else key_lengths.contiguous()
     scale = D**-0.5 if scale is None else scale
     block_m, block_n, block_d, warps = blocks(q, k)
     strides = (*do.stride(), *q.stride(), *k.stride(), *v.stride())

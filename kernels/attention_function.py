@@ -9,7 +9,7 @@ from torch import Tensor
 from ..solutions import attention as cpu
 from .attention import attention_forward
 from .attention_backward import attention_backward
-from .language import describe, in_full, use_triton
+from .language import check_tensors, describe, in_full, once, use_triton
 
 
 def attention(q, k, v, key_lengths=None, causal=False, scale=None):
@@ -20,22 +20,27 @@ def attention(q, k, v, key_lengths=None, causal=False, scale=None):
     N; None: N for every sequence. Query i sees key j if j < key_lengths[b] and, if causal, j <= i + key_lengths[b] - M:
     the last query is aligned with the last key, where F.scaled_dot_product_attention(is_causal=True) aligns the first.
     scale: 1 / √D where it is None. A query that sees no key gives 0 and gradients of 0. Padding may hold anything.
-    Raises ValueError for shapes or dtypes that do not fit. Dao et al. 2022, arXiv:2205.14135.
+    Raises ValueError for shapes, dtypes or devices that do not fit. Dao et al. 2022, arXiv:2205.14135.
     """
     _check(q, k, v, key_lengths)
     lengths = None if key_lengths is None else key_lengths.clamp(0, k.shape[2])
+    if scale is None and not q.shape[3]:
+        scale = 1.0  # of a sum without a term; 1 / √D is none
     return forward(q, k, v, lengths, bool(causal), None if scale is None else float(scale))[0]
 
 
 def _check(q, k, v, key_lengths):
+    check_tensors("attention", q=q, k=k, v=v, key_lengths=key_lengths)
     if q.dim() != 4 or k.dim() != 4 or k.shape[0] != q.shape[0] or k.shape[3] != q.shape[3]:
         raise ValueError(f"attention: q is (B, H, M, D), k is (B, G, N, D); they are {describe(q)} and {describe(k)}")
     if v.shape != k.shape:
         raise ValueError(f"attention: v must be of the shape of k; k is {describe(k)}, v is {describe(v)}")
     if q.shape[1] % max(k.shape[1], 1) or (q.shape[1] and not k.shape[1]):
         raise ValueError(f"attention: the {q.shape[1]} heads of q must be a multiple of the {k.shape[1]} of k and v")
-    if not q.is_floating_point() or not k.is_floating_point() or not v.is_floating_point():
+    if not k.is_floating_point() or not v.is_floating_point():
         raise ValueError(f"attention: q, k and v must be floating point; they are {q.dtype}, {k.dtype} and {v.dtype}")
+    if torch.float64 in (q.dtype, k.dtype, v.dtype) and not q.dtype == k.dtype == v.dtype:
+        raise ValueError(f"attention: q, k and v are all float64 or none; they are {q.dtype}, {k.dtype} and {v.dtype}")
     if key_lengths is not None and (key_lengths.shape != q.shape[:1] or key_lengths.dtype != torch.int64):
         raise ValueError(f"attention: key_lengths must be ({q.shape[0]},) int64; they are {describe(key_lengths)}")
 
@@ -101,3 +106,4 @@ def _gradients(ctx, do, _):
 
 
 forward.register_autograd(_gradients, setup_context=_save)
+once(backward, "attention")

@@ -30,6 +30,7 @@ def first_bad_label_kernel(labels_ptr, first_ptr, M, V, ignore_index, BLOCK: tl.
 
 def check_labels(labels, V, ignore_index):
     """Raises IndexError, with the first such row, where a label is neither a class nor ignore_index."""
+    labels = labels.contiguous()
     first = torch.empty(1, dtype=torch.int64, device=labels.device)
     first_bad_label_kernel[(1,)](labels, first, labels.numel(), V, ignore_index, BLOCK=1024)
     row = first.item()
@@ -75,6 +76,7 @@ def cross_entropy_forward_kernel(logits_ptr, labels_ptr, loss_ptr, lse_ptr, V, i
 def losses(logits, labels, ignore_index):
     """(loss, lse) without a look at the labels beforehand. Where one is out of range both are NaN."""
     logits = logits.contiguous()
+    labels = labels.contiguous()
     M, V = logits.shape
     loss = torch.empty(M, dtype=torch.float32, device=logits.device)
     lse = torch.empty_like(loss)
@@ -128,6 +130,7 @@ def cross_entropy_backward_kernel(
 def cross_entropy_backward(dloss, logits, labels, lse, ignore_index=-100):
     """dlogits, like logits, from what cross_entropy_forward returned as lse. Rows that are ignored get 0."""
     dloss, logits = dloss.contiguous(), logits.contiguous()
+    labels, lse = labels.contiguous(), lse.contiguous()
     dlogits = torch.empty_like(logits)
     M, V = logits.shape
     block = min(triton.next_power_of_2(V), BLOCK)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..solutions import cross_entropy as cpu
 from .cross_entropy import cross_entropy_backward, cross_entropy_forward, losses
-from .language import describe, use_triton
+from .language import as_matrix, check_tensors, describe, once, use_triton
 
 
 def cross_entropy(logits, labels, ignore_index=-100, reduction="mean", num_items=None, *, trusted=False):
@@ -20,10 +20,13 @@ def cross_entropy(logits, labels, ignore_index=-100, reduction="mean", num_items
     reduction: "mean" over the labels that are not ignore_index, "sum", or "none". num_items: the divisor of the mean,
     where it is not this batch's own: the tokens of all micro-batches and processes. Without a token the mean is 0, its
     gradient zeros, attached to the graph; F.cross_entropy gives NaN there. Raises IndexError for a label out of range,
-    ValueError for shapes that do not fit, another reduction, or num_items without a mean.
+    ValueError for shapes, dtypes or devices that do not fit, another reduction, or num_items without a mean.
     """
+    check_tensors("cross_entropy", 1, logits=logits, labels=labels)
     check(logits, labels, "logits", reduction, num_items)
-    rows = logits.reshape(-1, logits.shape[-1]).contiguous()
+    if not logits.shape[-1]:
+        raise ValueError(f"cross_entropy: logits are (..., V) with a class at least; they are {describe(logits)}")
+    rows = as_matrix(logits).contiguous()
     loss, _ = row_losses(rows, labels.reshape(-1).contiguous(), ignore_index, trusted)
     return reduced(loss, labels, ignore_index, reduction, num_items)
 
@@ -80,3 +83,4 @@ def _row_backward(ctx, dloss, _):
 
 
 row_losses.register_autograd(_row_backward, setup_context=save)
+once(row_gradients, "cross_entropy")

@@ -12,7 +12,7 @@ logits once: both sums belong to the largest logit so far, and are brought to th
 import torch
 
 from ..solutions import entropy as cpu
-from .language import differentiable_once, sole, tl, triton, use_triton
+from .language import as_matrix, check_tensors, differentiable_once, sole, tl, triton, use_triton
 
 # %% entropy_forward
 BLOCK = 4096
@@ -80,6 +80,7 @@ def entropy_backward(dentropy, logits, entropy, lse):
     Strides: any for dentropy and logits; entropy and lse are contiguous.
     """
     dentropy, logits = dentropy.contiguous(), logits.contiguous()
+    entropy, lse = entropy.contiguous(), lse.contiguous()
     dlogits = torch.empty_like(logits)
     M, V = logits.shape
     block = min(triton.next_power_of_2(V), BLOCK)
@@ -110,9 +111,10 @@ class EntropyFunction(torch.autograd.Function):
 def entropy(logits):
     """-Σ p log p of the softmax over the last axis, in float32 (float64 for float64), differentiable once.
 
-    logits: (..., V), V at least 1, else ValueError. -inf is a class that cannot be; a row of -inf alone has entropy 0.
-    CUDA through Triton, elsewhere PyTorch.
+    logits: (..., V), floating point, V at least 1, else ValueError. -inf is a class that cannot be; a row of -inf alone
+    has entropy 0. CUDA through Triton, elsewhere PyTorch.
     """
-    if not logits.dim() or not logits.shape[-1]:
+    check_tensors("entropy", 1, logits=logits)
+    if not logits.shape[-1]:
         raise ValueError(f"entropy: logits have a last axis of at least one class; they are {tuple(logits.shape)}")
-    return EntropyFunction.apply(logits.reshape(-1, logits.shape[-1])).reshape(logits.shape[:-1])
+    return EntropyFunction.apply(as_matrix(logits)).reshape(logits.shape[:-1])

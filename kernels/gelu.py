@@ -12,7 +12,7 @@ Hendrycks and Gimpel 2016, arXiv:1606.08415.
 import torch
 
 from ..solutions import gelu as cpu
-from .language import differentiable_once, sole, tl, triton, use_triton
+from .language import check_tensors, differentiable_once, sole, tl, triton, use_triton
 
 # %% gelu_forward
 BLOCK = 1024
@@ -147,6 +147,7 @@ class GELUFunction(torch.autograd.Function):
 def gelu(x, approximate="none"):
     """x · F(x), differentiable once. Any shape and strides; CUDA by Triton, else PyTorch. approximate as in F.gelu.
 
-    Raises ValueError where approximate is neither "none" nor "tanh".
+    Raises ValueError where approximate is neither "none" nor "tanh", and where x is not floating point.
     """
+    check_tensors("gelu", x=x)
     return GELUFunction.apply(x, approximate)

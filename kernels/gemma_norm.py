@@ -31,6 +31,7 @@ def gemma_norm_kernel(x_ptr, weight_ptr, y_ptr, N, eps, BLOCK: tl.constexpr):
 def gemma_norm(x, weight, eps=1e-6):
     """y = x · rstd · (1 + weight) for each row, in x's dtype. Strides: any for x; weight is contiguous."""
     x = x.contiguous()
+    weight = weight.contiguous()
     M, N = x.shape
     y = torch.empty_like(x)
     if x.numel():

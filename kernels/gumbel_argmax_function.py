@@ -1,12 +1,10 @@
 """Sampling from logits with uniform numbers that are given, as a function to import."""
 
-import math
-
 import torch
 
 from ..solutions.gumbel_argmax import gumbel_argmax as in_pytorch
 from .gumbel_argmax import gumbel_argmax as in_triton
-from .language import describe, use_triton
+from .language import as_matrix, describe, use_triton
 
 
 def gumbel_argmax(logits, u):
@@ -24,6 +22,5 @@ def gumbel_argmax(logits, u):
             f"gumbel_argmax: logits are {describe(logits)}, so u has their shape and device, and is float32; it is "
             f"{describe(u)}"
         )
-    rows = math.prod(logits.shape[:-1]), logits.shape[-1]
     function = in_triton if use_triton(logits) else in_pytorch
-    return function(logits.reshape(rows), u.reshape(rows)).reshape(logits.shape[:-1])
+    return function(as_matrix(logits), as_matrix(u)).reshape(logits.shape[:-1])

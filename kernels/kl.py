@@ -11,7 +11,7 @@ both are -inf, both results are 0. Schulman 2020, "Approximating KL Divergence".
 import torch
 
 from ..solutions import kl as cpu
-from .language import describe, differentiable_once, sole, tl, triton, use_triton
+from .language import check_tensors, describe, differentiable_once, sole, tl, triton, use_triton
 
 # %% kl_forward
 BLOCK = 1024
@@ -109,9 +109,10 @@ class KLFunction(torch.autograd.Function):
 def kl(logp, ref):
     """e^r - 1 - r for r = ref - logp, elementwise: the estimator k3 of KL(p ‖ ref) at a token drawn from p.
 
-    Differentiable once in both, which have one shape, dtype and device; else ValueError. CUDA through Triton, elsewhere
-    PyTorch. Detach ref where it is a constant.
+    Differentiable once in both, which have one shape, floating dtype and device; else ValueError. CUDA through Triton,
+    elsewhere PyTorch. Detach ref where it is a constant.
     """
     if (logp.shape, logp.dtype, logp.device) != (ref.shape, ref.dtype, ref.device):
         raise ValueError(f"kl: logp is {describe(logp)} but ref is {describe(ref)}; they must be alike")
+    check_tensors("kl", logp=logp)
     return KLFunction.apply(logp, ref)

@@ -1,6 +1,7 @@
 """Triton, where it is installed; elsewhere stand-ins, so that every op still imports and runs through PyTorch."""
 
 import functools
+import math
 
 import torch
 
@@ -87,6 +88,39 @@ def differentiable_once(backward):
     return wrapper
 
 
+def as_matrix(x: torch.Tensor) -> torch.Tensor:
+    """x of any shape (..., N) as a matrix (M, N). PyTorch does not work out a size of -1 where another one is 0."""
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
+def expanded(x: torch.Tensor) -> bool:
+    """Whether several elements of x are one number in memory: what is written to one of them is written to all."""
+    return any(not stride and size > 1 for stride, size in zip(x.stride(), x.shape, strict=True))
+
+
 def describe(x: torch.Tensor) -> str:
     """Shape, dtype and device in words, for error messages: ``(3, 5) float32 on cpu``."""
     return f"{tuple(x.shape)} {str(x.dtype).removeprefix('torch.')} on {x.device}"
+
+
+def check_tensors(op: str, axes: int = 0, /, **given: torch.Tensor | None) -> None:
+    """Raises ValueError where the first tensor is not floating point or has fewer axes, or another one lies on another
+    device. A kernel would round its result to integers, or take an address for one of its own device's.
+    """
+    (name, x), *others = ((name, one) for name, one in given.items() if one is not None)
+    if not x.is_floating_point():
+        raise ValueError(f"{op}: {name} must be floating point; it is {describe(x)}: {name}.float() makes it float32")
+    if x.dim() < axes:
+        raise ValueError(f"{op}: {name} is (..., N), with a last axis at least; it is {describe(x)}")
+    for other, y in others:
+        if y.device != x.device:
+            raise ValueError(f"{op}: {name} is {describe(x)}, so {other} must be on {x.device}; it is {describe(y)}")
+
+
+def once(op: torch.library.CustomOpDef, name: str) -> None:
+    """Makes the derivative of ``op``, a gradient, an error that says so."""
+
+    def refuse(ctx, *_):
+        raise RuntimeError(f"{name} is differentiable once: there is no derivative of its gradient")
+
+    op.register_autograd(refuse)

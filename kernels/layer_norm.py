@@ -6,12 +6,10 @@ x, y: (M, N)   weight, bias: (N,)   mean, rstd: (M,) float32. Ba et al. 2016, ar
 Float32 inside, rounded once at the store. A row that fits in a block is read once, a longer one twice.
 """
 
-import math
-
 import torch
 
 from ..solutions import layer_norm as cpu
-from .language import describe, differentiable_once, sole, tl, triton, use_triton
+from .language import as_matrix, check_tensors, describe, differentiable_once, sole, tl, triton, use_triton
 from .layer_norm_backward import layer_norm_backward
 
 # %% layer_norm_forward
@@ -85,12 +83,13 @@ def layer_norm_forward(x, weight, bias, eps=1e-5):
     Strides: any for x; weight and bias are contiguous.
     """
     x = x.contiguous()
+    weight, bias = weight.contiguous(), bias.contiguous()
     M, N = x.shape
     y = torch.empty_like(x)
     mean = torch.empty(M, dtype=torch.float32, device=x.device)
     rstd = torch.empty_like(mean)
-    if x.numel():
-        kernel, block = layer_norm_forward_kernel, triton.next_power_of_2(N)
+    if M:
+        kernel, block = layer_norm_forward_kernel, max(triton.next_power_of_2(N), 1)
         if N > BLOCK:
             kernel, block = layer_norm_forward_long_kernel, BLOCK // 2
         kernel[(M,)](x, weight, bias, y, mean, rstd, N, eps, BLOCK=block, num_warps=max(block // 512, 1))
@@ -119,8 +118,9 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
     """Layer norm over the last axis, differentiable once. Any shape and strides; CUDA through Triton, else PyTorch.
 
     weight, bias: (N,) where N is the length of the last axis; left out, ones and zeros. Of x's dtype, or float32.
-    Raises ValueError where one of them has another shape.
+    Raises ValueError where one of them has another shape or device, and where x is not floating point.
     """
+    check_tensors("layer_norm", 1, x=x, weight=weight, bias=bias)
     N = x.shape[-1]
     weight = x.new_ones(N) if weight is None else weight
     bias = torch.zeros_like(weight) if bias is None else bias
@@ -129,5 +129,4 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
             raise ValueError(
                 f"layer_norm: x is {describe(x)}, so {name} must be of shape ({N},); it is {describe(tensor)}"
             )
-    rows = x.reshape(math.prod(x.shape[:-1]), N)
-    return LayerNormFunction.apply(rows, weight.contiguous(), bias.contiguous(), eps).reshape(x.shape)
+    return LayerNormFunction.apply(as_matrix(x), weight, bias, eps).reshape(x.shape)

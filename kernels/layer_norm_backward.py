@@ -113,6 +113,7 @@ def layer_norm_backward(dy, x, weight, mean, rstd):
     Strides: any for dy and x; weight, mean and rstd are contiguous.
     """
     dy, x = dy.contiguous(), x.contiguous()
+    weight, mean, rstd = weight.contiguous(), mean.contiguous(), rstd.contiguous()
     M, N = x.shape
     dx, dweight, dbias = torch.empty_like(x), torch.empty_like(weight), torch.empty_like(weight)
     if not x.numel():

@@ -10,7 +10,7 @@ from ..solutions import cross_entropy as cpu
 from ..solutions import linear_cross_entropy as cpu_linear
 from .cross_entropy import check_labels
 from .cross_entropy_function import check, loss_like, reduced, save
-from .language import describe, in_full, use_triton
+from .language import as_matrix, check_tensors, describe, in_full, once, use_triton
 from .linear_cross_entropy import linear_rows
 
 
@@ -22,13 +22,19 @@ def linear_cross_entropy(hidden, weight, labels, ignore_index=-100, reduction="m
     a second time: a third more arithmetic, and nothing kept between the two. With ``trusted`` the host does not wait
     for the number of labels that count either: it starts as many programs as if all did, and the rest end at once.
     """
+    check_tensors("linear_cross_entropy", 1, hidden=hidden, weight=weight, labels=labels)
     check(hidden, labels, "hidden", reduction, num_items)
     if weight.dim() != 2 or weight.shape[1] != hidden.shape[-1]:
         raise ValueError(
             f"hidden is {describe(hidden)}, so weight must be (V, {hidden.shape[-1]}); it is {describe(weight)}"
         )
-    rows = hidden.reshape(-1, hidden.shape[-1]).contiguous()
-    loss = linear_losses(rows, weight.contiguous(), labels.reshape(-1).contiguous(), ignore_index, trusted)
+    if (hidden.dtype == torch.float64) != (weight.dtype == torch.float64):
+        raise ValueError(
+            f"hidden and weight are both float64 or neither; they are {describe(hidden)} and {describe(weight)}"
+        )
+    loss = linear_losses(
+        as_matrix(hidden).contiguous(), weight.contiguous(), labels.reshape(-1).contiguous(), ignore_index, trusted
+    )
     return reduced(loss, labels, ignore_index, reduction, num_items)
 
 
@@ -72,3 +78,4 @@ def _linear_backward(ctx, dloss):
 
 
 linear_losses.register_autograd(_linear_backward, setup_context=save)
+once(linear_gradients, "linear_cross_entropy")

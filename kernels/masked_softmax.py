@@ -10,7 +10,7 @@ once, a longer one twice. A row without an element gives 0 (pytorch#103963). x i
 import torch
 
 from ..solutions import masked_softmax as cpu
-from .language import describe, differentiable_once, sole, tl, triton, use_triton
+from .language import as_matrix, check_tensors, describe, differentiable_once, sole, tl, triton, use_triton
 
 # %% masked_softmax_forward
 BLOCK = 8192  # the longest row that one program holds in its registers
@@ -101,6 +101,7 @@ def masked_softmax_backward_long_kernel(dy_ptr, y_ptr, dx_ptr, N, BLOCK: tl.cons
 def masked_softmax_backward(dy, y):
     """dx, like y, from what masked_softmax_forward returned. Needs no mask: where y is 0, so is dx."""
     dy = dy.contiguous()
+    y = y.contiguous()
     M, N = y.shape
     dx = torch.empty_like(y)
     if y.numel():
@@ -131,13 +132,14 @@ class MaskedSoftmaxFunction(torch.autograd.Function):
 def masked_softmax(x, mask):
     """Softmax over the last axis where mask is True, 0 elsewhere, differentiable once. CUDA: Triton, else PyTorch.
 
-    mask: bool, of a shape that broadcasts to x's. Raises ValueError where it is not.
+    mask: bool, of a shape that broadcasts to x's, on its device. Raises ValueError where it is not, or x not floating
+    point.
     """
+    check_tensors("masked_softmax", 1, x=x, mask=mask)
     try:
         mask = mask.expand(x.shape)
     except RuntimeError:
         raise ValueError(f"masked_softmax: x is {describe(x)}; mask cannot be expanded: {describe(mask)}") from None
     if mask.dtype != torch.bool:
         raise ValueError(f"masked_softmax: mask must be bool; it is {describe(mask)}")
-    rows = (x.numel() // max(x.shape[-1], 1), x.shape[-1])
-    return MaskedSoftmaxFunction.apply(x.reshape(rows), mask.reshape(rows)).reshape(x.shape)
+    return MaskedSoftmaxFunction.apply(as_matrix(x), as_matrix(mask)).reshape(x.shape)

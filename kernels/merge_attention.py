@@ -46,8 +46,8 @@ def merge_attention(o_a, lse_a, o_b, lse_b):
     """(o, lse): attention over the keys of both pieces. o is like o_a."""
     o_a, lse_a, o_b, lse_b = o_a.contiguous(), lse_a.contiguous(), o_b.contiguous(), lse_b.contiguous()
     o, lse = torch.empty_like(o_a), torch.empty_like(lse_a)
-    if o.numel():
-        block_d = triton.next_power_of_2(o.shape[-1])
+    if lse.numel():
+        block_d = max(triton.next_power_of_2(o.shape[-1]), 1)
         block_m = max(2048 // block_d, 1)
         merge_attention_kernel[(triton.cdiv(lse.numel(), block_m),)](
             o_a, lse_a, o_b, lse_b, o, lse, lse.numel(), o.shape[-1], BLOCK_M=block_m, BLOCK_D=block_d

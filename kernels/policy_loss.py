@@ -8,12 +8,10 @@ inside, rounded once at the store. Every program adds up a block of one sample; 
 host never waits for the device: a count that is not given stays there.
 """
 
-import math
-
 import torch
 
 from ..solutions import policy_loss as cpu
-from .language import describe, differentiable_once, sole, tl, triton, use_triton
+from .language import as_matrix, check_tensors, describe, differentiable_once, sole, tl, triton, use_triton
 
 # %% policy_loss_forward
 BLOCK = 2048
@@ -64,6 +62,7 @@ def policy_loss_forward(logp, old, advantage, mask, count=None, clip=0.2):
     any for logp, old and mask; advantage is contiguous.
     """
     logp, old, mask = logp.contiguous(), old.contiguous(), mask.contiguous()
+    advantage = advantage.contiguous()
     M, N = logp.shape
     if not logp.numel():
         return torch.zeros((), dtype=torch.float32, device=logp.device)
@@ -92,6 +91,7 @@ def policy_loss_backward_kernel(
 def policy_loss_backward(dloss, logp, old, advantage, mask, count=None, clip=0.2):
     """dlogp, like logp: -dloss ρA / count where mask is True and ρA <= clamp(ρ) A, 0 elsewhere."""
     logp, old, mask = logp.contiguous(), old.contiguous(), mask.contiguous()
+    advantage = advantage.contiguous()
     M, N = logp.shape
     dlogp = torch.empty_like(logp)
     if logp.numel():
@@ -127,9 +127,10 @@ def policy_loss(logp, old, advantage, mask, count=None, clip=0.2):
 
     logp, old, mask: (..., N), mask bool   advantage: (...), one for each sample. count: what the sum is divided by, the
     tokens of all micro-batches and processes; None: the tokens here. Without a token the loss is 0, its gradient zeros.
-    Raises ValueError for shapes that do not fit, a count that is negative or NaN, and a clip that is not between 0 and
-    1.
+    Raises ValueError for shapes, dtypes and devices that do not fit, a count that is negative or NaN, and a clip that
+    is not between 0 and 1.
     """
+    check_tensors("policy_loss", 1, logp=logp, old=old, advantage=advantage, mask=mask)
     matrices, samples = logp.shape, logp.shape[:-1]
     for name, x, shape in (("old", old, matrices), ("mask", mask, matrices), ("advantage", advantage, samples)):
         if x.shape != shape:
@@ -141,7 +142,6 @@ def policy_loss(logp, old, advantage, mask, count=None, clip=0.2):
         raise ValueError(f"policy_loss: count is a number of tokens, 0 or more, or None; it is {count}")
     if not 0 < clip < 1:
         raise ValueError(f"policy_loss: clip must lie between 0 and 1; it is {clip}")
-    rows = (math.prod(logp.shape[:-1]), logp.shape[-1])
     return PolicyLossFunction.apply(
-        logp.reshape(rows), old.reshape(rows), advantage.reshape(-1), mask.reshape(rows), count, clip
+        as_matrix(logp), as_matrix(old), advantage.reshape(-1), as_matrix(mask), count, clip
     )

@@ -7,12 +7,10 @@ Float32 inside, rounded once at the store. A row that fits in a block is read on
 square is infinite in float32; such a row is scaled down by a power of two first, and eps with it.
 """
 
-import math
-
 import torch
 
 from ..solutions import rms_norm as cpu
-from .language import describe, differentiable_once, sole, tl, triton, use_triton
+from .language import as_matrix, check_tensors, describe, differentiable_once, sole, tl, triton, use_triton
 from .rms_norm_backward import rms_norm_backward
 
 # %% rms_norm_forward
@@ -82,11 +80,12 @@ def rms_norm_forward(x, weight, eps=1e-6):
     Strides: any for x; weight is contiguous.
     """
     x = x.contiguous()
+    weight = weight.contiguous()
     M, N = x.shape
     y = torch.empty_like(x)
     rstd = torch.empty(M, dtype=torch.float32, device=x.device)
-    if x.numel():
-        kernel, block = rms_norm_forward_kernel, triton.next_power_of_2(N)
+    if M:
+        kernel, block = rms_norm_forward_kernel, max(triton.next_power_of_2(N), 1)
         if N > BLOCK:
             kernel, block = rms_norm_forward_long_kernel, BLOCK // 2
         kernel[(M,)](x, weight, y, rstd, N, eps, BLOCK=block, num_warps=max(block // 512, 1))
@@ -114,10 +113,11 @@ def rms_norm(x, weight=None, eps=1e-6):
     """RMS norm over the last axis, differentiable once. Any shape and strides; CUDA through Triton, else PyTorch.
 
     weight: (N,) where N is the length of the last axis; left out, ones. Of x's dtype, or float32.
-    Raises ValueError where it has another shape.
+    Raises ValueError where it has another shape or device, and where x is not floating point.
     """
+    check_tensors("rms_norm", 1, x=x, weight=weight)
     N = x.shape[-1]
     weight = x.new_ones(N) if weight is None else weight
     if weight.shape != (N,):
         raise ValueError(f"rms_norm: x is {describe(x)}, so weight must be of shape ({N},); it is {describe(weight)}")
-    return RMSNormFunction.apply(x.reshape(math.prod(x.shape[:-1]), N), weight.contiguous(), eps).reshape(x.shape)
+    return RMSNormFunction.apply(as_matrix(x), weight, eps).reshape(x.shape)

@@ -62,6 +62,7 @@ def rms_norm_backward(dy, x, weight, rstd):
     Strides: any for dy and x; weight and rstd are contiguous.
     """
     dy, x = dy.contiguous(), x.contiguous()
+    weight, rstd = weight.contiguous(), rstd.contiguous()
     M, N = x.shape
     dx, dweight = torch.empty_like(x), torch.empty_like(weight)
     if not x.numel():

@@ -14,7 +14,7 @@ as is all else, rounded once at the store.
 import torch
 
 from ..solutions import rotary as cpu
-from .language import describe, sole, tl, triton, use_triton
+from .language import check_tensors, describe, sole, tl, triton, use_triton
 
 # %% rotary_forward
 PAIRS = 1024  # that a program holds
@@ -76,13 +76,14 @@ def rotate(x, positions, inv_freq, interleaved, direction):
     """x with every pair turned by direction · positions · inv_freq, contiguous."""
     B, H, M, D = x.shape
     y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    if not x.numel():
+        return y
     block = triton.next_power_of_2(D // 2)
     heads = min(triton.next_power_of_2(H), max(PAIRS // block, 1))
-    tensors = x, positions.contiguous(), inv_freq, y
+    tensors = x, positions.contiguous(), inv_freq.contiguous(), y
     sizes = H, M, D // 2, *x.stride()
     how = {"DIRECTION": direction, "INTERLEAVED": interleaved, "HEADS": heads, "BLOCK": block}
-    if x.numel():
-        rotate_kernel[(B * M, triton.cdiv(H, heads))](*tensors, *sizes, **how)
+    rotate_kernel[(B * M, triton.cdiv(H, heads))](*tensors, *sizes, **how)
     return y
 
 
@@ -125,9 +126,10 @@ def rotary(x, positions, inv_freq, interleaved=False):
 
     positions: (B, M), or (M,) or (1, M) for every batch, int64. inv_freq: (D / 2,) float32 or float64, as a
     rule base^(-2i / D): keep it in float32 also where the model is in half precision. Pair i is (i, i + D / 2), or
-    (2i, 2i + 1) where interleaved. Any strides; CUDA through Triton, elsewhere PyTorch. Raises ValueError where shapes
-    or dtypes are others.
+    (2i, 2i + 1) where interleaved. Any strides; CUDA through Triton, elsewhere PyTorch. Raises ValueError where shapes,
+    dtypes or devices are others.
     """
+    check_tensors("rotary", x=x, positions=positions, inv_freq=inv_freq)
     if x.dim() != 4 or x.shape[-1] % 2:
         raise ValueError(f"rotary: x is (B, H, M, D) with an even D; it is {describe(x)}")
     B, _, M, D = x.shape
@@ -140,4 +142,4 @@ def rotary(x, positions, inv_freq, interleaved=False):
             f"rotary: x is {describe(x)}, so inv_freq is ({D // 2},) float32; it is {describe(inv_freq)}: in a model "
             "that was converted to half precision as a whole its digits are lost, so compute it anew"
         )
-    return RotaryFunction.apply(x, positions.expand(B, M), inv_freq.contiguous(), bool(interleaved), False)
+    return RotaryFunction.apply(x, positions.expand(B, M), inv_freq, bool(interleaved), False)

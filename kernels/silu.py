@@ -10,7 +10,7 @@ Forward moves 2 numbers an element, backward 3: nothing is read twice, nothing i
 import torch
 
 from ..solutions import silu as cpu
-from .language import differentiable_once, sole, tl, triton, use_triton
+from .language import check_tensors, differentiable_once, sole, tl, triton, use_triton
 
 # %% silu_forward
 BLOCK = 1024
@@ -113,5 +113,9 @@ class SiLUFunction(torch.autograd.Function):
 
 
 def silu(x):
-    """silu(x) = x / (1 + e^-x), differentiable once. Any shape and strides; CUDA through Triton, elsewhere PyTorch."""
+    """silu(x) = x / (1 + e^-x), differentiable once. Any shape and strides; CUDA through Triton, elsewhere PyTorch.
+
+    Raises ValueError where x is not floating point.
+    """
+    check_tensors("silu", x=x)
     return SiLUFunction.apply(x)

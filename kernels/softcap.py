@@ -6,7 +6,7 @@ float32 inside, rounded once at the store. Forward moves 2 numbers an element, b
 import torch
 
 from ..solutions import softcap as cpu
-from .language import differentiable_once, sole, tl, triton, use_triton
+from .language import check_tensors, differentiable_once, sole, tl, triton, use_triton
 
 
 # %% softcap_forward
@@ -84,5 +84,9 @@ class SoftcapFunction(torch.autograd.Function):
 
 
 def softcap(x, cap=30.0):
-    """cap · tanh(x / cap), differentiable once. CUDA through Triton, elsewhere PyTorch."""
+    """cap · tanh(x / cap), differentiable once. Any shape and strides; CUDA through Triton, elsewhere PyTorch.
+
+    Raises ValueError where x is not floating point.
+    """
+    check_tensors("softcap", x=x)
     return SoftcapFunction.apply(x, cap)

@@ -11,7 +11,7 @@ import torch
 
 from ..solutions import silu as cpu
 from ..solutions.precision import upcast
-from .language import describe, differentiable_once, sole, tl, triton, use_triton
+from .language import check_tensors, describe, differentiable_once, sole, tl, triton, use_triton
 from .silu import BLOCK, silu_derivative_times, silu_of
 
 
@@ -92,7 +92,11 @@ class SwiGLUFunction(torch.autograd.Function):
 
 
 def swiglu(gate, up):
-    """silu(gate) · up, differentiable once. Raises ValueError where gate and up differ in shape, dtype or device."""
+    """silu(gate) · up, differentiable once. Any shape and strides; CUDA through Triton, elsewhere PyTorch.
+
+    Raises ValueError where gate and up differ in shape, dtype or device, or are not floating point.
+    """
     if (gate.shape, gate.dtype, gate.device) != (up.shape, up.dtype, up.device):
         raise ValueError(f"swiglu: gate is {describe(gate)} but up is {describe(up)}; they must be alike")
+    check_tensors("swiglu", gate=gate)
     return SwiGLUFunction.apply(gate, up)

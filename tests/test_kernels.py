@@ -134,7 +134,7 @@ def test_a_second_derivative_says_that_it_is_not_there(name, constant):
     y = function(*leaves)
     g, *_ = torch.autograd.grad(y, leaves, torch.ones_like(y, requires_grad=not constant), create_graph=True)
     loss = y.sum() + g.pow(2).sum()
-    says = "is differentiable once|no autograd formula was registered"
+    says = "is differentiable once"
     with pytest.raises(RuntimeError, match=says):
         loss.backward(retain_graph=True)
     with pytest.raises(RuntimeError, match=says):

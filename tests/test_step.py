@@ -164,8 +164,9 @@ def test_a_small_coefficient_is_not_rounded_to_half_precision():
     [
         ([G], -1.0, "max_norm must be 0 or more; it is -1.0"),
         ([G], float("nan"), "max_norm must be 0 or more; it is nan"),
-        ([G, META], 1.0, r"grads\[0\] is \(6, 7\) float32 on cpu, grads\[1\] \(6, 7\) float32 on meta"),
-        ([G, G.int()], 1.0, r"grads\[1\] \(6, 7\) int32 on cpu"),
+        ([G, META], 1.0, r"grads\[1\] must be on the device of grads\[0\], cpu; it is \(6, 7\) float32 on meta"),
+        ([G, G.int()], 1.0, r"grads\[1\] must be floating point; it is \(6, 7\) int32 on cpu"),
+        ([G, G[:1].expand(6, 7)], 1.0, r"grads\[1\] is expanded, with strides \(0, 1\): make it contiguous first"),
     ],
 )
 def test_clipping_names_what_does_not_fit_and_writes_nothing(grads, limit, says):
