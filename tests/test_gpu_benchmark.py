@@ -49,6 +49,13 @@ def test_what_is_timed_is_an_exercise_in_triton():
     assert set(OPERATIONS) <= {e.name for e in EXERCISES.values() if isinstance(e, Exercise) and "triton" in e.backends}
 
 
+def test_an_exercise_in_triton_that_is_not_timed_is_named_on_the_page(tmp_path, monkeypatch):
+    left = {name: one for name, one in OPERATIONS.items() if name not in ("axpy", "row_sum")}
+    monkeypatch.setattr("benchmarks.gpu.operations.OPERATIONS", left)
+    said = "Not timed, without a row in benchmarks/gpu/operations.py: axpy, row_sum.\n"
+    assert said in page(Kept(tmp_path / "none.jsonl"))
+
+
 def test_the_plan_takes_less_than_its_minutes_and_no_key_twice():
     keys = [piece.key for piece in plan.pieces()]
     assert len(set(keys)) == len(keys)

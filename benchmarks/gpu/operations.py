@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import torch
 from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.exercises.record import Exercise
 
 Size = tuple[int, ...]
 Args = tuple
@@ -186,3 +187,9 @@ OPERATIONS = {
         ),
     )
 }
+
+
+def untimed() -> list[str]:
+    """The exercises in Triton without a row above."""
+    answered = [e.name for e in EXERCISES.values() if isinstance(e, Exercise) and "triton" in e.backends]
+    return [name for name in answered if name not in OPERATIONS]

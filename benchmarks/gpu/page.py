@@ -8,7 +8,7 @@ from .arithmetic import FUNCTIONS, PRECISIONS
 from .errors import ANSWERS, PRODUCTS
 from .kept import Kept
 from .machine import PACKAGES
-from .operations import OPERATIONS, Operation
+from .operations import OPERATIONS, Operation, untimed
 from .peers import AUTHORS
 from .planted_bugs import MODULES, TOOLS, bugs_of
 from .speed import text
@@ -79,6 +79,8 @@ def page(kept: Kept) -> str:
 
 def head(kept: Kept) -> str:
     lines = ["# On a GPU", "", "Made by `make gpu`. Goal: everything below in at most 25 minutes.", ""]
+    if names := untimed():
+        lines += [f"Not timed, without a row in benchmarks/gpu/operations.py: {', '.join(names)}.", ""]
     machine = kept.found("machine")
     if not machine:
         return "\n".join([*lines, NOTHING])
