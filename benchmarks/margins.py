@@ -1,10 +1,12 @@
 """How much of its tolerance every right answer we have takes, at many seeds: benchmarks/margins.md.
 
     python benchmarks/margins.py                                   100 seeds in PyTorch, 10 in Triton; writes the page
+    python benchmarks/margins.py --missing                         the rows that the page lacks; keeps the others
     python benchmarks/margins.py --exercise silu_backward ...      these exercises; prints their rows, writes nothing
     python benchmarks/margins.py --seeds 300 --triton-seeds 20     more of them
 
-Answers are called directly (tests/shares.py): Triton's in the emulator, once a case.
+Answers are called directly (tests/shares.py): Triton's in the emulator, once a case. The page is written after each
+row, so that a run that was interrupted goes on with --missing.
 """
 
 import argparse
@@ -26,18 +28,21 @@ from shares import MOST, Margin, margin_of
 
 NOTE = """# Margins
 
-`python benchmarks/margins.py --seeds {seeds} --triton-seeds {triton_seeds}`, {date}, PyTorch {torch} ({cpu}), Triton
-{triton}, {cores} cores, {minutes:.0f} minutes of processor time.
+`python benchmarks/margins.py --seeds {seeds} --triton-seeds {triton_seeds}`, the last row {date}, PyTorch {torch}
+({cpu}), Triton {triton}.
 
 A right answer passes at every seed. The table has the largest share of its tolerance that one element of any right
 answer takes, at {seeds} seeds in PyTorch and {triton_seeds} in Triton: ours (distinctions included), PyTorch's own,
-those of tests/honest, and each formula in nine arithmetics (tests/float32_sums.py). Goal: none above {most:.0%}; a
-tolerance that one exceeds is derived anew, from the formula.
+those of tests/honest, and each formula in nine arithmetics (tests/float32_sums.py). What is compared exactly has no
+row. Goal: none above {most:.0%}; a tolerance that one exceeds is derived anew, from the formula.
 
 {verdict}
 """
 HEAD = "| exercise | backend | answers | largest share | in case | by | seed |\n" + "|---" * 7 + "|"
 Job = tuple[str, str, range]
+Key = tuple[str, str]  # exercise and backend
+NOT_RUN = "not run"
+PAGE = Path(__file__).with_suffix(".md")
 
 
 def jobs(names: list[str], seeds: dict[str, int]) -> list[Job]:
@@ -51,11 +56,10 @@ def _has(record: Exercise, backend: str) -> bool:
     return backend == "torch" or backend in record.backends
 
 
-def work(job: Job) -> tuple[Job, Margin, float]:
+def work(job: Job) -> tuple[Job, Margin]:
     name, backend, seeds = job
     torch.set_num_threads(1)
-    begun = time.process_time()
-    return job, margin_of(EXERCISES[name], backend, seeds), time.process_time() - begun
+    return job, margin_of(EXERCISES[name], backend, seeds)
 
 
 def row(job: Job, found: Margin) -> str:
@@ -64,18 +68,49 @@ def row(job: Job, found: Margin) -> str:
     return f"| `{job[0]}` | {job[1]} | {found.answers} | {share} | {case} | {found.answer} | {found.seed} |"
 
 
-def measured(todo: list[Job], processes: int, show: Callable[[str], None]) -> list[tuple[Job, Margin, float]]:
-    """show: is called with each row as it is there. A bar says what is done; the slowest, Triton's, begin first."""
-    found = []
+def measured(todo: list[Job], processes: int, take: Callable[[Job, Margin], None]) -> None:
+    """take: is called with each result as it is there. A bar says what is done; the slowest, Triton's, begin first."""
     with multiprocessing.get_context("spawn").Pool(processes, maxtasksperchild=4) as pool:
-        for one in pool.imap_unordered(work, sorted(todo, key=lambda job: job[1] == "torch")):
-            found.append(one)
-            show(row(*one[:2]))
-            full = 30 * len(found) // len(todo)
-            bar = f"[{'=' * full}{' ' * (30 - full)}] {len(found)} of {len(todo)}"
+        ordered = sorted(todo, key=lambda job: job[1] == "torch")
+        for done, one in enumerate(pool.imap_unordered(work, ordered), 1):
+            take(*one)
+            full = 30 * done // len(todo)
+            bar = f"[{'=' * full}{' ' * (30 - full)}] {done} of {len(todo)}"
             print(f"\r{bar}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    return sorted(found, key=lambda one: todo.index(one[0]))
+
+
+def rows_of(page: str) -> dict[Key, str]:
+    """The rows of a page that were run."""
+    found = {}
+    for line in page.splitlines():
+        if line.startswith("| `") and NOT_RUN not in line:
+            name, backend = line.split(" | ")[:2]
+            found[name.strip("| `"), backend] = line
+    return found
+
+
+def verdict(rows: list[str]) -> str:
+    cells = [line.strip("| ").split(" | ") for line in rows]
+    run = [one for one in cells if NOT_RUN not in one]
+    above = sum("**" in share for _, _, _, share, *_ in run)
+    said = f"{sum(int(answers) for _, _, answers, *_ in run)} answers in {len(run)} rows: "
+    said += f"{above} rows above {MOST:.0%}." if above else f"none refused, none above {MOST:.0%}."
+    return said + (f" {len(cells) - len(run)} rows are not run." if len(run) < len(cells) else "")
+
+
+def page(rows: list[str], seeds: dict[str, int]) -> str:
+    note = NOTE.format(
+        most=MOST,
+        seeds=seeds["torch"],
+        triton_seeds=seeds["triton"],
+        date=time.strftime("%Y-%m-%d"),
+        cpu=torch.backends.cpu.get_cpu_capability(),
+        verdict=verdict(rows),
+        torch=torch.__version__,
+        triton=version("triton"),
+    )
+    return "\n".join((note, HEAD, *rows)) + "\n"
 
 
 def main() -> None:
@@ -83,35 +118,24 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--triton-seeds", type=int, default=10)
     parser.add_argument("--exercise", nargs="+", default=[])
+    parser.add_argument("--missing", action="store_true")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     asked = parser.parse_args()
     seeds = {"torch": asked.seeds, "triton": asked.triton_seeds}
     todo = jobs(asked.exercise, {backend: count for backend, count in seeds.items() if count})
     if asked.exercise:
         print(HEAD)
-        measured(todo, asked.processes, lambda row: print(row, flush=True))
+        measured(todo, asked.processes, lambda job, found: print(row(job, found), flush=True))
         return
-    found = measured(todo, asked.processes, lambda row: None)
-    rows = [HEAD, *(row(job, margin) for job, margin, _ in found)]
-    above = [job for job, margin, _ in found if margin.share > MOST]
-    answers = sum(margin.answers for _, margin, _ in found)
-    note = NOTE.format(
-        most=MOST,
-        seeds=asked.seeds,
-        triton_seeds=asked.triton_seeds,
-        date=time.strftime("%Y-%m-%d"),
-        minutes=sum(seconds for _, _, seconds in found) / 60,
-        cpu=torch.backends.cpu.get_cpu_capability(),
-        cores=os.cpu_count(),
-        verdict=f"{answers} answers: {len(above) or 'none'} of {len(found)} rows above {MOST:.0%}."
-        if above
-        else f"{answers} answers: none refused, none above {MOST:.0%}.",
-        torch=torch.__version__,
-        triton=version("triton"),
-    )
-    text = note + "\n" + "\n".join(rows) + "\n"
-    print(text)
-    Path(__file__).with_suffix(".md").write_text(text, encoding="utf-8")
+    kept = rows_of(PAGE.read_text(encoding="utf-8")) if asked.missing else {}
+    rows = {job[:2]: kept.get(job[:2], f"| `{job[0]}` | {job[1]} | {NOT_RUN} | | | | |") for job in todo}
+
+    def take(job: Job, found: Margin) -> None:
+        rows[job[:2]] = row(job, found)
+        PAGE.write_text(page(list(rows.values()), seeds), encoding="utf-8")
+
+    measured([job for job in todo if job[:2] not in kept], asked.processes, take)
+    print(page(list(rows.values()), seeds))
 
 
 if __name__ == "__main__":
