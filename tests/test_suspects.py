@@ -1,11 +1,12 @@
 """The learner's door to the twelve suspects: contracts, a call of both, and who is convicted so far."""
 
 import inspect
+import itertools
 
 import pytest
 import torch
 from answers import answer
-from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.run.answer import load
 from graded_kernels.course import suspects
 
@@ -58,6 +59,26 @@ def test_the_line_up_tells_the_story_of_those_convicted_alone(name, capsys):
     assert blocks[0].bug.thread not in said
     suspects.line_up(name, ours)
     assert capsys.readouterr().out.count(": convicted.") == 3
+
+
+@pytest.mark.parametrize("name", suspects.WITNESSES)
+def test_an_input_that_shows_another_suspect_is_told(name):
+    ours, record = load(answer(name, "torch")), EXERCISES[name]
+    drawn, others = [record.drawn(seed).exercise.name for seed in range(3)], 0
+    for found, (seed, asked) in itertools.product(drawn, enumerate(drawn)):
+        report = check(name, lambda block, found=found: ours(found), seed=seed)
+        told = [case.message for case in report.cases if "It shows the bug in" in case.message]
+        assert report.passed or asked != found
+        assert len(told) == (not report.passed)
+        assert report.passed or (f" in {found}" in told[0] and told[0].endswith(f"; asked for is {asked}."))
+        others += len(told)
+    assert others >= 4  # an input may show two of them
+
+
+def test_an_input_that_shows_no_suspect_is_not_told_so():
+    report = check("scan_witness", lambda block: (-torch.ones(64),))
+    assert report.cases[-1].status == "fail"
+    assert not any("It shows" in case.message for case in report.cases)
 
 
 def test_an_unknown_line_up_is_named():

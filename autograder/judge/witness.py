@@ -25,21 +25,40 @@ DIMENSIONS, ELEMENTS = 8, 1 << 20  # of a tensor: an input that shows a bug is s
 
 def judge_witness(record: Witness, runner: Runner, seed: int = 0) -> list[Judged]:
     """Three cases: the input is one the contract allows, right code is right on it, and the bug is wrong on it. seed:
-    draws which input is asked for, where there are several.
+    draws which input is asked for, where there are several; an input that shows another of their bugs is told so.
     """
     asked = record.drawn(seed)
     outcome = runner.examine(Call((asked.exercise.name,) if record.others else ())).first
-    record = asked
-    names = ("a valid input", "right code is right on it", f"{record.bug.who} is wrong on it")
     if outcome.trouble:
+        names = _names(asked)
         message = outcome.trouble.place + outcome.trouble.message
-        first = _case(names[0], "error", message, record, details=outcome.trouble.details)
+        first = _case(names[0], "error", message, asked, details=outcome.trouble.details)
         first = replace(first, kind=None if outcome.trouble.kind in UNJUDGED else first.kind)
         return [
             Judged(first, trouble=outcome.trouble),
-            *(Judged(_case(n, "not-run", "There is no input.", record)) for n in names[1:]),
+            *(Judged(_case(n, "not-run", "There is no input.", asked)) for n in names[1:]),
         ]
-    args = outcome.outputs
+    judged = _of_input(asked, outcome.outputs)
+    if not _shown(judged) and (others := [one for one in record.all if _shown(_of_input(one, outcome.outputs))]):
+        said = f" It shows the bug in {' and in '.join(one.exercise.name for one in others)}; "
+        failed = next(number for number, one in enumerate(judged) if one.result.status == "fail")
+        result = judged[failed].result
+        message = f"{result.message}{said}asked for is {asked.exercise.name}."
+        judged[failed] = replace(judged[failed], result=replace(result, message=message))
+    return judged
+
+
+def _names(record: Witness) -> tuple[str, str, str]:
+    return "a valid input", "right code is right on it", f"{record.bug.who} is wrong on it"
+
+
+def _shown(judged: list[Judged]) -> bool:
+    return all(one.result.status == "pass" for one in judged)
+
+
+def _of_input(record: Witness, args: Args) -> list[Judged]:
+    """The three cases of an input."""
+    names = _names(record)
     try:
         complaint = complaint_about(record, args)
         if not complaint:
