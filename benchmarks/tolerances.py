@@ -32,7 +32,17 @@ elements of all needed cases: the largest, and the middle one. *Passes*: our own
 the cases in which its function is not, but for those that rest on a convention; by hand all of them pass. Goal: at most
 8 times as wide, and our own answer passes.
 
-- The model was changed five times after a look at these exercises: it fits them all, and was not tried on others.
+- The model was fitted to the exercises up to attention. Of the 20 that came later five are outside the goal, for these
+  reasons, each tried by changing it alone:
+  - `rotary_forward`, `rotary_backward`: sine and cosine of an angle each get one that is an ulp off, and not the same
+    one, as in honest code. With the same one the largest ratio is 2.6.
+  - `softcap_forward`, `kl_backward`: tanh and expm1 are taken for 1 - 2 / (e^2x + 1) and e^x - 1, which have no digit
+    near 0. With digits of their own the ratios are 1e+06 (4.0 where underflow gives no 0) and 4.8.
+  - `kl_backward` is not passed because of two results of 2e38 whose e^r is beyond float32. By hand they are not judged;
+    derived from the formula nothing overflows on the way.
+  - `clamped_kl` is not passed because the oracle keeps digits by a series; our answer has e^r - 1 - r, which the
+    tolerance by hand allows. With a tolerance derived from that formula it passes.
+- Elements whose right result is beyond the output's format are left out of the ratio.
 - A derived tolerance is as good as its formula. That of a softmax subtracts the largest element first; by the logarithm
   of the sum it is 10,000 times too wide at -60,000.
 - The oracles of GELU and cross-entropy keep digits that PyTorch's 1 + erf, 1 + tanh, lse - logit and p - 1 lose. Derive
@@ -48,9 +58,10 @@ def compared(record: Exercise, other: Exercise) -> tuple[float, str, float]:
         if case.raises or case.bonus:
             continue
         args = arguments(case, number, 0)
-        pairs = zip(expect(record, case, args).allowed, expect(other, case, args).allowed, strict=True)
-        for hand, estimated in pairs:
-            ratio = (estimated / hand)[hand.isfinite()]
+        right = expect(record, case, args)
+        outputs = zip(right.values, right.dtypes, right.allowed, expect(other, case, args).allowed, strict=True)
+        for value, dtype, hand, estimated in outputs:
+            ratio = (estimated / hand)[hand.isfinite() & (value.abs() <= torch.finfo(dtype).max)]
             if ratio.numel():
                 middles.append(float(ratio.median()))
                 if ratio.max() > largest:
@@ -84,7 +95,8 @@ def main(names: list[str]) -> None:
         other = replace(record, tolerance=derived(record.oracle, given.half, given.single))
         largest, where, middle = compared(record, other)
         seen = f"{passes(other)} | {refused(other)}"
-        print(f"| `{record.name}` | {largest:.1f} | {where} | {middle:.2f} | {seen} |", flush=True)
+        ratio = f"{largest:.1f}" if largest < 1e4 else f"{largest:.0e}"
+        print(f"| `{record.name}` | {ratio} | {where} | {middle:.2f} | {seen} |", flush=True)
 
 
 if __name__ == "__main__":
