@@ -38,6 +38,17 @@ def saturated(x, y, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def undefined_anyway(x, y, n, ALSO: tl.constexpr, BLOCK: tl.constexpr):
+    """A softmax over nothing: NaN whatever the lanes hold, of another sign where they hold NaN."""
+    i = tl.arange(0, BLOCK)
+    total = tl.sum(tl.load(x + i, mask=i < n))
+    nothing = tl.min(tl.zeros([BLOCK], tl.float32) - float("inf"))
+    tl.store(y, total + (nothing - nothing))
+    if ALSO:
+        tl.store(y + 1, total)
+
+
+@triton.jit
 def guarded(x, y, n, BLOCK: tl.constexpr):
     """Only a finite number shows it."""
     i = tl.arange(0, BLOCK)
@@ -157,6 +168,16 @@ def test_each_value_shows_what_the_others_hide(kernel, value):
     assert finding["kind"] == "masked-load"
     assert f"With {value} in them element offset 0 of `y` becomes" in finding["message"]
     assert f"instead of {y[0].item():.5f}"[:-2] in finding["message"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float8_e5m2])
+def test_nan_instead_of_nan_is_no_difference(dtype):
+    memory = torch.zeros(4).to(dtype)
+    y = memory[1:3]
+    assert found_in(lambda: undefined_anyway[(1,)](randn(100), y, 100, ALSO=False, BLOCK=128)) == []
+    assert y[0].float().isnan()
+    (finding,) = found_in(lambda: undefined_anyway[(1,)](randn(100), y, 100, ALSO=True, BLOCK=128))
+    assert "With NaN in them element offset 1 of `y` becomes nan instead of" in finding["message"]
 
 
 def test_loads_that_different_values_show_are_found_together():

@@ -108,6 +108,8 @@ class Region:
             return str(value)
         if self.dtype == torch.bfloat16:
             return str((word.view(np.uint16).astype(np.uint32) << 16).view(np.float32)[0])
+        if self.dtype.is_floating_point and word.itemsize == 1:  # NumPy has no float8
+            return str(torch.tensor(int(word.view(np.uint8)[0]), dtype=torch.uint8).view(self.dtype).float().item())
         kind = "f" if self.dtype.is_floating_point else "i"
         return str(word.view(f"{kind}{word.itemsize}")[0])
 

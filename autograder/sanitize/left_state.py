@@ -17,7 +17,7 @@ from ..emulator.kept import BLOCK
 from ..emulator.memory import Region
 from ..emulator.order import Order
 from ..emulator.shadow import Clash, Shadow
-from .rerun import Again, Call, change, element
+from .rerun import Again, Call, change, differing, element
 
 _PROGRAMS = 64  # that are looked through for the line of an access by several
 
@@ -80,7 +80,7 @@ class LeftState:
     def _compare(self, old: _Launch, new: _Launch) -> None:
         for key in sorted(old.stores.keys() & new.stores.keys()):
             (before, was), (after, now) = old.stores[key], new.stores[key]
-            differs = (was[: before.size] != now[: after.size]) & (before != 0) & (after != 0)
+            differs = differing(new.access, *key, was[: before.size], now[: after.size]) & (before != 0) & (after != 0)
             if differs.any():
                 byte = int(differs.argmax())
                 changed = np.where(differs, now[: after.size], was[: before.size])

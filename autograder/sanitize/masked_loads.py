@@ -19,7 +19,7 @@ from ..emulator import Emulator, Finding, Launch
 from ..emulator.access import Access
 from ..emulator.findings import Place, here
 from ..emulator.launch import Argument, execute
-from .rerun import Again, Call, change
+from .rerun import Again, Call, change, differing
 
 _MOST = 1 << 30  # bytes that a launch stores and that are copied to run it again
 _PROGRAMS = 64  # with masked-off lanes at one load that run again, first and last of them included
@@ -132,7 +132,7 @@ class MaskedLoads:
             old, new = zeros.get((address, number), before), result.get((address, number), before)
             if old is None or new is None:
                 return "it stores to another tensor"
-            if (old != new).any():
+            if differing(trial.access, address, number, old, new).any():
                 return change(trial.access, address, number, old, new)
         return ""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from triton.runtime import interpreter
 
 from ..emulator import Emulator, EmulatorError
@@ -14,6 +15,8 @@ from ..emulator.access import Access
 from ..emulator.kept import BLOCK, Kept
 from ..emulator.launch import execute
 from ..emulator.memory import Region
+
+_WITH_NAN = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2}
 
 
 class Call(NamedTuple):
@@ -76,9 +79,25 @@ def element(access: Access, address: int, byte: int) -> tuple[Region, int] | Non
     return None
 
 
+def differing(access: Access, address: int, number: int, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Which bytes of a storage's block differ in two versions of it. Two NaN do not, whatever their bits are."""
+    differs: np.ndarray = old != new
+    for region in access.space.regions:
+        size = region.dtype.itemsize
+        if region.address != address or size != region.itemsize or region.dtype not in _WITH_NAN or not differs.any():
+            continue
+        start = region.offset - number * BLOCK
+        low, high = max(start, start % size), min(start + region.nbytes, old.size)
+        if (whole := (high - low) // size * size) > 0:
+            words = (torch.from_numpy(one[low : low + whole].copy()).view(region.dtype) for one in (old, new))
+            before, after = (word.float().isnan().numpy() for word in words)
+            differs[low : low + whole] &= ~np.repeat(before & after, size)
+    return differs
+
+
 def change(access: Access, address: int, number: int, old: np.ndarray, new: np.ndarray) -> str:
     """The first element that differs in two versions of a storage's block, and how."""
-    found = element(access, address, number * BLOCK + int((old != new).argmax()))
+    found = element(access, address, number * BLOCK + int(differing(access, address, number, old, new).argmax()))
     if found is None:
         return "it stores other values"
     region, offset = found
