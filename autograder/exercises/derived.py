@@ -25,7 +25,8 @@ times that is the floor of the tolerance. The model:
 import math
 import struct
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -84,6 +85,8 @@ def _mean(x: Tensor, dim: Any = None, correction: float | None = None, keepdim: 
     return x.mean(dim or list(range(x.dim())), keepdim)
 
 
+_UP, _DOWN = (torch.tensor(sign * math.inf, dtype=torch.float32) for sign in (1, -1))
+
 MOMENTS: dict[str, Callable[..., Any]] = {
     "var": _var,
     "std": lambda *args, **kwargs: _var(*args, **kwargs).sqrt(),
@@ -140,31 +143,31 @@ class _RandomRounding(TorchDispatchMode):
         self.means: dict[int, Tensor] = {}  # sums and means by their memory, which views share and nothing else gets
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = func._schema.name.partition("::")[2]
-        if (plain := _not_in_place(func, name)) and _is_float64(args[0]):
+        kind, kwargs = _kind(func), kwargs or {}
+        name = kind.name
+        if kind.not_in_place and _is_float64(args[0]):
             changed: Tensor = args[0]
-            return changed.copy_(self.__torch_dispatch__(plain, types, args, kwargs))
-        steps = MOMENTS.get(name) or (decomposition_table.get(func) if _has_steps(name) else None)
-        if steps is not None and all(_has_elements(a) for a in args):
+            return changed.copy_(self.__torch_dispatch__(kind.not_in_place, types, args, kwargs))
+        if kind.steps is not None and all(_has_elements(a) for a in args):
             with self:
-                return steps(*args, **(kwargs or {}))
+                return kind.steps(*args, **kwargs)
         if name in SENSITIVE:
             args = tuple(self._moved(a) if _is_float64(a) else a for a in args)
         if name in ARITHMETIC:
-            args, kwargs = tree_map(self._number, (args, kwargs or {}))
+            args, kwargs = tuple(map(self._number, args)), {key: self._number(a) for key, a in kwargs.items()}
         if name == "sub" and self._is_mean(args[1]) and _is_float64(args[0]):
             args = (args[0], self._moved(args[1].expand(torch.broadcast_shapes(args[0].shape, args[1].shape))))
-        result = func(*args, **(kwargs or {}))
-        if not self.casts and not func.is_view:
+        result = func(*args, **kwargs)
+        if not self.casts and not kind.view:
             self._follow_casts(name, result, tree_leaves((args, kwargs)))
-        if func._schema.is_mutable or func.is_view or name in COPIES:
+        if kind.copies:
             return result
         if name not in MODELLED and name not in POINTWISE:
-            return self._opaque(func, result, args, kwargs or {})
+            return self._opaque(func, result, args, kwargs)
         if not _is_float64(result):
             return result
         if name in ("sum", "mean"):
-            result = result + self._error_of_sum(result, args, kwargs or {}, name)
+            result = result + self._error_of_sum(result, args, kwargs, name)
         elif name == "cumsum":
             result = result + self._error_of_cumsum(args[0], args[1])
         elif name in ("mm", "bmm", "addmm", "baddbmm", "matmul", "mv", "dot"):
@@ -273,10 +276,33 @@ class _RandomRounding(TorchDispatchMode):
     def _rounded(self, x: Tensor) -> Tensor:
         """Up or down to a float32; unchanged where it is one, or where float32 ends."""
         near = x.float()
-        away = torch.where(x > near.double(), math.inf, -math.inf).float()
-        other = torch.nextafter(near, away).double()
-        take = (self._uniform(x) < 0) & (near.double() != x) & near.isfinite()
-        return torch.where(take, other, torch.where(near.isfinite(), near.double(), x))
+        wide, finite = near.double(), near.isfinite()
+        other = torch.nextafter(near, torch.where(x > wide, _UP, _DOWN)).double()
+        take = (torch.rand(x.shape, generator=self.generator, dtype=torch.float64) < 0.5) & (wide != x) & finite
+        return torch.where(take, other, torch.where(finite, wide, x))
+
+
+class _Kind(NamedTuple):
+    """What is done with an operator.
+
+    not_in_place: the operator that computes what this one writes into its first argument; None where it is no such
+    operator. steps: the function that computes it in several; None where it is one operation of float32 code.
+    copies: whether nothing is rounded in it.
+    """
+
+    name: str
+    not_in_place: Any
+    steps: Callable[..., Any] | None
+    view: bool
+    copies: bool
+
+
+@cache
+def _kind(func: Any) -> _Kind:
+    name = func._schema.name.partition("::")[2]
+    steps = MOMENTS.get(name) or (decomposition_table.get(func) if _has_steps(name) else None)
+    copies = func._schema.is_mutable or func.is_view or name in COPIES
+    return _Kind(name, _not_in_place(func, name), steps, func.is_view, copies)
 
 
 def _not_in_place(func: Any, name: str) -> Any:
