@@ -1,6 +1,7 @@
 """Two pieces of attention over different keys made into one, in Triton.
 
-    lse = log(e^lse_a + e^lse_b),   o = o_a · e^(lse_a - lse) + o_b · e^(lse_b - lse)
+    lse = log(e^lse_a + e^lse_b)
+    o   = (o_a · e^(lse_a - top) + o_b · e^(lse_b - top)) / (e^(lse_a - top) + e^(lse_b - top)), top = max(lse_a, lse_b)
 
 o_a, o_b, o: (B, H, M, D)   lse_a, lse_b, lse: (B, H, M) float32, natural logarithms, -inf where a piece has no key.
 Float32 inside, rounded once at the store. The pieces of a split over the keys: Dao et al. 2023, flash-decoding.
@@ -31,13 +32,14 @@ def merge_attention_kernel(
     top = tl.maximum(a, b)
     empty = top == float("-inf")
     lse = tl.where(empty, top, top + log1p(tl.exp(-tl.abs(a - b))))  # of two empty pieces a - b is NaN
-    shift = tl.where(empty, 0.0, lse)
+    shift = tl.where(empty, 0.0, top)  # lse is rounded: of e^(a - lse) it would spoil as many digits as lse has
     weight_a, weight_b = tl.exp(a - shift), tl.exp(b - shift)
+    total = tl.where(empty, 1.0, weight_a + weight_b)
 
     at, mask = row[:, None] * D + cols[None, :], (row < rows)[:, None] & (cols < D)[None, :]
     o_a = tl.load(o_a_ptr + at, mask=mask, other=0.0).to(tl.float32)
     o_b = tl.load(o_b_ptr + at, mask=mask, other=0.0).to(tl.float32)
-    o = o_a * weight_a[:, None] + o_b * weight_b[:, None]
+    o = (o_a * weight_a[:, None] + o_b * weight_b[:, None]) / total[:, None]
     tl.store(o_ptr + at, o.to(o_ptr.dtype.element_ty), mask=mask)
     tl.store(lse_ptr + row, lse, mask=row < rows)
 
