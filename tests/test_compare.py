@@ -161,6 +161,21 @@ def test_what_the_dtype_cannot_hold_is_not_judged():
     assert "the example" not in failing(compare(lambda x: x * x, difference, example, any_method=True))
 
 
+@pytest.mark.parametrize(("logits", "values", "right"), [([1000, 12], [1, -1], True), ([12, 0], [1e-3, 1], False)])
+def test_factors_that_half_precision_cannot_hold(logits, values, right):
+    """Where the right result is infinite, two of them may make it NaN. A finite one has to be right."""
+
+    def weighted(s, v):
+        return (s.float().exp() @ v.float()).to(s.dtype)
+
+    def rounding(s, v):
+        return (s.float().exp().to(s.dtype).float() @ v.float()).to(s.dtype)
+
+    example = torch.tensor([logits]).half(), torch.tensor(values).half().view(2, 1)
+    report = compare(weighted, rounding, example, gradients=False, any_method=True)
+    assert ("the example" in failing(report)) is not right
+
+
 def test_infinity_in_two_tensors_at_one_place():
     def gap(a, b):
         return (a - b).masked_fill((a == -torch.inf) & (b == -torch.inf), 0)

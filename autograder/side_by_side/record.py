@@ -49,7 +49,7 @@ class Compared(Exercise):
         is what mathematics leaves open: NaN that the reference makes of arguments without one, gradients that are not
         finite and those of arguments that are not; with an infinite argument all results that are not finite; what the
         dtype cannot hold; where the reference itself overflows, or NaN reaches its own result in another way than in
-        float64, as through the padding of a convolution.
+        float64, as through the padding of a convolution; and an infinite result that is NaN if every step is rounded.
         """
         assert self.reference is not None
         with self.reference.alone():
@@ -74,6 +74,7 @@ class Compared(Exercise):
             unknown = ~stored.isfinite() & (value.isfinite() | (gradient or infinite)) | (value.isnan() & (not nan))
             unknown = unknown | (gradient and (nan or infinite)) | (nan & (own.isnan() != value.isnan()))
             unknown = unknown | (~own.isfinite() & (stored.isfinite() | (own.isnan() & ~stored.isnan())))
+            unknown = unknown | (stored.isinf() & coarse.isnan())
             found.append(wide.masked_fill(unknown, torch.inf))
         return tuple(found)
 
