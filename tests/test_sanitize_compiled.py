@@ -111,20 +111,149 @@ def test_a_kernel_of_the_programs_own_is_judged_in_its_file(found, n):
     assert finding["source"].startswith("tl.store")
 
 
-def test_what_cannot_be_compiled_whole_is_told_and_called(found):
+@pytest.mark.parametrize("last", [9, 10])
+def test_each_piece_between_breaks_is_judged(found, capsys, last):
     @torch.compile
-    def broken(x):
-        y = x * 2
-        print(y.sum())
-        return y + 1
+    def picked(x, i):
+        y = x.sin() * 2
+        print("between")
+        if y.sum() > 100:
+            return y
+        return y[i]  # of the third graph
+
+    x, i = torch.randn(10, 3, device="cuda"), torch.tensor([0, last], device="cuda")
+    if last == 9:
+        torch.testing.assert_close(picked(x, i), (x.sin() * 2)[i])
+        assert len(launches(found)) == 3
+        assert not findings(found)
+    else:
+        with pytest.raises(EmulatorError, match="index out of bounds"):
+            picked(x, i)
+        (finding,) = findings(found)
+        assert (finding["file"], finding["source"]) == (__file__, "return y[i]  # of the third graph")
+    assert capsys.readouterr().out == "between\n"
+
+
+def test_kernels_of_one_name_have_each_its_line(found):
+    @torch.compile
+    def picked(x, i, j):
+        y = x[i]
+        torch._dynamo.graph_break()
+        return y[j]
+
+    x, (inside, outside) = torch.randn(10, device="cuda"), torch.tensor([[0, 9], [0, 10]], device="cuda")
+    picked(x, inside, inside[:1])
+    assert len({*launches(found)}) == 1
+    for i, j, line in ((outside, inside, "y = x[i]"), (inside, outside, "return y[j]")):
+        found.clear()
+        with pytest.raises(EmulatorError, match="index out of bounds"):
+            picked(x, i, j)
+        (finding,) = findings(found)
+        assert finding["source"] == line
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.empty_like(x)
+        double[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), BLOCK=64)
+        return y
+
+    @staticmethod
+    def backward(ctx, dy):
+        assert dy.layout == torch.strided  # which Dynamo does not trace
+        return 2 * dy
+
+
+@pytest.mark.parametrize("n", [64, 63])
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_function_of_autograd_is_judged(found, alone, n):
+    x = torch.randn(n, device="cuda").requires_grad_()
+    doubled = torch.compile(Double.apply if alone else lambda x: Double.apply(x.sin()).sin())
+    if n == 63:
+        with pytest.raises(EmulatorError, match="out of bounds"):
+            doubled(x)
+        (finding,) = findings(found)
+        assert (finding["kernel"], finding["file"]) == ("double", __file__)
+        return
+    plain = 2 * x if alone else (2 * x.sin()).sin()
+    torch.testing.assert_close(doubled(x), plain)
+    gradients = [torch.autograd.grad(y.sum(), x) for y in (doubled(x), plain)]
+    torch.testing.assert_close(*gradients)
+    assert len(launches(found)) == (2 if alone else 8)
+    assert not findings(found)
+
+
+def test_a_step_on_the_host_parts_two_graphs(found):
+    @torch.compile
+    def through(x, factor):
+        there = (x.exp() * factor).cpu()
+        assert not there.is_cuda
+        return (there + torch.arange(5)).cuda().sin() + len(there.tolist())
+
+    x = torch.randn(5, device="cuda")
+    torch.testing.assert_close(through(x, torch.tensor(3.0)), (x.exp() * 3 + torch.arange(5, device="cuda")).sin() + 5)
+    assert len(launches(found)) == 2
+    assert not findings(found)
+
+
+def test_what_goes_to_the_host_in_a_loop_is_told_and_called(found):
+    @torch.compile
+    def halves(x):
+        for _ in range(2):
+            x = (x.cpu() * 2).cuda()  # where Dynamo gives up
+        return x
 
     for _ in range(2):
-        assert broken(torch.ones(3, device="cuda")).tolist() == [3, 3, 3]
+        assert halves(torch.ones(3, device="cuda")).tolist() == [4, 4, 4]
     (finding,) = findings(found)
     assert finding["level"] == "unable"
+    first = halves.__wrapped__.__code__.co_firstlineno
+    assert f"`halves` ({__file__}:{first}) runs, whole or in part, without torch.compile" in finding["message"]
     assert (
-        "broken` runs without torch.compile, so the kernels that it would generate are not judged" in finding["message"]
+        f"or back ({__file__}:{first + 3}, `x = (x.cpu() * 2).cuda()  # where Dynamo gives up`)" in finding["message"]
     )
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_what_inductor_refuses_is_told_and_called(found, monkeypatch, backward):
+    from torch._inductor import compile_fx
+
+    inner = compile_fx.compile_fx_inner
+
+    def fails(graph, inputs, **options):
+        if options.get("is_backward", False) == backward:
+            raise RuntimeError("refused")
+        return inner(graph, inputs, **options)
+
+    monkeypatch.setattr(compile_fx, "compile_fx_inner", fails)
+    x = torch.randn(5, device="cuda").requires_grad_()
+    compiled = torch.compile(lambda x: (x * x).exp())
+    (gradient,) = torch.autograd.grad(compiled(x).sum(), x)
+    torch.testing.assert_close(gradient, 2 * x * (x * x).exp())
+    assert len(launches(found)) == backward
+    (finding,) = findings(found)
+    assert finding["level"] == "unable"
+    what = "The backward pass of `compiled = torch.compile" if backward else "`<lambda>`"
+    assert finding["message"].startswith(what)
+    assert "are not judged: RuntimeError: refused" in finding["message"]
+
+
+def outside(x):
+    with torch.device("cuda"):  # a mode, which Dynamo leaves
+        y = torch.arange(5) * 2
+    return x.exp() + y
+
+
+earlier = torch.compile(lambda x: x.exp() * 2)
+
+
+def test_what_was_compiled_before_is_judged(found):
+    x = torch.randn(5, device="cuda")
+    torch.testing.assert_close(earlier(x), x.exp() * 2)
+    torch.testing.assert_close(torch.compile(outside)(x), outside(x))
+    assert torch.ones(2, device="cuda").is_cuda
+    assert launches(found)
 
 
 @pytest.mark.exhaustive
@@ -180,10 +309,12 @@ def test_what_runs_on_the_host_is_not_compiled(found):
 
 @pytest.mark.exhaustive
 def test_half_precision_under_autocast_and_random_numbers(found):
-    @torch.compile
+    @torch.compile(fullgraph=True)
     def product(x, w):
         with torch.autocast("cuda", dtype=torch.bfloat16):
-            return functional.dropout(x @ w, 0.5, True)
+            y = x @ w
+            assert y.dtype == torch.bfloat16
+            return functional.dropout(y, 0.5, True)
 
     y = product(torch.ones(64, 32, device="cuda"), torch.ones(32, 64, device="cuda"))
     assert y.dtype == torch.bfloat16

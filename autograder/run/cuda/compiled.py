@@ -1,17 +1,18 @@
 """`torch.compile` on the simulated GPU: TorchInductor generates the Triton kernels that it would for a GPU.
 
-Dynamo and autograd trace a function on the CPU, where its tensors lie; what they are told of devices is the GPU's. The
-graphs that come out, forward and backward, are then put on the GPU and handed to TorchInductor, whose kernels are
-launched like any other. A function that cannot be compiled whole is called as it is, and that is said.
+Dynamo splits a function into graphs (`dynamo`). Autograd traces each on the CPU, where its tensors lie; the graphs that
+come out, forward and backward, are then put on the GPU and handed to TorchInductor, whose kernels are launched like any
+other. What cannot be compiled is called as it is, and that is said.
 """
 
 import contextlib
-import functools
 import os
 import re
+import sys
 import tempfile
 import textwrap
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 from unittest.mock import patch
 
@@ -20,7 +21,8 @@ from torch.overrides import TorchFunctionMode
 from triton.runtime.interpreter import InterpretedFunction
 
 from ...emulator import EmulatorError
-from .placement import GPU, on_gpu, tensors
+from . import dynamo
+from .placement import GPU, is_cuda, on_gpu, place, tensors
 
 _CPU = torch.device("cpu")
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+).*\n\s*(?P<source>.*)')
@@ -35,115 +37,134 @@ class Compiler:
     def __init__(self, refuse: Callable[[str], NoReturn], stack: contextlib.ExitStack):
         self.refuse, self.stack, self.real = refuse, stack, torch.compile
         self.origins: dict[str, list[_Origin]] = {}  # the program's lines that a generated kernel computes, by its name
+        self.traces = self.generates = False
+        if "torch._dynamo" in sys.modules:  # something may have been decorated before
+            self._trace()
 
-    def __call__(
-        self,
-        model: Any = None,
-        *,
-        backend: Any = "inductor",
-        dynamic: bool | None = None,
-        disable: bool = False,
-        **_: Any,
-    ) -> Any:
-        """The function or module, to be compiled when it is called with tensors on the GPU. Modes and options, which
-        choose among kernels by their time, are not followed.
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """What `torch.compile` returns. Modes and options of TorchInductor, which choose among kernels by their time,
+        are not followed, and no function has to be one graph.
         """
-        if model is None:
-            return functools.partial(self, backend=backend, dynamic=dynamic, disable=disable)
-        if disable or backend != "inductor":
-            return model  # it makes no Triton kernels
+        self._trace()
         with patch.dict(os.environ):
             os.environ.pop("TORCHDYNAMO_DISABLE", None)
-            compiled: Any = self.real(model, backend=self._backend, fullgraph=True, dynamic=dynamic)
-        if isinstance(model, torch.nn.Module):
-            compiled.forward = self._called(compiled.forward, model.forward, model)
-            return compiled
-        return functools.wraps(model)(self._called(compiled, model, getattr(model, "__self__", None)))
+            return self.real(*args, **options | {"fullgraph": False})
 
-    def _called(self, compiled: Callable[..., Any], plain: Callable[..., Any], owner: object) -> Callable[..., Any]:
-        refused = False
+    def _trace(self) -> None:
+        if not self.traces:
+            self.traces = True
+            self.stack.enter_context(dynamo.traced(self._generate, self._not_traced))
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            nonlocal refused
-            if refused or not _has_gpu(args, kwargs, owner):
-                return plain(*args, **kwargs)
-            try:
-                with _tracing():
-                    self._launch_interpreted()
-                    return compiled(*args, **kwargs)
-            except (RuntimeError, AssertionError) as error:
-                if not _of_compiler(error):
-                    raise
-                with contextlib.suppress(EmulatorError):
-                    self.refuse(
-                        f"`{getattr(plain, '__qualname__', plain)}` runs without torch.compile, so the kernels that it "
-                        f"would generate are not judged: {_first_line(error)}."
-                    )
-                refused = True
-                return plain(*args, **kwargs)
-
-        return call
-
-    def _launch_interpreted(self) -> None:
+    def _generate(self) -> None:
         """Has TorchInductor find the GPU, launch kernels in the interpreter, and write its files to a folder of its
         own, for as long as a GPU is simulated.
         """
+        from torch._inductor import compile_fx
         from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
-        if CachingAutotuner.run is not _launched:
-            self.stack.enter_context(_found_gpu())
+        if not self.generates:
+            self.generates = True
             folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix="torchinductor-"))
+            self.stack.enter_context(_found_gpu())
             self.stack.enter_context(patch.dict(os.environ, {"TORCHINDUCTOR_CACHE_DIR": folder}))
             self.stack.enter_context(patch.object(CachingAutotuner, "run", _launched))
+            self.stack.enter_context(patch.object(compile_fx, "compile_fx", self._compiled(compile_fx.compile_fx)))
 
-    def _backend(self, graph: torch.fx.GraphModule, inputs: list[Any]) -> Any:
-        from torch._inductor.compile_fx import compile_fx
+    def _not_traced(self, code: Any, error: Exception) -> None:
+        self._not_compiled(
+            f"`{code.co_name}` ({code.co_filename}:{code.co_firstlineno}) runs, whole or in part,", error
+        )
 
-        for node in graph.graph.nodes:
-            if "autocast" in str(node.target):  # what is traced lies on the CPU
-                node.args = torch.fx.node.map_aggregate(node.args, lambda one: "cpu" if one == "cuda" else one)
-        return compile_fx(graph, inputs, inner_compile=self._on_gpu)
+    def _not_compiled(self, what_runs: str, error: Exception) -> None:
+        with contextlib.suppress(EmulatorError):
+            self.refuse(
+                f"{what_runs} without torch.compile, so the kernels that it would generate are not judged: "
+                f"{_first_line(error)}."
+            )
+
+    def _compiled(self, compile_fx: Callable[..., Any]) -> Callable[..., Any]:
+        def compiled(graph: torch.fx.GraphModule, inputs: list[Any], inner_compile: Any = None, **options: Any) -> Any:
+            """A graph of Dynamo's, compiled; one on the host is called as it is, for no Triton kernel is made there."""
+            if inner_compile:  # it calls itself
+                return compile_fx(graph, inputs, inner_compile, **options)
+            if not dynamo.on_gpu(graph):
+                return graph.forward
+            _give_devices(graph, lambda one: type(one)("cpu") if is_cuda(one) else one)
+            with _faked_on_cpu():
+                return compile_fx(graph, inputs, inner_compile=self._on_gpu)
+
+        return compiled
 
     def _on_gpu(self, graph: torch.fx.GraphModule, inputs: list[Any], **options: Any) -> Any:
         """TorchInductor's compilation of a graph of operators, forward or backward, after it was put on the GPU."""
+        from torch._functorch.aot_autograd import make_boxed_func
+        from torch._inductor import debug
         from torch._inductor.compile_fx import compile_fx_inner
 
-        with _generating():
-            for node in graph.graph.nodes:
-                node.args, node.kwargs = (
-                    torch.fx.node.map_aggregate(part, lambda one: GPU if isinstance(one, torch.device) else one)
-                    for part in (node.args, node.kwargs)
-                )
+        traces: dict[str, list[str]] = {}
+        with _generating(), patch.object(debug, "_inductor_kernel_stack_trace", traces, create=True):
+            _give_devices(graph, lambda one: GPU if isinstance(one, torch.device) else one)
+            for node in _nodes(graph):
                 if "val" in node.meta:
                     node.meta["val"] = _put_on_gpu(node.meta["val"])
-            made = compile_fx_inner(graph, _put_on_gpu(inputs), **options)
-            self._note_origins()
+            try:
+                made = compile_fx_inner(graph, _put_on_gpu(inputs), **options)
+            except Exception as error:
+                if not options.get("is_backward"):
+                    raise  # Dynamo calls the function as it is
+                lines = _lines([node.stack_trace or "" for node in graph.graph.nodes])
+                which = f" of `{lines[-1][-1]}` ({lines[-1][0]}:{lines[-1][1]})" if lines else ""
+                self._not_compiled(f"The backward pass{which} runs", error)
+                return make_boxed_func(graph.forward)
+        self._note_origins(made, traces)
         return made
 
-    def _note_origins(self) -> None:
-        from torch._inductor import debug
+    def _note_origins(self, made: Any, traces: Mapping[str, list[str]]) -> None:
+        """Notes which lines its kernels compute whenever a graph is called: those of others have the same names."""
+        origins = {name.partition(":")[0]: lines for name, found in traces.items() if (lines := _lines(found))}
+        run = made.current_callable
 
-        for name, traces in getattr(debug, "_inductor_kernel_stack_trace", {}).items():
-            frames = [match for trace in traces if (match := [*_FRAME.finditer(trace)][-1:])]
-            lines = {(one["file"], int(one["line"]), one["source"].strip()) for (one,) in frames}
-            if lines:
-                self.origins[name.partition(":")[0]] = sorted(lines)
+        def noted(inputs: list[Any]) -> Any:
+            self.origins.update(origins)
+            return run(inputs)
 
-
-def _of_compiler(error: Exception) -> bool:
-    """Whether Dynamo or a compiler behind it raised the error, and not the function."""
-    from torch._dynamo.exc import TorchDynamoException
-
-    nothing, layout = "torch.compile with fullgraph=True found", "Error in op: torch.ops."  # a CPU's, not a GPU's
-    return isinstance(error, TorchDynamoException) or str(error).startswith(nothing) or layout in str(error)
+        made.current_callable = noted
 
 
-def _first_line(error: BaseException) -> str:
-    """What an error says, without the pages that Dynamo adds."""
+def _lines(traces: list[str]) -> list[_Origin]:
+    """The program's lines at the ends of traces, each once."""
+    frames = [found[-1] for trace in traces if (found := [*_FRAME.finditer(trace)])]
+    return sorted({(one["file"], int(one["line"]), one["source"].strip()) for one in frames})
+
+
+def _give_devices(graph: torch.fx.GraphModule, changed: Callable[[Any], Any]) -> None:
+    """Changes arguments of the operators in a graph that make tensors, and of autocast."""
+    for node in _nodes(graph):
+        made = node.meta.get("example_value", node.meta.get("val"))
+        if "autocast" in str(node.target) or any(tensor is not None for tensor in tensors(made)):
+            node.args = torch.fx.node.map_aggregate(node.args, changed)
+            node.kwargs = torch.fx.node.map_aggregate(node.kwargs, changed)
+    for part in _parts(graph):
+        part.recompile()
+
+
+def _parts(graph: torch.fx.GraphModule) -> list[torch.fx.GraphModule]:
+    """The graph and those within."""
+    return [part for part in graph.modules() if isinstance(part, torch.fx.GraphModule)]
+
+
+def _nodes(graph: torch.fx.GraphModule) -> list[torch.fx.Node]:
+    return [node for part in _parts(graph) for node in part.graph.nodes]
+
+
+def _first_line(error: Exception) -> str:
+    """What an error says and of which line of the program, without the pages that Dynamo adds."""
     inner = getattr(error, "inner_exception", None) or error
     lines = [line.strip() for line in str(inner).splitlines() if line.strip()]
     text = f"{type(inner).__name__}: {lines[0] if lines else ''}"
-    return textwrap.shorten(text, 200, placeholder=" ...").rstrip(". :")
+    stack: list[traceback.FrameSummary] = [*(getattr(error, "real_stack", None) or [])]
+    where = "".join(f" ({frame.filename}:{frame.lineno}, `{frame.line}`)" for frame in stack[-1:])
+    return textwrap.shorten(text, 200, placeholder=" ...").rstrip(". :") + where
 
 
 def _launched(tuner: Any, *args: Any, stream: object, benchmark_run: bool = False, **named: Any) -> None:
@@ -156,11 +177,20 @@ def _launched(tuner: Any, *args: Any, stream: object, benchmark_run: bool = Fals
     fixed = {parameter.name for parameter in kernel.params if parameter.is_constexpr}
     left_out = fixed if tuner.custom_kernel else config.kwargs
     names = [name for name in tuner.triton_meta["signature"] if name not in left_out]
-    given = dict(zip([*names, *tuner.inductor_meta.get("extra_launcher_args", ())], args, strict=True))
+    names_of_all = [*names, *tuner.inductor_meta.get("extra_launcher_args", ())]
+    given = dict(zip(names_of_all, map(_number_of_host, args), strict=True))
     grid = GridExpr.from_meta(tuner.inductor_meta, config).eval_slow(given)
     constants = {name: value for name, value in tuner.triton_meta["constants"].items() if name in fixed}
     arguments = constants | config.kwargs | {name: given[name] for name in names}
     kernel[grid](**arguments, num_warps=config.num_warps, num_stages=config.num_stages)
+
+
+def _number_of_host(given: Any) -> Any:
+    """A tensor without dimensions may be on the host, and an operator on the GPU is given its value."""
+    with torch._C.DisableTorchFunction():
+        if isinstance(given, torch.Tensor) and not given.dim() and not on_gpu(given):
+            return place(given.clone(), True)
+    return given
 
 
 def _own(copy: Any) -> Any:
@@ -176,36 +206,19 @@ def _own(copy: Any) -> Any:
     return copy
 
 
-def _has_gpu(args: Any, kwargs: Any, owner: object) -> bool:
-    """Whether a tensor of the call is on the GPU; a call without one makes its own."""
-    with torch._C.DisableTorchFunction():
-        given = [*tensors([args, kwargs])]
-        if isinstance(owner, torch.nn.Module):
-            given += [*owner.parameters(), *owner.buffers()]
-        return not given or any(map(on_gpu, given))
-
-
 @contextlib.contextmanager
-def _tracing() -> Iterator[None]:
-    """What Dynamo sees while it traces and what runs: devices are the GPU's, fake tensors the CPU's."""
-    from torch._dynamo import config
-    from torch._dynamo.variables.tensor import TensorVariable
+def _faked_on_cpu() -> Iterator[None]:
+    """Has autograd trace with fake tensors on the CPU, inputs included: its engine would look for a GPU, in vain."""
+    from torch._guards import TracingContext
     from torch._subclasses import fake_tensor
 
-    settings = {"disable": False, "recompile_limit": 1 << 10, "accumulated_recompile_limit": 1 << 16}  # many shapes
-    known, normal = TensorVariable.specialize, fake_tensor.FakeTensor._normalize_fake_device
-
-    def specialized(value: torch.Tensor) -> dict[str, Any]:
-        properties: dict[str, Any] = known(value)
-        return properties | {"device": GPU}
+    mode, normal = TracingContext.get().fake_mode, fake_tensor.FakeTensor._normalize_fake_device
 
     def on_cpu(device: torch.device) -> torch.device:
         return _CPU if device.type == "cuda" else normal(device)
 
     with (
-        _without_function_modes(),
-        config.patch(settings),
-        patch.object(TensorVariable, "specialize", staticmethod(specialized)),
+        patch.object(mode, "fake_tensor_converter", fake_tensor.FakeTensorConverter()),
         patch.object(fake_tensor.FakeTensor, "_normalize_fake_device", staticmethod(on_cpu)),
     ):
         yield

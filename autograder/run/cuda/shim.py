@@ -105,7 +105,9 @@ def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn
     found.append(
         (torch.serialization, "_package_registry", [(0, tag, restore), *torch.serialization._package_registry])
     )
-    found.append((BackwardCFunction, "apply", _with_calls(calls, BackwardCFunction.apply)))
+    for name in ("apply", "apply_boxed"):  # the second is PyTorch 2.13's, for what it compiled
+        if apply := vars(BackwardCFunction).get(name):
+            found.append((BackwardCFunction, name, _with_calls(calls, apply)))
     found.append((pin_memory, "_pin_memory_loop", _in_thread(pin_memory._pin_memory_loop)))
     return found + _autocast()
 
@@ -137,8 +139,12 @@ def _in_thread(loop: Callable[..., None]) -> Callable[..., None]:
 
 
 def _autocast() -> list[_Replacement]:
-    """Makes the CPU's autocast of the GPU's, with the GPU's dtype: float16 unless another is named."""
+    """Makes the CPU's autocast of the GPU's, with the GPU's dtype: float16 unless another is named. Of a tensor with
+    which a compiler traces PyTorch asks the GPU's, so that is entered, too.
+    """
     init: Callable[..., None] = torch.autocast.__init__
+    enter: Callable[..., Any] = torch.autocast.__enter__
+    leave: Callable[..., Any] = torch.autocast.__exit__
     enabled: Callable[[str], bool] = torch.is_autocast_enabled
     dtype_of: Callable[[str], torch.dtype] = torch.get_autocast_dtype
 
@@ -149,16 +155,32 @@ def _autocast() -> list[_Replacement]:
         return torch.float16 if device_type == "cuda" and not enabled("cpu") else dtype_of(cpu(device_type))
 
     def begin(
-        self: torch.autocast,
+        self: Any,
         device_type: str,
         dtype: torch.dtype | None = None,
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        init(self, cpu(device_type), dtype or chosen(device_type), enabled, cache_enabled)
+        given = dtype or chosen(device_type), enabled, cache_enabled
+        init(self, cpu(device_type), *given)
+        if device_type == "cuda":
+            self._traced = torch.autocast.__new__(torch.autocast)
+            init(self._traced, device_type, *given)
+
+    def entered(self: Any) -> Any:
+        if traced := getattr(self, "_traced", None):
+            enter(traced)
+        return enter(self)
+
+    def left(self: Any, *error: Any) -> Any:
+        if traced := getattr(self, "_traced", None):
+            leave(traced, *error)
+        return leave(self, *error)
 
     return [
         (torch.autocast, "__init__", begin),
+        (torch.autocast, "__enter__", entered),
+        (torch.autocast, "__exit__", left),
         (torch, "is_autocast_enabled", lambda device_type="cuda": enabled(cpu(device_type))),
         (torch, "get_autocast_dtype", chosen),
         (torch, "get_autocast_gpu_dtype", lambda: chosen("cuda")),

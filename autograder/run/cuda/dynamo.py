@@ -1,0 +1,117 @@
+"""Dynamo, PyTorch's tracer, on the simulated GPU: it splits a function into graphs as it would on a GPU.
+
+What it learns of devices comes from fake tensors (`fake_tensors`). A graph is on the GPU or on the host: where a
+function goes from one to the other Dynamo breaks the graph, as at a ``print``, and what is between runs as written.
+"""
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch.utils._device import DeviceContext
+from triton.runtime.interpreter import InterpretedFunction
+
+from .placement import tensors
+from .streams import Event, Stream
+
+_GRADER = str(Path(__file__).parents[2])  # its functions are no part of the program
+_SETTINGS = {"disable": False, "recompile_limit": 1 << 10, "accumulated_recompile_limit": 1 << 16}  # many shapes
+
+
+@contextlib.contextmanager
+def traced(begin: Callable[[], None], failed: Callable[[Any, Exception], None]) -> Iterator[None]:
+    """Has Dynamo trace the program's functions. begin: called before. failed: told of one that cannot be compiled, and
+    why; it is called as it is. Dynamo does not see the modes that simulate the GPU, through which it would trace.
+    """
+    from torch._dynamo import config, convert_frame, disable, reset, utils
+    from torch._dynamo.exc import Unsupported
+    from torch._dynamo.guards import GuardBuilder
+    from torch._dynamo.variables import builder
+
+    convert: Callable[..., Any] = convert_frame.CatchErrorsWrapper.__call__
+    set_modes: Callable[[list[Any]], None] = utils.set_torch_function_mode_stack
+    value_of: Callable[..., Any] = builder.get_fake_value
+    parted: Unsupported | None = None  # where the frame's graph ended and a GPU's would not
+
+    def converted(wrapper: Any, frame: Any, *state: Any) -> Any:
+        nonlocal parted
+        if frame.f_code.co_filename.startswith(_GRADER):
+            return convert_frame.ConvertFrameReturn()
+        begin()
+        modes = utils.get_torch_function_mode_stack()
+        set_modes([mode for mode in modes if isinstance(mode, DeviceContext)])
+        parted = None
+        try:
+            made = convert(wrapper, frame, *state)
+            if parted and not _resumes(made.guarded_code):
+                failed(frame.f_code, parted)
+            return made
+        except Exception as error:
+            failed(frame.f_code, error)
+            return convert_frame.ConvertFrameReturn()
+        finally:
+            set_modes(modes)
+
+    @functools.wraps(GuardBuilder.TORCH_FUNCTION_STATE)
+    def unguarded(guards: Any, guard: Any) -> None:
+        """No graph depends on the hidden modes, which are active when it runs."""
+
+    def left(stack: list[Any]) -> None:
+        """What a graph leaves behind where the function entered a mode, such as a `torch.device`."""
+        hidden = [mode for mode in utils.get_torch_function_mode_stack() if not isinstance(mode, DeviceContext)]
+        set_modes(stack + [mode for mode in hidden if mode not in stack])
+
+    def valued(node: Any, *args: Any, **named: Any) -> Any:
+        nonlocal parted
+        value = value_of(node, *args, **named)
+        if why := _parted(node, value):
+            parted = Unsupported(why)
+            raise parted
+        return value
+
+    reset()  # what was compiled without the simulated GPU
+    with (
+        contextlib.ExitStack() as stack,
+        config.patch(_SETTINGS),
+        patch.object(convert_frame.CatchErrorsWrapper, "__call__", converted),
+        patch.object(GuardBuilder, "TORCH_FUNCTION_STATE", unguarded),
+        patch.object(utils, "set_torch_function_mode_stack", left),
+        patch.object(builder, "get_fake_value", valued),
+        patch.object(InterpretedFunction, "run", disable(InterpretedFunction.run)),
+    ):
+        stack.callback(reset)
+        yield
+
+
+def _parted(node: torch.fx.Node, value: object) -> str:
+    """Why a graph ends in front of an operator that it would hold on a GPU, "" where it does not: it goes from GPU to
+    host or back, or is not where the graph's others are. A number of the host, a tensor without dimensions, can go into
+    an operator on the GPU. Simulated streams and events are no objects that PyTorch finds again.
+    """
+    if isinstance(value, Stream | Event):
+        return "the function uses a stream or an event"
+    given = [tensor for one in node.all_input_nodes for tensor in tensors(one.meta.get("example_value"))]
+    here = _devices([*tensors(value), *(tensor for tensor in given if tensor.dim())])
+    before: set[str] = set()
+    for other in reversed(node.graph.nodes):
+        if other is not node and other.op != "placeholder" and not before:
+            before = _devices(tensors(other.meta.get("example_value")))
+    return "the function goes from the GPU to the host, or back" if len(here | before) > 1 else ""
+
+
+def _resumes(made: Any) -> bool:
+    """Whether Dynamo goes on behind the break, in a function of its own. Within a loop, say, it does not."""
+    return bool(made) and any(name.startswith("__resume_at") for name in made.code.co_names)
+
+
+def _devices(given: Iterator[torch.Tensor] | list[torch.Tensor]) -> set[str]:
+    return {tensor.device.type for tensor in given}
+
+
+def on_gpu(graph: torch.fx.GraphModule) -> bool:
+    """Whether a graph of Dynamo's computes on the GPU."""
+    return any("cuda" in _devices(tensors(node.meta.get("example_value"))) for node in graph.graph.nodes)
