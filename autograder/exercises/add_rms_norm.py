@@ -61,8 +61,8 @@ CASES = (
 
 REASON = (
     "The sum is rounded once. y has a rounding at the end, half an ulp, and up to an ulp more where the norm is taken "
-    "of the sum as rounded, as two kernels would; and half of what the sum of squares lost, in any order √N + N / 32 "
-    "ulp of float32."
+    "of the sum as rounded, as two kernels would: 1.5, and 2 just below a power of two, where the ulp of the numbers "
+    "above it is twice as large; and half of what the sum of squares lost, in any order √N + N / 32 ulp of float32."
 )
 
 add_rms_norm = Exercise(
