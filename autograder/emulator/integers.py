@@ -80,7 +80,9 @@ class Integers(interpreter.InterpreterBuilder):  # type: ignore[misc]  # of a li
         """``made``. Hints at an integer of 32 bits that wrapped around. Sums do so only where a tensor has elements so
         far apart; asked for each one it would take longer than all else.
         """
-        if made.data.dtype == np.int32 and (always or self.access.far):
+        if made.data.dtype != np.int32 or not (always or self.access.far):
+            return made
+        if op is not np.multiply or _most(lhs.data) * _most(rhs.data) >= 2**31:
             exact = op(lhs.data.astype(np.int64), rhs.data)
             self._wrapped(exact, made.data, what)
         return made
@@ -125,3 +127,8 @@ class Integers(interpreter.InterpreterBuilder):  # type: ignore[misc]  # of a li
         """Notes an access to memory through these pointers."""
         if offsets.outgrows(offsets.kind_of(ptrs)):
             self.emulator.loose("offsets")
+
+
+def _most(integers: np.ndarray) -> int:
+    """The greatest absolute value."""
+    return max(abs(int(integers.max())), abs(int(integers.min())))

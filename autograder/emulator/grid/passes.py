@@ -105,7 +105,7 @@ def run(
     keep_freed_memory()
     try:
         with _Patches(memory, watcher, lanes), np.errstate(all="ignore"):
-            _passes(fn, arguments, grid, memory, np.sort(order))
+            _passes(fn, arguments, grid, memory, np.arange(order.size))
             memory.settle()
     except (Fallback, Exception) as reason:  # a kernel's own error is told by program
         memory.undo()
