@@ -26,6 +26,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 import classroom
 import full_disk
@@ -178,6 +179,8 @@ def run(
     calm, storm = folder / "calm", folder / "storm"
     make_class(calm, learners, works or learners)
     with contextlib.ExitStack() as stack:
+        left = tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True)  # behind by what is killed
+        stack.enter_context(patch.dict(os.environ, TMPDIR=stack.enter_context(left)))
         if disk := full_disk.can_mount(folder):
             stack.enter_context(full_disk.mounted(storm, DISK))
         shutil.copytree(calm, storm, symlinks=True, dirs_exist_ok=True)
