@@ -185,6 +185,7 @@ def test_autocast_computes_in_half_precision(events):
 
 def test_torch_cuda_answers(events):
     assert torch.cuda.is_available()
+    assert torch.version.cuda == "12.8"
     assert torch.cuda.device_count() == 1
     assert torch.cuda.current_device() == 0
     properties = torch.cuda.get_device_properties(0)

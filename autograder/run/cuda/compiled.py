@@ -272,7 +272,6 @@ def _generating() -> Iterator[None]:
         _disable_current_modes(),
         _without_function_modes(),
         config.patch({**settings, "trace.provenance_tracking_level": 1}),
-        patch.object(torch.version, "cuda", "12.8"),
         patch.object(triton_helpers, "set_driver_to_gpu", lambda: None),
         patch.object(fake_tensor.FakeTensor, "_normalize_fake_device", staticmethod(indexed)),
     ):

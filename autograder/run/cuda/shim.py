@@ -95,6 +95,7 @@ def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn
     found.append((torch.cuda.nvtx, "range", lambda *args, **kwargs: contextlib.nullcontext()))
     found += [(torch, "Stream", streams.Stream), (torch, "Event", streams.Event)]
     found.append((torch, "Generator", runtime.Generator))
+    found.append((torch.version, "cuda", "12.8"))  # None in a build without CUDA, and libraries ask for it first
     # PyTorch looks at the stream's type before it asks a mode.
     found.append((torch.Tensor, "record_stream", runtime.nothing))
     # TorchInductor's code calls these two.
