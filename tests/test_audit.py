@@ -157,7 +157,7 @@ def test_a_repair_counts_where_the_finding_is_what_was_repaired(module, monkeypa
 
 JUNIT = """<testsuites><testsuite>
 <testcase name="test_a[1]"/><testcase name="test_a[2]"/><testcase name="test_b"><skipped message="no"/></testcase>
-<testcase name="test_c[x]"><failure message="k.py:3: out-of-bounds in `copy`&#10;    y = 1">...</failure></testcase>
+<testcase name="test_c[x]"><failure message="Failed: k.py:3: out-of-bounds in `copy`&#10;    y = 1"/></testcase>
 <testcase name="test_c[y]"><failure message="assert False">...</failure></testcase>
 <testcase name="test_d"><error message="k.py:9: not judged: not-emulated in `d`">...</error></testcase>
 </testsuite></testsuites>"""
@@ -165,7 +165,7 @@ JUNIT = """<testsuites><testsuite>
 
 def test_a_suite_counts_findings_apart_and_says_what_nobody_has_read(module, tmp_path):
     suites, page = module("audit/suites.py"), module("audit/suites_page.py").page
-    (tmp_path / "junit.xml").write_text(JUNIT)
+    (tmp_path / "junit.xml").write_text(JUNIT.replace("k.py", f"{tmp_path}/k.py"))
     told = "collected 14 items / 4 deselected / 10 selected\n2 kernels, 9,000 launches, nothing found\n"
     told += "== 3 failed, 2 passed, 1 skipped, 4 deselected in 8.0s ==\n"
     row = suites.read(tmp_path / "junit.xml") | suites.counted(told) | {"seconds": 8, "cut_off": False}
@@ -180,7 +180,7 @@ def test_a_suite_counts_findings_apart_and_says_what_nobody_has_read(module, tmp
     assert f"| lib 1.0 | t/test_x.py | 4 | {ended} | 9000 | 8 | {ended}; cut off, 4 not run | 9000 | 8 |" in text
     assert "| lib 1.0 | n.py |  | not run |  |  | not run |  |  |" in text
     assert "test_c (1 with 3.7.1, 1 with 3.9.0): The reference." in text
-    assert "test_c (1 with 3.7.1, 1 with 3.9.0): not read: k.py:3: out-of-bounds" in text
+    assert "test_c (1 with 3.7.1, 1 with 3.9.0): not read: Failed: k.py:3: out-of-bounds" in text
     assert "test_d (1 with 3.7.1, 1 with 3.9.0): Open." in text
     assert "- lib, t/test_x.py: Large." in text
 

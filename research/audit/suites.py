@@ -30,7 +30,7 @@ from suites_page import page
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "suites.json"
-SECONDS = 60  # of processor time a file, where suites.toml has no other
+SECONDS = 45  # of processor time a file, where suites.toml has no other
 AFTER = 30  # what an interrupted file may use to say what had ended
 
 
@@ -132,12 +132,15 @@ def processor(child: psutil.Process) -> float:
 
 
 def read(told: Path) -> dict:
-    """What pytest's junit file says: each failure's first lines by test, and how many were skipped."""
+    """What pytest's junit file says: each failure's first lines by test, without its folder's name, and how many tests
+    were skipped.
+    """
     row: dict = {"skipped": 0, "failed": {}}
     for case in ElementTree.parse(told).iter("testcase"):
         problem = next((part for part in case if part.tag in ("failure", "error")), None)
         if problem is not None:
-            row["failed"][case.get("name")] = " ".join(problem.get("message", "").split())[:300]
+            message = problem.get("message", "").replace(f"{told.parent}/", "")
+            row["failed"][case.get("name")] = " ".join(message.split())[:300]
         elif case.find("skipped") is not None:
             row["skipped"] += 1
     return row

@@ -58,7 +58,7 @@ def result(row: dict) -> str:
     if "status" in row:
         told = program_cell(row) if row["findings"] else program_cell(row).rpartition(",")[0]
         return "cut off" if row["status"] == 130 else told
-    found = sum(bool(FINDING.match(message)) for message in row["failed"].values())
+    found = sum(bool(FINDING.search(message)) for message in row["failed"].values())
     counts = {"passed": row["passed"], "failed": len(row["failed"]), "skipped": row["skipped"], "findings": found}
     missing = row["chosen"] - row["passed"] - row["skipped"] - len(row["failed"])
     told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
