@@ -265,7 +265,8 @@ def test_gradients_are_those_of_autograd(module):
 
 
 def row(file, kinds=(), ending="found", checker="graded-kernels", **more):
-    return {"file": file, "checker": checker, "seed": 1, "ending": ending, "kinds": list(kinds), "cpu": 2.0, **more}
+    about = {"file": file, "checker": checker, "seed": 1, "date": "2026-11-25"}
+    return {**about, "ending": ending, "kinds": list(kinds), "cpu": 2.0, **more}
 
 
 def test_a_report_names_places_and_elements_where_there_are_any(module):
@@ -282,12 +283,12 @@ def test_the_table_counts_what_was_labelled_apart_from_the_others(module):
     rows = [
         row("apply_penalty", ["out-of-bounds"], **more),
         row("matmul_triton2", ["store-conflict"], **more),
-        row("add_value", ["race-read"], **more),
+        row("add_value", ["race-read"], **more, date="2026-11-24"),
         row("add_example", ending="clean", at="", why=""),
         row("bmm_optimized", ending="program failed", at="", why="RuntimeError: a"),
     ]
     page = module("checkers/tritonbench_table.py").page(rows)
-    assert "| graded-kernels | 1 | 5 of 184 | 1 of 2 | 1 of 3 | 0, 1 not read | 1 | 2.0 |" in page
+    assert "| graded-kernels | 1 | 5 of 184 | 1 of 2 | 1 of 3 | 0, 1 not read | 1 | 2.0 | 2026-11-24 to" in page
     assert "| add_value | graded-kernels | not read |  |" in page
     assert "| apply_penalty | graded-kernels |  |" in page
     assert "| matmul_triton2 |  | graded-kernels (store-conflict) |" in page

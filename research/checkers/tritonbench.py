@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from pathlib import Path
 
 from tritonbench_table import page
@@ -77,6 +78,7 @@ def judged(checker: str, seed: int, file: Path, seconds: int, viz: Path | None) 
         "at": "",
         "why": "",
         "cpu": cpu,
+        "date": str(date.today()),
     }
     tell = _of_report if checker == CHECKERS[0] else _of_process
     return row | tell(process.returncode, *texts, seconds)

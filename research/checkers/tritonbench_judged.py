@@ -13,6 +13,7 @@ JUDGED = {
     "attention_fwd_triton2": ("undefined", SMALL_HEADS),
     "attn_fwd_causal": ("undefined", SMALL_HEADS),
     "attn_fwd_triton": ("undefined", SMALL_HEADS),
+    "chunk_cumsum_vector": ("undefined", f"{BOUNDARY}, times 0"),
     "chunk_retention": (
         "wrong",
         "line 178 is behind the loop, where `i_t` is 0: of `dh`, from `new_empty`, one chunk is stored, at swapped "
@@ -22,6 +23,11 @@ JUDGED = {
     "context_attn_llama": (
         "wrong",
         "the test never fills `req_to_token_indexs` (`torch.empty`); line 79 takes rows of `K` from it",
+    ),
+    "cross_entropy2": (
+        "wrong",
+        "the test prints `loss`, `lse` and `z_loss` (`torch.empty`), lines 129 to 131: 4 x 8 elements each, of which "
+        "the kernel stores one for each of 4 rows and 2 blocks",
     ),
     "dequantize_matmul": (
         "wrong",
@@ -34,6 +40,11 @@ JUDGED = {
     ),
     "flash_decode2_llama": ("wrong", "`B_Seqlen` of 32 and 64 is 4 and 8 blocks of 8; `mid_out` has 3"),
     "flash_decode2_phi": ("wrong", "`B_Seqlen` up to 47 is up to 6 blocks of 8 in test 3; `mid_out` has 3"),
+    "fp4_to_bf16_conversion": (
+        "wrong",
+        "line 147 asks libdevice for a power of float32 and int16, which it does not have: Triton's compiler refuses "
+        "the kernel, here and on the H100",
+    ),
     "index_select_bwd": (
         "wrong",
         SAME_PLACE + "the indices of test 3 are all 0, and line 48 stores where it had to add",
@@ -66,6 +77,11 @@ JUDGED = {
     ),
     "reversed_cumsum": ("undefined", BOUNDARY),
     "reversed_cumsum_scalar": ("undefined", BOUNDARY),
+    "sgmv_expand_slice": (
+        "wrong",
+        "a comma behind line 50 makes `a_ptr` a tuple, from which line 56 loads: Triton's compiler refuses the kernel, "
+        "here and on the H100",
+    ),
     "swiglu_fwd": (
         "false alarm",
         "right: `Y` is the second half of each row of `xy`, and its last row ends where `xy` does",

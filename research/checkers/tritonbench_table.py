@@ -1,7 +1,6 @@
 """The rows of tritonbench.json as a page."""
 
 from collections import Counter, defaultdict
-from datetime import date
 from statistics import median
 
 import torch
@@ -20,7 +19,7 @@ RAN = ("clean", "found")
 FINDS = {"out-of-bounds", "crash"}  # what the labels are about
 ABOUT = f"""# TritonBench_G, 184 programs, and the checkers
 
-`python research/checkers/tritonbench.py FOLDER`, {{date}}. graded-kernels, interpreter and triton-viz: Triton
+`python research/checkers/tritonbench.py FOLDER`. graded-kernels, interpreter and triton-viz: Triton
 {triton.__version__}, PyTorch {torch.__version__}, no GPU, the same stand-in for CUDA and the same seeds.
 compute-sanitizer: one H100, Triton 3.6.0, PyTorch 2.11.0+cu130, its memcheck, each tensor in an allocation of its own
 (`PYTORCH_NO_CUDA_MEMORY_CACHING=1`); issue 12 itself reports 8 of 24 for it. tritonbench.json has every run.
@@ -28,22 +27,23 @@ compute-sanitizer: one H100, Triton 3.6.0, PyTorch 2.11.0+cu130, its memcheck, e
 *Found*: of the {LABELS} programs that issue 12 of thunlp/TritonBench labels as wrong, those in which the checker names
 an access out of bounds, or that crash it. *Others flagged*: of the other {FILES - LABELS}, those in which it names
 anything. *False alarms*: of those, the programs that are right, read by hand (below). *Did not run*: raised, launched
-nothing, or took more than 40 s of processor time. *Seconds*: processor time, the middle one of those that ran. Goal:
-all that are labelled, and no false alarm.
+nothing, or took more than 40 s of processor time. *Seconds*: processor time, the middle one of those that ran. *Run*:
+the day. Goal: all that are labelled, and no false alarm.
 """
 
 
 def page(rows: list[dict]) -> str:
     lines = [
-        ABOUT.format(date=date.today()),
-        "| checker | seed | programs | found | others flagged | false alarms | did not run | seconds |",
-        "|---|---|---|---|---|---|---|---|",
+        ABOUT,
+        "| checker | seed | programs | found | others flagged | false alarms | did not run | seconds | run |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     groups = defaultdict(list)
     for row in rows:
         groups[row["checker"], row["seed"]].append(row)
     for (checker, seed), some in sorted(groups.items()):
-        lines.append(f"| {checker} | {seed} | {_counts(some)} |")
+        days = " to ".join(sorted({min(row["date"] for row in some), max(row["date"] for row in some)}))
+        lines.append(f"| {checker} | {seed} | {_counts(some)} | {days} |")
     lines += _labelled(rows) + _judged(rows)
     return "\n".join(lines) + "\n"
 
