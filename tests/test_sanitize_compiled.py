@@ -197,6 +197,19 @@ def test_a_step_on_the_host_parts_two_graphs(found):
     assert not findings(found)
 
 
+def test_a_piece_that_computes_nothing(found):
+    @torch.compile
+    def turned(x):
+        y = x.sin()
+        torch._dynamo.graph_break()
+        return y.t()
+
+    x = torch.randn(5, 3, device="cuda")
+    torch.testing.assert_close(turned(x), x.sin().t())
+    assert len(launches(found)) == 1
+    assert not findings(found)
+
+
 def test_what_goes_to_the_host_in_a_loop_is_told_and_called(found):
     @torch.compile
     def halves(x):

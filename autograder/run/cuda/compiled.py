@@ -116,12 +116,12 @@ class Compiler:
                 which = f" of `{lines[-1][-1]}` ({lines[-1][0]}:{lines[-1][1]})" if lines else ""
                 self._not_compiled(f"The backward pass{which} runs", error)
                 return make_boxed_func(graph.forward)
-        self._note_origins(made, traces)
+        if origins := {name.partition(":")[0]: lines for name, found in traces.items() if (lines := _lines(found))}:
+            self._note(origins, made)
         return made
 
-    def _note_origins(self, made: Any, traces: Mapping[str, list[str]]) -> None:
-        """Notes which lines its kernels compute whenever a graph is called: those of others have the same names."""
-        origins = {name.partition(":")[0]: lines for name, found in traces.items() if (lines := _lines(found))}
+    def _note(self, origins: Mapping[str, list[_Origin]], made: Any) -> None:
+        """Notes which lines a graph's kernels compute whenever it is called: those of others have the same names."""
         run = made.current_callable
 
         def noted(inputs: list[Any]) -> Any:

@@ -5,7 +5,6 @@ function goes from one to the other Dynamo breaks the graph, as at a ``print``, 
 """
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,9 +26,9 @@ def traced(begin: Callable[[], None], failed: Callable[[Any, Exception], None]) 
     """Has Dynamo trace the program's functions. begin: called before. failed: told of one that cannot be compiled, and
     why; it is called as it is. Dynamo does not see the modes that simulate the GPU, through which it would trace.
     """
+    from torch._C._dynamo.guards import RootGuardManager
     from torch._dynamo import config, convert_frame, disable, reset, utils
     from torch._dynamo.exc import Unsupported
-    from torch._dynamo.guards import GuardBuilder
     from torch._dynamo.variables import builder
 
     convert: Callable[..., Any] = convert_frame.CatchErrorsWrapper.__call__
@@ -56,8 +55,7 @@ def traced(begin: Callable[[], None], failed: Callable[[Any, Exception], None]) 
         finally:
             set_modes(modes)
 
-    @functools.wraps(GuardBuilder.TORCH_FUNCTION_STATE)
-    def unguarded(guards: Any, guard: Any) -> None:
+    def unguarded(*_: object) -> None:
         """No graph depends on the hidden modes, which are active when it runs."""
 
     def left(stack: list[Any]) -> None:
@@ -78,7 +76,7 @@ def traced(begin: Callable[[], None], failed: Callable[[Any, Exception], None]) 
         contextlib.ExitStack() as stack,
         config.patch(_SETTINGS),
         patch.object(convert_frame.CatchErrorsWrapper, "__call__", converted),
-        patch.object(GuardBuilder, "TORCH_FUNCTION_STATE", unguarded),
+        patch.object(RootGuardManager, "add_torch_function_mode_stack_guard", unguarded),
         patch.object(utils, "set_torch_function_mode_stack", left),
         patch.object(builder, "get_fake_value", valued),
         patch.object(InterpretedFunction, "run", disable(InterpretedFunction.run)),
