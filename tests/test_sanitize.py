@@ -262,6 +262,16 @@ def test_the_last_element_is_read_outside_of_pytorch(read, kinds):
         assert "lambda y" in found["unwritten"]["source"]
 
 
+def test_a_row_that_was_never_written_is_not_the_whole_tensor():
+    def program():
+        y = torch.empty(3, 8)
+        double[(1,)](randn(8), y, 8, BLOCK=8)
+        assert str(y)
+
+    message = found_in(program)[0]["unwritten"]["message"]
+    assert "This part of `y` (8 elements) was never written. Store the result in it." in message
+
+
 def test_what_nobody_reads_and_what_pytorch_wrote_is_not_a_finding():
     def program():
         y = torch.empty(100)

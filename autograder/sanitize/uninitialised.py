@@ -76,14 +76,15 @@ def say_unwritten(sanitizer: Sanitizer, verb: str, operator: str, tensor: torch.
     kernel, name = sanitizer.users.get(address, ("", ""))
     if not kernel:
         return  # it was never given to a kernel
-    missing = sanitizer.unwritten(tensor, f"`{name}`")
+    whole = tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
+    missing = sanitizer.unwritten(tensor, f"`{name}`" if whole else f"this part of `{name}`")
     if missing:
-        place = here()
-        text = f"`{operator}`, {place}, {verb} a result of `{kernel}`. {missing.message}"
+        place, what = here(), missing.message
+        text = f"`{operator}`, {place}, {verb} a result of `{kernel}`. {what[0].upper()}{what[1:]}"
         sanitizer.say(
             Finding("unwritten", text, kernel, name, missing.offset, None, place.line, place.source, place.file)
         )
-    if missing or tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes():
+    if missing or whole:
         sanitizer.mark_initialised(address)
 
 
