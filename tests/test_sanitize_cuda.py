@@ -277,6 +277,7 @@ def test_a_launch_may_depend_on_the_last_one():
 
 
 def test_the_library_of_cuda_multiplies(events):
+    torch.manual_seed(0)
     a, b = (torch.randn(128, 128, device="cuda") for _ in range(2))
     cublas, c, d = nvidia.cublas.CublasLt(torch.empty(1)), torch.zeros_like(a), torch.zeros_like(a)
     cublas.matmul(a, b, c)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from graded_kernels.autograder.run.cuda import half_precision
+from graded_kernels.autograder.run.cuda import autocast, half_precision
 from graded_kernels.autograder.sanitize.watch import watched
 from torch import ops, rand, randint, randn
 
@@ -139,3 +139,26 @@ def test_what_may_differ_from_a_gpu_is_noted():
         assert not watch.unlike_gpu
         x.logsumexp(-1)
         assert [*watch.unlike_gpu] == ["aten.logsumexp"]
+
+
+def test_autocast_computes_in_float32_what_a_gpu_does():
+    with watched(lambda event: None), torch.autocast("cuda"):
+        x = randn(4, 8, device="cuda", dtype=torch.float16, requires_grad=True)
+        wide = torch.softmax(x, -1), torch.nn.functional.layer_norm(x, [8]), x.sum(), x**2, 1 / x, x.exp()
+        assert all(one.dtype == torch.float32 and one.is_cuda for one in wide)
+        assert torch.allclose(wide[0], torch.softmax(x.detach().double(), -1).float(), rtol=1e-6)
+        narrow = x.tanh(), x @ x.T, x.cpu().softmax(-1), x.softmax(-1, dtype=torch.float16)
+        assert all(one.dtype == torch.float16 for one in narrow)
+        wide[0][:, 0].sum().backward()
+        assert (x.grad.dtype, x.grad.is_cuda) == (torch.float16, True)
+        with torch.autocast("cuda", enabled=False):
+            assert torch.softmax(x, -1).dtype == torch.float16
+
+
+def test_autocast_names_operators_that_pytorch_registers_for_it():
+    registered = {
+        name.removeprefix("aten::").partition(".")[0]
+        for name in torch._C._dispatch_get_all_op_names()
+        if torch._C._dispatch_has_kernel_for_dispatch_key(name, "AutocastCUDA")
+    }
+    assert not autocast.IN_FLOAT32 - registered

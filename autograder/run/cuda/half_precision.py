@@ -51,7 +51,7 @@ def needs_float32(func: Any, given: list[torch.Tensor]) -> bool:
 
 def in_float32(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The operator computed in float32, its results rounded once."""
-    result = func(*_wide(args), **_wide(kwargs))
+    result = func(*wide(args), **wide(kwargs))
     if func._schema.is_mutable:
         return args[0].copy_(result)
     results = result if isinstance(result, tuple) else (result,)
@@ -68,11 +68,12 @@ def unlike_gpu(func: Any, given: list[torch.Tensor]) -> str:
     return f"aten.{name}"
 
 
-def _wide(value: Any) -> Any:
+def wide(value: Any) -> Any:
+    """A value, or nested ones, with tensors of half precision in float32."""
     if isinstance(value, torch.Tensor):
         return value.float() if value.dtype in HALF else value
     if isinstance(value, dict):
-        return {name: _wide(one) for name, one in value.items()}
+        return {name: wide(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_wide(one) for one in value)
+        return type(value)(wide(one) for one in value)
     return value

@@ -9,6 +9,7 @@ from torch.utils._device import _device_constructors
 
 from ..operators import ALLOCATE, base
 from . import graphs
+from .autocast import widened
 from .placement import GPU, Move, is_cuda, on_gpu, place, tensors, tracing
 
 CPU = torch.device("cpu")
@@ -36,6 +37,7 @@ class DeviceCalls(TorchFunctionMode):
             return func(*args, **kwargs)
         if name in _METHODS and args and isinstance(args[0], torch.Tensor):
             return _METHODS[name](func, *args, **kwargs)
+        args, kwargs = widened(name, args, kwargs)
         wanted = _wanted(kwargs)
         if wanted is None and func in self._makers and self.default:
             wanted = True
