@@ -32,7 +32,8 @@ def page(known: dict[str, dict], results: dict[str, dict]) -> str:
             short = "/".join(Path(file["path"]).parts[-2:])
             out = next((str(row["left_out"]) for row in rows.values() if row.get("left_out")), "")
             lines.append(f"| {' | '.join([title(name, suite), short, out, *cells(rows, versions)])} |")
-            read += [f"- {name}, {short}: {text}" for text in reasons(rows, file.get("why", {}))]
+            why = suite.get("why", {}) | file.get("why", {})
+            read += [f"- {name}, {short}: {text}" for text in reasons(rows, why)]
             left += [f"- {name}, {short}: {file['left_out']}"] if "left_out" in file else []
     chapters = {"Failed, and why": read, "Left out, and why": left}
     told = [line for about, of in chapters.items() for line in ("", f"## {about}", "", *of)]
