@@ -129,7 +129,7 @@ def test_what_cuda_forbids_in_a_capture(events):
     tune = lambda: double_tuned[lambda meta: (triton.cdiv(20, meta["BLOCK"]),)](x, y, 20)  # noqa: E731
     wrong = [
         *(x.sum().item, lambda: bool(x[0]), x.nonzero, lambda: x[x > 1], x.cpu, lambda: y.copy_(torch.ones(20).cuda())),
-        *(lambda: captured(lambda: doubled(x)), tune, torch.cuda.CUDAGraph().replay),
+        *(lambda: captured(lambda: doubled(x)), tune, torch.cuda.CUDAGraph().replay, torch.cuda.synchronize),
     ]
     for forbidden in wrong:
         with pytest.raises(RuntimeError, match="not permitted when stream is capturing|without a preceding"):

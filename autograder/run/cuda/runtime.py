@@ -81,6 +81,11 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype
     return torch.empty_strided(size, stride, dtype=dtype, device=GPU)
 
 
+def synchronize(device: object = None) -> None:
+    """Everything has happened. Raises RuntimeError, as CUDA does, while a graph is captured."""
+    graphs.forbid("the host waits for the device")
+
+
 def nothing(*args: object, **kwargs: object) -> None:
     """Stands for a function that has nothing to do here."""
 
@@ -94,9 +99,9 @@ def replacements(gpu: Properties) -> dict[str, Any]:
         **{"get_arch_list": [f"sm_{gpu.architecture}"], "_is_in_bad_fork": False},
     }
     made: dict[str, Any] = {name: lambda *args, _value=value, **kwargs: _value for name, value in same.items()}
-    idle = "init _lazy_init synchronize empty_cache ipc_collect set_per_process_memory_fraction"
+    idle = "init _lazy_init empty_cache ipc_collect set_per_process_memory_fraction"
     made |= {name: nothing for name in idle.split()}
-    made |= {"get_device_capability": lambda device=None: (gpu.major, gpu.minor)}
+    made |= {"synchronize": synchronize, "get_device_capability": lambda device=None: (gpu.major, gpu.minor)}
     made |= {"device": Device, "device_of": Device, "set_device": set_device}
     made |= {"Stream": streams.Stream, "Event": streams.Event, "ExternalStream": streams.Stream}
     made |= {"stream": streams.Entered, "StreamContext": streams.Entered, "set_stream": streams.set_current}
@@ -139,7 +144,7 @@ def accelerator(gpu: Properties) -> dict[str, Any]:
         "_accelerator_maybeExchangeDevice": lambda index: 0,
         "_accelerator_getStream": streams.current,
         "_accelerator_setStream": streams.set_current,
-        "_accelerator_synchronizeDevice": nothing,
+        "_accelerator_synchronizeDevice": synchronize,
         "_accelerator_isAllocatorInitialized": lambda: True,
         "_accelerator_emptyCache": nothing,
         "_accelerator_getDeviceStats": lambda index: allocations.nested(),
