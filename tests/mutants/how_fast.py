@@ -43,6 +43,12 @@ MUTANTS = {
             "squares = total * total",
             "a row longer than a block",
         ),
+        (
+            "reads the residual's first row again for y",
+            "residual_ptr + row, cols, N)\n        weight",
+            "residual_ptr, cols, N)\n        weight",
+            "a row longer than a block",
+        ),
         ("reads twice", "N > BLOCK:", "N > BLOCK // 8:", "memory traffic"),
     ),
 }

@@ -125,8 +125,9 @@ def constant(generator: Generator) -> Tensor:
 
 
 def drifting(generator: Generator) -> Tensor:
-    """One row whose blocks, of any size, differ in their mean by more than sums in any order can lose."""
-    return normal(generator, (1, 20_011), scale=ORDINARY) + torch.linspace(-ORDINARY, ORDINARY, 20_011)
+    """Two rows whose blocks, of any size, differ in their mean by more than sums in any order can lose."""
+    rising = torch.linspace(-ORDINARY, ORDINARY, 20_011)
+    return normal(generator, (2, 20_011), scale=ORDINARY) + torch.stack((rising, -rising))
 
 
 def one_outlier(generator: Generator) -> Tensor:
@@ -220,15 +221,15 @@ ROWS = (
     Row(
         "4096 columns",
         "sizes",
-        shaped(8, 4096),
+        shaped(10, 4096),
         "Rows as wide as a transformer's. Each can be read once and kept in registers.",
     ),
     Row(
         "a row longer than a block",
         "sizes",
         drifting,
-        "20,011 columns, more than a block of 1024, 4096 or 16384, and no two blocks have one mean: how are the sums "
-        "of several blocks put together?",
+        "Two rows of 20,011 columns, more than a block of 1024, 4096 or 16384, and no two blocks have one mean: how "
+        "are the sums of several blocks put together, and where does the second row begin?",
     ),
     Row(
         "3 rows of 8193",
