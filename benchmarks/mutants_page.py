@@ -32,7 +32,7 @@ and survived. Goal: {goal:.1%} at seeds that nobody looked at before.
 def read(kind: str, row: Row) -> str:
     """What `mutants.toml` says of a mutant that passes, among its ``equivalent`` or its ``survivor``; "" if nothing."""
     answer, text = f"{row['exercise']} {row['backend']}", {"line": row["text"], "old": row["old"], "new": row["new"]}
-    for entry in entries()[kind]:
+    for entry in entries().get(kind, []):
         patterns = [(entry.get("answers", ["*"]), answer), *((entry.get(f"{k}s", ["*"]), v) for k, v in text.items())]
         if row["operator"] in entry.get("operators", [row["operator"]]) and all(matches(*pair) for pair in patterns):
             return str(entry["why"])
