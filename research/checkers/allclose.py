@@ -10,7 +10,8 @@ import torch
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.exercises.record import Bug, Case, Exercise
 from graded_kernels.autograder.judge.judge import arguments
-from graded_kernels.autograder.run.contract import as_tuple
+from graded_kernels.autograder.run.arguments import results_of
+from graded_kernels.autograder.run.gradient import with_gradient
 
 DRAWS = 5
 KERNELBENCH = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
@@ -41,10 +42,10 @@ def accepts(exercise: Exercise, case: Case, bug: Bug, tolerances: dict[torch.dty
     for draw in range(DRAWS):
         args = arguments(case, 0, draw)
         try:
-            results = as_tuple(bug.function(*args))
+            results = results_of(exercise.contract, with_gradient(exercise.contract, bug.function), args)
         except Exception:
             return False
-        for result, exact in zip(results, exercise.exact(args), strict=False):
+        for result, exact in zip(results, exercise.exact(args), strict=True):
             bound = tolerances.get(result.dtype, 0.0)
             wanted = exact.to(result.dtype)
             if result.shape != wanted.shape or not result.allclose(wanted, bound, bound, equal_nan=True):
