@@ -1,5 +1,7 @@
 """`torch.compile` on a simulated GPU: the kernels that TorchInductor generates are judged like any other."""
 
+from collections import Counter
+
 import pytest
 import torch
 import triton
@@ -8,6 +10,7 @@ from graded_kernels.autograder import cli
 from graded_kernels.autograder.emulator import EmulatorError
 from graded_kernels.autograder.sanitize.watch import watched
 from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 
 if torch.cuda.is_available():
     pytest.skip("not run: there is a GPU, and the stand-in is for machines without one", allow_module_level=True)
@@ -29,9 +32,9 @@ def asked_without_a_gpu():
 
 @pytest.fixture
 def found():
-    """Findings and launches of a program on a simulated GPU."""
+    """Findings and launches of a program on a simulated GPU. The compiler is off, as under `sanitize` and pytest."""
     events = []
-    with watched(lambda event: events.append(event)):
+    with torch._dynamo.config.patch(disable=True), watched(events.append):
         yield events
 
 
@@ -123,15 +126,19 @@ def test_each_piece_between_breaks_is_judged(found, capsys, last):
 
     x, i = torch.randn(10, 3, device="cuda"), torch.tensor([0, last], device="cuda")
     if last == 9:
-        torch.testing.assert_close(picked(x, i), (x.sin() * 2)[i])
-        assert len(launches(found)) == 3
+        graphs = Counter()
+        for _ in range(2):
+            torch.testing.assert_close(picked(x, i), (x.sin() * 2)[i])
+            graphs = graphs or torch._dynamo.utils.counters["stats"].copy()
+        assert graphs == torch._dynamo.utils.counters["stats"]  # none is made twice
+        assert len(launches(found)) == 6
         assert not findings(found)
     else:
         with pytest.raises(EmulatorError, match="index out of bounds"):
             picked(x, i)
         (finding,) = findings(found)
         assert (finding["file"], finding["source"]) == (__file__, "return y[i]  # of the third graph")
-    assert capsys.readouterr().out == "between\n"
+    assert capsys.readouterr().out == "between\n" * (1 + (last == 9))
 
 
 def test_kernels_of_one_name_have_each_its_line(found):
@@ -213,6 +220,7 @@ def test_a_piece_that_computes_nothing(found):
 def test_what_goes_to_the_host_in_a_loop_is_told_and_called(found):
     @torch.compile
     def halves(x):
+        torch._dynamo.graph_break()
         for _ in range(2):
             x = (x.cpu() * 2).cuda()  # where Dynamo gives up
         return x
@@ -222,9 +230,9 @@ def test_what_goes_to_the_host_in_a_loop_is_told_and_called(found):
     (finding,) = findings(found)
     assert finding["level"] == "unable"
     first = halves.__wrapped__.__code__.co_firstlineno
-    assert f"`halves` ({__file__}:{first}) runs, whole or in part, without torch.compile" in finding["message"]
+    assert f"`halves` ({__file__}:{first + 2}) runs, whole or in part, without torch.compile" in finding["message"]
     assert (
-        f"or back ({__file__}:{first + 3}, `x = (x.cpu() * 2).cuda()  # where Dynamo gives up`)" in finding["message"]
+        f"or back ({__file__}:{first + 4}, `x = (x.cpu() * 2).cuda()  # where Dynamo gives up`)" in finding["message"]
     )
 
 
@@ -252,21 +260,44 @@ def test_what_inductor_refuses_is_told_and_called(found, monkeypatch, backward):
     assert "are not judged: RuntimeError: refused" in finding["message"]
 
 
-def outside(x):
-    with torch.device("cuda"):  # a mode, which Dynamo leaves
-        y = torch.arange(5) * 2
-    return x.exp() + y
-
-
 earlier = torch.compile(lambda x: x.exp() * 2)
 
 
-def test_what_was_compiled_before_is_judged(found):
+def test_what_was_decorated_before_is_judged_as_long_as_there_is_a_gpu():
+    for _ in range(2):
+        events = []
+        with watched(events.append):
+            x = torch.randn(5, device="cuda")
+            torch.testing.assert_close(earlier(x), x.exp() * 2)
+        assert len(launches(events)) == 1
+        with torch._dynamo.config.patch(disable=True):
+            torch.testing.assert_close(earlier(torch.ones(5)), torch.ones(5).exp() * 2)
+        assert len(launches(events)) == 1
+
+
+class Tripled(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **kwargs or {}) * (3 if func is torch.sin else 1)
+
+
+def test_modes_of_the_function_and_of_the_gpu(found):
+    @torch.compile
+    def tripled(x):
+        with Tripled():
+            y = torch.sin(x)
+        print("between")
+        return y + torch.ones(5, device="cuda")
+
     x = torch.randn(5, device="cuda")
-    torch.testing.assert_close(earlier(x), x.exp() * 2)
-    torch.testing.assert_close(torch.compile(outside)(x), outside(x))
+    torch.testing.assert_close(tripled(x), 3 * x.sin() + 1)
     assert torch.ones(2, device="cuda").is_cuda
-    assert launches(found)
+    assert len(launches(found)) == 2
+
+
+def test_a_function_that_is_given_no_tensor(found):
+    assert torch.compile(lambda n: torch.ones(n, device="cuda").cumsum(0) * 2)(4).tolist() == [2, 4, 6, 8]
+    assert len(launches(found)) == 1
+    assert not findings(found)
 
 
 @pytest.mark.exhaustive

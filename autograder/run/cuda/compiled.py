@@ -71,9 +71,8 @@ class Compiler:
             self.stack.enter_context(patch.object(compile_fx, "compile_fx", self._compiled(compile_fx.compile_fx)))
 
     def _not_traced(self, code: Any, error: Exception) -> None:
-        self._not_compiled(
-            f"`{code.co_name}` ({code.co_filename}:{code.co_firstlineno}) runs, whole or in part,", error
-        )
+        name = re.sub(r"^torch_dynamo_resume_in_(.*)_at_\d+$", r"\1", code.co_name)  # Dynamo's, of what follows a break
+        self._not_compiled(f"`{name}` ({code.co_filename}:{code.co_firstlineno}) runs, whole or in part,", error)
 
     def _not_compiled(self, what_runs: str, error: Exception) -> None:
         with contextlib.suppress(EmulatorError):

@@ -12,7 +12,6 @@ from unittest.mock import patch
 
 import torch
 from torch.utils._device import DeviceContext
-from triton.runtime.interpreter import InterpretedFunction
 
 from .placement import tensors
 from .streams import Event, Stream
@@ -27,7 +26,7 @@ def traced(begin: Callable[[], None], failed: Callable[[Any, Exception], None]) 
     why; it is called as it is. Dynamo does not see the modes that simulate the GPU, through which it would trace.
     """
     from torch._C._dynamo.guards import RootGuardManager
-    from torch._dynamo import config, convert_frame, disable, reset, utils
+    from torch._dynamo import config, convert_frame, reset, utils
     from torch._dynamo.exc import Unsupported
     from torch._dynamo.variables import builder
 
@@ -79,7 +78,6 @@ def traced(begin: Callable[[], None], failed: Callable[[Any, Exception], None]) 
         patch.object(RootGuardManager, "add_torch_function_mode_stack_guard", unguarded),
         patch.object(utils, "set_torch_function_mode_stack", left),
         patch.object(builder, "get_fake_value", valued),
-        patch.object(InterpretedFunction, "run", disable(InterpretedFunction.run)),
     ):
         stack.callback(reset)
         yield
