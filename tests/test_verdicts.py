@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import dataclasses
+import functools
 import gc
 import importlib
 import io
@@ -74,8 +75,9 @@ def test_so_does_another_version(name, monkeypatch):
 
 
 @pytest.fixture
-def house(tmp_path):
-    """A copy of the grader's source."""
+def house(tmp_path, monkeypatch):
+    """A copy of the grader's source, of which each text is read once."""
+    monkeypatch.setattr(source, "code", functools.cache(source.code))
     for folder in ("autograder", "kernels"):
         shutil.copytree(source.HOUSE.parent / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path / "autograder"
