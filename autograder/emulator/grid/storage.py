@@ -48,7 +48,7 @@ class Storage:
         self._read_lanes = 0
         self._readers: np.ndarray | None = None
         self._loaded = False
-        self.atomics: list[tuple[str, int, int]] = []  # kind, least and greatest element
+        self.atomics: dict[str, tuple[int, int]] = {}  # least and greatest element, by kind
         self._due: list[_Due] = []
         self._lanes = 0  # of all that were due at one time
         self.begin()
@@ -185,9 +185,10 @@ class Storage:
         if self._loaded or (self._most >= 0 and not self.atomics):
             raise Fallback("an atomic and a plain access to one storage")
         at, low, high = places.at.ravel(), places.low, places.high
-        if any(other != kind and first <= high and low <= last for other, first, last in self.atomics):
+        first, last = self.atomics.get(kind, (low, high))
+        self.atomics[kind] = low, high = min(first, low), max(last, high)
+        if any(other != kind and first <= high and low <= last for other, (first, last) in self.atomics.items()):
             raise Fallback("atomics of several kinds on one element: an order of the programs")
-        self.atomics.append((kind, low, high))
         self._keep(places)
         self._unwritten(places, places.take(self.words), pattern)
         self.writer[at] = 4 * self._first + 3
