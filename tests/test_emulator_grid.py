@@ -47,6 +47,37 @@ def test_many_atomics_are_done_before_the_launch_ends(monkeypatch):
 
 
 @triton.jit
+def own_descriptors_kernel(x_ptr, y_ptr, lengths_ptr, N: tl.constexpr, SHIFT: tl.constexpr, BLOCK: tl.constexpr):
+    """Each program has a matrix of rows of its own, as sequences of a batch have, the last one of other strides."""
+    p, length = tl.program_id(0), tl.load(lengths_ptr + tl.program_id(0))
+    stride = tl.where(p == tl.num_programs(0) - 1, 2 * N, N)
+    x = tl.make_tensor_descriptor(x_ptr + p * 16 * N + SHIFT, [length, N], [stride, 1], [BLOCK, N])
+    y = tl.make_tensor_descriptor(y_ptr + p * 16 * N, [length, N], [N, 1], [BLOCK, N])
+    for row in range(0, length, BLOCK):
+        y.store([row, 0], x.load([row, 0]) + p)
+
+
+@pytest.mark.parametrize("shift", [0, 4, 1])
+def test_programs_have_descriptors_of_their_own(shift):
+    lengths = torch.tensor([16, 3, 0, 9, 16, 8], dtype=torch.int32)
+    x = torch.arange(7.0 * 16 * 8).reshape(7, 16, 8)
+
+    def program():
+        y = torch.zeros(6, 16, 8)
+        own_descriptors_kernel[(6,)](x, y, lengths, N=8, SHIFT=shift, BLOCK=4)
+        return y
+
+    fallbacks = assert_same(program)
+    assert [reason for _, reason in fallbacks] == ["a descriptor that is refused"] * (shift == 1)
+    if not shift:
+        right = torch.zeros(6, 16, 8)
+        for p, length in enumerate(lengths.tolist()):
+            right[p, :length] = (x[p] if p < 5 else x[5:].reshape(32, 8)[::2])[:length] + p
+        with Emulator():
+            assert program().equal(right)
+
+
+@triton.jit
 def wide_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + at, mask=at < n, other=0.0)

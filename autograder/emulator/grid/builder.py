@@ -182,11 +182,11 @@ class GridBuilder(StrictBuilder):
         is_signed: bool,
         padding: Any = "zero",
     ) -> Descriptor:
-        if any(len(arg.data) > 1 for arg in (base, *shape, *strides)):
-            raise Fallback("a descriptor of its own in every program")
-        made = Descriptor(base, shape, strides, tensor_shape, padding)
-        made.validate()
-        return made
+        live, itemsize = self.programs.only_live, numpy_type(base.get_element_ty()).itemsize
+        steps = [live(base.data), *(live(stride.data) * itemsize for stride in strides[:-1])]
+        if any((step % 16).any() for step in steps) or (live(strides[-1].data) != 1).any():
+            raise Fallback("a descriptor that is refused")
+        return Descriptor(base, shape, strides, tensor_shape, padding)
 
     def create_descriptor_gather(self, *args: Any) -> NoReturn:
         raise Fallback("a descriptor's gather or scatter")
