@@ -345,10 +345,14 @@ def test_compare_judges_a_compiled_candidate_by_its_kernels(tmp_path, capfd, nam
     assert "Gradients are not compared" not in shown
 
 
-def test_what_runs_on_the_host_is_not_compiled(found):
+def test_what_makes_no_triton_kernel_is_not_compiled(found):
     assert torch.compile(lambda x: x + 1)(torch.ones(3)).tolist() == [2, 2, 2]
-    assert torch.compile(lambda x: x + 1, backend="eager")(torch.ones(3, device="cuda")).tolist() == [2, 2, 2]
+    for way in (torch.compile(lambda x: x + 1, backend="aot_eager"), torch.compile(backend="eager")(lambda x: x + 1)):
+        y = way(torch.ones(3, device="cuda", requires_grad=True))
+        y.sum().backward()
+        assert y.tolist() == [2, 2, 2]
     assert not launches(found)
+    assert not findings(found)
 
 
 @pytest.mark.exhaustive

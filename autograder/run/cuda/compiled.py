@@ -41,14 +41,16 @@ class Compiler:
         if "torch._dynamo" in sys.modules:  # something may have been decorated before
             self._trace()
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
+    def __call__(self, model: Any = None, *, backend: Any = "inductor", **options: Any) -> Any:
         """What `torch.compile` returns. Modes and options of TorchInductor, which choose among kernels by their time,
         are not followed, and no function has to be one graph.
         """
+        if isinstance(backend, str) and backend != "inductor":  # such as aot_eager: it makes no Triton kernels
+            return model or (lambda decorated: decorated)
         self._trace()
         with patch.dict(os.environ):
             os.environ.pop("TORCHDYNAMO_DISABLE", None)
-            return self.real(*args, **options | {"fullgraph": False})
+            return self.real(model, backend=backend, **options | {"fullgraph": False})
 
     def _trace(self) -> None:
         if not self.traces:
