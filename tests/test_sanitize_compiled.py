@@ -294,6 +294,22 @@ def test_modes_of_the_function_and_of_the_gpu(found):
     assert len(launches(found)) == 2
 
 
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_a_function_that_differentiates(found, device):
+    @torch.compile
+    def slope(x):
+        return torch.func.grad(lambda x: (x.sin() * x).sum())(x).to(device) * 2
+
+    x = torch.randn(5, device="cuda")
+    torch.testing.assert_close(slope(x), (2 * (x.cos() * x + x.sin())).to(device))
+    if device == "cuda":
+        assert launches(found)
+        assert not findings(found)
+    else:
+        (finding,) = findings(found)
+        assert "not judged: RuntimeError: the function goes from the GPU to the host, or back" in finding["message"]
+
+
 def test_a_function_that_is_given_no_tensor(found):
     assert torch.compile(lambda n: torch.ones(n, device="cuda").cumsum(0) * 2)(4).tolist() == [2, 4, 6, 8]
     assert len(launches(found)) == 1

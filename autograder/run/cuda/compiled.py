@@ -24,7 +24,6 @@ from ...emulator import EmulatorError
 from . import dynamo
 from .placement import GPU, is_cuda, on_gpu, place, tensors
 
-_CPU = torch.device("cpu")
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+).*\n\s*(?P<source>.*)')
 _Origin = tuple[str, int, str]  # file, line and its text
 
@@ -88,7 +87,7 @@ class Compiler:
             """A graph of Dynamo's, compiled; one on the host is called as it is, for no Triton kernel is made there."""
             if inner_compile:  # it calls itself
                 return compile_fx(graph, inputs, inner_compile, **options)
-            if not dynamo.on_gpu(graph):
+            if not dynamo.on_gpu(graph, inputs):
                 return graph.forward
             _give_devices(graph, lambda one: type(one)("cpu") if is_cuda(one) else one)
             with _faked_on_cpu():
@@ -211,17 +210,10 @@ def _own(copy: Any) -> Any:
 def _faked_on_cpu() -> Iterator[None]:
     """Has autograd trace with fake tensors on the CPU, inputs included: its engine would look for a GPU, in vain."""
     from torch._guards import TracingContext
-    from torch._subclasses import fake_tensor
+    from torch._subclasses.fake_tensor import FakeTensorConverter
 
-    mode, normal = TracingContext.get().fake_mode, fake_tensor.FakeTensor._normalize_fake_device
-
-    def on_cpu(device: torch.device) -> torch.device:
-        return _CPU if device.type == "cuda" else normal(device)
-
-    with (
-        patch.object(mode, "fake_tensor_converter", fake_tensor.FakeTensorConverter()),
-        patch.object(fake_tensor.FakeTensor, "_normalize_fake_device", staticmethod(on_cpu)),
-    ):
+    mode = TracingContext.get().fake_mode
+    with patch.object(mode, "fake_tensor_converter", FakeTensorConverter()), dynamo.faked_on_cpu():
         yield
 
 

@@ -11,11 +11,15 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._device import DeviceContext
 
-from .placement import tensors
+from . import placement
+from .placement import GPU, tensors
 from .streams import Event, Stream
 
+_CPU = torch.device("cpu")
+_CROSSES = "the function goes from the GPU to the host, or back"
 _GRADER = str(Path(__file__).parents[2])  # its functions are no part of the program
 _SETTINGS = {"disable": False, "recompile_limit": 1 << 10, "accumulated_recompile_limit": 1 << 16}  # many shapes
 
@@ -27,7 +31,7 @@ def traced(begin: Callable[[], None], failed: Callable[[Any, Exception], None]) 
     """
     from torch._C._dynamo.guards import RootGuardManager
     from torch._dynamo import config, convert_frame, reset, utils
-    from torch._dynamo.exc import Unsupported
+    from torch._dynamo.exc import TorchRuntimeError, Unsupported
     from torch._dynamo.variables import builder
 
     convert: Callable[..., Any] = convert_frame.CatchErrorsWrapper.__call__
@@ -44,7 +48,11 @@ def traced(begin: Callable[[], None], failed: Callable[[Any, Exception], None]) 
         set_modes([mode for mode in modes if isinstance(mode, DeviceContext)])
         parted = None
         try:
-            made = convert(wrapper, frame, *state)
+            try:
+                made = convert(wrapper, frame, *state)
+            except TorchRuntimeError:
+                with _told_of_a_gpu():
+                    made = convert(wrapper, frame, *state)
             if parted and not _resumes(made.guarded_code):
                 failed(frame.f_code, parted)
             return made
@@ -83,6 +91,34 @@ def traced(begin: Callable[[], None], failed: Callable[[Any, Exception], None]) 
         yield
 
 
+@contextlib.contextmanager
+def _told_of_a_gpu() -> Iterator[None]:
+    """Fake tensors are on the CPU, and a function is told that all is on the GPU. For one that differentiates: the
+    engine of autograd looks for the GPU that a fake tensor is on.
+    """
+    from torch._dynamo.variables.tensor import TensorVariable
+
+    known: Callable[..., dict[str, Any]] = TensorVariable.specialize
+
+    def specialized(value: torch.Tensor) -> dict[str, Any]:
+        return known(value) | {"device": GPU}
+
+    with faked_on_cpu(), patch.object(TensorVariable, "specialize", staticmethod(specialized)):
+        yield
+
+
+@contextlib.contextmanager
+def faked_on_cpu() -> Iterator[None]:
+    """Fake tensors that are made in the block are on the CPU, not on the GPU."""
+    normal: Callable[..., torch.device] = FakeTensor._normalize_fake_device
+
+    def on_cpu(device: torch.device) -> torch.device:
+        return _CPU if device.type == "cuda" else normal(device)
+
+    with patch.object(FakeTensor, "_normalize_fake_device", staticmethod(on_cpu)):
+        yield
+
+
 def _parted(node: torch.fx.Node, value: object) -> str:
     """Why a graph ends in front of an operator that it would hold on a GPU, "" where it does not: it goes from GPU to
     host or back, or is not where the graph's others are. A number of the host, a tensor without dimensions, can go into
@@ -96,7 +132,7 @@ def _parted(node: torch.fx.Node, value: object) -> str:
     for other in reversed(node.graph.nodes):
         if other is not node and other.op != "placeholder" and not before:
             before = _devices(tensors(other.meta.get("example_value")))
-    return "the function goes from the GPU to the host, or back" if len(here | before) > 1 else ""
+    return _CROSSES if len(here | before) > 1 else ""
 
 
 def _resumes(made: Any) -> bool:
@@ -108,6 +144,13 @@ def _devices(given: Iterator[torch.Tensor] | list[torch.Tensor]) -> set[str]:
     return {tensor.device.type for tensor in given}
 
 
-def on_gpu(graph: torch.fx.GraphModule) -> bool:
-    """Whether a graph of Dynamo's computes on the GPU."""
-    return any("cuda" in _devices(tensors(node.meta.get("example_value"))) for node in graph.graph.nodes)
+def on_gpu(graph: torch.fx.GraphModule, inputs: list[Any]) -> bool:
+    """Whether a graph of Dynamo's computes on the GPU. Raises RuntimeError where it does so on the host, too."""
+    fakes = [tensor for node in graph.graph.nodes for tensor in tensors(node.meta.get("example_value"))]
+    with torch._C.DisableTorchFunction():
+        given = [placement.on_gpu(tensor) or not tensor.dim() for tensor in tensors(inputs)]
+        there = "cuda" in _devices(fakes) or any(map(placement.on_gpu, tensors(inputs)))
+    named = [one for node in graph.graph.nodes for one in (node.target, *node.args, *node.kwargs.values())]
+    if there and (not all(given) or any(str(one) == "cpu" for one in named)):
+        raise RuntimeError(_CROSSES)
+    return there
