@@ -260,10 +260,8 @@ def test_what_inductor_refuses_is_told_and_called(found, monkeypatch, backward):
     assert "are not judged: RuntimeError: refused" in finding["message"]
 
 
-earlier = torch.compile(lambda x: x.exp() * 2)
-
-
 def test_what_was_decorated_before_is_judged_as_long_as_there_is_a_gpu():
+    earlier = torch.compile(lambda x: x.exp() * 2)
     for _ in range(2):
         events = []
         with watched(events.append):
