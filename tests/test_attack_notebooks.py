@@ -12,7 +12,7 @@ from tampered import FULL, TORCH, WITNESS, find
 
 BEST = probe().rung
 REPRESENTATIVES = {  # of each kind of attack; `test_every_attack` grades all of them
-    *("writes_the_gradebook", "leaves_a_process", "exits_at_once", "endless_loop"),  # in code
+    *("writes_the_gradebook", "leaves_a_process", "exits_at_once"),  # in code; one without end: test_teaching_limits.py
     *("always_equal", "patched_comparison", "text_formatter"),  # on the judgement
     *("stripped_check", "our_own_records", "forged_report", "deep_metadata"),  # in the file
     *("link_to_the_gradebook", "pipe", "links_beside", "other_notebooks"),  # in the folder
