@@ -59,7 +59,7 @@ def own_descriptors_kernel(x_ptr, y_ptr, lengths_ptr, N: tl.constexpr, SHIFT: tl
 
 @pytest.mark.parametrize("shift", [0, 4, 1])
 def test_programs_have_descriptors_of_their_own(shift):
-    lengths = torch.tensor([16, 3, 0, 9, 16, 8], dtype=torch.int32)
+    lengths = torch.tensor([16, 3, 0, 9, 16, 16], dtype=torch.int32)
     x = torch.arange(7.0 * 16 * 8).reshape(7, 16, 8)
 
     def program():
