@@ -87,8 +87,8 @@ def run(
 ) -> bool:
     """Runs all programs of a launch, and returns whether that was possible. If not, it is as if nothing had been run.
 
-    order: program numbers as one program at a time would run them. Only atomics ask for it: programs of which none
-    reads what another stores leave the same bits in any order.
+    order: program numbers as one program at a time would run them, of all programs or of some. Only atomics ask for it:
+    programs of which none reads what another stores leave the same bits in any order.
     """
     watcher, printed = _Watcher(emulator), io.StringIO()
     ranks = None if emulator.shuffle is None else np.argsort(order)
@@ -105,7 +105,7 @@ def run(
     keep_freed_memory()
     try:
         with _Patches(memory, watcher, lanes), np.errstate(all="ignore"):
-            _passes(fn, arguments, grid, memory, np.arange(order.size))
+            _passes(fn, arguments, grid, memory, order if ranks is None else np.sort(order))
             memory.settle()
     except (Fallback, Exception) as reason:  # a kernel's own error is told by program
         memory.undo()
