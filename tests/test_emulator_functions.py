@@ -176,6 +176,24 @@ def test_inline_assembly_of_one_known_instruction():
     assert "fast" in emulator.looser
 
 
+@triton.jit
+def exponent_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)
+    y = tl.inline_asm_elementwise("cvt.rp.ue8m0x2.f32 $0, 0.0, $1;", "=h,r", [x], dtype=tl.uint16, is_pure=True, pack=1)
+    tl.store(y_ptr + offsets, y.to(tl.uint8))
+
+
+def test_inline_assembly_rounds_up_to_a_power_of_two():
+    wanted = {0.0: 0, 2.0**-127: 0, 1.5 * 2**-127: 1, 2.0**-126: 1, 1.0: 127, 1.1: 128, 3.0: 129, 4.0: 129}
+    wanted |= {2.0**127: 254, 1.5 * 2**127: 255, math.inf: 255, -3.0: 129}
+    x = torch.tensor([*wanted, *[math.nan] * (16 - len(wanted))])
+    y = torch.zeros(16, dtype=torch.uint8)
+    with Emulator():
+        exponent_kernel[(1,)](x, y, BLOCK=16)
+    assert y.tolist() == [*wanted.values(), *[255] * (16 - len(wanted))]
+
+
 def test_unknown_assembly_says_what_is_known():
     with (
         Emulator() as emulator,

@@ -29,6 +29,19 @@ _KNOWN: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+def exponents(values: np.ndarray) -> np.ndarray:
+    """float32 to the exponent of the next power of two, as `ue8m0` holds it: 255 for infinity, NaN and what is above
+    2^127; 0, which is 2^-127, for what is below. The sign is dropped.
+    """
+    bits = values.astype(np.float32).view(np.uint32)
+    exponents, fractions = bits >> 23 & 255, bits & 0x7FFFFF
+    above = np.where(exponents == 0, fractions > 0x400000, fractions != 0)
+    return np.where(exponents == 255, 255, exponents + above).astype(np.uint16)
+
+
+_PAIR = re.compile(r"^\s*cvt\.rp\.ue8m0x2\.f32\s+\$0\s*,\s*0\.0\s*,\s*\$1\s*;?\s*$")  # the upper byte is that of 0
+
+
 class Call:
     """What the builder's ``create_inline_asm`` returns: results by number."""
 
@@ -46,6 +59,8 @@ def function(text: str) -> Callable[[np.ndarray], np.ndarray]:
     Raises:
         EmulatorError: any other assembly.
     """
+    if _PAIR.match(text):
+        return exponents
     match = _ONE.match(text)
     if match and match.group(1) in _KNOWN:
         return _KNOWN[match.group(1)]
@@ -53,6 +68,6 @@ def function(text: str) -> Callable[[np.ndarray], np.ndarray]:
     known = ", ".join(sorted(_KNOWN))
     message = (
         f"The emulator cannot run this inline assembly, at {place}. It knows one instruction of the form `op $0, $1;` "
-        f"with op one of {known}. Use a `tl` or `libdevice` function instead."
+        f"with op one of {known}; and `cvt.rp.ue8m0x2.f32 $0, 0.0, $1;`. Use a `tl` or `libdevice` function instead."
     )
     raise EmulatorError(Finding("not-emulated", message, line=place.line, source=place.source, file=place.file))
