@@ -75,7 +75,8 @@ def run(folder: Path, suite: dict, file: dict) -> dict:
     elif told.is_file():
         row = read(told) | counted(output)
     else:
-        row = {"unable": "not run: " + (output + (folder / "stderr").read_text(errors="replace")).strip()[-300:]}
+        said = (output + (folder / "stderr").read_text(errors="replace")).strip().splitlines() or ["nothing"]
+        row = {"unable": f"not run, and the last that pytest printed is `{said[-1][-200:]}`"}
     return row | {"cut_off": not whole, "seconds": round(seconds), "date": str(date.today())}
 
 
