@@ -28,8 +28,8 @@ from shares import MOST, Margin, margin_of
 
 NOTE = """# Margins
 
-`python benchmarks/margins.py --seeds {seeds} --triton-seeds {triton_seeds}`, the last row {date}, PyTorch {torch}
-({cpu}), Triton {triton}.
+`python benchmarks/margins.py --seeds {seeds} --triton-seeds {triton_seeds}`, PyTorch {torch} ({cpu}), Triton
+{triton}.
 
 A right answer passes at every seed. The table has the largest share of its tolerance that one element of any right
 answer takes, at {seeds} seeds in PyTorch and {triton_seeds} in Triton: ours (distinctions included), PyTorch's own,
@@ -38,7 +38,7 @@ row. Goal: none above {most:.0%}; a tolerance that one exceeds is derived anew, 
 
 {verdict}
 """
-HEAD = "| exercise | backend | answers | largest share | in case | by | seed |\n" + "|---" * 7 + "|"
+HEAD = "| exercise | backend | answers | largest share | in case | by | seed | run |\n" + "|---" * 8 + "|"
 Job = tuple[str, str, range]
 Key = tuple[str, str]  # exercise and backend
 NOT_RUN = "not run"
@@ -65,7 +65,8 @@ def work(job: Job) -> tuple[Job, Margin]:
 def row(job: Job, found: Margin) -> str:
     case = max(found.cases, key=lambda name: found.cases[name])
     share = f"{found.share:.0%}" if found.share <= MOST else f"**{found.share:.0%}**"
-    return f"| `{job[0]}` | {job[1]} | {found.answers} | {share} | {case} | {found.answer} | {found.seed} |"
+    where = f"{case} | {found.answer} | {found.seed} | {time.strftime('%Y-%m-%d')}"
+    return f"| `{job[0]}` | {job[1]} | {found.answers} | {share} | {where} |"
 
 
 def measured(todo: list[Job], processes: int, take: Callable[[Job, Margin], None]) -> None:
@@ -104,7 +105,6 @@ def page(rows: list[str], seeds: dict[str, int]) -> str:
         most=MOST,
         seeds=seeds["torch"],
         triton_seeds=seeds["triton"],
-        date=time.strftime("%Y-%m-%d"),
         cpu=torch.backends.cpu.get_cpu_capability(),
         verdict=verdict(rows),
         torch=torch.__version__,
@@ -128,7 +128,7 @@ def main() -> None:
         measured(todo, asked.processes, lambda job, found: print(row(job, found), flush=True))
         return
     kept = rows_of(PAGE.read_text(encoding="utf-8")) if asked.missing else {}
-    rows = {job[:2]: kept.get(job[:2], f"| `{job[0]}` | {job[1]} | {NOT_RUN} | | | | |") for job in todo}
+    rows = {job[:2]: kept.get(job[:2], f"| `{job[0]}` | {job[1]} | {NOT_RUN} | | | | | |") for job in todo}
 
     def take(job: Job, found: Margin) -> None:
         rows[job[:2]] = row(job, found)

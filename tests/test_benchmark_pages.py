@@ -39,7 +39,7 @@ def test_a_row_further_off_than_pytorchs_is_told_with_what_it_takes():
 def test_a_page_of_margins_keeps_what_was_run_and_says_what_was_not():
     found = Margin(share=0.82, case="large", answer="ours", seed=3, answers=7, cases={"large": 0.82})
     run = margins.row(("silu_forward", "torch", range(1)), found)
-    text = margins.page([run, f"| `axpy` | triton | {margins.NOT_RUN} | | | | |"], {"torch": 100, "triton": 5})
+    text = margins.page([run, f"| `axpy` | triton | {margins.NOT_RUN} | | | | | |"], {"torch": 100, "triton": 5})
     assert margins.rows_of(text) == {("silu_forward", "torch"): run}
     assert "7 answers in 1 rows: 1 rows above 70%. 1 rows are not run." in text
     assert torch.__version__ in text
