@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,13 @@ def test_an_installed_course_shows_no_more_than_the_rooms(tmp_path, monkeypatch)
     readable, _ = paths.view().rules()
     inside = {Path(p).relative_to(package).as_posix() for p in readable if p.startswith(str(package))}
     assert inside == {f"autograder/{room}" for room in paths.ROOMS}
+
+
+def test_a_worker_imports_the_library_that_this_process_imports(tmp_path, monkeypatch):
+    """Another Triton before the environment's own, as PYTHONPATH puts it, is the one whose compiler is asked."""
+    (tmp_path / "triton").mkdir()
+    (tmp_path / "triton/__init__.py").touch()
+    before = paths.site_folders()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "triton", raising=False)
+    assert paths.site_folders() == [str(tmp_path), *before]

@@ -50,13 +50,15 @@ def interpreter() -> str:
 
 
 def site_folders() -> list[str]:
-    """Where the libraries an answer may import are installed."""
+    """Where the libraries an answer may import are installed, in the order in which this process looks for them."""
     folders = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
     for name in LIBRARIES:
         spec = importlib.util.find_spec(name)
         if spec and spec.origin:
             folders.append(str(Path(spec.origin).parents[1]))
-    return list(dict.fromkeys(os.path.realpath(folder) for folder in folders if os.path.isdir(folder)))
+    order = [os.path.realpath(folder) for folder in sys.path]
+    found = dict.fromkeys(os.path.realpath(folder) for folder in folders if os.path.isdir(folder))
+    return sorted(found, key=lambda folder: order.index(folder) if folder in order else len(order))
 
 
 def view(hidden: Iterable[str] = ()) -> View:
