@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from broken import mutants
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises.record import WildBug
@@ -42,7 +43,17 @@ def test_the_point_of_a_masked_softmax_is_in_its_cases_at_every_seed():
             assert not any(bool(mask.any(1).all()) for mask in masks), one.name
 
 
+def planted(exercise: str, why: str) -> Wrong:
+    """A mutant of our Triton answer."""
+    (mutant,) = (one for one in mutants()[exercise, "triton"] if one.why == why)
+    return Wrong(why, exercise, "triton", 0, patches=((mutant.old, mutant.new),))
+
+
 BY_SEED = (  # whose points followed the random draws
+    planted("entropy_forward", "starts at 0"),
+    planted("gelu_forward", "e^-w without its second part"),
+    planted("gelu_backward", "always the normal distribution"),
+    planted("kl_backward", "0 · inf"),
     Wrong(
         "hidden keys count, without the causal mask",
         "attention_backward",

@@ -237,7 +237,7 @@ ROWS = (
     Row("equal logits", lambda generator: torch.full((4, 37), -2.5), "Equal logits: H is log 37, and the gradient 0."),
     Row("1 class", drawn(5, 1), "One class: p is 1, H is 0, and so is the gradient."),
     Row("2 classes", drawn(5, 2), "Two classes."),
-    Row("3 classes", drawn(5, 3, shift=-20.0), "Rows of 3 in a block of 4: what does the fourth lane add to the sums?"),
+    Row("3 classes", drawn(5, 3, shift=-80.0), "Rows of 3 in a block of 4: what does the fourth lane add to the sums?"),
     Row(
         "17 classes",
         drawn(5, 17, shift=-20.0),

@@ -74,6 +74,14 @@ def gradient(generator: Generator, shape: Iterable[int], dtype: torch.dtype = to
     return dy.masked_fill(torch.rand(dy.shape, generator=generator) < 1 / 7, 0.0)
 
 
+def without_zeros(generator: Generator, shape: Iterable[int], dtype: torch.dtype = torch.float32) -> Tensor:
+    """An upstream gradient of few elements: random and signed, from 0.5 to 2. A 0 among few would hide a mistake at
+    some seeds and at others not.
+    """
+    size = 0.5 + 1.5 * torch.rand(tuple(shape), generator=generator)
+    return torch.where(torch.rand(size.shape, generator=generator) < 0.5, -size, size).to(dtype)
+
+
 def every_value(dtype: torch.dtype) -> Tensor:
     """All 65,536 values of a 16-bit format: zeros, subnormals, infinities and NaNs with every payload among them."""
     return torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16).view(dtype)
@@ -90,19 +98,24 @@ Draw = Callable[[Generator], Tensor]  # of the values of one parameter
 Batch = Callable[[Generator, tuple[str, ...], str], Args]  # (generator, parameters, the swept one) -> the arguments
 
 
-def along(values: Draw) -> Batch:
+def along(values: Draw, others: Callable[..., Tensor] = gradient) -> Batch:
     """The swept parameter runs through these values, the others are gradients of its shape and dtype."""
 
     def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
         x = values(generator)
-        return tuple(x if p == swept else gradient(generator, x.shape, x.dtype) for p in parameters)
+        return tuple(x if p == swept else others(generator, x.shape, x.dtype) for p in parameters)
 
     return batch
 
 
 def listed(*values: float) -> Batch:
     """Returns a batch of these float32 values."""
-    return along(lambda generator: torch.tensor(values))
+    return along(lambda generator: torch.tensor(values), without_zeros)
+
+
+def alone(*shape: int) -> Batch:
+    """One element, where no function of the course is flat: which number it is decides nothing."""
+    return along(lambda generator: torch.full(shape, -1.7), without_zeros)
 
 
 def shaped(*shape: int, dtype: torch.dtype = torch.float32, view: View = lambda t: t) -> Batch:
@@ -158,8 +171,8 @@ VALUES: tuple[tuple[str, Subject, Batch, str], ...] = (
 )
 EMPTY = "An empty tensor: return an empty tensor, and launch no program."
 LAYOUTS: tuple[tuple[str, Subject, Batch, str], ...] = (
-    ("one element", "single", shaped(1), "One element: in a kernel, one lane of a block; the others are masked off."),
-    ("no dimensions", "single", shaped(), "x.shape may be (): count elements with numel()."),
+    ("one element", "single", alone(1), "One element: in a kernel, one lane of a block; the others are masked off."),
+    ("no dimensions", "single", alone(), "x.shape may be (): count elements with numel()."),
     ("no elements", "empty", shaped(0), f"{EMPTY} x.shape is (0,)."),
     (
         "odd shape, several blocks",
