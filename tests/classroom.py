@@ -1,5 +1,6 @@
 """A course root for tests: released chapters, submissions, and what nbgrader made of them."""
 
+import functools
 import json
 import re
 import shutil
@@ -11,6 +12,7 @@ import make_submissions
 import nbformat
 import pytest
 from grade_demo import CHAPTER
+from graded_kernels.autograder.nbgrader import autograde, reader
 from graded_kernels.course.build import ROOT, build
 from graded_kernels.course.regions import find_regions
 from nbgrader.api import Gradebook
@@ -18,6 +20,10 @@ from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from tampered import TORCH, find
 from traitlets.config import PyFileConfigLoader
+
+# Submissions are read by a process that ends with its run. Here one reads for all runs of a test process: it takes
+# longer to start than to read a class of three.
+autograde.Reader = functools.cache(reader.Reader)
 
 IMPORTS = """\
 # A small chapter
