@@ -8,9 +8,11 @@ import triton
 import triton.language as tl
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.emulator import EmulatorError
+from graded_kernels.autograder.run.cuda import compiled
 from graded_kernels.autograder.sanitize.watch import watched
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
+from torch.testing._internal.two_tensor import TwoTensor
 
 if torch.cuda.is_available():
     pytest.skip("not run: there is a GPU, and the stand-in is for machines without one", allow_module_level=True)
@@ -249,13 +251,13 @@ def test_what_inductor_refuses_is_told_and_called(found, monkeypatch, backward):
 
     monkeypatch.setattr(compile_fx, "compile_fx_inner", fails)
     x = torch.randn(5, device="cuda").requires_grad_()
-    compiled = torch.compile(lambda x: (x * x).exp())
-    (gradient,) = torch.autograd.grad(compiled(x).sum(), x)
+    squared = torch.compile(lambda x: (x * x).exp())
+    (gradient,) = torch.autograd.grad(squared(x).sum(), x)
     torch.testing.assert_close(gradient, 2 * x * (x * x).exp())
     assert len(launches(found)) == backward
     (finding,) = findings(found)
     assert finding["level"] == "unable"
-    what = "The backward pass of `compiled = torch.compile" if backward else "`<lambda>`"
+    what = "The backward pass of `squared = torch.compile" if backward else "`<lambda>`"
     assert finding["message"].startswith(what)
     assert "are not judged: RuntimeError: refused" in finding["message"]
 
@@ -306,6 +308,23 @@ def test_a_function_that_differentiates(found, device):
     else:
         (finding,) = findings(found)
         assert "not judged: RuntimeError: the function goes from the GPU to the host, or back" in finding["message"]
+
+
+def test_a_generated_kernel_of_unknown_lines_has_no_coverage(found, monkeypatch):
+    monkeypatch.setattr(compiled, "_lines", lambda traces: [])
+    x = torch.randn(5, device="cuda")
+    torch.testing.assert_close(torch.compile(lambda x: x.sin() * 2)(x), x.sin() * 2)
+    assert len(launches(found)) == 1
+    assert not [event for event in found if "coverage" in event]
+
+
+def test_a_tensor_around_others(found):
+    x = torch.randn(5, device="cuda")
+    pair = TwoTensor(x, x + 1) * 2
+    torch.testing.assert_close((pair + 1).b, 2 * x + 3)
+    torch.testing.assert_close(torch.compile(lambda pair: pair.sin() * 2)(TwoTensor(x, -x)).b, (-x).sin() * 2)
+    assert launches(found)
+    assert not findings(found)
 
 
 def test_a_function_that_is_given_no_tensor(found):

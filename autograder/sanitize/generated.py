@@ -10,11 +10,11 @@ _HELION = re.compile(r"\s*# src\[(?P<file>[^:\]]+):(?P<line>\d+)\]: (?P<source>.
 
 def by_inductor(kernel: str, origins: Mapping[str, list[Line]]) -> tuple[Line, str] | None:
     """The last of the program's lines that a kernel of TorchInductor computes, and a sentence that names them all.
-    origins: those lines, by the kernel's name. None for any other kernel.
+    origins: those lines, by the kernel's name. None for any other kernel, and where no line is known.
     """
-    if kernel not in origins:
+    lines = origins.get(kernel)
+    if not lines:
         return None
-    lines = origins[kernel]
     numbers = ", ".join(str(number) for _, number, _ in lines)
     which = f"line{'' if len(lines) == 1 else 's'} {numbers}"
     return lines[-1], f" TorchInductor generated `{kernel}` for {which} of the program."

@@ -9,6 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..emulator import Finding
 from ..emulator.findings import here
+from ..run.cuda.placement import has_storage
 from ..run.lazy_dynamo import lazily
 from ..run.operators import ALLOCATE, COMPUTE, base
 from .sanitizer import Sanitizer
@@ -95,8 +96,7 @@ def watched_address(tensor: torch.Tensor) -> int:
 
 def _plain(tensor: torch.Tensor) -> bool:
     """Whether the tensor is a dense one in this machine's memory."""
-    ordinary = tensor.layout == torch.strided and not tensor.is_nested and not tensor.is_quantized
-    return ordinary and tensor.device.type == "cpu"
+    return has_storage(tensor) and not tensor.is_quantized
 
 
 def _address(tensor: torch.Tensor) -> int:

@@ -35,7 +35,9 @@ class Compiler:
 
     def __init__(self, refuse: Callable[[str], NoReturn], stack: contextlib.ExitStack):
         self.refuse, self.stack, self.real = refuse, stack, torch.compile
-        self.origins: dict[str, list[_Origin]] = {}  # the program's lines that a generated kernel computes, by its name
+        self.origins: dict[
+            str, list[_Origin]
+        ] = {}  # the program's lines that a generated kernel computes, if known, by its name
         self.traces = self.generates = False
         if "torch._dynamo" in sys.modules:  # something may have been decorated before
             self._trace()
@@ -60,16 +62,25 @@ class Compiler:
         """Has TorchInductor find the GPU, launch kernels in the interpreter, and write its files to a folder of its
         own, for as long as a GPU is simulated.
         """
-        from torch._inductor import compile_fx
+        from torch._inductor import compile_fx, config
         from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
         if not self.generates:
             self.generates = True
             folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix="torchinductor-"))
+            self.stack.enter_context(config.patch(compile_threads=1))  # no processes, which would not be watched
             self.stack.enter_context(_found_gpu())
             self.stack.enter_context(patch.dict(os.environ, {"TORCHINDUCTOR_CACHE_DIR": folder}))
-            self.stack.enter_context(patch.object(CachingAutotuner, "run", _launched))
+            self.stack.enter_context(patch.object(CachingAutotuner, "run", self._launch()))
             self.stack.enter_context(patch.object(compile_fx, "compile_fx", self._compiled(compile_fx.compile_fx)))
+
+    def _launch(self) -> Callable[..., None]:
+        def launch(tuner: Any, *args: Any, **named: Any) -> None:
+            if not tuner.custom_kernel:
+                self.origins.setdefault(tuner.fn.__name__, [])
+            _launched(tuner, *args, **named)
+
+        return launch
 
     def _not_traced(self, code: Any, error: Exception) -> None:
         name = re.sub(r"^torch_dynamo_resume_in_(.*)_at_\d+$", r"\1", code.co_name)  # Dynamo's, of what follows a break
@@ -249,7 +260,7 @@ def _forget_devices() -> None:
 
 @contextlib.contextmanager
 def _generating() -> Iterator[None]:
-    """What TorchInductor finds: a GPU with CUDA, one process, and no cache of earlier programs."""
+    """What TorchInductor finds: a GPU with CUDA, and no cache of earlier programs."""
     from torch._inductor import config
     from torch._inductor.runtime import triton_helpers
     from torch._subclasses import fake_tensor
@@ -260,7 +271,7 @@ def _generating() -> Iterator[None]:
     def indexed(device: torch.device) -> torch.device:
         return GPU if device.type == "cuda" else normal(device)
 
-    settings = {"force_disable_caches": True, "compile_threads": 1, "shape_padding": False}
+    settings = {"force_disable_caches": True, "shape_padding": False}
     with (
         _disable_current_modes(),
         _without_function_modes(),

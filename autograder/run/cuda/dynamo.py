@@ -5,6 +5,7 @@ function goes from one to the other Dynamo breaks the graph, as at a ``print``, 
 """
 
 import contextlib
+import operator
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -147,10 +148,11 @@ def _devices(given: Iterator[torch.Tensor] | list[torch.Tensor]) -> set[str]:
 def on_gpu(graph: torch.fx.GraphModule, inputs: list[Any]) -> bool:
     """Whether a graph of Dynamo's computes on the GPU. Raises RuntimeError where it does so on the host, too."""
     fakes = [tensor for node in graph.graph.nodes for tensor in tensors(node.meta.get("example_value"))]
-    with torch._C.DisableTorchFunction():
-        given = [placement.on_gpu(tensor) or not tensor.dim() for tensor in tensors(inputs)]
-        there = "cuda" in _devices(fakes) or any(map(placement.on_gpu, tensors(inputs)))
     named = [one for node in graph.graph.nodes for one in (node.target, *node.args, *node.kwargs.values())]
-    if there and (not all(given) or any(str(one) == "cpu" for one in named)):
+    with torch._C.DisableTorchFunction():  # a subclass that wraps tensors has a device, and no storage
+        there = [placement.on_gpu(tensor) or tensor.is_cuda for tensor in tensors(inputs)]
+        numbers = [not tensor.dim() for tensor in tensors(inputs)]
+    computes = any(there) or "cuda" in _devices(fakes)
+    if computes and (not all(map(operator.or_, there, numbers)) or any(str(one) == "cpu" for one in named)):
         raise RuntimeError(_CROSSES)
-    return there
+    return computes

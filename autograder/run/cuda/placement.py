@@ -47,8 +47,14 @@ def restore(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorag
 
 
 def has_storage(tensor: torch.Tensor) -> bool:
-    """Whether the tensor is a dense one in this machine's memory."""
-    return tensor.layout == torch.strided and not tensor.is_nested and tensor.device.type == "cpu"
+    """Whether the tensor is a dense one in this machine's memory, and does not wrap others."""
+    dense = tensor.layout == torch.strided and not tensor.is_nested and tensor.device.type == "cpu"
+    return dense and not wraps_tensors(type(tensor))
+
+
+def wraps_tensors(kind: type) -> bool:
+    """Whether a class of tensors is one around others, which has no memory of its own."""
+    return hasattr(kind, "__tensor_flatten__")
 
 
 def reachable(tensor: torch.Tensor) -> bool:
@@ -128,6 +134,8 @@ class Placement(TorchDispatchMode):
         kwargs = kwargs or {}
         if tracing():
             return func(*args, **kwargs)
+        if any(map(wraps_tensors, types)):
+            return NotImplemented  # the class computes with what it wraps, which comes here
         written = _in_python(func, [args, kwargs])
         if written:
             with self, contextlib.nullcontext() if torch._C._len_torch_function_stack() else self.calls:
