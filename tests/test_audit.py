@@ -172,16 +172,24 @@ def test_a_suite_counts_findings_apart_and_says_what_nobody_has_read(module, tmp
     files = [
         {"path": "t/test_x.py", "why": {"test_c[y]": "The reference.", "not-emulated": "Open."}, "left_out": "Large."},
         {"path": "n.py"},
+        {"path": "m.py"},
     ]
     known = {"lib": {"source": "lib==1.0 --hash=sha256:0", "files": files}}
-    text = page(known, {"lib/t/test_x.py": {"3.7.1": row, "3.9.0": row | {"cut_off": True}}})
+    rows = {
+        "lib/t/test_x.py": {"3.7.1": row, "3.9.0": row | {"cut_off": True}},
+        "lib/n.py": {"3.9.0": {"unable": "No."}},
+    }
+    text = page(known, rows)
     ended = "2 passed, 3 failed, 1 skipped, 1 findings"
-    assert "| what | file | left out | Triton 3.7.1 | launches | s | Triton 3.9.0 | launches | s |" in text
-    assert f"| lib 1.0 | t/test_x.py | 4 | {ended} | 9000 | 8 | {ended}; cut off, 4 not run | 9000 | 8 |" in text
-    assert "| lib 1.0 | n.py |  | not run |  |  | not run |  |  |" in text
+    assert "| what | file | Triton | result | left out | launches | s |" in text
+    assert f"| lib 1.0 | t/test_x.py | 3.7.1 | {ended} | 4 | 9000 | 8 |" in text
+    assert f"| lib 1.0 | t/test_x.py | 3.9.0 | {ended}; cut off, 4 not run | 4 | 9000 | 8 |" in text
+    assert "| lib 1.0 | n.py | 3.9.0 | not run |  |  |  |" in text
+    assert "| lib 1.0 | m.py |  | not run |  |  |  |" in text
     assert "test_c (1 with 3.7.1, 1 with 3.9.0): The reference." in text
     assert "test_c (1 with 3.7.1, 1 with 3.9.0): not read: Failed: k.py:3: out-of-bounds" in text
     assert "test_d (1 with 3.7.1, 1 with 3.9.0): Open." in text
+    assert "- lib, n.py: (3.9.0) not read: No." in text
     assert "- lib, t/test_x.py: Large." in text
 
 
@@ -197,9 +205,13 @@ def test_a_program_has_its_findings_or_how_it_ended(module):
     }
     files = [{"path": key[2:], "why": {"it raised E": "No GPU."}} for key in rows]
     text = page({"p": {"commit": "0123456789", "files": files}}, rows)
-    for told in ("clean.py |  | clean", "found.py |  | **masked-load**, `k` line 3", "long.py |  | cut off"):
-        assert f"| p 01234567 | {told} | 3 | 2 |" in text
-    assert "| raised.py |  | status 3: it raised E: a b | 3 | 2 |" in text
+    for told in (
+        "clean.py | 3.9.0 | clean",
+        "found.py | 3.9.0 | **masked-load**, `k` line 3",
+        "long.py | 3.9.0 | cut off",
+    ):
+        assert f"| p 01234567 | {told} |  | 3 | 2 |" in text
+    assert "| raised.py | 3.9.0 | status 3: it raised E: a b |  | 3 | 2 |" in text
     assert "- p, raised.py: (3.9.0) No GPU." in text
     assert "- p, clean.py" not in text
     assert "- p, long.py: (3.9.0) not read: status 130" in text

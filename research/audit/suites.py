@@ -76,7 +76,7 @@ def run(folder: Path, suite: dict, file: dict) -> dict:
         row = read(told) | counted(output)
     else:
         said = (output + (folder / "stderr").read_text(errors="replace")).strip().splitlines() or ["nothing"]
-        row = {"unable": f"not run, and the last that pytest printed is `{said[-1][-200:]}`"}
+        row = {"unable": f"pytest ended with `{said[-1][-200:]}`"}
     return row | {"cut_off": not whole, "seconds": round(seconds), "date": str(date.today())}
 
 
@@ -192,7 +192,7 @@ def fill(results: dict[str, dict], name: str, suite: dict, files: list[dict], ve
         if why and version in rows:
             print(f"  as before, not run: {why}", file=sys.stderr)
             continue
-        rows[version] = {"unable": f"not run: {why}"} if why else run(folder, suite, file)
+        rows[version] = {"unable": why} if why else run(folder, suite, file)
         KEPT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 

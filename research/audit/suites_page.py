@@ -17,21 +17,21 @@ versions, commits and hashes, too, the options of each file, and its limit of pr
 it, and the counts are of what had ended before.
 
 *Findings*: tests that failed because of what the emulator saw in a kernel. *Left out*: tests that were not chosen.
-*s*: processor time, one process, with PyTorch's start. Goal: no finding in a kernel that is right."""
+*s*: processor time, one process, with PyTorch's start; suites.json has the date of each row.
+Goal: no finding in a kernel that is right."""
+
+COLUMNS = "what", "file", "Triton", "result", "left out", "launches", "s"
 
 
 def page(known: dict[str, dict], results: dict[str, dict]) -> str:
     """The whole page. results: rows by ``NAME/FILE`` and version of Triton."""
-    versions = sorted({version for rows in results.values() for version in rows})
-    columns = ["what", "file", "left out"] + [part for one in versions for part in (f"Triton {one}", "launches", "s")]
-    lines = [ABOUT, "", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    lines = [ABOUT, "", f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     read, left = [], []
     for name, suite in known.items():
         for file in suite["files"]:
             rows = results.get(f"{name}/{file['path']}", {})
             short = "/".join(Path(file["path"]).parts[-2:])
-            out = next((str(row["left_out"]) for row in rows.values() if row.get("left_out")), "")
-            lines.append(f"| {' | '.join([title(name, suite), short, out, *cells(rows, versions)])} |")
+            lines += [f"| {' | '.join([title(name, suite), short, *cells])} |" for cells in all_cells(rows)]
             why = suite.get("why", {}) | file.get("why", {})
             read += [f"- {name}, {short}: {text}" for text in reasons(rows, why)]
             left += [f"- {name}, {short}: {file['left_out']}"] if "left_out" in file else []
@@ -44,18 +44,17 @@ def title(name: str, suite: dict) -> str:
     return f"{name} {suite['commit'][:8]}" if "commit" in suite else suite["source"].split()[0].replace("==", " ")
 
 
-def cells(rows: dict[str, dict], versions: list[str]) -> list[str]:
-    """Three cells for each version: how it ended, launches, and processor time."""
-    found = []
-    for version in versions:
-        row = rows.get(version, {"unable": "not run"})
-        found += [result(row), str(row.get("launches", "")), str(row.get("seconds", ""))]
-    return found
+def all_cells(rows: dict[str, dict]) -> list[list[str]]:
+    """The cells of a file for each version with which it ran."""
+    if not rows:
+        return [["", "not run", "", "", ""]]
+    numbers = "left_out", "launches", "seconds"
+    return [[one, result(row), *(str(row.get(name) or "") for name in numbers)] for one, row in sorted(rows.items())]
 
 
 def result(row: dict) -> str:
     if "unable" in row:
-        return row["unable"]
+        return "not run"
     if "status" in row:
         told = program_cell(row) if row["findings"] else program_cell(row).rpartition(",")[0]
         return "cut off" if row["status"] == 130 else told
@@ -83,7 +82,9 @@ def reasons(rows: dict[str, dict], why: dict[str, str]) -> list[str]:
 
 
 def failures(row: dict) -> dict[str, str]:
-    """Messages by test; by "" where a program was not judged whole."""
+    """Messages by test; by "" where a program was not judged whole, or nothing ran."""
+    if "unable" in row:
+        return {"": row["unable"]}
     if "status" in row:
         return {"": program_cell(row)} if row["status"] or row["cut_off"] else {}
     return row.get("failed", {})
