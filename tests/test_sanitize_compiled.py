@@ -402,3 +402,22 @@ def test_half_precision_under_autocast_and_random_numbers(found):
     assert {*y.float().flatten().tolist()} == {0.0, 64.0}
     assert 0.4 < (y == 0).float().mean() < 0.6
     assert not findings(found)
+
+
+def test_beside_a_real_gpu_a_sentence_says_that_it_stays_uncompiled(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    events = []
+    with watched(events.append):
+        twice = torch.compile(lambda x: 2 * x)
+
+        @torch.compile(dynamic=True)
+        def thrice(x):
+            return 3 * x
+
+    assert twice(torch.tensor(7.0)) == 14 and thrice(torch.tensor(7.0)) == 21
+    first, second = findings(events)
+    assert first["kind"] == second["kind"] == "not-emulated" and "CUDA_VISIBLE_DEVICES=" in first["message"]
+    assert (first["source"], second["source"]) == (
+        "twice = torch.compile(lambda x: 2 * x)",
+        "@torch.compile(dynamic=True)",
+    )

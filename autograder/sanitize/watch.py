@@ -3,11 +3,13 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
+from unittest.mock import patch
 
 import numpy as np
 import torch
 
+from ..emulator import EmulatorError
 from ..run.cuda import reachable, shimmed
 from ..run.devices import DEFAULT, Properties
 from .changed import Changed
@@ -50,4 +52,20 @@ def watched(
             simulated = stack.enter_context(shimmed(sanitizer.refuse, device))
             sanitizer.reachable, sanitizer.origins = reachable, simulated.origins
             watch = Watch(sanitizer, simulated.gpu, simulated.unlike_gpu)
+        elif torch.cuda.is_available():
+            stack.enter_context(patch.object(torch, "compile", _uncompiled(sanitizer.refuse)))
         yield watch
+
+
+def _uncompiled(refuse: Callable[[str], NoReturn]) -> Callable[..., Any]:
+    """Stands for `torch.compile` beside a real GPU: the function stays as it is, and a sentence says so."""
+
+    def compiled(model: Any = None, **options: Any) -> Any:
+        with contextlib.suppress(EmulatorError):
+            refuse(
+                "What `torch.compile` generates is judged on a simulated GPU alone: hide the real one by "
+                "`CUDA_VISIBLE_DEVICES=` in the environment."
+            )
+        return model or (lambda decorated: decorated)
+
+    return compiled
