@@ -78,6 +78,9 @@ BY_SEED = (  # whose points followed the random draws
         0,
         patches=(("logits = x @ w.t()", "logits = (x @ w.t()).to(hidden.dtype).to(wide)"),),
     ),
+    Wrong(
+        "rounds to nearest afterwards", "stochastic_round", "triton", 0, patches=(("+ bits) & -65536)", "+ bits))"),)
+    ),
 )
 
 

@@ -279,9 +279,14 @@ def _distance(compared: list[Comparison]) -> Fields:
     return {"worst_ulp": max(in_ulp, default=None), "margin": max(c.used for c in compared)}
 
 
+_EITHER = {"infinity": "an infinity", "-infinity": "an infinity"}
+
+
 def _cause(failure: Failure) -> str:
-    """What is wrong with the worst element, without its place and value."""
+    """What is wrong with the worst element, without its place, value and sign: random numbers decide them."""
     got, expected = (_number_kind(value) for value in (failure.got, failure.expected))
+    if not (math.isinf(failure.got) and math.isinf(failure.expected)):
+        got, expected = (_EITHER.get(one, one) for one in (got, expected))
     if got != expected:
         return f"{failure.output} is {got} where {expected} belongs."
     far = failure.ulp > GROSS or isinstance(failure.got, int)
