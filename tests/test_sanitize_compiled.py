@@ -262,7 +262,9 @@ def test_what_inductor_refuses_is_told_and_called(found, monkeypatch, backward):
     assert "are not judged: RuntimeError: refused" in finding["message"]
 
 
-def test_what_was_decorated_before_is_judged_as_long_as_there_is_a_gpu():
+def test_what_was_decorated_before_is_judged_as_long_as_there_is_a_gpu(monkeypatch):
+    monkeypatch.delenv("TORCHDYNAMO_DISABLE", raising=False)  # which the plugin sets for a process
+    monkeypatch.setattr(torch._dynamo.config, "disable", False)
     earlier = torch.compile(lambda x: x.exp() * 2)
     for _ in range(2):
         events = []
