@@ -126,7 +126,7 @@ def _shapes(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any])
     try:
         return func(*args, **kwargs)
     except NotImplementedError as error:
-        raise RuntimeError(f"{_FORBIDDEN}: the shape of a result of `{name}` hangs on values") from error
+        raise RuntimeError(f"{_FORBIDDEN}: the shape of a result of `{name}` depends on values") from error
 
 
 def _uninitialised(tensor: torch.Tensor) -> torch.Tensor:
