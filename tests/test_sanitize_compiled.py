@@ -264,17 +264,17 @@ def test_what_inductor_refuses_is_told_and_called(found, monkeypatch, backward):
 
 def test_what_was_decorated_before_is_judged_as_long_as_there_is_a_gpu(monkeypatch):
     monkeypatch.delenv("TORCHDYNAMO_DISABLE", raising=False)  # which the plugin sets for a process
-    monkeypatch.setattr(torch._dynamo.config, "disable", False)
-    earlier = torch.compile(lambda x: x.exp() * 2)
-    for _ in range(2):
-        events = []
-        with watched(events.append):
-            x = torch.randn(5, device="cuda")
-            torch.testing.assert_close(earlier(x), x.exp() * 2)
-        assert len(launches(events)) == 1
-        with torch._dynamo.config.patch(disable=True):
-            torch.testing.assert_close(earlier(torch.ones(5)), torch.ones(5).exp() * 2)
-        assert len(launches(events)) == 1
+    with torch._dynamo.config.patch(disable=False):
+        earlier = torch.compile(lambda x: x.exp() * 2)
+        for _ in range(2):
+            events = []
+            with watched(events.append):
+                x = torch.randn(5, device="cuda")
+                torch.testing.assert_close(earlier(x), x.exp() * 2)
+            assert len(launches(events)) == 1
+            with torch._dynamo.config.patch(disable=True):
+                torch.testing.assert_close(earlier(torch.ones(5)), torch.ones(5).exp() * 2)
+            assert len(launches(events)) == 1
 
 
 class Tripled(TorchFunctionMode):
