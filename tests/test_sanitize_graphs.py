@@ -3,25 +3,12 @@
 import pytest
 import torch
 import triton
-import triton.language as tl
+from doubling import double, double_tuned
 from graded_kernels.autograder.emulator import EmulatorError
 from graded_kernels.autograder.sanitize.watch import watched
 
 if torch.cuda.is_available():
     pytest.skip("not run: there is a GPU, and the stand-in is for machines without one", allow_module_level=True)
-
-
-@triton.jit
-def double(x, y, n, BLOCK: tl.constexpr = 16):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(y + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
-
-
-@triton.autotune(configs=[triton.Config({"BLOCK": 16}), triton.Config({"BLOCK": 32})], key=["n"])
-@triton.jit
-def double_tuned(x, y, n, BLOCK: tl.constexpr):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(y + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
 
 
 @pytest.fixture

@@ -279,16 +279,13 @@ def _distance(compared: list[Comparison]) -> Fields:
     return {"worst_ulp": max(in_ulp, default=None), "margin": max(c.used for c in compared)}
 
 
-_EITHER = {"infinity": "an infinity", "-infinity": "an infinity"}
-
-
 def _cause(failure: Failure) -> str:
     """What is wrong with the worst element, without its place, value and sign: random numbers decide them."""
     got, expected = (_number_kind(value) for value in (failure.got, failure.expected))
-    if not (math.isinf(failure.got) and math.isinf(failure.expected)):
-        got, expected = (_EITHER.get(one, one) for one in (got, expected))
     if got != expected:
         return f"{failure.output} is {got} where {expected} belongs."
+    if math.isinf(failure.got):
+        return f"{failure.output} is the other infinity."
     far = failure.ulp > GROSS or isinstance(failure.got, int)
     return f"{failure.output} is {WRONG if far else ROUNDED}."
 
@@ -296,7 +293,7 @@ def _cause(failure: Failure) -> str:
 def _number_kind(value: float) -> str:
     if math.isnan(value):
         return "NaN"
-    return "a number" if math.isfinite(value) else "infinity" if value > 0 else "-infinity"
+    return "a number" if math.isfinite(value) else "an infinity"
 
 
 def _misdeed(written: Container[str], outcome: Outcome) -> Fault | None:

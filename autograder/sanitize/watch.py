@@ -66,6 +66,6 @@ def _uncompiled(refuse: Callable[[str], NoReturn]) -> Callable[..., Any]:
                 "What `torch.compile` generates is judged on a simulated GPU alone: hide the real one by "
                 "`CUDA_VISIBLE_DEVICES=` in the environment."
             )
-        return model or (lambda decorated: decorated)
+        return (lambda decorated: decorated) if model is None else model
 
     return compiled

@@ -35,9 +35,8 @@ class Compiler:
 
     def __init__(self, refuse: Callable[[str], NoReturn], stack: contextlib.ExitStack):
         self.refuse, self.stack, self.real = refuse, stack, torch.compile
-        self.origins: dict[
-            str, list[_Origin]
-        ] = {}  # the program's lines that a generated kernel computes, if known, by its name
+        # The program's lines that a generated kernel computes, where they are known, by its name.
+        self.origins: dict[str, list[_Origin]] = {}
         self.traces = self.generates = False
         if "torch._dynamo" in sys.modules:  # something may have been decorated before
             self._trace()
@@ -47,7 +46,7 @@ class Compiler:
         are not followed, and no function has to be one graph.
         """
         if isinstance(backend, str) and backend != "inductor":  # such as aot_eager: it makes no Triton kernels
-            return model or (lambda decorated: decorated)
+            return (lambda decorated: decorated) if model is None else model
         self._trace()
         with patch.dict(os.environ):
             os.environ.pop("TORCHDYNAMO_DISABLE", None)

@@ -129,10 +129,9 @@ def _parted(node: torch.fx.Node, value: object) -> str:
         return "the function uses a stream or an event"
     given = [tensor for one in node.all_input_nodes for tensor in tensors(one.meta.get("example_value"))]
     here = _devices([*tensors(value), *(tensor for tensor in given if tensor.dim())])
-    before: set[str] = set()
-    for other in reversed(node.graph.nodes):
-        if other is not node and other.op != "placeholder" and not before:
-            before = _devices(tensors(other.meta.get("example_value")))
+    computed = (other for other in reversed(node.graph.nodes) if other is not node and other.op != "placeholder")
+    devices = (_devices(tensors(other.meta.get("example_value"))) for other in computed)
+    before: set[str] = next(filter(None, devices), set())
     return _CROSSES if len(here | before) > 1 else ""
 
 
