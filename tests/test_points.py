@@ -284,3 +284,11 @@ def test_a_bug_that_shipped_has_a_thread():
     shipped = [bug for bug in bugs if isinstance(bug, WildBug)]
     assert len(shipped) < len(bugs)
     assert not [bug.who for bug in shipped if "no thread" in bug.thread]
+
+
+def test_an_infinity_of_the_wrong_sign_is_called_so():
+    def silu(x):
+        y = x * torch.sigmoid(x)
+        return torch.where(y == torch.inf, -y, y)
+
+    assert "y is the other infinity." in [cause.message for cause in check("silu_forward", silu).causes]
