@@ -2,8 +2,7 @@
 
 ``course/chapters/NN_case.md`` and regions of ``solutions/*.py`` and ``kernels/*.py`` become
 ``course/source/NN_case/NN_case.ipynb``, and ``course/start.md`` becomes ``course/start.ipynb``. The same text gives the
-same bytes; ``--check`` says which notebook is stale. So do ``kernels/__init__.pyi``, what the library
-exports, and the points and hours in ``course/TEACHING.md``.
+same bytes; ``--check`` says which notebook is stale. So do the points and hours in ``course/TEACHING.md``.
 
 A chapter is MyST Markdown. Its ``{code-cell}`` blocks become code cells, and three things have a meaning of their own:
 
@@ -151,8 +150,8 @@ def _number_repeated_ids(notebook: NotebookNode) -> None:
 
 
 def build_all(root: Path = ROOT, exercises: Records | None = None) -> dict[Path, str]:
-    """What is built below ``root``: the path of each chapter's notebook, of the stub and of the guide to teaching, and
-    the text that belongs there.
+    """What is built below ``root``: the path of each chapter's notebook and of the guide to teaching, and the text that
+    belongs there.
 
     Raises `ChapterError` for whatever is wrong below ``root``, a line for each mistake.
     """
@@ -165,25 +164,13 @@ def build_all(root: Path = ROOT, exercises: Records | None = None) -> dict[Path,
     regions, source = find_regions(root), root / "course" / "source"
     chapters = sorted((root / "course" / "chapters").glob("*.md"))
     targets = {source / path.stem / f"{path.stem}.ipynb": path for path in chapters}
-    start, stub = root / "course" / "start.md", root / "kernels" / "__init__.pyi"
-    if start.exists():  # not among the sources: nbgrader takes each for an assignment
+    if (start := root / "course" / "start.md").exists():  # not among the sources: nbgrader takes each for an assignment
         targets[start.with_suffix(".ipynb")] = start
     built = {target: build(path, regions, exercises) for target, path in targets.items()}
-    if stub.exists():
-        built[stub] = library_stub()
     if (guide := root / "course" / "TEACHING.md").exists():
         notebooks = {path.stem: built[target] for target, path in targets.items() if path in chapters}
         built[guide] = calendar(guide.read_text(encoding="utf-8"), notebooks)
     return built
-
-
-def library_stub() -> str:
-    """What the package of kernels exports, for readers of source: a name there is a function, not its module."""
-    from .. import kernels  # all of them: a mistake in one is told first, with its line
-
-    modules = {name: getattr(kernels, name).__module__.rpartition(".")[2] for name in kernels.__all__}
-    imports = [f"from .{module} import {name} as {name}\n" for name, module in modules.items()]
-    return "".join(["# Written by `make build`.\n", *imports, "\n", "__all__: list[str]\n"])
 
 
 def stray_files(source: Path, notebooks: dict[Path, str]) -> list[Path]:

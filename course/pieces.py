@@ -193,13 +193,15 @@ def _of_public_function(record: Function | Witness, regions: Regions, root: Path
     if region is None or isinstance(record, Witness) or record.forward is None:
         return
     name = record.forward.name.removesuffix("_forward")
-    files = [root / "kernels" / f"{stem}.py" for stem in (name, f"{name}_function")]
-    texts = [path.read_text(encoding="utf-8") for path in files if path.is_file()]
-    if not any(re.search(rf"^def {name}\(", text, flags=re.MULTILINE) for text in texts):
+    files = [root / "kernels" / f"{stem}.py" for stem in (name, f"{name}_function", "__init__")]
+    *modules, package = (path.read_text(encoding="utf-8") if path.is_file() else "" for path in files)
+    if not any(re.search(rf"^def {name}\(", text, flags=re.MULTILINE) for text in modules):
         yield (
             f"{_of(region)}: {record.forward.name} and {record.name} have no function `{name}` that training scripts "
             f"import: write it, differentiable, in kernels/{name}.py or kernels/{name}_function.py"
         )
+    elif not re.search(rf"^from \.\w+ import {name}$", package, flags=re.MULTILINE):
+        yield f"{_of(region)}: training scripts cannot import `{name}` yet: import it in kernels/__init__.py"
 
 
 def _of_regions(regions: Regions, exercises: Records) -> Iterator[str]:

@@ -1,29 +1,43 @@
 """The Triton answers, as a library of differentiable functions: ``from graded_kernels.kernels import silu``.
 
-A function is one of them by the name of its file: ``silu`` of silu.py, beside ``silu_forward``, or of silu_function.py.
-``__init__.pyi`` says the same to type checkers and editors; ``make build`` writes it.
+Several are called as their module is. The function has the name: a module takes it only when it is first imported, and
+each one is by the line that exports its function.
 """
 
-import importlib
-import pkgutil
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any
+from .adamw_step_function import adamw_step
+from .attention_function import attention
+from .clip_by_global_norm_function import clip_by_global_norm
+from .cross_entropy_function import cross_entropy
+from .entropy import entropy
+from .gelu import gelu
+from .gumbel_argmax_function import gumbel_argmax
+from .kl import kl
+from .layer_norm import layer_norm
+from .linear_cross_entropy_function import linear_cross_entropy
+from .masked_softmax import masked_softmax
+from .policy_loss import policy_loss
+from .rms_norm import rms_norm
+from .rotary import rotary
+from .silu import silu
+from .softcap import softcap
+from .swiglu import swiglu
 
-
-def _public_name(module: ModuleType) -> str:
-    """The name of the module's differentiable function, or ""."""
-    stem = module.__name__.rpartition(".")[2]
-    name = stem.removesuffix("_function")
-    return name if hasattr(module, name) and (stem != name or hasattr(module, f"{name}_forward")) else ""
-
-
-def _public_functions() -> dict[str, Callable[..., Any]]:
-    """By name, after the import of all modules: each one that is imported takes its name in this package."""
-    found = [one.name for one in pkgutil.iter_modules(__path__) if not one.ispkg]
-    modules = [importlib.import_module(f"{__name__}.{name}") for name in found]
-    return {name: vars(module)[name] for module in modules if (name := _public_name(module))}
-
-
-globals().update(_public_functions())
-__all__ = sorted(_public_functions())
+__all__ = [
+    "adamw_step",
+    "attention",
+    "clip_by_global_norm",
+    "cross_entropy",
+    "entropy",
+    "gelu",
+    "gumbel_argmax",
+    "kl",
+    "layer_norm",
+    "linear_cross_entropy",
+    "masked_softmax",
+    "policy_loss",
+    "rms_norm",
+    "rotary",
+    "silu",
+    "softcap",
+    "swiglu",
+]

@@ -17,7 +17,8 @@ ANSWERS = (
     *(f"kernels/{op}_{which}" for op in ("silu", "swiglu") for which in ("forward", "backward")),
 )
 ASKED = [f"{{exercise}}`{answer}`\n:step: The second hint of {answer}, of some length.\n" for answer in ANSWERS]
-TEXTS = {name: (build.ROOT / name).read_text("utf-8") for name in (RECORDS, TORCH, TRITON, "kernels/swiglu.py")}
+LIBRARY = "kernels/__init__.py"
+TEXTS = {n: (build.ROOT / n).read_text("utf-8") for n in (RECORDS, TORCH, TRITON, "kernels/swiglu.py", LIBRARY)}
 TEXTS[CHAPTER] = "\n".join(["# SiLU\n", SETUP, *ASKED])
 
 
@@ -119,6 +120,13 @@ def test_a_pair_without_its_public_function(root):
     assert problem.startswith(f"{at(TRITON, REGION)}silu_forward and silu_backward have no function `silu` that")
     (root / "kernels/silu_function.py").write_text("def silu(x):\n    return x\n")
     assert found(root) == []
+
+
+def test_a_public_function_that_the_library_does_not_export(root):
+    change(root, LIBRARY, "from .silu import silu\n", "")
+    assert found(root) == [
+        f"{at(TRITON, REGION)}training scripts cannot import `silu` yet: import it in kernels/__init__.py"
+    ]
 
 
 def test_a_gradient_of_nothing(root):
