@@ -12,7 +12,7 @@ LAB_FLAGS := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Every core runs a test process already; threads that wait for each other on top make small tensors slow.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help lab teach exercise chapter attacks chaos test planted matrix test-all lint build book release test-release grade-demo bench gpu audit doctor clean
+.PHONY: help lab teach exercise chapter claims attacks chaos test planted matrix test-all lint build book release test-release grade-demo bench gpu audit doctor clean
 
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -104,6 +104,9 @@ gpu: .venv/.ready    ## what only a GPU can say, in at most 25 minutes, into ben
 
 audit: .venv/.ready  ## released packages put to our exercises, each in a throw-away folder; needs the registry, takes minutes
 	@$(ONE_THREAD) python research/audit/audit.py $(AUDIT_ARGS)
+
+claims: .venv/.ready ## what README, CHANGELOG and research/ claim: its tests and commands run, and compared anew
+	@$(ONE_THREAD) python tests/claims.py
 
 clean:          ## remove the environment and what was built; your notebooks and gradebooks stay
 	rm -rf .venv build dist *.egg-info
