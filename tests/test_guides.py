@@ -83,7 +83,7 @@ def test_no_sample_answer_is_given_to_a_learner(sample):
 def test_the_readme_has_the_hours_of_each_chapter():
     table = (learner.ROOT / "README.md").read_text(encoding="utf-8")
     for path in (learner.ROOT / "course" / "chapters").glob("*.md"):
-        said = re.search(r"^\*About (.+) hours\.\*$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        said = re.search(r"^\*Estimated: (.+) hours\.\*$", path.read_text(encoding="utf-8"), re.MULTILINE)
         assert re.search(
             rf"\({re.escape(f'course/chapters/{path.name}')}\) \|.*\| {said[1]} \|$", table, re.MULTILINE
         ), path

@@ -16,7 +16,7 @@ With less time: 00 and 02, 9 points.
 
 def notebook(hours: str, *points: int) -> str:
     graded = [{"metadata": {"nbgrader": {"points": one}}, "source": ""} for one in points]
-    title = {"metadata": {}, "source": ["# Title\n", "\n", f"*About {hours} hours.*"]}
+    title = {"metadata": {}, "source": ["# Title\n", "\n", f"*Estimated: {hours} hours.*"]}
     return json.dumps({"cells": [title, {"metadata": {"nbgrader": {"grade": False}}, "source": ""}, *graded]})
 
 

@@ -12,7 +12,7 @@ from ...autograder.results.data import MIME
 State = Literal["passed", "tried", "open"]
 Report = dict[str, Any]  # `ReportData.to_dict`
 BLANK = "YOUR ANSWER HERE"  # nbgrader's stub of a written answer
-HOURS = re.compile(r"^\*About (.+)\.\*$")  # the line below a chapter's title
+HOURS = re.compile(r"^\*Estimated: (.+)\.\*$")  # the line below a chapter's title
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def refresh(page: Path, sources: list[Path]) -> bool:
 
 def table(course: Course) -> str:
     """The chapters as Markdown, with links."""
-    rows = [f"{HEADING}\n", "| chapter | about | passed | |", "|---|---|---|---|"]
+    rows = [f"{HEADING}\n", "| chapter | estimated | passed | |", "|---|---|---|---|"]
     for c in course.chapters:
         title = c.title.replace("|", "\\|")
         of = len(c.required)
