@@ -290,9 +290,9 @@ def test_memory_that_is_freed_is_forgotten():
     with watched(lambda event: None, shim=False) as watch:
         y = torch.empty(64)
         address = y.untyped_storage().data_ptr()
-        assert address in watch.sanitizer.poisoned
+        assert address in watch.sanitizer.emulator.poisoned
         del y
-        assert address not in watch.sanitizer.poisoned
+        assert address not in watch.sanitizer.emulator.poisoned
 
 
 def test_every_configuration_runs_and_hooks_are_honoured():
@@ -371,12 +371,12 @@ def test_an_index_outside_the_block_is_a_fault():
 
 
 def test_a_long_program_keeps_the_last_launches(monkeypatch):
-    monkeypatch.setattr("graded_kernels.autograder.sanitize.sanitizer._MOST_LAUNCHES", 4)
+    monkeypatch.setattr("graded_kernels.autograder.emulator.emulator._MOST_OBSERVED", 4)
     x, y = randn(8), torch.zeros(8)
     with watched((events := []).append, shim=False) as watch:
         for _ in range(10):
             double[(1,)](x, y, 8, BLOCK=8)
-        assert len(watch.sanitizer.launches) <= 4
+        assert len(watch.sanitizer.emulator.launches) <= 4
     assert [event["launch"]["number"] for event in events if "launch" in event] == list(range(1, 11))
 
 

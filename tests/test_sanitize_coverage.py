@@ -7,9 +7,9 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from graded_kernels.autograder.emulator import Emulator
 from graded_kernels.autograder.sanitize import cobertura, report
 from graded_kernels.autograder.sanitize.coverage import Reached, called, missed
-from graded_kernels.autograder.sanitize.sanitizer import Sanitizer
 from graded_kernels.autograder.sanitize.watch import watched
 
 
@@ -72,13 +72,13 @@ def stored(y):
 
 def reached(launch, together=True):
     """Functions by name, with line numbers counted from each one's ``def``."""
-    total, before = Reached(), Sanitizer.together
-    Sanitizer.together = together
+    total, before = Reached(), Emulator.together
+    Emulator.together = together
     try:
         with watched(lambda event: total.add(event.get("coverage", [])), shim=False):
             launch(torch.zeros(64), torch.zeros(64))
     finally:
-        Sanitizer.together = before
+        Emulator.together = before
     return {one["kernel"]: one for one in total.functions()}
 
 

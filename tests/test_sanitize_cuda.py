@@ -8,9 +8,8 @@ import torch
 import triton
 import triton.language as tl
 from doubling import double, double_tuned
-from graded_kernels.autograder.emulator import EmulatorError
+from graded_kernels.autograder.emulator import Emulator, EmulatorError
 from graded_kernels.autograder.run.cuda import memory, streams
-from graded_kernels.autograder.sanitize.sanitizer import Sanitizer
 from graded_kernels.autograder.sanitize.watch import watched
 from torch._subclasses.fake_tensor import FakeTensorMode
 from triton._C.libtriton import nvidia
@@ -478,7 +477,7 @@ def test_a_buffer_that_holds_a_tensor_is_a_view_of_it(events):
 
 @pytest.mark.parametrize("together", [True, False])
 def test_a_buffer_of_negative_strides_points_behind_its_elements(events, together, monkeypatch):
-    monkeypatch.setattr(Sanitizer, "together", together)
+    monkeypatch.setattr(Emulator, "together", together)
     x, y = torch.arange(12.0, device="cuda"), torch.zeros(2, 3, device="cuda")
     backwards = Strided(x, (2, 3), (4, -1), 6)
     strided[(2,)](backwards, y, 2, 3, 4, -1, BLOCK=4)

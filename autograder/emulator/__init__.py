@@ -1,9 +1,22 @@
 """The strict emulator: what a GPU would have done with a Triton kernel, on a machine without one."""
 
+from .again import again
 from .emulator import Emulator
 from .findings import KINDS, EmulatorError, Finding
 from .grid import Replay
 from .launch import Argument, Launch
 from .limits import CANNOT_SHOW
+from .observer import Observer
 
-__all__ = ["CANNOT_SHOW", "KINDS", "Argument", "Emulator", "EmulatorError", "Finding", "Launch", "Replay"]
+__all__ = [
+    "CANNOT_SHOW",
+    "KINDS",
+    "Argument",
+    "Emulator",
+    "EmulatorError",
+    "Finding",
+    "Launch",
+    "Observer",
+    "Replay",
+    "again",
+]

@@ -1,9 +1,10 @@
 """The strict emulator: Triton's own interpreter, made honest for the length of a ``with`` block."""
 
+import contextlib
 import functools
 import math
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -15,15 +16,18 @@ from .access import Access
 from .coverage import Coverage
 from .findings import EmulatorError, Finding, Place, count, here
 from .grid import Replay
+from .kept import BLOCK
 from .launch import Launch, execute
 from .limits import CANNOT_SHOW
 from .memory import Region
+from .observer import Call, Ended, Observer
 from .patches import Patches
 from .rewrite import early_returns
 from .shadow import Shadow
 from .tolerant import Tolerant
 
 _MOST_POISON = 1 << 28
+_MOST_OBSERVED = 10_000  # launches that are kept where an observer was told of them; a program may have millions
 _active: "Emulator | None" = None
 
 
@@ -36,6 +40,9 @@ class Emulator:
     replay: keeps launches for a later block, and those it has from an earlier one are not run where they would be the
         same bit for bit (`grid.replay`). None runs every launch.
     names: by the address of their storages, tensors that a message names in addition to the kernel's parameter.
+    observer: is told of launches and findings as they come. Each configuration of an autotuned kernel is run for it, as
+        a GPU does, which times them (``configuration`` names the one that is running, "" outside of that), what a
+        launch overwrites is kept until it has been told, and so is what is reached of each kernel (``coverage``).
 
     A launch stops with `EmulatorError`, before the access is performed, at the first access out of bounds, grid a GPU
     refuses, operation the emulator does not know, or exception in the kernel. Races, and stores of different values to
@@ -49,17 +56,11 @@ class Emulator:
         order is needed, is undone and runs one program at a time; `fallbacks` says which, and why.
     memory (a class attribute, 256 MiB): bytes that the values of the programs running together may take, besides the
         launch's tensors and copies of those it stores to.
-    passes (None): says whether a launch goes on behind a finding of an access out of bounds (`tolerant.Tolerant`).
-    coverage (None): notes what is reached of each kernel (`coverage.Coverage`).
-    every_configuration (a class attribute, False): an autotuned kernel runs once in each of its configurations, as it
-        does on a GPU, which times them; ``configuration`` names the one that is running, "" outside of that.
     """
 
     together, memory = True, 256 << 20
-    every_configuration, configuration = False, ""
-    keeps = False  # whether what a launch overwrites can be read in `ended` when it has ended
-    coverage: Coverage | None = None
-    passes: Callable[[Finding], bool] | None = None
+    configuration = ""
+    passes: Callable[[Finding], bool] | None = None  # whether a launch goes on behind an access out of bounds
 
     def __init__(
         self,
@@ -67,8 +68,13 @@ class Emulator:
         fill: float | None = None,
         replay: Replay | None = None,
         names: dict[int, str] | None = None,
+        observer: Observer | None = None,
     ):
         self.shuffle, self.fill, self.replay, self.names = shuffle, fill, replay, names or {}
+        self.observer, self.keeps = observer, observer is not None  # keeps: what a launch overwrites
+        self.coverage = Coverage() if observer else None
+        if observer:
+            self.passes = observer.passes
         self._clear()
 
     def _clear(self) -> None:
@@ -77,7 +83,7 @@ class Emulator:
         self._findings: list[Finding] = []
         self._hints: list[Finding] = []
         self._noticed: list[Finding] = []
-        self._said: set[tuple[str, str, Place]] = set()
+        self._said: dict[tuple[str, str, Place], Finding] = {}
         self._launches: list[Launch] = []
         self._firsts: list[int] = []  # the first program number of each
         self._traffic: dict[str, dict[str, int]] = {}
@@ -89,7 +95,7 @@ class Emulator:
         self._stamp = 1
         self._access: Access | None = None
         self._time = 0.0
-        self.ended: Access | None = None  # of the launch that ended last
+        self._ended: Access | None = None  # of the launch that ended last, for the observer
         self.undefined = False  # whether a load had masked-off lanes and no `other`
         self.masked_off: dict[Place, np.ndarray] = {}  # where the last launch had them, and which programs did
         self._patches: Patches | None = None
@@ -148,6 +154,28 @@ class Emulator:
             self._shadows.pop(storage.data_ptr(), None)
             self._poisoned[storage.data_ptr()] = storage.nbytes(), tensor.dtype
         return tensor
+
+    @property
+    def poisoned(self) -> Container[int]:
+        """Addresses of the storages that may still hold elements as `poison_` left them."""
+        return self._poisoned.keys()
+
+    def mark_initialised(self, address: int) -> None:
+        """Stops looking for uninitialised elements in the storage at this address."""
+        self._poisoned.pop(address, None)
+
+    def mark_copied(self, tensor: torch.Tensor) -> None:
+        """Notes that a new tensor may hold uninitialised elements, which were copied."""
+        storage = tensor.untyped_storage()
+        self._poisoned[storage.data_ptr()] = storage.nbytes(), tensor.dtype
+        self._shadows.pop(storage.data_ptr(), None)
+
+    def forget_findings(self) -> None:
+        """Begins a new part of the block: what was found, launched and stored so far is no longer told or looked at."""
+        for notes in (self._said, self._findings, self._hints, self._noticed):
+            notes.clear()
+        for launches in (self._launches, self._firsts, self._traffic, self._shadows):
+            launches.clear()
 
     def unwritten(
         self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None
@@ -210,7 +238,26 @@ class Emulator:
 
     def launch(self, executor: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         """Runs one launch of the interpreter's `GridExecutor`. Raises EmulatorError where the launch stops."""
-        execute(self, executor, args, options)
+        call = Call(executor, args, options)
+        if self.observer is None:
+            execute(self, *call)
+        else:
+            with torch._C.DisableTorchFunction():
+                self._observed(self.observer, call)
+
+    def _observed(self, observer: Observer, call: Call) -> None:
+        assert self.coverage is not None
+        call, self._ended, well = observer.launch_asked(call), None, False
+        try:
+            with contextlib.nullcontext() if observer.judges(call) else self.coverage.paused():
+                execute(self, *call)
+            well = True
+        finally:
+            access, self._ended = self._ended, None
+            if access is not None:
+                observer.launch_ended(Ended(self._launches[-1], call, access, self.masked_off, well))
+            if news := self.coverage.news():
+                observer.reached(news)
 
     def prepare(self) -> None:
         """Patches the language, before a kernel runs."""
@@ -220,6 +267,10 @@ class Emulator:
     def begin(self, launch: Launch) -> Access:
         """Begins a launch; returns the memory that it may touch."""
         x, y, z = launch.grid
+        if self.observer:
+            self.observer.launch_begins(launch)
+            if len(self._launches) >= _MOST_OBSERVED:
+                del self._launches[: _MOST_OBSERVED // 2], self._firsts[: _MOST_OBSERVED // 2]
         self._launches.append(launch)
         self._firsts.append(self._stamp)
         self._access = (Access if self.passes is None else Tolerant)(
@@ -243,7 +294,7 @@ class Emulator:
     def end(self, access: Access) -> None:
         """Ends the launch under way and adds up its traffic."""
         self.launching = False
-        self._access, self.ended = None, access if self.keeps else None
+        self._access, self._ended = None, access if self.observer else None
         for region in access.space.regions:
             total = self._traffic.setdefault(region.name, {"loaded": 0, "stored": 0})
             total["loaded"] += region.loaded
@@ -275,11 +326,15 @@ class Emulator:
         """Runs a configuration of an autotuner, with its hooks. Returns whether it ran twice, as it may do where
         ``twice`` is set.
         """
+        if self.observer:
+            return self.observer.try_configuration(call, twice)
         call()
         return False
 
     def passed_over(self, kernel: str) -> None:
         """Notes that a configuration was not run: one that was differs from it in the compiler's options alone."""
+        if self.observer:
+            self.observer.left_out(kernel)
 
     def note_undefined(self, kernel: str, region: Region | None) -> None:
         """Notes a load with masked-off lanes and no ``other``. region: None where its address is in no tensor."""
@@ -338,6 +393,17 @@ class Emulator:
         """Drops the shadow of a storage that is gone."""
         self._followed.discard(address)
         self._shadows.pop(address, None)
+        if self.observer:
+            self.observer.forgotten(address)
+
+    def storers(self, access: Access, address: int, block: int) -> np.ndarray:
+        """By byte of a storage's block (`kept`), the number of the program that stored it in a launch that has ended;
+        0 where none did.
+        """
+        shadow = self._shadows[address]
+        size = access.kept[address].now(block).size // shadow.unit
+        stamps = shadow.writer.take(np.arange(size) + block * BLOCK // shadow.unit)
+        return np.repeat(np.where(stamps >= 4 * access.first, stamps >> 2, 0), shadow.unit)
 
     def pattern(self, region: Region) -> np.ndarray | None:
         """The poison that fills a region's storage where nobody has written, as unsigned words; None without."""
@@ -371,12 +437,16 @@ class Emulator:
         place = place or here()
         key = (kind, tensor, place)
         if key not in self._said:
-            self._said.add(key)
-            notes.append(make(place))
+            self._said[key] = make(place)
+            notes.append(self._said[key])
+        if self.observer:
+            self.observer.found(self._said[key])
 
     def record(self, error: EmulatorError) -> None:
         """Adds the finding of an error to `findings`."""
         self._findings.append(error.finding)
+        if self.observer:
+            self.observer.found(error.finding)
 
 
 def _forget(emulator: "weakref.ref[Emulator]", address: int) -> None:

@@ -12,7 +12,7 @@ What is changed, for the length of an `Emulator` block:
 - what the language works out anew for each operation is remembered (`shortcuts`);
 - the language is patched once for the block, not once for each call of a device function;
 - libdevice's functions, empty outside a compiler, call their CUDA twins;
-- the autotuner picks a configuration without timing any, or runs each of them once (`Emulator.every_configuration`).
+- the autotuner picks a configuration without timing any, or runs each of them once (`Emulator.observer`).
 """
 
 import functools
@@ -232,7 +232,7 @@ class Patches:
 
     def _autotuner(self) -> None:
         emulator, original = self.emulator, autotuner.Autotuner.run
-        if emulator.every_configuration:
+        if emulator.observer:
             tuning = Tuning(emulator, original, autotuner.Autotuner._bench)
             self._set(autotuner.Autotuner, "run", lambda *args, **named: tuning.run(*args, **named))
             self._set(autotuner.Autotuner, "_bench", lambda *args, **named: tuning.bench(*args, **named))

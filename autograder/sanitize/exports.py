@@ -72,6 +72,8 @@ def watched_exports(sanitizer: Sanitizer) -> Iterator[None]:
     asarray and array make of a tensor.
     """
 
+    emulator = sanitizer.emulator
+
     def numpy(tensor: torch.Tensor, *args: Any, **named: Any) -> np.ndarray[Any, Any]:
         array: np.ndarray[Any, Any] = torch._C.TensorBase.numpy(tensor, *args, **named)
         pattern = poison.of_torch(tensor.dtype)
@@ -88,7 +90,8 @@ def watched_exports(sanitizer: Sanitizer) -> Iterator[None]:
 
     def _missing(tensor: torch.Tensor) -> bool:
         address = watched_address(tensor)
-        return not sanitizer.launching and address in sanitizer.poisoned and sanitizer.unwritten(tensor) is not None
+        poisoned = not emulator.launching and address in emulator.poisoned
+        return poisoned and emulator.unwritten(tensor) is not None
 
     def keeping(make: Callable[..., np.ndarray[Any, Any]]) -> Callable[..., np.ndarray[Any, Any]]:
         """NumPy's function, whose ordinary arrays would not say what they are made of."""

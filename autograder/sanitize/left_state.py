@@ -12,12 +12,11 @@ import numpy as np
 
 from ..emulator import Emulator, Finding
 from ..emulator.access import Access
-from ..emulator.findings import Place, here
+from ..emulator.again import Byte, Touch, again
+from ..emulator.findings import Place
 from ..emulator.kept import BLOCK
-from ..emulator.memory import Region
-from ..emulator.order import Order
-from ..emulator.shadow import Clash, Shadow
-from .rerun import Again, Call, change, differing, element
+from ..emulator.observer import Call, Ended
+from .differences import change, differing, element
 
 _PROGRAMS = 64  # that are looked through for the line of an access by several
 
@@ -50,18 +49,19 @@ class LeftState:
             self._compare(old, new)
         return True
 
-    def launched(self, call: Call, access: Access | None) -> None:
+    def launched(self, ended: Ended) -> None:
         """Takes note of a launch, if it belongs to a configuration and reads what it stores."""
-        if not self._wanted or access is None:
+        if not self._wanted:
             return
+        access = ended.access
         stored = {address for address, kept in access.kept.items() if kept.blocks}
         if any(region.loaded and region.address in stored for region in access.space.regions):
             stores = {
-                (address, number): (self._programs(address, number, access), kept.now(number).copy())
+                (address, number): (self._emulator.storers(access, address, number), kept.now(number).copy())
                 for address, kept in access.kept.items()
                 for number in kept.blocks
             }
-            self._launches.append(_Launch(call, access, stores))
+            self._launches.append(_Launch(ended.call, access, stores))
 
     def _noted(self, call: Callable[[], Any], wanted: bool) -> list[_Launch]:
         self._wanted, self._launches = wanted, []
@@ -70,12 +70,6 @@ class LeftState:
             return self._launches
         finally:
             self._wanted, self._launches = False, []
-
-    def _programs(self, address: int, number: int, access: Access) -> np.ndarray:
-        shadow: Shadow = self._emulator._shadows[address]
-        size = access.kept[address].now(number).size // shadow.unit
-        stamps = shadow.writer.take(np.arange(size) + number * BLOCK // shadow.unit)
-        return np.repeat(np.where(stamps >= 4 * access.first, stamps >> 2, 0), shadow.unit)
 
     def _compare(self, old: _Launch, new: _Launch) -> None:
         for key in sorted(old.stores.keys() & new.stores.keys()):
@@ -94,9 +88,8 @@ class LeftState:
         programs = np.array([number - access.first - 1])
         if number <= access.first:  # several: who comes first can be any of them
             programs = np.arange(min(_PROGRAMS, int(np.prod(access.grid))))
-        traced = _Traced(programs, address, byte)
-        with traced.ran(self._emulator, launch.call):
-            place, program = traced.place, traced.program
+        with again(self._emulator, launch.call, programs, byte=Byte(address, byte)) as repeated:
+            _, place, program = _reader(repeated.touches, int(programs[0]))
         name = region.name if region else ""
         text = (
             f"`{kernel}`, {place}, reads what an earlier run has left in its tensors: run twice in one configuration, "
@@ -117,64 +110,6 @@ class LeftState:
         )
 
 
-class _Traced(Again):
-    """Notes which program reads a byte first, and where; an atomic reads as well. Where none does, who stores it."""
-
-    together = False
-
-    def __init__(self, programs: np.ndarray, address: int, byte: int):
-        super().__init__(0.0, programs)
-        self._address, self._byte = address, byte
-        self._program, self._seen = int(programs[0]), list[tuple[bool, Place, int]]()
-
-    @property
-    def place(self) -> Place:
-        """The line."""
-        return self._first[1]
-
-    @property
-    def program(self) -> int:
-        """The program, by number."""
-        return self._first[2]
-
-    @property
-    def _first(self) -> tuple[bool, Place, int]:
-        return min(self._seen, key=lambda one: not one[0], default=(False, Place(), self._program))
-
-    def shadow(self, region: Region) -> Shadow:
-        if region.address != self._address:
-            return super().shadow(region)
-        known = self._shadows.get(region.address)
-        if not isinstance(known, _Watching) or known.unit > region.itemsize:
-            self._shadows[region.address] = _Watching(region, self._byte, self._touched)
-        return self._shadows[region.address]
-
-    def _touched(self, reads: bool, number: int) -> None:
-        self._seen.append((reads, here(), number - self.access.first - 1))
-
-
-class _Watching(Shadow):
-    """Calls ``note`` at each access to the unit of a byte: whether it reads, and the program's number."""
-
-    def __init__(self, region: Region, byte: int, note: Callable[[bool, int], None]):
-        super().__init__(region.address, region.held, region.itemsize)
-        self._watched, self._note = byte // region.itemsize, note
-
-    def read(self, at: np.ndarray, program: int, first: int, order: Order) -> Clash | None:
-        if (at == self._watched).any():
-            self._note(True, program)
-        return super().read(at, program, first, order)
-
-    def store(
-        self,
-        at: np.ndarray,
-        changed: np.ndarray,
-        program: int,
-        first: int,
-        order: Order,
-        atomic: bool,
-        reads: bool = False,
-    ) -> Clash | None:
-        if (at == self._watched).any():
-            self._note(atomic or reads, program)
-        return super().store(at, changed, program, first, order, atomic, reads)
+def _reader(touches: list[Touch], otherwise: int) -> Touch:
+    """The first access that reads; where none does, the first that stores, or an unknown line of this program."""
+    return min(touches, key=lambda touch: not touch.reads, default=Touch(False, Place(), otherwise))

@@ -15,67 +15,59 @@ import numpy as np
 import torch
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from ..emulator import Emulator, Finding, Launch
+from ..emulator import Argument, Emulator, Finding, Launch
 from ..emulator.access import Access
-from ..emulator.findings import Place, here
-from ..emulator.launch import Argument, execute
-from .rerun import Again, Call, change, differing
+from ..emulator.again import Fill, again
+from ..emulator.findings import Place
+from ..emulator.observer import Call, Ended
+from .differences import change, differing
 
 _MOST = 1 << 30  # bytes that a launch stores and that are copied to run it again
 _PROGRAMS = 64  # with masked-off lanes at one load that run again, first and last of them included
 # NaN shows in a product with 0, infinities in a maximum or a minimum, the number behind a test for either.
 _VALUES = ((math.nan, "NaN"), (math.inf, "infinity"), (-math.inf, "-infinity"), (1e4, "10,000"))
-_Result = dict[tuple[int, int], np.ndarray]  # by a storage's address and a block's number
 
 
-class _FillAt(Again):
-    """Runs programs with ``value`` in the masked-off lanes of loads at ``places``, and 0 in all others."""
+class _Result(NamedTuple):
+    """What the programs store when they run once more: blocks by a storage's address and number; None where they fail.
+    places: loads with masked-off lanes that they reached.
+    """
 
-    def __init__(self, value: float, programs: np.ndarray, places: set[Place]):
-        self.value, self.places = value, places
-        super().__init__(value, programs)
-
-    @property
-    def fill(self) -> float:
-        return self.value if here() in self.places else 0.0
-
-    @fill.setter
-    def fill(self, value: float | None) -> None:
-        pass  # it depends on the load
+    blocks: dict[tuple[int, int], np.ndarray] | None
+    places: list[Place]
 
 
 class _Trial(NamedTuple):
-    """A launch whose memory is as it was before, and programs of it that run again. zeros: what they leave behind with
-    0 in the masked-off lanes; None where they fail.
+    """A launch whose memory is as it was before, and programs of it that run again. zeros: their result with 0 in the
+    masked-off lanes.
     """
 
     access: Access
     call: Call
     programs: np.ndarray
-    zeros: _Result | None = None
+    zeros: _Result = _Result(None, [])
 
 
 class MaskedLoads:
-    """Runs launches under ``emulator``. Calls ``say`` with findings, and ``untried`` with a kernel's name and why one
-    of its launches was not tried.
+    """Runs launches of ``emulator`` again. Calls ``say`` with findings, and ``untried`` with a kernel's name and why
+    one of its launches was not tried.
     """
 
     def __init__(self, emulator: Emulator, say: Callable[[Finding], None], untried: Callable[[str, str], None]):
         self.emulator, self.say, self.untried = emulator, say, untried
         self._tried: dict[Hashable, list[Finding]] = {}  # what was found, by class
 
-    def launch(self, call: Call) -> None:
-        """Runs a launch, and reports each load whose masked-off lanes decide what it stores."""
-        execute(self.emulator, *call)
-        places, access, launch = self.emulator.masked_off, self.emulator.ended, self.emulator.launches[-1]
-        if not places or access is None:
+    def launched(self, ended: Ended) -> None:
+        """Reports each load of a launch whose masked-off lanes decide what it stores."""
+        if not ended.masked_off:
             return
-        key = _class(launch, places)
+        key = _class(ended.launch, ended.masked_off)
         if key not in self._tried:
+            access, call = ended.access, ended.call
             if why := _obstacle(access, [*call.args, *call.options.values()]):
-                self.untried(launch.name, why)
+                self.untried(ended.launch.name, why)
                 return
-            self._tried[key] = self._try(_Trial(access, call, _programs(access, places)))
+            self._tried[key] = self._try(_Trial(access, call, _programs(access, ended.masked_off)))
         for finding in self._tried[key]:
             self.say(finding)
 
@@ -86,7 +78,7 @@ class MaskedLoads:
         for memory in kept:
             memory.put_back()
         try:
-            found = self._found(trial._replace(zeros=self._result(Again(0.0, trial.programs), trial)))
+            found = self._found(trial._replace(zeros=self._result(0.0, trial)))
         finally:
             for memory, blocks in after:
                 for number, block in blocks.items():
@@ -97,9 +89,9 @@ class MaskedLoads:
         """The loads whose lanes matter, each with a sentence that says what they do."""
         found: dict[Place, str] = {}
         for value, name in _VALUES:
-            everywhere = Again(value, trial.programs)
-            if effect := self._effect(everywhere, trial):
-                more = self._loads(value, trial, effect, [*everywhere.masked_off], found.keys())
+            everywhere = self._result(value, trial)
+            if effect := _difference(everywhere, trial):
+                more = self._loads(value, trial, effect, everywhere.places, found.keys())
                 found |= {place: f"With {name} in them {text}." for place, text in more.items()}
         return found
 
@@ -113,34 +105,42 @@ class MaskedLoads:
             return {place: effect for place in places if place not in known}
 
         def alone(place: Place) -> str:
-            return self._effect(_FillAt(value, trial.programs, {place}), trial)
+            return self._effect(_at({place}, value), trial)
 
         new = {place: text for place in places if place not in known and (text := alone(place))}
         if new or any(map(alone, known)):
             return new
-        without = ((place, _FillAt(value, trial.programs, {*places} - {place})) for place in places)
-        needed = {place: effect for place, emulator in without if not self._effect(emulator, trial)}
+        without = ((place, self._effect(_at({*places} - {place}, value), trial)) for place in places)
+        needed = {place: effect for place, rest in without if not rest}
         return {place: text for place, text in (needed or dict.fromkeys(places, effect)).items() if place not in known}
 
-    def _effect(self, emulator: Again, trial: _Trial) -> str:
-        """What differs from the result with zeros, as the end of a sentence; "" where nothing does."""
-        result, zeros = self._result(emulator, trial), trial.zeros
-        if result is None or zeros is None:
-            return "" if result is zeros else "the launch fails"
-        for address, number in sorted(result.keys() | zeros.keys()):
-            before = trial.access.kept[address].now(number) if address in trial.access.kept else None
-            old, new = zeros.get((address, number), before), result.get((address, number), before)
-            if old is None or new is None:
-                return "it stores to another tensor"
-            if differing(trial.access, address, number, old, new).any():
-                return change(trial.access, address, number, old, new)
-        return ""
+    def _effect(self, fill: Fill, trial: _Trial) -> str:
+        return _difference(self._result(fill, trial), trial)
 
-    def _result(self, emulator: Again, trial: _Trial) -> _Result | None:
-        """What the programs store when they run once more, by block; None where they fail."""
-        with emulator.ran(self.emulator, trial.call) as well:
-            kept = emulator.kept.items()
-            return {(at, n): old.now(n).copy() for at, old in kept for n in old.blocks} if well else None
+    def _result(self, fill: float | Fill, trial: _Trial) -> _Result:
+        with again(self.emulator, trial.call, trial.programs, fill) as run:
+            blocks = {(at, n): old.now(n).copy() for at, old in run.kept.items() for n in old.blocks}
+            return _Result(blocks if run.well else None, [*run.masked_off])
+
+
+def _at(places: set[Place], value: float) -> Fill:
+    """``value`` in the masked-off lanes of loads at ``places``, and 0 in all others."""
+    return lambda place: value if place in places else 0.0
+
+
+def _difference(result: _Result, trial: _Trial) -> str:
+    """What differs from the result with zeros, as the end of a sentence; "" where nothing does."""
+    blocks, zeros = result.blocks, trial.zeros.blocks
+    if blocks is None or zeros is None:
+        return "" if blocks is zeros else "the launch fails"
+    for address, number in sorted(blocks.keys() | zeros.keys()):
+        before = trial.access.kept[address].now(number) if address in trial.access.kept else None
+        old, new = zeros.get((address, number), before), blocks.get((address, number), before)
+        if old is None or new is None:
+            return "it stores to another tensor"
+        if differing(trial.access, address, number, old, new).any():
+            return change(trial.access, address, number, old, new)
+    return ""
 
 
 def _obstacle(access: Access, arguments: list[Any]) -> str:

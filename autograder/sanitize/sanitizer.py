@@ -3,18 +3,16 @@
 import contextlib
 import re
 import types
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, NoReturn
 
 import torch
 
 from ..compiler import KernelLaunch
-from ..emulator import Emulator, EmulatorError, Finding, Launch
-from ..emulator.access import Access
-from ..emulator.coverage import Coverage
-from ..emulator.findings import Place, here
-from ..emulator.launch import execute
+from ..emulator import Emulator, EmulatorError, Finding, Launch, Observer
+from ..emulator.findings import here
+from ..emulator.observer import Call, Ended
 from ..run.cuda import graphs
 from ..run.launches import plain_launches
 from .buffers import as_tensor, is_buffer
@@ -22,16 +20,15 @@ from .generated import Line, by_helion, by_inductor
 from .left_state import LeftState
 from .masked_loads import MaskedLoads
 from .own_kernels import own_kernels
-from .rerun import Call
 from .rules import RULES
 
-_MOST_LAUNCHES = 10_000  # that are kept; a program may have millions
 Judges = Callable[[types.FunctionType, list[Any]], bool]
 _Key = tuple[str | int, ...]  # what makes two findings the same one: kind, kernel, file, line and tensor
 
 
-class Sanitizer(Emulator):
-    """Runs a program's launches as today's NVIDIA GPUs would, in every configuration, and reports what it finds.
+class Sanitizer(Observer):
+    """Has a program's launches run as today's NVIDIA GPUs would, in the block of its ``emulator``, and reports what is
+    found.
 
     emit: called with ``{"finding": {...}}`` when one is seen for the first time, ``{"again": key}`` for each further
     launch that has it, ``{"launch": {...}}`` when a launch begins, ``{"coverage": [...]}`` for what more it reached
@@ -46,8 +43,6 @@ class Sanitizer(Emulator):
     the launch again with other values (`masked_loads`).
     """
 
-    every_configuration = keeps = True
-    coverage: Coverage
     reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU can access the tensor; None: it can
     # Lines of the program (file, number, text) that a generated kernel computes, by its name.
     origins: Mapping[str, list[Line]] = {}
@@ -58,85 +53,92 @@ class Sanitizer(Emulator):
         judges: Judges | None = None,
         known: Callable[[dict[str, Any]], bool] | None = None,
     ):
-        self.emit, self.judges, self.known = emit, judges, known
-        self.passes = self._passes if judges or known else None
-        self.coverage = Coverage()
-        super().__init__(fill=0.0)
-
-    def _clear(self) -> None:
-        super()._clear()
-        self._reported: set[_Key] = set()
+        self.emit, self._chosen, self.known = emit, judges, known
+        self.emulator = Emulator(fill=0.0, observer=self)
         self.moved = 0  # bytes loaded and stored
-        self._number = 0  # of launches
         self.users: dict[int, tuple[str, str]] = {}  # kernel and parameter that a storage was last given to
-        self._noted: dict[tuple[str, str, Place], Finding] = {}
+        self._number = 0  # of launches
+        self._reported: set[_Key] = set()
         self._seen: set[_Key] = set()  # in the launch under way
-        self.function: Any = None  # the kernel launched last
-        self._judged: dict[str, bool] = {}  # whether a kernel of this name is judged
-        self._masked_loads = MaskedLoads(self, self.say, self._untried)
-        self._left_state = LeftState(self, self.say)
+        self._function: Any = None  # the kernel launched last
+        self._judging = True  # whether the launch under way is judged
+        self._judged: dict[str, bool] = {}  # whether a kernel of this name is
+        self._masked_loads = MaskedLoads(self.emulator, self.say, self._untried)
+        self._left_state = LeftState(self.emulator, self.say)
 
     def next(self) -> None:
         """Begins the next part, such as a test: what is found from now on is reported as if it were new."""
-        for notes in (self._reported, self._noted, self._seen, self._findings, self._launches, self._traffic):
-            notes.clear()
-        self._hints.clear()
-        self._noticed.clear()
-        self._shadows.clear()
-
-    def launch(self, executor: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
-        """Runs one launch. Raises EmulatorError; ValueError, as Triton does, for a tensor that a GPU cannot access."""
+        self._reported.clear()
         self._seen.clear()
-        self.function = executor.fn
-        if options.get("launch_cooperative_grid"):
-            self.refuse(f"`{executor.fn.__name__}` is a cooperative launch, whose programs wait for each other.")
-        with torch._C.DisableTorchFunction():
-            args = tuple(self._taken(position, value) for position, value in enumerate(args))
-            options = {name: self._taken(name, value) for name, value in options.items()}
-            for position, value in enumerate([*args, *options.values()]):
-                if self.reachable and isinstance(value, torch.Tensor) and not self.reachable(value):
-                    raise ValueError(
-                        f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)"
-                    )  # as Triton says it
-            call = Call(executor, args, options)
-            try:
-                if self._judge(executor.fn, [*args, *options.values()]):
-                    self._masked_loads.launch(call)
-                    self._left_state.launched(call, self.ended)
-                else:
-                    with self.coverage.paused():
-                        execute(self, *call)
-            finally:
-                self.ended = None  # what it kept may be large
-                if news := [one for one in self.coverage.news() if one["kernel"] not in self.origins]:
-                    self.emit({"coverage": news})
+        self.emulator.forget_findings()
 
-    def _judge(self, fn: Any, arguments: list[Any]) -> bool:
+    def launch_asked(self, call: Call) -> Call:
+        """The launch with PyTorch's tensors for arguments. Raises EmulatorError; ValueError, as Triton does, for a
+        tensor that a GPU cannot access.
+        """
+        self._seen.clear()
+        self._function = fn = call.executor.fn
+        if call.options.get("launch_cooperative_grid"):
+            self.refuse(f"`{fn.__name__}` is a cooperative launch, whose programs wait for each other.")
+        args = tuple(self._taken(position, value) for position, value in enumerate(call.args))
+        options = {name: self._taken(name, value) for name, value in call.options.items()}
+        for position, value in enumerate([*args, *options.values()]):
+            if self.reachable and isinstance(value, torch.Tensor) and not self.reachable(value):
+                raise ValueError(
+                    f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)"
+                )  # as Triton says it
+        return Call(call.executor, args, options)
+
+    def judges(self, call: Call) -> bool:
+        """Whether the launch's kernel was chosen, with these arguments."""
+        fn = call.executor.fn
+        self._judging = self._is_judged(fn, [*call.args, *call.options.values()])
+        return self._judging
+
+    def launch_ended(self, ended: Ended) -> None:
+        """Adds up the bytes that a launch moved, notes which storages it was given, and runs it again where its result
+        may depend on what it should not.
+        """
+        for region in ended.access.space.regions:
+            self.moved += region.loaded + region.stored
+            self.users[region.tensor.untyped_storage().data_ptr()] = ended.launch.name, region.name
+        if ended.well and self._judging:
+            self._masked_loads.launched(ended)
+            self._left_state.launched(ended)
+
+    def reached(self, functions: list[dict[str, Any]]) -> None:
+        """Emits what a launch reached, but of generated kernels."""
+        if news := [one for one in functions if one["kernel"] not in self.origins]:
+            self.emit({"coverage": news})
+
+    def _is_judged(self, fn: Any, arguments: list[Any]) -> bool:
         name = fn.__name__
-        judged = self.judges is None or name in self.origins or self.judges(fn.interpreted.fn, arguments)
+        judged = self._chosen is None or name in self.origins or self._chosen(fn.interpreted.fn, arguments)
         self._judged[name] = judged or self._judged.get(name, False)
         return judged
 
-    def try_configuration(self, call: Callable[[], Any], twice: bool) -> bool:
+    def try_configuration(self, run: Callable[[], Any], twice: bool) -> bool:
         """Runs a configuration of an autotuner, and again where its results may depend on what it has left behind.
         Raises RuntimeError, as CUDA does, while a graph is captured: a GPU waits for the time it takes.
         """
         graphs.forbid("the benchmark of an autotuner")
-        return self._left_state.run(call, twice)
+        return self._left_state.run(run, twice)
 
-    def passed_over(self, kernel: str) -> None:
+    def left_out(self, kernel: str) -> None:
         """Emits that a configuration was not run."""
         why = "one that was run differs in options of the compiler alone (num_warps, num_stages, maxnreg)"
         self.emit({"skipped": {"what": "configuration", "kernel": kernel, "why": why}})
 
-    def _passes(self, finding: Finding) -> bool:
+    def passes(self, finding: Finding) -> bool:
+        """Whether a finding is known, or of a kernel that is not judged."""
         if not self._judged.get(finding.kernel, True):
             return True
         return self.known is not None and self.known(self._data(finding, _kind(finding), ()))
 
     def never_called(self) -> None:
         """Emits what the program has of kernels that it never launched."""
-        if self.judges is None and (rest := self.coverage.never_called(own_kernels())):
+        coverage = self.emulator.coverage
+        if self._chosen is None and coverage and (rest := coverage.never_called(own_kernels())):
             self.emit({"coverage": rest})
 
     def _untried(self, kernel: str, why: str) -> None:
@@ -148,7 +150,7 @@ class Sanitizer(Emulator):
             return value
         tensor = as_tensor(value)
         if tensor is None:
-            what = f"argument {position} of `{self.function.__name__}` is a {type(value).__name__}"
+            what = f"argument {position} of `{self._function.__name__}` is a {type(value).__name__}"
             self.refuse(f"The emulator takes PyTorch's tensors, and {what} without one.")
         return tensor
 
@@ -158,86 +160,45 @@ class Sanitizer(Emulator):
         error = EmulatorError(
             Finding("not-emulated", f"{text} ({place})", "", line=place.line, source=place.source, file=place.file)
         )
-        self.record(error)
+        self.emulator.record(error)
         raise error
 
-    def begin(self, launch: Launch) -> Access:
+    def launch_begins(self, launch: Launch) -> None:
         """Emits that a launch begins."""
         self._number += 1
         judged = self._judged.get(launch.name, True)
         about = {"kernel": launch.name, "grid": list(launch.grid), "number": self._number, "judged": judged}
         self.emit({"launch": about})
-        if len(self._launches) >= _MOST_LAUNCHES:
-            del self._launches[: _MOST_LAUNCHES // 2]
-        return super().begin(launch)
 
-    def forget(self, address: int) -> None:
+    def forgotten(self, address: int) -> None:
         """Drops what is known of a storage that is gone."""
-        super().forget(address)
         self.users.pop(address, None)
-
-    def end(self, access: Access) -> None:
-        """Adds up the bytes that a launch moved, and notes which storages it was given."""
-        super().end(access)
-        for region in access.space.regions:
-            self.moved += region.loaded + region.stored
-            self.users[region.tensor.untyped_storage().data_ptr()] = access.kernel, region.name
 
     def allocated(self, tensor: torch.Tensor) -> None:
         """Poisons the uninitialised memory of a new tensor."""
-        self.poison_(tensor)
+        self.emulator.poison_(tensor)
         self.users.pop(tensor.untyped_storage().data_ptr(), None)
-
-    @property
-    def poisoned(self) -> Container[int]:
-        """Addresses of the storages that may still hold elements as `torch.empty` left them."""
-        return self._poisoned.keys()
-
-    def mark_initialised(self, address: int) -> None:
-        """Stops looking for uninitialised elements in the storage at this address."""
-        self._poisoned.pop(address, None)
 
     def copied(self, tensor: torch.Tensor, source: torch.Tensor) -> None:
         """Notes that ``tensor`` is a copy of ``source``, uninitialised elements included."""
-        storage = tensor.untyped_storage()
-        self._poisoned[storage.data_ptr()] = storage.nbytes(), tensor.dtype
-        self._shadows.pop(storage.data_ptr(), None)
+        self.emulator.mark_copied(tensor)
         user = self.users.get(source.untyped_storage().data_ptr())
         if user:
-            self.users[storage.data_ptr()] = user
+            self.users[tensor.untyped_storage().data_ptr()] = user
 
-    def record(self, error: EmulatorError) -> None:
-        """Records and reports the finding that stopped a launch."""
-        super().record(error)
-        self.say(error.finding)
+    def found(self, finding: Finding) -> None:
+        """Reports a finding; of masked loads `masked_loads` reports those that matter."""
+        if finding.kind != "masked-load":
+            self.say(finding)
 
     def _form(self, finding: Finding) -> dict[str, Any]:
         """The launch at which the emulator failed, for the compiler: ``{"form": ...}``, nothing where there is none."""
         if finding.kind == "kernel-error":
             with contextlib.suppress(OSError):  # a function of a module without source
-                for form in plain_launches(launch for launch in self._launches[-1:] if launch.name == finding.kernel):
+                for form in plain_launches(one for one in self.emulator.launches[-1:] if one.name == finding.kernel):
                     if isinstance(form, KernelLaunch):
                         return {"form": asdict(form)}
         return {}
-
-    def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "", place: Place | None = None) -> None:
-        """Notes a hint, but not a masked load: `masked_loads` reports those that matter."""
-        if kind != "masked-load":
-            super().notice(kind, make, tensor, place)
-
-    def _note(
-        self,
-        notes: list[Finding],
-        kind: str,
-        tensor: str,
-        make: Callable[[Place], Finding],
-        place: Place | None = None,
-    ) -> None:
-        key = kind, tensor, place or here()
-        if key not in self._noted:
-            self._noted[key] = make(key[-1])
-            notes.append(self._noted[key])
-        self.say(self._noted[key])
 
     def say(self, finding: Finding) -> None:
         """Emits a finding; only its key where it was emitted before, and nothing twice in a launch."""
@@ -261,16 +222,16 @@ class Sanitizer(Emulator):
         if not line:  # of the launch itself, such as its grid
             place = here()
             file, line, source = place.file, place.line, place.source
-        if not line and self.function is not None:
-            file, line = self.function.__code__.co_filename, self.function.__code__.co_firstlineno
+        if not line and self._function is not None:
+            file, line = self._function.__code__.co_filename, self._function.__code__.co_firstlineno
         message = finding.message
         if origin := by_inductor(finding.kernel, self.origins):
             (file, line, source), sentence = origin
             message += sentence
         else:
             message += by_helion(file, line)
-        if self.configuration:
-            message += f" In the configuration {self.configuration}."
+        if self.emulator.configuration:
+            message += f" In the configuration {self.emulator.configuration}."
         return {
             "key": list(key),
             "kind": kind,

@@ -40,28 +40,28 @@ class UninitialisedMemory(TorchDispatchMode):
             return self._call(func, args, kwargs or {})
 
     def _call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        sanitizer, name = self.sanitizer, base(func._schema.name)
-        if sanitizer.launching:
+        emulator, name = self.sanitizer.emulator, base(func._schema.name)
+        if emulator.launching:
             return func(*args, **kwargs)
         if name in ALLOCATE:
             return self._allocated(func(*args, **kwargs))
-        sources = [tensor for tensor in _tensors(args) if _address(tensor) in sanitizer.poisoned]
+        sources = [tensor for tensor in _tensors(args) if _address(tensor) in emulator.poisoned]
         if sources and name in COMPUTE:
             for tensor in sources:
-                say_unwritten(sanitizer, "computes with", name, tensor)
+                say_unwritten(self.sanitizer, "computes with", name, tensor)
         result = func(*args, **kwargs)
         if sources and name in _COPY:
             in_place = func._schema.is_mutable
             self._copied(args[0] if in_place else result, next(_tensors(args[1:] if in_place else args), None))
         if func._schema.is_mutable and args and isinstance(args[0], torch.Tensor) and _plain(args[0]):
             if args[0].element_size() == _ONE_BYTE:
-                sanitizer.mark_initialised(_address(args[0]))
+                emulator.mark_initialised(_address(args[0]))
         return result
 
     def _allocated(self, result: torch.Tensor) -> torch.Tensor:
         if _plain(result):
             self.sanitizer.allocated(result)
-            weakref.finalize(result.untyped_storage(), self.sanitizer.mark_initialised, _address(result))
+            weakref.finalize(result.untyped_storage(), self.sanitizer.emulator.mark_initialised, _address(result))
         return result
 
     def _copied(self, target: object, source: torch.Tensor | None) -> None:
@@ -78,7 +78,7 @@ def say_unwritten(sanitizer: Sanitizer, verb: str, operator: str, tensor: torch.
     if not kernel:
         return  # it was never given to a kernel
     whole = tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
-    missing = sanitizer.unwritten(tensor, f"`{name}`" if whole else f"this part of `{name}`")
+    missing = sanitizer.emulator.unwritten(tensor, f"`{name}`" if whole else f"this part of `{name}`")
     if missing:
         place, what = here(), missing.message
         text = f"`{operator}`, {place}, {verb} a result of `{kernel}`. {what[0].upper()}{what[1:]}"
@@ -86,7 +86,7 @@ def say_unwritten(sanitizer: Sanitizer, verb: str, operator: str, tensor: torch.
             Finding("unwritten", text, kernel, name, missing.offset, None, place.line, place.source, place.file)
         )
     if missing or whole:
-        sanitizer.mark_initialised(address)
+        sanitizer.emulator.mark_initialised(address)
 
 
 def watched_address(tensor: torch.Tensor) -> int:

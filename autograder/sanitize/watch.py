@@ -46,7 +46,7 @@ def watched(
     """
     sanitizer = Sanitizer(emit, Changed(since) if since else None, known)
     watch = Watch(sanitizer)
-    with sanitizer, np.errstate(all="ignore"), UninitialisedMemory(sanitizer), contextlib.ExitStack() as stack:
+    with sanitizer.emulator, np.errstate(all="ignore"), UninitialisedMemory(sanitizer), contextlib.ExitStack() as stack:
         stack.enter_context(watched_exports(sanitizer))
         if shim and not torch.cuda.is_available():
             simulated = stack.enter_context(shimmed(sanitizer.refuse, device))

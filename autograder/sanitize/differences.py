@@ -1,73 +1,13 @@
-"""A launch that runs again, in an emulator of its own, and leaves no trace."""
-
-import contextlib
-import copy
-import io
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+"""How two versions of the memory that a launch stores to differ."""
 
 import numpy as np
 import torch
-from triton.runtime import interpreter
 
-from ..emulator import Emulator, EmulatorError
 from ..emulator.access import Access
-from ..emulator.kept import BLOCK, Kept
-from ..emulator.launch import execute
+from ..emulator.kept import BLOCK
 from ..emulator.memory import Region
 
 _WITH_NAN = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2}
-
-
-class Call(NamedTuple):
-    """A launch as it was called."""
-
-    executor: Any
-    args: tuple[Any, ...]
-    options: dict[str, Any]
-
-
-class Again(Emulator):
-    """Runs some programs of a launch once more. kept: what the storages held that it has stored to."""
-
-    keeps = True
-
-    def __init__(self, fill: float, programs: np.ndarray):
-        self.programs = programs
-        self.kept: dict[int, Kept] = {}
-        super().__init__(fill=fill)
-
-    def order(self, programs: int) -> np.ndarray:
-        return self.programs
-
-    def end(self, access: Access) -> None:
-        super().end(access)
-        self.kept = access.kept
-
-    @contextlib.contextmanager
-    def ran(self, main: Emulator, call: Call) -> Iterator[bool]:
-        """Runs the programs in place of ``main``, without its coverage and the kernel's hooks; gives whether they ended
-        well. What they stored is there in the block alone.
-        """
-        builder, executor, self.passes = interpreter.interpreter_builder, copy.copy(call.executor), main.passes
-        executor.pre_run_hooks, well = (), True  # they ran before the launch, and what it kept is from behind them
-        builder.emulator, main.launching = self, True
-        try:
-            with contextlib.redirect_stdout(io.StringIO()), _unwatched(main):
-                execute(self, executor, call.args, call.options)
-        except EmulatorError:
-            well = False
-        finally:
-            builder.emulator, main.launching = main, False
-        try:
-            yield well
-        finally:
-            for kept in self.kept.values():
-                kept.put_back()
-
-
-def _unwatched(main: Emulator) -> contextlib.AbstractContextManager[None]:
-    return main.coverage.paused() if main.coverage else contextlib.nullcontext()
 
 
 def element(access: Access, address: int, byte: int) -> tuple[Region, int] | None:
