@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..autograder.exercises.record import Exercise as Function
-from ..autograder.exercises.record import Witness
-from ..autograder.exercises.validation import RecordError, validate
+from ..autograder.exercises.record import RecordError, Witness
+from ..autograder.exercises.validation import validate
 from .chapter import ChapterError, Exercise, parse
 from .chapter_rules import Asked, breaches
 from .regions import BACKENDS, Region, find_regions, hide_bodies

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..sandbox.paths import RECORDS
-from .record import Exercise, Witness
-from .validation import RecordError, validate
+from .record import Exercise, RecordError, Witness
+from .validation import validate
 
 Record = Exercise | Witness
 
@@ -62,6 +62,8 @@ def _module(source: bytes, filename: str) -> types.ModuleType:
     sys.modules[module.__name__] = module  # where dataclasses and Triton look for it
     try:
         exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
+    except RecordError:
+        raise
     except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == filename]
         lines += [error.lineno] if isinstance(error, SyntaxError) else []

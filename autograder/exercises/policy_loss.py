@@ -2,31 +2,18 @@
 flash-linear-attention#1076.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from ...kernels.wild import policy_loss as wild
-from ..run.contract import Args
-from ..run.huge_strides import far_apart
-from .cases.common import (
-    AGAIN,
-    EPS,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    View,
-    as_it_is,
-    every_second,
-    leaning_walk,
-    transposed,
-    with_gaps,
-)
-from .cases.elementwise import BEYOND, BEYOND_HINT, normal
+from .cases.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, leaning_walk
+from .cases.elementwise import BEYOND, BEYOND_HINT
 from .cases.rows import floors
-from .record import Case, CommonMistake, Convention, Exercise, Floors, Output, Tolerance, WildBug
+from .inputs import Arguments, Values, also, case, draw
+from .record import CommonMistake, Convention, Exercise, Floors, Output, Tolerance, WildBug
 
 
 class Parts(NamedTuple):
@@ -121,262 +108,197 @@ def backward_floor(
     return (torch.where(near & mask, whole, allowed).nan_to_num(0.0),)
 
 
-Change = Callable[[Tensor, Tensor, Tensor, Tensor], object]  # of logp, old, advantage and mask, in place
+def tokens(samples: int, each: int, *, share: float = 0.7, spread: float = 0.3) -> Arguments:
+    """Of each sample as many tokens, a share of which counts. spread: the standard deviation of logp - old."""
+    return Arguments.named(
+        logp=draw.normal(samples, each).map(lambda x: -3 * x.abs()),
+        old=draw.normal(samples, each).scale(spread).plus("logp"),
+        advantage=draw.normal(samples),
+        mask=draw.truths(samples, each, share=share),
+    )
 
 
-def nothing(*tensors: Tensor) -> None:
-    """Changes nothing."""
+def lengths(*of_samples: int) -> Values:
+    """The first tokens of each sample count."""
+    count = torch.tensor(of_samples).unsqueeze(1)
+    return draw.same.map(lambda mask: torch.arange(mask.shape[1]) < count)
 
 
-@dataclass(frozen=True)
-class Row:
-    """One case: N tokens for each of M samples.
-
-    share: of the tokens, True. spread: the standard deviation of logp - old. views: how logp, old and mask lie in
-    memory. dtypes: of logp, old and advantage.
-    """
-
-    name: str
-    shape: tuple[int, int]
-    hint: str
-    share: float = 0.7
-    spread: float = 0.3
-    change: Change = nothing
-    views: tuple[View, View, View] = (as_it_is,) * 3
-    dtypes: tuple[torch.dtype, torch.dtype, torch.dtype] = (torch.float32,) * 3
-    count: float | None = None
-    clip: float | None = None
-    convention: Convention = ""
-
-    def draw(self, generator: Generator) -> Args:
-        """(logp, old, advantage, mask), and count and clip where one of them is set."""
-        logp = -3 * normal(generator, self.shape).abs()
-        old = (logp + normal(generator, self.shape, scale=self.spread)).to(self.dtypes[1])
-        logp, advantage = logp.to(self.dtypes[0]), normal(generator, self.shape[:1]).to(self.dtypes[2])
-        mask = torch.rand(self.shape, generator=generator) < self.share
-        self.change(logp, old, advantage, mask)
-        tensors = [view(x) for view, x in zip(self.views, (logp, old, mask), strict=True)]
-        numbers = () if self.count is None and self.clip is None else (self.count,)
-        return *tensors[:2], advantage, tensors[2], *numbers, *(() if self.clip is None else (self.clip,))
-
-
-def _lengths(*lengths: int) -> Change:
-    """The first tokens of each row count."""
-
-    def change(logp: Tensor, old: Tensor, advantage: Tensor, mask: Tensor) -> None:
-        mask[:] = torch.arange(mask.shape[1]) < torch.tensor(lengths).unsqueeze(1)
-
-    return change
-
-
-def _only(row: int, column: int) -> Change:
+def only(row: int, column: int) -> Values:
     """One token counts."""
-
-    def change(logp: Tensor, old: Tensor, advantage: Tensor, mask: Tensor) -> None:
-        mask[:] = False
-        mask[row, column] = True
-
-    return change
+    return draw.same.put(False, slice(None)).put(True, row, column)
 
 
-def _poisoned(logp: Tensor, old: Tensor, advantage: Tensor, mask: Tensor) -> None:
+def differences(*of_tokens: float, advantage: tuple[float, ...]) -> Arguments:
+    """logp - old is each of these in every sample, and all tokens count."""
+    samples, each = len(advantage), len(of_tokens)
+    return tokens(samples, each).but(
+        old=draw.full(samples, each, value=-4.0),
+        logp=draw.tensor([of_tokens] * samples).plus("old"),
+        mask=draw.full(samples, each, value=True),
+        advantage=draw.tensor(advantage),
+    )
+
+
+def poisoned(logp: Tensor, old: Tensor, mask: Tensor) -> None:
     """What does not count is NaN and infinity, in turn; row 1 has no token that counts."""
     mask[1] = False
     garbage = torch.tensor([torch.nan, torch.inf, -torch.inf, 3e38]).repeat(mask.numel())[: int((~mask).sum())]
     logp[~mask], old[~mask] = garbage, garbage.flip(0)
 
 
-def _one_nan(logp: Tensor, old: Tensor, advantage: Tensor, mask: Tensor) -> None:
-    mask[2, 5], logp[2, 5] = True, torch.nan
-
-
-def _differences(*differences: float, advantage: tuple[float, ...]) -> Change:
-    """logp - old is each of these, row by row; all tokens count."""
-
-    def change(logp: Tensor, old: Tensor, given: Tensor, mask: Tensor) -> None:
-        old[:] = -4.0
-        logp[:] = old + torch.tensor(differences)
-        mask[:] = True
-        given[:] = torch.tensor(advantage)
-
-    return change
-
-
 OVERFLOW = (0.0, 0.1, 88.0, 89.0, 100.0, 1000.0, 9999.0, -0.1)
 SHRUNK = (-0.1, -0.5, -20.0, -80.0, -104.0, -200.0, -9999.0, 0.05)
 LARGE = (1.0, 5.0, 10.0, 20.0, 21.0, 40.0, 60.0, 80.0)
-HALF = (torch.float16, torch.float16, torch.float32), (torch.bfloat16, torch.bfloat16, torch.float32)
-F32, BF16 = torch.float32, torch.bfloat16
+F16, BF16 = draw.same.to(torch.float16), draw.same.to(torch.bfloat16)
+BOTH, ALL = ("logp", "old"), ("logp", "old", "mask")
 NO_TOKEN: Convention = "no token"
 CONVERT = "Convert logp and old to float32 before you subtract them, compute there, and round once at the end."
-EACH = "Each of the tensors has strides of its own."
 
-
-def _one_for_all(x: Tensor) -> Tensor:
-    """Every row is the first one, at stride 0."""
-    return x[:1].expand(x.shape)
-
-
-ROWS = (
-    Row(
-        "ordinary values", (6, 40), "Begin here: 6 samples of 40 tokens, all of which count. " + STEP_BY_STEP, share=2.0
+CASES = (
+    case(
+        "ordinary values",
+        "Begin here: 6 samples of 40 tokens, all of which count. " + STEP_BY_STEP,
+        tokens(6, 40, share=2.0),
     ),
-    Row(AGAIN, (6, 40), KEEP_NOTHING, share=2.0),
-    Row(
+    case(AGAIN, KEEP_NOTHING, tokens(6, 40, share=2.0)),
+    case(
         "some tokens count",
-        (7, 50),
         "About 245 of 350 tokens count: the others are neither in the sum nor in the count.",
+        tokens(7, 50),
     ),
-    Row(
+    case(
         "samples of unequal length",
-        (4, 64),
         "Samples of 1, 3, 20 and 64 tokens. Every token counts the same, whichever sample it is in.",
-        change=_lengths(1, 3, 20, 64),
+        tokens(4, 64),
+        mask=lengths(1, 3, 20, 64),
     ),
-    Row("one token", (5, 30), "One token of 150 counts: the loss is its own.", change=_only(3, 17)),
-    Row(
+    case("one token", "One token of 150 counts: the loss is its own.", tokens(5, 30), mask=only(3, 17)),
+    case(
         "one clipped token",
-        (1, 1),
         "One token, with A > 0 and a ratio of e: the loss is -(1 + clip) A, with clip = 0.2.",
-        change=_differences(1.0, advantage=(0.7,)),
+        differences(1.0, advantage=(0.7,)),
     ),
-    Row(
+    case(
         "nothing counts",
-        (4, 33),
         "No token counts: the loss is 0, and so is every gradient.",
-        share=-1.0,
+        tokens(4, 33, share=-1.0),
         convention=NO_TOKEN,
     ),
-    Row("no samples", (0, 8), "No samples: the loss is 0.", convention=NO_TOKEN),
-    Row("no tokens", (5, 0), "Samples without tokens: the loss is 0.", convention=NO_TOKEN),
-    Row(
+    case("no samples", "No samples: the loss is 0.", tokens(0, 8), convention=NO_TOKEN),
+    case("no tokens", "Samples without tokens: the loss is 0.", tokens(5, 0), convention=NO_TOKEN),
+    case(
         "count of the whole step",
-        (7, 50),
         "count is 3001 here: the tokens of the whole step, of which these are a part. Divide by it.",
+        tokens(7, 50),
         count=3001,
     ),
-    Row("count is no whole number", (5, 20), "count is 12.5 here, a constant that somebody chose.", count=12.5),
-    Row("count = 1", (5, 20), "count is 1: nothing is divided.", count=1),
-    Row(
+    case("count is no whole number", "count is 12.5 here, a constant that somebody chose.", tokens(5, 20), count=12.5),
+    case("count = 1", "count is 1: nothing is divided.", tokens(5, 20), count=1),
+    case(
         "count = 0 and tokens",
-        (5, 20),
         "count is 0 although tokens count. It is a number and not None: the loss is 0, and so is the gradient.",
+        tokens(5, 20),
         count=0,
         convention=NO_TOKEN,
     ),
-    Row(
+    case(
         "count of the whole step and nothing counts",
-        (5, 20),
         "No token of this micro-batch counts, and 1000 of the step do: its part is 0.",
-        share=-1.0,
+        tokens(5, 20, share=-1.0),
         count=1000,
     ),
-    Row("clip = 0.5", (6, 40), "clip is 0.5 here. Is it used, at both ends?", clip=0.5, spread=0.6),
-    Row(
+    case("clip = 0.5", "clip is 0.5 here. Is it used, at both ends?", tokens(6, 40, spread=0.6), clip=0.5),
+    case(
         "clip = 0.02 and a count",
-        (6, 40),
         "clip is 0.02 and count is 64: the third and second last argument of the signature.",
-        clip=0.02,
+        tokens(6, 40),
         count=64,
+        clip=0.02,
     ),
-    Row(
+    case(
         "far from the old policy",
-        (9, 40),
         "logp and old are 3 apart. With A > 0 the ratio is bounded above alone, with A < 0 below alone: the smaller "
         "of the two products counts.",
-        spread=3.0,
+        tokens(9, 40, spread=3.0),
     ),
-    Row(
+    case(
         "the ratio overflows",
-        (4, 8),
         "logp - old is up to 9999 with A > 0. e^89 is infinite, and clipped it is 1 + clip. Its gradient is 0.",
-        change=_differences(*OVERFLOW, advantage=(0.7, 1.3, 0.2, 2.0)),
+        differences(*OVERFLOW, advantage=(0.7, 1.3, 0.2, 2.0)),
     ),
-    Row(
+    case(
         "advantage 0",
-        (4, 8),
         "A is 0 in rows 0 and 2, where the ratio overflows: 0 · inf is NaN, and the term is 0.",
-        change=_differences(*OVERFLOW, advantage=(0.0, 0.9, -0.0, 1.1)),
+        differences(*OVERFLOW, advantage=(0.0, 0.9, -0.0, 1.1)),
     ),
-    Row(
+    case(
         "the ratio underflows",
-        (4, 8),
         "logp - old is down to -9999, the ratio is 0: with A > 0 so is the term, with A < 0 it is (1 - clip) A.",
-        change=_differences(*SHRUNK, advantage=(0.7, -1.3, 0.2, -2.0)),
+        differences(*SHRUNK, advantage=(0.7, -1.3, 0.2, -2.0)),
     ),
-    Row(
+    case(
         "a negative advantage and a large ratio",
-        (3, 8),
         "With A < 0 nothing bounds the ratio above: it is e^80 here, and the loss as large.",
-        change=_differences(*LARGE, advantage=(-0.7, -1.3, 0.4)),
+        differences(*LARGE, advantage=(-0.7, -1.3, 0.4)),
     ),
-    Row(
+    case(
         "NaN and infinity where nothing counts",
-        (6, 45),
         "What does not count holds NaN and infinity: no sum, no product with 0 and no comparison may meet it.",
-        change=_poisoned,
+        tokens(6, 45).change(poisoned),
     ),
-    Row(
+    case(
         "NaN in one token",
-        (6, 45),
         "A NaN that counts makes the loss NaN and its own gradient, and no other token's. (A comparison with NaN is "
         "False, and tl.minimum of Triton drops it.)",
-        change=_one_nan,
+        tokens(6, 45),
+        mask=draw.same.put(True, 2, 5),
+        logp=draw.same.put(torch.nan, 2, 5),
     ),
-    Row("1 token a sample", (70, 1), "One token a sample: the policy gradient of a bandit."),
-    Row("17 tokens a sample", (9, 17), "17 tokens in a block of 32: the other 15 lanes add nothing."),
+    case("1 token a sample", "One token a sample: the policy gradient of a bandit.", tokens(70, 1)),
+    case("17 tokens a sample", "17 tokens in a block of 32: the other 15 lanes add nothing.", tokens(9, 17)),
     # Few of these many tokens are clipped: errors of a sum of equal numbers do not walk at random.
-    Row("1000 tokens a sample", (3, 1000), "1000 tokens leave 24 lanes of a block of 1024 empty.", spread=0.1),
-    Row(
+    case("1000 tokens a sample", "1000 tokens leave 24 lanes of a block of 1024 empty.", tokens(3, 1000, spread=0.1)),
+    case(
         "8193 tokens a sample",
-        (2, 8193),
         "One token more than 8192, several blocks: is every part of the sum added?",
-        spread=0.1,
+        tokens(2, 8193, spread=0.1),
     ),
-    Row("many samples", (300, 6), "300 samples of 6 tokens. Does every one find a program?"),
-    Row("as in training", (24, 1536), "24 samples of up to 1536 tokens. Every tensor can be read once.", spread=0.1),
-    Row(
+    case("many samples", "300 samples of 6 tokens. Does every one find a program?", tokens(300, 6)),
+    case(
+        "as in training",
+        "24 samples of up to 1536 tokens. Every tensor can be read once.",
+        tokens(24, 1536, spread=0.1),
+    ),
+    case(
         "transposed",
-        (37, 23),
         "All transposed: a sample's tokens are not neighbours in memory.",
-        views=(transposed,) * 3,
+        tokens(37, 23).each(draw.same.transposed(), *ALL),
     ),
-    Row(
+    case(
         "every second token",
-        (9, 101),
         "The stride of the last dimension is 2, also of the mask.",
-        views=(every_second,) * 3,
+        tokens(9, 101).each(draw.same.every_second(), *ALL),
     ),
-    Row(
+    case(
         "strides of their own",
-        (9, 70),
-        f"{EACH} logp has gaps between its rows, old is transposed, and the mask is one row for all, at stride 0.",
-        views=(with_gaps, transposed, _one_for_all),
+        "Each of the tensors has strides of its own. logp has gaps between its rows, old is transposed, and the mask "
+        "is one row for all, at stride 0.",
+        tokens(9, 70),
+        logp=draw.same.with_gaps(),
+        old=draw.same.transposed(),
+        mask=draw.same.one_row(),
     ),
-    Row(BEYOND, (3, 70), BEYOND_HINT, views=(far_apart,) * 3, dtypes=HALF[0]),
-    Row("float16", (6, 200), CONVERT, spread=1.0, dtypes=HALF[0]),
-    Row("bfloat16", (6, 200), CONVERT, spread=1.0, dtypes=HALF[1]),
-    Row(
-        "bfloat16 with an old of float32",
-        (6, 90),
-        f"logp is bfloat16 and old float32. {CONVERT}",
-        dtypes=(BF16, F32, F32),
+    case(BEYOND, BEYOND_HINT, tokens(3, 70).each(F16, *BOTH).each(draw.same.far_apart(), *ALL)),
+    case("float16", CONVERT, tokens(6, 200, spread=1.0).each(F16, *BOTH)),
+    case("bfloat16", CONVERT, tokens(6, 200, spread=1.0).each(BF16, *BOTH)),
+    case("bfloat16 with an old of float32", f"logp is bfloat16 and old float32. {CONVERT}", tokens(6, 90), logp=BF16),
+    case(
+        "everything bfloat16",
+        f"The advantage is bfloat16, too. {CONVERT}",
+        tokens(6, 90).each(BF16, *BOTH, "advantage"),
     ),
-    Row("everything bfloat16", (6, 90), f"The advantage is bfloat16, too. {CONVERT}", dtypes=(BF16, BF16, BF16)),
 )
-
-
-def _forward(row: Row) -> Case:
-    return Case(row.name, row.draw, row.hint, convention=row.convention)
-
-
-def _backward(row: Row, dloss: float | None = None) -> Case:
-    def inputs(generator: Generator) -> Args:
-        args = row.draw(generator)
-        drawn = normal(generator, ()) * 0.8 - 0.1
-        return drawn if dloss is None else torch.tensor(dloss), *args
-
-    return Case(row.name, inputs, row.hint, convention=row.convention)
 
 
 MATRIX = WildBug(
@@ -439,7 +361,7 @@ policy_loss_forward = Exercise(
     summary="-Σ min(ρA, clamp(ρ, 1 - clip, 1 + clip) A) / count over the tokens where mask is True, ρ = e^(logp - old)",
     oracle=loss_of,
     outputs=(Output("loss", torch.float32),),
-    cases=tuple(_forward(row) for row in ROWS),
+    cases=CASES,
     tolerance=Tolerance(1, 8, _REASON, forward_floor),
     hint="Choose what a token adds before you add; ask what is divided by, and what if it is 0.",
     allowed=frozenset({"sum"}),
@@ -473,11 +395,14 @@ policy_loss_backward = Exercise(
     oracle=gradient_of,
     outputs=(Output("dlogp", "logp"),),
     cases=(
-        *(_backward(row) for row in ROWS),
-        _backward(
-            Row("a dloss of 1e-8", (7, 50), "dloss is 1e-8: what comes out is as small, with as many digits."), 1e-8
+        *also(CASES, dloss=draw.normal().scale(0.8).plus(-0.1)),
+        case(
+            "a dloss of 1e-8",
+            "dloss is 1e-8: what comes out is as small, with as many digits.",
+            tokens(7, 50),
+            dloss=draw.tensor(1e-8),
         ),
-        _backward(Row("a dloss of 0", (7, 50), "dloss is 0, and so is every gradient."), 0.0),
+        case("a dloss of 0", "dloss is 0, and so is every gradient.", tokens(7, 50), dloss=draw.tensor(0.0)),
     ),
     tolerance=Tolerance(1, 8, _REASON, backward_floor),
     hint="Where the term is ρA its derivative is ρA again; where it is clipped it does not depend on logp.",

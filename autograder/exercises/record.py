@@ -5,10 +5,10 @@ A record holds data only. It never imports the answers: a grader that checks an 
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 
@@ -67,6 +67,23 @@ Convention = Literal["", "infinity", "no token", "bad label", "empty row"]
 Subject = Literal[
     "plain", "again", "empty", "single", "sizes", "layout", "half precision", "range", "masking", "NaN and infinity"
 ]
+
+
+class RecordError(ValueError):
+    """A record that cannot judge anything; the message is one sentence that names the remedy."""
+
+
+@runtime_checkable
+class Named(Protocol):
+    """Inputs that name their arguments, for whatever signature has them (`inputs.Arguments`)."""
+
+    def bound(self, exercise: "Exercise") -> Inputs:
+        """The inputs in the order of this signature. Raises RecordError where they do not fit it."""
+        ...
+
+    def strictly(self, generator: torch.Generator) -> Args:
+        """The arguments, where a change that touches nothing is a mistake. Raises RecordError."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -232,6 +249,15 @@ class Exercise:
     writes: tuple[str, ...] = ()
     notes: bool = True
 
+    def __post_init__(self) -> None:
+        """Puts the arguments of cases that name them into the order of the signature."""
+        if isinstance(self.cases, tuple):  # else `validate` says so
+            object.__setattr__(self, "cases", tuple(map(self._ordered, self.cases)))
+
+    def _ordered(self, case: Case) -> Case:
+        inputs = getattr(case, "inputs", None)
+        return replace(case, inputs=inputs.bound(self)) if isinstance(inputs, Named) else case
+
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the oracle's parameters, in order."""
@@ -276,6 +302,16 @@ class Exercise:
     def exact(self, args: Args) -> Args:
         """The right results for ``args``, in float64; integers and booleans as they are."""
         return parts_of(as_tuple(self.oracle(*self.widened(args))))
+
+    def saved(self, given: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+        """Its outputs by name for these arguments, in the dtypes that a backward pass takes them in. What it does not
+        take is ignored.
+        """
+        args = {name: given[name] for name in self.parameters if name in given}
+        wide = dict(zip(args, self.widened(tuple(args.values())), strict=True))
+        values = parts_of(as_tuple(self.oracle(**wide)))
+        dtypes = (o.like if isinstance(o.like, torch.dtype) else args[o.like].dtype for o in self.outputs)
+        return {o.name: value.to(dtype) for o, value, dtype in zip(self.outputs, values, dtypes, strict=True)}
 
     def floors(self, args: Args, bonus: bool = False) -> Floors:
         """The absolute tolerance of each result for ``args``; that of a distinction where it is for a ``bonus``."""

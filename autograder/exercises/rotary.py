@@ -3,28 +3,17 @@ skipped (fla#967), and strides that were not asked for (unsloth#3782).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from ...kernels.wild import rotary as wild
-from ..run.contract import Args
-from ..run.huge_strides import far_apart
-from .cases.common import (
-    AGAIN,
-    EPS,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    View,
-    as_it_is,
-    every_second,
-    one_number,
-    transposed,
-    with_gaps,
-)
-from .cases.elementwise import BEYOND, gradient, normal
+from .cases.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP
+from .cases.elementwise import BEYOND
 from .cases.rows import floors
+from .inputs import Arguments, Values, case, draw
 from .record import Case, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
 
 LARGEST = 2**20  # of the positions
@@ -84,48 +73,50 @@ def gradient_floor(dy: Tensor, positions: Tensor, inv_freq: Tensor, interleaved:
     return floor(dy, -positions, inv_freq, interleaved)
 
 
-Positions = Callable[[Generator, int, int], Tensor]  # (generator, B, M) -> (B, M)
+Positions = Callable[[int, int], Values]  # of B sequences of M tokens
 
 
-def counted(begin: int = 0, step: int = 1) -> Positions:
-    """begin, begin + step, ... in each sequence."""
-    return lambda generator, b, m: begin + step * torch.arange(m).repeat(b, 1)
+def counted(begin: int = 0) -> Positions:
+    """begin, begin + 1, ... in each sequence."""
+    return lambda b, m: draw.by(lambda generator: begin + torch.arange(m).repeat(b, 1))
 
 
-def drawn(smallest: int, largest: int) -> Positions:
+def drawn(low: int, high: int) -> Positions:
     """Any positions, in any order."""
-    return lambda generator, b, m: torch.randint(smallest, largest + 1, (b, m), generator=generator)
+    return lambda b, m: draw.integers(b, m, low=low, high=high)
 
 
-def padded(generator: Generator, b: int, m: int) -> Tensor:
+def padded(b: int, m: int) -> Values:
     """Sequences that end together, with 0, 3, 6, ... tokens of padding on the left, at positions below 0."""
-    return torch.arange(m) - 3 * torch.arange(b).unsqueeze(1)
+    return draw.by(lambda generator: torch.arange(m) - 3 * torch.arange(b).unsqueeze(1))
 
 
-def packed(generator: Generator, b: int, m: int) -> Tensor:
+def packed(b: int, m: int) -> Values:
     """Several sequences one behind the other in each row: every one begins at 0."""
-    lengths = 3 + 2 * torch.arange(b).unsqueeze(1)
-    return torch.arange(m) % lengths
+    return draw.by(lambda generator: torch.arange(m) % (3 + 2 * torch.arange(b).unsqueeze(1)))
 
 
-def shared_by_all(generator: Generator, b: int, m: int) -> Tensor:
+def shared_by_all(b: int, m: int) -> Values:
     """One row of positions for all sequences, at stride 0."""
-    return torch.arange(5, 5 + m).expand(b, m)
+    return counted(5)(b, m).one_row()
 
 
-def strided(generator: Generator, b: int, m: int) -> Tensor:
+def strided(b: int, m: int) -> Values:
     """Positions whose rows and columns both have strides of their own."""
-    return drawn(0, 5000)(generator, m, 2 * b).t()[::2]
+    return draw.integers(m, 2 * b, low=0, high=5000).view(lambda table: table.t()[::2])
 
 
-def usual(generator: Generator, half: int, base: float = 10_000.0) -> Tensor:
+Frequencies = Callable[[int], Values]  # of D / 2 pairs
+
+
+def usual(base: float = 10_000.0) -> Frequencies:
     """base^(-2i / D), as in the paper."""
-    return (base ** (-torch.arange(half, dtype=torch.float64) / half)).float()
+    return lambda half: draw.by(lambda generator: (base ** (-torch.arange(half, dtype=torch.float64) / half)).float())
 
 
-def any_frequencies(generator: Generator, half: int) -> Tensor:
-    """No formula, and not in order."""
-    return torch.rand(half, generator=generator) + 2.0**-7
+def without_formula(half: int) -> Values:
+    """Any frequencies, and not in order."""
+    return draw.uniform(half).plus(2.0**-7)
 
 
 def heads_before_tokens(x: Tensor) -> Tensor:
@@ -138,38 +129,7 @@ def one_for_all_heads(x: Tensor) -> Tensor:
     return x[:, :1].expand(x.shape)
 
 
-@dataclass(frozen=True)
-class Row:
-    """One case: x of ``shape`` (B, H, M, D)."""
-
-    name: str
-    shape: tuple[int, int, int, int]
-    hint: str
-    positions: Positions = counted()
-    interleaved: bool = False
-    dtype: torch.dtype = torch.float32
-    view: View = as_it_is
-    frequencies: Callable[[Generator, int], Tensor] = usual
-    change: Callable[[Tensor], Tensor] = as_it_is  # of the values of x
-    bonus: bool = False
-
-    def case(self, draw: Callable[..., Tensor]) -> Case:
-        """The case in which ``draw`` makes x, or dy."""
-
-        def inputs(generator: Generator) -> Args:
-            b, _, m, d = self.shape
-            x = self.view(self.change(draw(generator, self.shape, self.dtype)))
-            given = x, self.positions(generator, b, m), self.frequencies(generator, d // 2)
-            return (*given, True) if self.interleaved else given
-
-        return Case(self.name, inputs, self.hint, bonus=self.bonus)
-
-
-def _one_nan(x: Tensor) -> Tensor:
-    x[1, 0, 2, 3] = torch.nan
-    return x
-
-
+FROM_0, USUAL = counted(), usual()
 BF16, F16 = torch.bfloat16, torch.float16
 PAST = (
     "bfloat16 has 8 bits: past 256 it has every second integer, past 65,536 every 512th. A position that is rounded is "
@@ -178,172 +138,180 @@ PAST = (
 CONVERT = "Convert to float32 first, turn there, and round once at the end. The angle is never half precision."
 INTERLEAVED = "interleaved is True: pair i is (2i, 2i + 1), in what is read and in what is written."
 
-ROWS = (
-    Row(
-        "ordinary values",
-        (2, 3, 9, 16),
-        "Begin here: 2 sequences of 9 tokens, 3 heads of 16 numbers, at positions 0 to 8. " + STEP_BY_STEP,
-    ),
-    Row(AGAIN, (2, 3, 9, 16), KEEP_NOTHING),
-    Row("interleaved", (2, 3, 9, 16), INTERLEAVED, interleaved=True),
-    Row(
-        "positions past 256, bfloat16",
-        (2, 2, 24, 32),
-        PAST,
-        positions=drawn(257, 2047),
-        dtype=BF16,
-    ),
-    Row(
-        "positions from 65,536 on",
-        (1, 2, 40, 32),
-        "float32, as image tokens were numbered. Neighbours differ by one position: is it lost on the way to the "
-        "angle? " + PAST,
-        positions=counted(65_536),
-    ),
-    Row(
-        "positions past 65,504, float16",
-        (2, 2, 20, 16),
-        "The largest float16 is 65,504: a position in float16 is infinite here, and its cosine NaN.",
-        positions=drawn(65_520, 131_071),
-        dtype=F16,
-    ),
-    Row(
-        "positions up to 2^20",
-        (2, 2, 30, 16),
-        "Positions up to 1,048,576. The angle may be a float32, off by half an ulp, but no more is rounded.",
-        positions=drawn(500_000, LARGEST),
-    ),
-    Row(
-        "negative positions",
-        (4, 2, 12, 16),
-        "Padding on the left is at positions below 0. They are positions like any other: the pair is turned the other "
-        "way. Is every row written?",
-        positions=padded,
-    ),
-    Row(
-        "negative positions, interleaved",
-        (3, 1, 10, 12),
-        "Positions down to -2^20, and pairs of neighbours. Is every row written?",
-        positions=drawn(-LARGEST, -1),
-        interleaved=True,
-    ),
-    Row(
-        "packed sequences",
-        (3, 2, 20, 16),
-        "Several short sequences in each row, each of which begins at position 0, in every row elsewhere: the position "
-        "is read, for this sequence and this token, and not counted.",
-        positions=packed,
-    ),
-    Row(
-        "positions in any order",
-        (3, 2, 17, 8),
-        "Positions are drawn: neither in order nor the same in each sequence.",
-        positions=drawn(0, 4096),
-    ),
-    Row(
-        "frequencies without a formula",
-        (2, 2, 11, 24),
-        "inv_freq is given and not 10000^(-2i / D): long contexts change it. Is it read, and each for its own pair?",
-        frequencies=any_frequencies,
-        positions=drawn(0, 512),
-    ),
-    Row(
-        "base 500,000",
-        (1, 2, 13, 64),
-        "The frequencies of Llama 3, with base 500,000.",
-        frequencies=lambda generator, half: usual(generator, half, 500_000.0),
-        positions=drawn(0, 8191),
-    ),
-    Row("position 0", (1, 2, 1, 8), "At position 0 nothing is turned: y is x."),
-    Row("one pair", (2, 3, 5, 2), "D is 2: one pair, and both layouts are the same."),
-    Row("3 pairs", (2, 3, 7, 6), "D is 6: 3 pairs in a block of 4. What does the fourth lane read and write?"),
-    Row("3 pairs, interleaved", (2, 3, 7, 6), INTERLEAVED + " 3 pairs in a block of 4.", interleaved=True),
-    Row("40 pairs", (1, 2, 5, 80), "D is 80, as in some models: 40 pairs are no power of two."),
-    Row("128 pairs", (1, 2, 3, 256), "Heads of 256 numbers. Is every pair turned?"),
-    Row("one head", (3, 1, 6, 16), "One head, as keys and values have in multi-query attention."),
-    Row("33 heads", (1, 33, 2, 128), "33 heads: where a program takes several, the last one has fewer."),
-    Row("300 tokens", (2, 2, 300, 8), "300 tokens: does every one find a program?"),
-    Row("no tokens", (2, 3, 0, 16), "No tokens go in, no tokens come out."),
-    Row("no sequences", (0, 3, 5, 16), "No sequences go in, none come out."),
-    Row("float16", (2, 2, 20, 32), CONVERT, dtype=F16),
-    Row("bfloat16", (2, 2, 20, 32), CONVERT, dtype=BF16),
-    Row("bfloat16, interleaved", (2, 2, 20, 32), CONVERT, dtype=BF16, interleaved=True),
-    Row(
-        "heads before tokens in memory",
-        (2, 3, 7, 16),
-        "(B, M, H, D) in memory, seen as (B, H, M, D): what a projection gives. The strides of heads and tokens are "
-        "not in the usual order.",
-        view=heads_before_tokens,
-    ),
-    Row(
-        "one head for all",
-        (2, 4, 7, 16),
-        "All heads are one in memory: the stride of the heads is 0. Who writes where it reads turns that one again and "
-        "again. (`x.is_contiguous` without parentheses is a method, and a method is true.)",
-        view=one_for_all_heads,
-    ),
-    Row(
-        "one number for all",
-        (2, 2, 5, 16),
-        "What .sum() hands back: one number for the whole shape, and every stride is 0.",
-        view=one_number,
-    ),
-    Row("transposed", (2, 2, 9, 14), "The last two dimensions are transposed in memory.", view=transposed),
-    Row("rows with gaps", (2, 2, 9, 14), "The rows are 47 apart in memory, NaN between them.", view=with_gaps),
-    Row(
-        "every second number",
-        (2, 2, 9, 14),
-        "The stride of the last dimension is 2: a pair is not where it is in a contiguous tensor.",
-        view=every_second,
-        interleaved=True,
-    ),
-    Row(
-        "one row of positions for all",
-        (3, 2, 8, 16),
-        "The positions of all sequences are one row in memory: positions.stride() is (0, 1).",
-        positions=shared_by_all,
-    ),
-    Row(
-        "positions with strides",
-        (3, 2, 8, 16),
-        "positions are a part of a transposed table: they have strides of their own.",
-        positions=strided,
-    ),
-    Row(
-        BEYOND,
-        (3, 1, 3, 32),
-        "The sequences lie 2^30 elements apart in memory. For the third, b * x.stride(0) is 2^31, more than an int32 "
-        "holds: in a kernel make the index an int64 first, as in `tl.program_id(0).to(tl.int64)`.",
-        view=far_apart,
-        dtype=F16,
-    ),
-    Row(
-        "tiny values",
-        (2, 2, 9, 16),
-        "Numbers of about 1e-8: what comes out is as small, with as many digits.",
-        change=lambda x: x * 1e-8,
-    ),
-    Row("values of thousands", (2, 2, 9, 16), "Numbers of thousands.", change=lambda x: x * 3e3),
-    Row(
-        "NaN in one pair",
-        (2, 2, 5, 16),
-        "One NaN: both numbers of its own pair are NaN, and no others.",
-        change=_one_nan,
-    ),
-    Row(
-        "distinction: the angle to its last digit",
-        (2, 2, 30, 16),
-        "At position 2^20 a float32 has steps of 1/16 radian. Where does the angle have more digits than that, and "
-        "when do you take the whole turns out of it?",
-        positions=drawn(500_000, LARGEST),
-        bonus=True,
-    ),
-)
 
+def cases(turned: str, values: Callable[..., Values]) -> tuple[Case, ...]:
+    """The cases of the rotation of the tensor ``turned`` (B, H, M, D), whose numbers ``values`` draws."""
 
-def drawn_gradient(generator: Generator, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    """dy: random, signed, with zeros."""
-    return gradient(generator, shape, dtype)
+    def ask(
+        name: str,
+        hint: str,
+        shape: tuple[int, int, int, int],
+        changed: Values = draw.same,
+        positions: Positions = FROM_0,
+        frequencies: Frequencies = USUAL,
+        **more: Any,
+    ) -> Case:
+        b, _, m, d = shape
+        given = Arguments.named(**{turned: values(*shape)}, positions=positions(b, m), inv_freq=frequencies(d // 2))
+        return case(name, hint, given.each(changed, turned), **more)
+
+    return (
+        ask(
+            "ordinary values",
+            "Begin here: 2 sequences of 9 tokens, 3 heads of 16 numbers, at positions 0 to 8. " + STEP_BY_STEP,
+            (2, 3, 9, 16),
+        ),
+        ask(AGAIN, KEEP_NOTHING, (2, 3, 9, 16)),
+        ask("interleaved", INTERLEAVED, (2, 3, 9, 16), interleaved=True),
+        ask("positions past 256, bfloat16", PAST, (2, 2, 24, 32), draw.same.to(BF16), positions=drawn(257, 2047)),
+        ask(
+            "positions from 65,536 on",
+            "float32, as image tokens were numbered. Neighbours differ by one position: is it lost on the way to the "
+            "angle? " + PAST,
+            (1, 2, 40, 32),
+            positions=counted(65_536),
+        ),
+        ask(
+            "positions past 65,504, float16",
+            "The largest float16 is 65,504: a position in float16 is infinite here, and its cosine NaN.",
+            (2, 2, 20, 16),
+            draw.same.to(F16),
+            positions=drawn(65_520, 131_071),
+        ),
+        ask(
+            "positions up to 2^20",
+            "Positions up to 1,048,576. The angle may be a float32, off by half an ulp, but no more is rounded.",
+            (2, 2, 30, 16),
+            positions=drawn(500_000, LARGEST),
+        ),
+        ask(
+            "negative positions",
+            "Padding on the left is at positions below 0. They are positions like any other: the pair is turned the "
+            "other way. Is every row written?",
+            (4, 2, 12, 16),
+            positions=padded,
+        ),
+        ask(
+            "negative positions, interleaved",
+            "Positions down to -2^20, and pairs of neighbours. Is every row written?",
+            (3, 1, 10, 12),
+            positions=drawn(-LARGEST, -1),
+            interleaved=True,
+        ),
+        ask(
+            "packed sequences",
+            "Several short sequences in each row, each of which begins at position 0, in every row elsewhere: the "
+            "position is read, for this sequence and this token, and not counted.",
+            (3, 2, 20, 16),
+            positions=packed,
+        ),
+        ask(
+            "positions in any order",
+            "Positions are drawn: neither in order nor the same in each sequence.",
+            (3, 2, 17, 8),
+            positions=drawn(0, 4096),
+        ),
+        ask(
+            "frequencies without a formula",
+            "inv_freq is given and not 10000^(-2i / D): long contexts change it. Is it read, and each for its own "
+            "pair?",
+            (2, 2, 11, 24),
+            positions=drawn(0, 512),
+            frequencies=without_formula,
+        ),
+        ask(
+            "base 500,000",
+            "The frequencies of Llama 3, with base 500,000.",
+            (1, 2, 13, 64),
+            positions=drawn(0, 8191),
+            frequencies=usual(500_000.0),
+        ),
+        ask("position 0", "At position 0 nothing is turned: y is x.", (1, 2, 1, 8)),
+        ask("one pair", "D is 2: one pair, and both layouts are the same.", (2, 3, 5, 2)),
+        ask("3 pairs", "D is 6: 3 pairs in a block of 4. What does the fourth lane read and write?", (2, 3, 7, 6)),
+        ask("3 pairs, interleaved", INTERLEAVED + " 3 pairs in a block of 4.", (2, 3, 7, 6), interleaved=True),
+        ask("40 pairs", "D is 80, as in some models: 40 pairs are no power of two.", (1, 2, 5, 80)),
+        ask("128 pairs", "Heads of 256 numbers. Is every pair turned?", (1, 2, 3, 256)),
+        ask("one head", "One head, as keys and values have in multi-query attention.", (3, 1, 6, 16)),
+        ask("33 heads", "33 heads: where a program takes several, the last one has fewer.", (1, 33, 2, 128)),
+        ask("300 tokens", "300 tokens: does every one find a program?", (2, 2, 300, 8)),
+        ask("no tokens", "No tokens go in, no tokens come out.", (2, 3, 0, 16)),
+        ask("no sequences", "No sequences go in, none come out.", (0, 3, 5, 16)),
+        ask("float16", CONVERT, (2, 2, 20, 32), draw.same.to(F16)),
+        ask("bfloat16", CONVERT, (2, 2, 20, 32), draw.same.to(BF16)),
+        ask("bfloat16, interleaved", CONVERT, (2, 2, 20, 32), draw.same.to(BF16), interleaved=True),
+        ask(
+            "heads before tokens in memory",
+            "(B, M, H, D) in memory, seen as (B, H, M, D): what a projection gives. The strides of heads and tokens "
+            "are not in the usual order.",
+            (2, 3, 7, 16),
+            draw.same.view(heads_before_tokens),
+        ),
+        ask(
+            "one head for all",
+            "All heads are one in memory: the stride of the heads is 0. Who writes where it reads turns that one again "
+            "and again. (`x.is_contiguous` without parentheses is a method, and a method is true.)",
+            (2, 4, 7, 16),
+            draw.same.view(one_for_all_heads),
+        ),
+        ask(
+            "one number for all",
+            "What .sum() hands back: one number for the whole shape, and every stride is 0.",
+            (2, 2, 5, 16),
+            draw.same.one_number(),
+        ),
+        ask("transposed", "The last two dimensions are transposed in memory.", (2, 2, 9, 14), draw.same.transposed()),
+        ask(
+            "rows with gaps", "The rows are 47 apart in memory, NaN between them.", (2, 2, 9, 14), draw.same.with_gaps()
+        ),
+        ask(
+            "every second number",
+            "The stride of the last dimension is 2: a pair is not where it is in a contiguous tensor.",
+            (2, 2, 9, 14),
+            draw.same.every_second(),
+            interleaved=True,
+        ),
+        ask(
+            "one row of positions for all",
+            "The positions of all sequences are one row in memory: positions.stride() is (0, 1).",
+            (3, 2, 8, 16),
+            positions=shared_by_all,
+        ),
+        ask(
+            "positions with strides",
+            "positions are a part of a transposed table: they have strides of their own.",
+            (3, 2, 8, 16),
+            positions=strided,
+        ),
+        ask(
+            BEYOND,
+            "The sequences lie 2^30 elements apart in memory. For the third, b * x.stride(0) is 2^31, more than an "
+            "int32 holds: in a kernel make the index an int64 first, as in `tl.program_id(0).to(tl.int64)`.",
+            (3, 1, 3, 32),
+            draw.same.to(F16).far_apart(),
+        ),
+        ask(
+            "tiny values",
+            "Numbers of about 1e-8: what comes out is as small, with as many digits.",
+            (2, 2, 9, 16),
+            draw.same.scale(1e-8),
+        ),
+        ask("values of thousands", "Numbers of thousands.", (2, 2, 9, 16), draw.same.scale(3e3)),
+        ask(
+            "NaN in one pair",
+            "One NaN: both numbers of its own pair are NaN, and no others.",
+            (2, 2, 5, 16),
+            draw.same.put(torch.nan, 1, 0, 2, 3),
+        ),
+        ask(
+            "distinction: the angle to its last digit",
+            "At position 2^20 a float32 has steps of 1/16 radian. Where does the angle have more digits than that, and "
+            "when do you take the whole turns out of it?",
+            (2, 2, 30, 16),
+            positions=drawn(500_000, LARGEST),
+            bonus=True,
+        ),
+    )
 
 
 HALF = WildBug(
@@ -397,7 +365,7 @@ rotary_forward = Exercise(
     summary="y = every pair of x (B, H, M, D) turned by positions · inv_freq radians; pairs are halves or interleaved",
     oracle=rotary,
     outputs=(Output("y"),),
-    cases=tuple(row.case(normal) for row in ROWS),
+    cases=cases("x", draw.normal),
     tolerance=Tolerance(1, 8, REASON, floor, exact_floor),
     hint="One angle for each token and pair, in float32 or more; then two products for each of the two numbers.",
     wild=(HALF, AUTOCAST, SKIPPED, HALVES),
@@ -429,7 +397,7 @@ rotary_backward = Exercise(
     summary="dx = every pair of dy turned back, by -positions · inv_freq radians",
     oracle=rotary_gradient,
     outputs=(Output("dx", "dy"),),
-    cases=tuple(row.case(drawn_gradient) for row in ROWS),
+    cases=cases("dy", draw.gradient),
     tolerance=Tolerance(1, 8, REASON, gradient_floor, exact_floor),
     hint="A rotation is linear: which matrix is its transpose?",
     refused=frozenset({"autograd"}),

@@ -9,8 +9,8 @@ import traceback
 from pathlib import Path
 
 from .external_records import offers
-from .record import Exercise, Witness
-from .validation import RecordError, validate
+from .record import Exercise, RecordError, Witness
+from .validation import validate
 
 EXERCISES: dict[str, Exercise | Witness] = {}
 
@@ -24,6 +24,9 @@ def _import_all() -> None:
     for module in sorted(m.name for m in pkgutil.iter_modules([str(_HERE.parent)]) if m.name != _HERE.stem):
         try:
             found = vars(importlib.import_module(f"{__package__}.{module}"))
+        except RecordError as error:
+            mistakes.append(str(error))
+            continue
         except Exception as error:
             mistakes.append(f"{_place(error, module)}: {type(error).__name__}: {_words(error)}")
             continue
@@ -61,7 +64,7 @@ def find(exercise: str | Exercise | Witness) -> Exercise | Witness:
     """The record of this name, the course's or an installed package's; a record itself, if it has no mistake.
 
     Raises ValueError: for an unknown name one that names the closest, for a record with a mistake
-    `validation.RecordError`.
+    `RecordError`.
     """
     if not isinstance(exercise, str):
         validate(exercise)

@@ -9,7 +9,19 @@ import torch
 from ..run.contract import TENSORS, Args, as_tuple, map_tensors, parts_of, tensors_of
 from .cases.common import HALVES
 from .derived import FormulaError
-from .record import BIAS, EXACT, MEASURED, Case, Exercise, Large, Output, Tolerance, Witness
+from .record import (
+    BIAS,
+    EXACT,
+    MEASURED,
+    Case,
+    Exercise,
+    Large,
+    Named,
+    Output,
+    RecordError,
+    Tolerance,
+    Witness,
+)
 
 BACKENDS = ("torch", "triton")
 _DRAWN = "inputs takes a torch.Generator and returns the tuple of the oracle's arguments"
@@ -18,10 +30,6 @@ _GIVEN = "an answer is given tensors, lists of tensors, numbers, strings and Non
 _FREE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 _validated: weakref.WeakSet[Exercise | Witness] = weakref.WeakSet()
-
-
-class RecordError(ValueError):
-    """A record that cannot judge anything; the message is one sentence that names the remedy."""
 
 
 def validate(record: Exercise | Witness) -> None:
@@ -119,8 +127,11 @@ def _of_writes(record: Exercise) -> Iterator[str]:
 
 
 def _of_case(record: Exercise, case: Case, called: bool) -> Iterator[str]:
+    draw = case.inputs.strictly if isinstance(case.inputs, Named) else case.inputs
     try:
-        args, again = (case.inputs(torch.Generator().manual_seed(7)) for _ in range(2))
+        args, again = (draw(torch.Generator().manual_seed(7)) for _ in range(2))
+    except RecordError:  # with file and line
+        raise
     except Exception as error:
         yield f"its inputs raised {type(error).__name__}: {error}; {_DRAWN}"
         return

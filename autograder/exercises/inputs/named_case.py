@@ -1,0 +1,43 @@
+"""A case whose arguments are named: ``case("a row of -inf", hint, logits=draw.normal(5, 40).put(-inf, 2))``."""
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from ...results.aim import Aim
+from ..record import Case, Convention
+from .arguments import Arguments
+
+
+def case(
+    name: str,
+    hint: str,
+    arguments: Arguments = Arguments(),  # noqa: B008, which is frozen
+    /,
+    *,
+    bonus: bool = False,
+    convention: Convention = "",
+    aim: Aim | None = None,
+    **more: Any,
+) -> Case:
+    """A case of an exercise whose signature has these arguments, those in ``more`` after the others: `draw`, tensors
+    and numbers. Other fields than these a `dataclasses.replace` sets. A record hands it over in ``cases``.
+    """
+    frame = inspect.currentframe()
+    caller = frame.f_back if frame else None
+    place = f"{caller.f_code.co_filename}:{caller.f_lineno}: " if caller else ""
+    inputs = replace(arguments.but(**more), place=f"{place}case {name!r}: ")
+    return Case(name, inputs, hint, bonus=bonus, convention=convention, aim=aim)
+
+
+def also(cases: Iterable[Case], **more: Any) -> tuple[Case, ...]:
+    """The same cases with these arguments, drawn after the others, as a gradient has its upstream one beside what its
+    forward pass takes.
+    """
+    found = []
+    for one in cases:
+        if not isinstance(one.inputs, Arguments):
+            raise TypeError(f"case {one.name!r} does not name its arguments: write it as case(name, hint, x=...)")
+        found.append(replace(one, inputs=one.inputs.but(**more)))
+    return tuple(found)
