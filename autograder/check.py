@@ -97,7 +97,7 @@ def check_answer(
     """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
 
     worker: runs the answer apart from this process, within ``limits`` and what is left of the ``notebook``'s budget;
-    without one it runs here. cases: an instructor's own (`hidden`), after those of the exercise. targets, require
+    without one it runs here. cases: an instructor's own, after those of the exercise. targets, require
     and conventions: as `check` has them. record: of the exercise, where it is in no table.
     """
     from .exercises import find

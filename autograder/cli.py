@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 from .commands.usage import NOT_PASSED, PASSED, USAGE, UsageError
@@ -61,12 +60,6 @@ def parser() -> argparse.ArgumentParser:
     sanitize.add_to(commands)
     for entry in metadata.entry_points(group=COMMANDS):
         entry.load()(commands)
-
-    cases = commands.add_parser("cases", help="try an instructor's own cases on the course's answers")
-    cases.add_argument(
-        "file", metavar="FILE.toml", type=Path, help="as graded_kernels.autograder.instructor.hidden describes it"
-    )
-    cases.set_defaults(run=run_cases)
 
     classroom.add_to(commands)
     verdicts.add_to(commands)
@@ -139,24 +132,6 @@ def run_list(options: argparse.Namespace) -> int:
 def signed(row: dict[str, Any]) -> str:
     """The signature, followed by the package that offers the exercise where that is not the course."""
     return f"{row['signature']}  [{row['package']}]" if row["package"] else row["signature"]
-
-
-def run_cases(options: argparse.Namespace) -> int:
-    """Prints what the course's answers make of an instructor's cases; returns the exit status. Raises UsageError."""
-    from .instructor.tables import HiddenCasesError
-    from .instructor.try_cases import try_cases
-
-    status = PASSED
-    try:
-        for tried in try_cases(options.file, lambda line: print(line, file=sys.stderr, flush=True)):
-            verdict = "pass" if tried.passed else "FAIL"
-            print(f"{verdict}  {tried.exercise} ({tried.backend}), {tried.case}: {tried.detail}")
-            if not tried.passed:
-                print(f"      {tried.inputs}")
-                status = NOT_PASSED
-    except HiddenCasesError as error:
-        raise UsageError(str(error)) from None
-    return status
 
 
 def run_doctor(options: argparse.Namespace) -> int:

@@ -29,12 +29,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 os.environ["TRITON_INTERPRET"] = "1"
 
 import torch  # noqa: E402
-from answers import answer  # noqa: E402
+from answers import (
+    answer,  # noqa: E402
+    our_answer,  # noqa: E402
+)
 from emulator import sanitizer  # noqa: E402
 from graded_kernels.autograder import EXERCISES  # noqa: E402
 from graded_kernels.autograder.check import check, check_answer  # noqa: E402
 from graded_kernels.autograder.emulator import Emulator  # noqa: E402
-from graded_kernels.autograder.instructor.try_cases import our_answer  # noqa: E402
 from graded_kernels.autograder.sandbox import Budget, Worker  # noqa: E402
 from graded_kernels.autograder.sandbox.compiler import shared_compiler  # noqa: E402
 from triton.runtime.interpreter import InterpretedFunction  # noqa: E402

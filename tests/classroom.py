@@ -192,3 +192,14 @@ def hand_in(course, student: str, line: str = "") -> None:
     cell["source"] = cell["source"].replace("    v = ", f"    {line}\n    v = ", 1)
     assert line in cell["source"]
     place(course, student).write_text(json.dumps(notebook))
+
+
+def hidden_case(course: Path, exercise: str, name: str, values: list[float], hint: str = "?") -> Path:
+    """Writes a teacher's file with one case of an exercise whose input is x."""
+    path = course / "hidden_cases" / f"{exercise}.py"
+    path.parent.mkdir(exist_ok=True)
+    inputs = f"lambda generator: (torch.tensor({values}),)"
+    path.write_text(
+        f"import torch\nfrom graded_kernels.autograder import Case\n\nCASE = Case({name!r}, {inputs}, {hint!r})\n"
+    )
+    return path

@@ -10,12 +10,12 @@ from unittest.mock import patch
 
 import pytest
 import torch
+from answers import our_answer
 from differentiable import backward_of, call_named, inputs_with_gradients
 from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.emulator import Emulator
 from graded_kernels.autograder.exercises.record import Exercise
-from graded_kernels.autograder.instructor.try_cases import our_answer
 from graded_kernels.autograder.run.contract import as_tuple, map_tensors, tensors_of
 from library import LABELS, random
 from planted import Uninitialised

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import nbformat
 import pytest
-from classroom import copied, place, right_answers, scores
+from classroom import copied, hidden_case, place, right_answers, scores
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.classroom import cluster
 from graded_kernels.autograder.classroom import grade as grading
@@ -124,9 +124,9 @@ def test_where_there_is_nothing_to_grade_it_says_so(course, tmp_path, capsys):
     assert cli.main(["grade", "tiny", "--course", str(tmp_path)]) == 2
     assert "is not a course root" in capsys.readouterr().err
     hand_in(course, "a")
-    (course / "hidden_cases.toml").write_text("[[")
+    hidden_case(course, "silu_forward", "empty", []).write_text("CASES = [")
     assert cli.main(["grade", "tiny", "--course", str(course)]) == 2
-    assert "hidden_cases.toml" in capsys.readouterr().err
+    assert "hidden_cases: silu_forward.py, line 1: SyntaxError" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         cli.main(["grade", "tiny", "--workers", "0"])
 
@@ -224,9 +224,7 @@ def test_a_new_case_asks_for_the_verdicts_that_it_changes(course, graded, monkey
     path.parent.mkdir(parents=True)
     nbformat.write(nb, path)
     assert list(known.run.outdated(force=False)) == []
-    (course / "hidden_cases.toml").write_text(
-        '[[silu_forward]]\nname = "new"\nx = { values = [0.0], dtype = "float32" }\n'
-    )
+    hidden_case(course, "silu_forward", "new", [0.0])
     cluster = Answers(right)
     assert grading.grade("tiny", cluster.connect, course) == 0
     assert [job.name for job in cluster.asked] == [TORCH]

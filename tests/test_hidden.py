@@ -1,25 +1,53 @@
-"""An instructor's own cases: what a file may say and must not, and that those who are graded see no value of it."""
+"""A teacher's own cases: what a file may say and must not, and that those who are graded see no value of it."""
 
 import html
 import json
 import re
+from pathlib import Path
 
 import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder.check import check_answer
 from graded_kernels.autograder.exercises import find
-from graded_kernels.autograder.instructor.hidden import read_cases
+from graded_kernels.autograder.exercises.external_records import read_cases
+from graded_kernels.autograder.exercises.record import RecordError
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.run.answer import Answer, Cell
 from graded_kernels.autograder.run.examination import Examined, Facts
 from graded_kernels.autograder.run.outcome import Outcome, Trouble
-from hidden_cases import FILE, SECRET, written
+
+SECRET = 0.7310585786  # in float16 0.73095703125; nothing of it may be shown
+HEAD = """import torch
+from graded_kernels.autograder import Case
 
 
-@pytest.fixture
-def mine(tmp_path):
-    return read_cases(written(tmp_path, FILE))["silu_backward"]
+def randn(generator, *shape):
+    return torch.randn(shape, generator=generator)
+
+
+"""
+FILE = f"""{HEAD}
+def two_zeros(generator):
+    return torch.tensor([1.5, -2.5, {SECRET}]).half(), torch.tensor([0.0, -0.0, {SECRET}]).half()
+
+
+def wide(generator):
+    return randn(generator, 1, 300).expand(5, 300), (3 * randn(generator, 5, 600))[:, ::2]
+
+
+CASES = [Case("two zeros", two_zeros, "What is divided by what?"), Case("a wide matrix", wide, "", bonus=True)]
+"""
+
+
+def one_case(name: str, inputs: str) -> str:
+    """The text of a file with one case, ``inputs`` an expression with ``generator`` in it."""
+    return f"{HEAD}\nCASE = Case({name!r}, lambda generator: {inputs}, '')\n"
+
+
+@pytest.fixture(scope="module")
+def mine():
+    return read_cases(FILE, find("silu_backward"))
 
 
 def test_a_right_answer_passes(mine):
@@ -82,10 +110,9 @@ def test_how_close_a_right_answer_came_is_not_shown(mine):
     assert (row.message, row.worst_ulp, row.margin, row.curve) == ("", None, None, None)
 
 
-def test_neither_traffic_nor_launches_of_a_hidden_case_are_told(tmp_path):
-    large = "{ normal = [0.0, 1.0], shape = [700, 512] }"
-    text = f'[[silu_backward]]\nname = "the largest of all"\nx = {large}\ndy = {large}'
-    cases = read_cases(written(tmp_path, text))["silu_backward"]
+def test_neither_traffic_nor_launches_of_a_hidden_case_are_told():
+    text = one_case("the largest of all", "(randn(generator, 700, 512), randn(generator, 700, 512))")
+    cases = read_cases(text, find("silu_backward"))
     mine, theirs = (check_answer(answer("silu_backward", "triton"), "triton", cases=own) for own in (cases, ()))
     assert mine.passed
     assert len(mine.cases) == len(theirs.cases) + 1
@@ -106,15 +133,9 @@ def test_a_bug_is_not_named_by_a_hidden_case(mine):
     assert report.fingerprint is None
 
 
-def test_a_number_is_not_shown(tmp_path):
-    text = """[[layer_norm_forward]]
-        name = "a large epsilon"
-        x = { normal = [0.0, 1.0], shape = [3, 7] }
-        weight = { fill = 2.5, shape = [7] }
-        bias = { fill = 1.5, shape = [7] }
-        eps = 0.1234
-    """
-    cases = read_cases(written(tmp_path, text))["layer_norm_forward"]
+def test_a_number_is_not_shown():
+    inputs = "(randn(generator, 3, 7), torch.full((7,), 2.5), torch.full((7,), 1.5), 0.1234)"
+    cases = read_cases(one_case("a large epsilon", inputs), find("layer_norm_forward"))
     row = check_answer(answer("layer_norm_forward", "torch", "+ eps", "+ 1e-5"), "torch", cases=cases).cases[-1]
     assert row.status == "fail"
     assert row.inputs.endswith("eps: a number")
@@ -185,33 +206,49 @@ def test_after_a_time_out_the_answer_is_not_called_again(number):
     assert runner.calls == first + 1
 
 
-def test_what_forward_saves_is_computed(tmp_path):
-    text = """
-        [[layer_norm_backward]]
-        name = "rows far from zero"
-        dy = { normal = [0, 1], shape = [3, 40], dtype = "bfloat16" }
-        x = { normal = [50, 2], shape = [3, 40], dtype = "bfloat16" }
-        weight = { fill = 0.5, shape = [40], dtype = "bfloat16" }
-        bias = { fill = 0.0, shape = [40], dtype = "bfloat16" }
-        eps = 0.25
+@pytest.mark.parametrize(
+    ("exercise", "text", "says"),
+    [
+        ("silu_forward", "CASES = [", "silu_forward.py, line 1: SyntaxError"),
+        ("silu_forward", "import nowhere", "silu_forward.py, line 1: ModuleNotFoundError"),
+        ("silu_forward", HEAD, "silu_forward.py defines no case: write CASES = [Case("),
+        ("silu_witness", HEAD, "silu_witness asks for an input, and has no cases to add to"),
+        ("silu_forward", one_case("n", "randn(generator, 3)"), "case 'hidden: n': its inputs are a Tensor"),
+        ("silu_forward", one_case("n", "()"), "its 0 arguments do not fit the oracle's parameters"),
+        (
+            "silu_forward",
+            one_case("n", "(3.0,)"),
+            "output y is to have the dtype of x, of type float",
+        ),
+        ("silu_forward", one_case("n", "(torch.rand(3),)"), "draw random numbers with the generator"),
+        ("silu_forward", one_case("n", "(torch.arange(3),)"), "the oracle's y is "),
+        ("gelu_forward", one_case("n", "(randn(generator, 3), 'sigmoid')"), "case 'hidden: n': the oracle raised "),
+        ("cross_entropy_forward", one_case("n", "(randn(generator, 2, 3), torch.tensor([1, 7]))"), "the oracle raised"),
+        (
+            "silu_forward",
+            f"{HEAD}CASES = [Case('n', lambda generator: (randn(generator, 3),), '', aim='points')]",
+            "its aim is 'points': write one of plain, point, dtypes, layouts, edges",
+        ),
+        (
+            "silu_forward",
+            f"{HEAD}CASES = [Case('n', lambda generator: (randn(generator, size),), '') for size in (3, 4)]",
+            "two cases are named 'hidden: n'",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used(exercise, text, says):
+    with pytest.raises(RecordError) as caught:
+        read_cases(text, find(exercise))
+    assert says in str(caught.value)
+    assert f"{exercise}.py" in str(caught.value)
 
-        [[cross_entropy_backward]]
-        name = "an ignored row"
-        dloss = { normal = [0, 1], shape = [4] }
-        logits = { normal = [0, 3], shape = [4, 33] }
-        labels = { integers = [0, 33], shape = [4], put = [{ at = [2], value = -100 }] }
-    """
-    cases = read_cases(written(tmp_path, text))
-    dy, x, weight, mean, rstd = cases["layer_norm_backward"][0].inputs(torch.Generator().manual_seed(3))
-    wide = x.double()
-    assert mean.dtype == rstd.dtype == torch.float32
-    assert mean.shape == (3,)
-    assert torch.equal(mean, wide.mean(1).float())
-    assert torch.equal(rstd, (wide.var(1, correction=0) + 0.25).rsqrt().float())
-    dloss, logits, labels, lse = cases["cross_entropy_backward"][0].inputs(torch.Generator().manual_seed(3))
-    kept = [0, 1, 3]
-    assert torch.equal(lse[kept], logits.double().logsumexp(1).float()[kept])
-    assert lse[2] == 0
-    assert labels[2] == -100
-    assert labels.dtype == torch.int64
-    assert all(0 <= label < 33 for label in labels[kept].tolist())
+
+def test_the_teachers_guide_shows_files_that_work():
+    guide = (Path(__file__).parents[1] / "course" / "OWN.md").read_text(encoding="utf-8")
+    files = dict(re.findall(r"```python\n# hidden_cases/(\w+)\.py\n(.*?)```", guide, re.DOTALL))
+    assert sorted(files) == ["layer_norm_backward", "silu_backward"]
+    for name, text in files.items():
+        cases = read_cases(text, find(name))
+        report = check_answer(answer(name, "torch"), "torch", cases=cases)
+        assert report.passed
+        assert report.cases[-1].hidden

@@ -207,13 +207,13 @@ def test_doctor_sees_a_class_that_others_can_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert list(doctor.course_root()) == []
     (tmp_path / "submitted").mkdir()
-    for name in ("gradebook.db", "hidden_cases.toml"):
+    for name in ("gradebook.db", "hidden_cases"):
         (tmp_path / name).write_text(json.dumps({}))
         (tmp_path / name).chmod(0o644)
     (tmp_path / "submitted").chmod(0o755)
     (finding,) = doctor.course_root()
     assert finding.state == "problem"
-    assert "submitted, gradebook.db, hidden_cases.toml" in finding.message
+    assert "submitted, gradebook.db, hidden_cases" in finding.message
     assert os.system(finding.fix) == 0
     (finding,) = doctor.course_root()
     assert finding.state == "ok"

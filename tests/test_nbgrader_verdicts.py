@@ -5,7 +5,7 @@ from functools import partial
 
 import nbformat
 import pytest
-from classroom import api, assert_success, autograded, copied, grade, place, right_answers, scores, shown
+from classroom import api, assert_success, autograded, copied, grade, hidden_case, place, right_answers, scores, shown
 from graded_kernels.autograder.nbgrader.grade import Grade
 from graded_kernels.autograder.nbgrader.regrade import FIELDS, NAMES, changes, standard
 from graded_kernels.autograder.nbgrader.submission import Released
@@ -13,8 +13,6 @@ from graded_kernels.autograder.verdicts import make as making
 from graded_kernels.autograder.verdicts.store import Store
 from graded_kernels.autograder.verdicts.verdict import LATE
 from tampered import FULL, NOTHING, TORCH, WITNESS, find
-
-HIDDEN = '[[silu_forward]]\nname = "a secret"\nhint = "?"\nx = { values = [0.0, 4096.0625], dtype = "float32" }\n'
 
 
 @pytest.fixture
@@ -66,7 +64,7 @@ def test_after_a_new_case_only_its_exercise_is_checked_again(course, checked):
     autograde(course, force=True)
     assert checked == []
     assert autograded(course, "a") == before
-    (course / "hidden_cases.toml").write_text(HIDDEN)
+    hidden_case(course, "silu_forward", "a secret", [0.0, 4096.0625])
     autograde(course, force=True)
     assert checked == [TORCH]
     assert "hidden: a secret" in json.dumps(autograded(course, "b"))
@@ -79,12 +77,12 @@ def test_a_new_case_grades_again_what_did_not_change(course, checked):
     hand_in(course, "a", "b", notebook=right_answers(course))
     autograde(course)
     checked.clear()
-    (course / "hidden_cases.toml").write_text(HIDDEN)
+    hidden_case(course, "silu_forward", "a secret", [0.0, 4096.0625])
     log = autograde(course)
     assert checked == [TORCH]
     assert scores(course, "b") == FULL
     assert "graded again: 2, since these changed: your cases for silu_forward\n" in f"{log}\n"
-    (course / "hidden_cases.toml").write_text(HIDDEN + HIDDEN.replace("silu", "gelu"))
+    hidden_case(course, "gelu_forward", "a secret", [0.0, 4096.0625])
     log = autograde(course)
     assert checked == [TORCH]
     assert "graded again" not in log

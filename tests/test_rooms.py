@@ -17,7 +17,7 @@ FLOORS = (
     ("classroom",),
     ("nbgrader", "side_by_side"),
     ("verdicts", "sanitize"),
-    ("commands", "instructor"),
+    ("commands",),
     ("check",),
     ("judge", "report"),  # who decides, and who shows: neither imports the other
     ("exercises",),
@@ -120,7 +120,6 @@ def test_what_runs_an_answer_does_not_know_what_is_right(room):
         "judge",
         "results",
         "report",
-        "instructor",
         "check",
     } == set()
 

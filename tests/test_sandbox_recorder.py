@@ -4,8 +4,8 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from answers import our_answer
 from graded_kernels.autograder import EXERCISES, Emulator
-from graded_kernels.autograder.instructor.try_cases import our_answer
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.sandbox.worker.recorder import Recorder
 from graded_kernels.autograder.sandbox.worker.replay import Player

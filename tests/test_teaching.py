@@ -3,12 +3,24 @@
 import ast
 import json
 import re
+import shutil
 from pathlib import Path
 
 import classroom
 import grade_demo
 import pytest
-from classroom import api, assert_success, grade, hand_in, place, right_answers, scores, shown, with_settings
+from classroom import (
+    api,
+    assert_success,
+    grade,
+    hand_in,
+    hidden_case,
+    place,
+    right_answers,
+    scores,
+    shown,
+    with_settings,
+)
 from graded_kernels.autograder.nbgrader import grade as grading
 from graded_kernels.autograder.nbgrader.autograde import Autograde
 from graded_kernels.autograder.nbgrader.class_seed import FILE, class_seed
@@ -17,12 +29,6 @@ from graded_kernels.autograder.sandbox import SandboxError
 from graded_kernels.autograder.verdicts import make as making
 from tampered import FULL, TORCH, UNREAD
 
-HIDDEN = """
-[[silu_forward]]
-name = "around a secret"
-hint = "Which number is 0 where it should not be?"
-x = { values = [0.0, -0.0, 0.7310585786, 4096.0625], dtype = "float32" }
-"""
 CHECK = f"{TORCH}-check"
 SETTING = re.compile(r"^c\.(\w+)\.(\w+) = (.*?) *(?:#.*)?$", re.MULTILINE)
 
@@ -47,10 +53,10 @@ def own_worker():
 
 @pytest.fixture
 def hidden(course):
-    path = course / "hidden_cases.toml"
-    path.write_text(HIDDEN)
+    values = [0.0, -0.0, 0.7310585786, 4096.0625]
+    path = hidden_case(course, "silu_forward", "around a secret", values, "Which number is 0 where it should not be?")
     yield path
-    path.unlink(missing_ok=True)
+    shutil.rmtree(path.parent)
 
 
 def test_hidden_cases_count_and_show_no_value(course, hidden):
@@ -73,7 +79,7 @@ def test_hidden_cases_are_not_released(course, hidden):
     assert_success(api(course).generate_assignment("tiny", force=True))
     files = [path for path in (course / "release").rglob("*") if path.is_file()]
     assert [path.name for path in files if path.suffix == ".ipynb"]
-    assert not [path for path in files if b"secret" in path.read_bytes() or "hidden" in path.name]
+    assert not [path for path in files if b"secret" in path.read_bytes() or "hidden" in str(path.relative_to(course))]
 
 
 def test_an_answer_cannot_read_them(course, hidden):
@@ -87,24 +93,36 @@ def test_an_answer_cannot_read_them(course, hidden):
 
 def test_a_file_with_a_mistake_stops_the_run_before_it_touches_anything(course, hidden):
     grade(course, "hidden_before", right_answers(course))
-    hidden.write_text(HIDDEN.replace("silu_forward", "silu_foward"))
+    misspelt = hidden.rename(hidden.with_name("silu_foward.py"))
     place(course, "hidden_before").write_text(json.dumps(right_answers(course) | {"cells": []}))
     result = api(course).autograde("tiny", "hidden_before")
     assert not result["success"]
     assert "Nothing was graded: " in result["log"]
     assert "did you mean silu_forward" in result["log"]
     assert scores(course, "hidden_before") == FULL
-    hidden.write_text(HIDDEN)
+    misspelt.rename(hidden)
     assert_success(api(course).autograde("tiny", "hidden_before"))
     assert scores(course, "hidden_before") == UNREAD
 
 
-def test_a_file_that_a_teacher_names_and_that_is_missing_stops_the_run(course):
+def test_a_folder_that_a_teacher_names_and_that_is_missing_stops_the_run(course):
     hand_in(course, "hidden_missing")
-    result = with_settings(course, hidden_cases="hiden.toml").autograde("tiny", "hidden_missing")
+    result = with_settings(course, hidden_cases="hiden").autograde("tiny", "hidden_missing")
     assert not result["success"]
-    assert "hiden.toml, which c.Grade.hidden_cases names, is not there" in result["log"]
+    assert "hiden, which c.Grade.hidden_cases names, is not a folder" in result["log"]
     assert not (course / "autograded" / "hidden_missing").exists()
+
+
+@pytest.mark.parametrize("setting", [{}, {"hidden_cases": "mine.toml"}])
+def test_cases_as_they_were_written_before_are_refused_with_the_way(course, setting):
+    hand_in(course, "hidden_toml")
+    former = course / setting.get("hidden_cases", "hidden_cases.toml")
+    former.write_text("[[silu_forward]]")
+    result = with_settings(course, **setting).autograde("tiny", "hidden_toml")
+    former.unlink()
+    assert not result["success"]
+    assert "write them as Case in Python, hidden_cases/EXERCISE.py (course/OWN.md, Your own cases)" in result["log"]
+    assert not (course / "autograded" / "hidden_toml").exists()
 
 
 # The guide

@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
-from ..instructor.tables import HiddenCasesError
 from ..nbgrader.class_seed import ClassSecretError
 from ..nbgrader.disk import fix
 from ..nbgrader.grade import duration
+from ..nbgrader.hidden_cases import HiddenCasesError
 from ..nbgrader.lock import Lock
 from ..nbgrader.points import PointsError
 from ..nbgrader.submission import Notebook, NotReleased, Stop

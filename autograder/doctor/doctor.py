@@ -27,7 +27,7 @@ REINSTALL = "reinstall PyTorch and Triton: remove .venv, then run `make lab`"
 STRONGER = "install bubblewrap (apt install bubblewrap), use Linux 5.13 or later, or grade in a virtual machine"
 PRIVATE = (
     *("submitted", "autograded", "feedback", "source", "gradebook.db"),
-    *("hidden_cases.toml", "class_secret", "verdicts", "reports"),
+    *("hidden_cases", "class_secret", "verdicts", "reports"),
 )
 ELSEWHERE = "Triton is made for Linux alone: use Linux, WSL2 or a Linux container. The PyTorch half works here."
 

@@ -1,4 +1,5 @@
-"""Records from outside the course: from a file, and from packages that offer theirs by an entry point.
+"""Records from outside the course: from a file, and from packages that offer theirs by an entry point. And a teacher's
+own cases of an exercise, from a file as well.
 
 [project.entry-points."graded_kernels.exercises"]
 my_ops = "my_package.exercises"            # a module with records, or one record: "my_package.exercises:my_op"
@@ -8,15 +9,17 @@ import functools
 import sys
 import traceback
 import types
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
 from ..sandbox.paths import RECORDS
-from .record import Exercise, RecordError, Witness
-from .validation import validate
+from .record import Case, Exercise, RecordError, Witness
+from .validation import of_cases, validate
 
 Record = Exercise | Witness
+NAME = "hidden: "  # begins the name of a teacher's case, so that a learner knows why the notebook's check lacks it
 
 
 class Offer(NamedTuple):
@@ -43,6 +46,28 @@ def read(path: Path, name: str) -> Record:
 def read_text(text: str, name: str) -> Record:
     """Returns the record of this name in the text of a file, which is run: it must be trusted. Raises RecordError."""
     return _named(name, text.encode(), f"{name}_record.py")
+
+
+def read_cases(text: str, record: Record) -> tuple[Case, ...]:
+    """Returns the cases in the text of a teacher's file for an exercise, hidden; it is run: it must be trusted.
+
+    Every `Case` that the file's names hold counts, alone or in a list or tuple. Raises RecordError.
+    """
+    filename = f"{record.name}.py"
+    if not isinstance(record, Exercise):
+        raise RecordError(f"{filename}: {record.name} asks for an input, and has no cases to add to")
+    found = _cases_of(_module(text.encode(), filename))
+    if not found:
+        raise RecordError(f"{filename} defines no case: write CASES = [Case(name, inputs, hint), ...]")
+    cases = tuple(replace(case, name=NAME + case.name, hidden=True) for case in found)
+    for mistake in of_cases(record, cases):
+        raise RecordError(f"{filename}: {mistake}")
+    return cases
+
+
+def _cases_of(module: types.ModuleType) -> tuple[Case, ...]:
+    held = (value if isinstance(value, list | tuple) else (value,) for value in vars(module).values())
+    return tuple({id(one): one for values in held for one in values if isinstance(one, Case)}.values())
 
 
 def _named(name: str, source: bytes, filename: str) -> Record:

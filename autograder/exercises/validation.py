@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
+from ..results.aim import Aim
 from ..run.contract import TENSORS, Args, as_tuple, map_tensors, parts_of, tensors_of
 from .cases.common import HALVES
 from .derived import FormulaError
@@ -66,9 +67,7 @@ def _of(record: Exercise, called: bool) -> Iterator[str]:
     names = [case.name for case in record.cases]
     if called and not names:
         yield 'it has no cases: give a Case, or a family of them such as elementwise(("x",), "x", tail)'
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        yield f"two cases are named {twice[0]!r}; a report tells cases by their names"
+    yield from _of_names_of_cases(record.cases)
     for bug in record.wild:
         if bug.seen_by not in names:
             yield f"the bug of {bug.who} is seen by {bug.seen_by!r}, which is not the name of a case"
@@ -77,14 +76,30 @@ def _of(record: Exercise, called: bool) -> Iterator[str]:
             yield f"it is about {name!r}, which is not the name of a case"
         elif name == BIAS and not record.unbiased:
             yield f"it is about {BIAS!r}, which is judged where unbiased=True"
-    for case in record.cases:
-        if message := next(_of_case(record, case, called), ""):
-            yield f"case {case.name!r}: {message}"
+    yield from _of_each(record, record.cases, called)
     if record.large:
         yield from _of_large(record.large, record.parameters)
     drawn = (case.inputs(torch.Generator().manual_seed(7)) for case in record.cases if record.unbiased)
     if record.unbiased and not any(dtype in HALVES for args in drawn for dtype in record.dtypes(args)):
         yield "unbiased=True judges how half precision is rounded, and no case has a result in float16 or bfloat16"
+
+
+def of_cases(record: Exercise, cases: tuple[Case, ...]) -> Iterator[str]:
+    """Yields what is wrong with more cases of an exercise, each drawn twice and its right result computed."""
+    yield from _of_names_of_cases(record.cases + cases)
+    yield from _of_each(record, cases, called=True)
+
+
+def _of_names_of_cases(cases: tuple[Case, ...]) -> Iterator[str]:
+    names = [case.name for case in cases]
+    for name in [name for name in names if names.count(name) > 1][:1]:
+        yield f"two cases are named {name!r}; a report tells cases by their names"
+
+
+def _of_each(record: Exercise, cases: tuple[Case, ...], called: bool) -> Iterator[str]:
+    for case in cases:
+        if message := next(_of_case(record, case, called), ""):
+            yield f"case {case.name!r}: {message}"
 
 
 def _of_types(record: Exercise) -> Iterator[str]:
@@ -143,15 +158,17 @@ def _of_case(record: Exercise, case: Case, called: bool) -> Iterator[str]:
     except TypeError as error:
         yield f"its {len(args)} arguments do not fit the oracle's parameters: {error}"
         return
+    if case.aim not in (None, *Aim):
+        yield f"its aim is {case.aim!r}: write one of {', '.join(Aim)}"
     yield from _of_arguments(record, case, args, called)
-    yield from of_written(record, args)
+    yield from _of_written(record, args)
     if not _alike(args, again):
         yield "drawn twice with one seed it differs: draw random numbers with the generator that inputs is given"
     if case.raises is None:
         yield from _of_values(record, case, args)
 
 
-def of_written(record: Exercise, args: Args) -> Iterator[str]:
+def _of_written(record: Exercise, args: Args) -> Iterator[str]:
     """Yields why a call with these arguments could not be written into."""
     given = dict(zip(record.parameters, args, strict=False))
     for name in record.writes:

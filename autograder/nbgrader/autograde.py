@@ -23,13 +23,13 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets import Float, List, Unicode
 
 from ..doctor.doctor import close_to_others
-from ..instructor.tables import HiddenCasesError
 from ..sandbox import SandboxError
 from . import disk, interrupt, lock, other_files, points
 from .by_hand import Seen, seen_in
 from .class_seed import ClassSecretError
 from .generate import GenerateAssignment
 from .grade import Grade
+from .hidden_cases import HiddenCasesError
 from .lock import Lock, Locked
 from .other_files import not_read, unfit
 from .points import lateness, renewed

@@ -17,7 +17,6 @@ from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import compute_checksum, determine_grade, is_solution, is_task
 from traitlets import Bool, Dict, Enum, Float, Integer, Unicode
 
-from ..instructor.tables import HiddenCasesError, read_tables
 from ..report.phrases import count
 from ..run.answer import Answer, Cell
 from ..sandbox import RUNGS, Budget, Limits
@@ -25,7 +24,7 @@ from ..verdicts.job import Job
 from ..verdicts.make import make, shared_worker
 from ..verdicts.store import Store
 from ..verdicts.verdict import Verdict
-from . import by_hand, interrupt
+from . import by_hand, hidden_cases, interrupt
 from .class_seed import class_seed
 from .notebook_file import MEGABYTE, beginning
 from .pages import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
@@ -49,7 +48,7 @@ class Grade(NbGraderPreprocessor):
         config=True
     )
     aims = Dict(key_trait=Unicode(), help="Weights of plain, point, dtypes, layouts and edges.").tag(config=True)
-    hidden_cases = Unicode("hidden_cases.toml", help="File in the course root: your own inputs, never released.").tag(
+    hidden_cases = Unicode("hidden_cases", help="Folder in the course root: your own cases, never released.").tag(
         config=True
     )
     isolation = Enum(("", *reversed(RUNGS)), "", help="strong, good or weak; left empty, the best there is here.").tag(
@@ -167,21 +166,25 @@ class Grade(NbGraderPreprocessor):
 
     def try_own(self, released: Released) -> None:
         """Tries the teacher's own cases, and the records that were released. Raises HiddenCasesError, NotReleased."""
-        self.tables(released.root)
-        for name, path in released.records().items():
+        records = released.records()
+        for name, path in records.items():
             from ..exercises.external_records import read_text  # and PyTorch with it, as in `_read`
 
             try:
                 read_text(released.record(name), name)
             except ValueError as error:
                 raise NotReleased(f"{path.parent}: {error}") from None
+        own = self.own_cases(released.root)
+        hidden_cases.try_all(
+            released.root / self.hidden_cases, own, {name: released.record(name) for name in own if name in records}
+        )
 
     def job(self, released: Released, answer: Answer, backend: str) -> Job:
         """The check of an answer in the assignment. Raises as `ready` does."""
-        cases, record = self.tables(released.root).get(answer.exercise, ()), released.record(answer.exercise)
+        cases, record = self.own_cases(released.root).get(answer.exercise, ""), released.record(answer.exercise)
         isolated = not (self.allow_weak_sandbox and self.isolation in ("", "weak"))
         seed = self._seed(released.root, released.assignment)
-        return Job(answer, backend, seed, self._limits(), tuple(cases), isolated, record)
+        return Job(answer, backend, seed, self._limits(), cases, isolated, record)
 
     @property
     def _root(self) -> Path:
@@ -192,14 +195,10 @@ class Grade(NbGraderPreprocessor):
     def _seed(self, root: Path, assignment: str) -> int:
         return class_seed(root, assignment) if self.seed is None else self.seed
 
-    def tables(self, root: Path) -> dict[str, list[dict[str, Any]]]:
-        """The teacher's cases as they are written, by exercise. Raises HiddenCasesError."""
-        path = root / self.hidden_cases
-        if path.exists():
-            return _read(path, path.stat().st_mtime_ns)
-        if self.hidden_cases != type(self).hidden_cases.default_value:  # a misspelt name must not go unnoticed
-            raise HiddenCasesError(f"{path}, which c.Grade.hidden_cases names, is not there")
-        return {}
+    def own_cases(self, root: Path) -> dict[str, str]:
+        """The texts of the teacher's files of cases, by exercise. Raises HiddenCasesError."""
+        asked_for = self.hidden_cases != type(self).hidden_cases.default_value
+        return hidden_cases.texts(root / self.hidden_cases, asked_for)
 
     def _limits(self) -> Limits:
         return Limits(self.seconds, self.total_seconds, int(self.memory_megabytes * MEGABYTE), self.wall_factor)
@@ -263,12 +262,3 @@ class _NotebookLate(Exception):
 
     def __init__(self, verdict: Verdict):
         self.verdict = verdict
-
-
-@functools.lru_cache(maxsize=1)
-def _read(path: Path, changed: int) -> dict[str, list[dict[str, Any]]]:
-    """The file's tables, tried once for all notebooks of a run unless it has ``changed``."""
-    from ..instructor.hidden import read_cases  # and PyTorch with it, which a run without such a file may not need
-
-    read_cases(path)
-    return read_tables(path)

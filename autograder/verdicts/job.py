@@ -18,7 +18,7 @@ LIBRARIES = ("torch", "triton", "numpy")
 
 @dataclass(frozen=True)
 class Job:
-    """One check. cases: the tables of the teacher's file for this exercise (`instructor.hidden`). isolated: False where
+    """One check. cases: the text of the teacher's file of cases for this exercise, or "". isolated: False where
     the teacher allows answers that cannot be kept from files and network; such a verdict counts nowhere else. On the
     other rungs an answer computes the same. record: the text of the file with the exercise's record, where that is
     neither the course's nor an installed package's.
@@ -28,7 +28,7 @@ class Job:
     backend: str
     seed: int
     limits: Limits
-    cases: tuple[dict[str, Any], ...] = ()
+    cases: str = ""
     isolated: bool = True
     record: str = ""
 
@@ -57,8 +57,7 @@ class Job:
         key, answer = data.pop("key"), data.pop("answer")
         answer["cells"] = tuple(Cell(**cell) for cell in answer["cells"])
         answer["modules"] = tuple(Module(**module) for module in answer["modules"])
-        limits, cases = Limits(**data.pop("limits")), tuple(data.pop("cases"))
-        job = cls(Answer(**answer), limits=limits, cases=cases, **data)
+        job = cls(Answer(**answer), limits=Limits(**data.pop("limits")), **data)
         if job.key != key:
             found = ", ".join(f"{name} {version[:12]}" for name, version in versions().items())
             raise OtherVersions(f"{platform.node()} has other versions than the machine that asks: {found}")

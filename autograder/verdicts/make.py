@@ -5,7 +5,6 @@ import functools
 import gc
 import html
 import importlib
-import json
 import os
 import platform
 import time
@@ -43,8 +42,8 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
         worker=worker,
         limits=job.limits,
         notebook=notebook,
-        cases=_cases(job.answer.exercise, json.dumps(job.cases)),
-        record=_record(job),
+        cases=_cases(job.cases, job.answer.exercise, job.record),
+        record=_record(job.record, job.answer.exercise),
     )
     doubt = "" if report.passed else LATE if report.timed_out else LOST if worker.lost > lost else ""
     text, page, data = shown(report)
@@ -65,7 +64,7 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
 
 
 _NEEDED = (
-    *("exercises.table", "instructor.hidden", "judge.judge", "report.notebook", "report.report", "run.runner"),
+    *("exercises.table", "judge.judge", "report.notebook", "report.report", "run.runner"),
     *("sandbox.compiler", "sandbox.isolated"),
 )
 
@@ -79,17 +78,18 @@ def load() -> None:
     atexit.register(gc.freeze)  # a process that ends looks through all that is imported for a second, and finds nothing
 
 
-def _record(job: Job) -> "Exercise | Witness | None":
+def _record(text: str, exercise: str) -> "Exercise | Witness | None":
     from ..exercises.external_records import read_text
 
-    return read_text(job.record, job.answer.exercise) if job.record else None
+    return read_text(text, exercise) if text else None
 
 
 @functools.lru_cache(maxsize=64)
-def _cases(exercise: str, tables: str) -> "tuple[Case, ...]":
-    from ..instructor.hidden import cases_of
+def _cases(text: str, exercise: str, record: str) -> "tuple[Case, ...]":
+    from ..exercises import find
+    from ..exercises.external_records import read_cases
 
-    return cases_of(exercise, json.loads(tables)) if tables != "[]" else ()
+    return read_cases(text, _record(record, exercise) or find(exercise)) if text else ()
 
 
 def shown(report: "Report") -> tuple[str, str, dict[str, Any]]:

@@ -85,6 +85,8 @@ def modules(notebook):
         (notebook.parent / f"{name}.py").write_text("raise SystemExit('loaded')")
     (notebook.parent / "evil.pth").write_text("import os; os._exit(1)")
     (notebook.parent / "hidden_cases.toml").write_text("not toml [")
+    (notebook.parent / "hidden_cases").mkdir()
+    (notebook.parent / "hidden_cases" / "silu_forward.py").write_text("raise SystemExit('loaded')")
     (notebook.parent / "tiny").mkdir()
     (notebook.parent / "tiny" / "__init__.py").write_text("raise SystemExit('loaded')")
 
