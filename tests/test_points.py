@@ -1,5 +1,6 @@
 """Points follow what an exercise teaches: typical wrong answers, and the rule on reports made for it."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -7,15 +8,18 @@ import torch
 from broken import mutants
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.check import check_answer
+from graded_kernels.autograder.emulator import Finding
 from graded_kernels.autograder.exercises.record import WildBug
 from graded_kernels.autograder.judge.compare import Expected, near
+from graded_kernels.autograder.judge.fault import Fault
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.results.aim import Aim
 from graded_kernels.autograder.results.case_result import CaseResult, Failure
-from graded_kernels.autograder.results.causes import ROUNDED, causes
-from graded_kernels.autograder.results.causes import WRONG as FAR
+from graded_kernels.autograder.results.causes import ROUNDING, VALUES, causes
 from graded_kernels.autograder.results.points import GROSS, MISSED, SHIPPED, WEIGHTS, points_of
 from graded_kernels.autograder.results.quality import Quality
+from graded_kernels.autograder.results.sentences import SENTENCES
+from graded_kernels.autograder.run.outcome import Trouble
 from wrong_answers import GUIDE, WRONG, Wrong, row
 
 WITHIN = 5  # points of 100: a contract
@@ -109,20 +113,54 @@ def test_one_unlucky_element_does_not_make_plain_values_wrong(seed):
     assert near(expected, (off.float().index_fill(0, torch.tensor([3]), torch.nan),)) == 0
 
 
+@pytest.fixture
+def reworded(monkeypatch):
+    """Every sentence of a case, a finding, a trouble and the table is another one, and no two are alike."""
+    numbers = itertools.count()
+
+    def patch(kind, stays=lambda made: False):
+        made = kind.__init__
+
+        def init(self, *args, **more):
+            made(self, *args, **more)
+            if not stays(self):
+                object.__setattr__(self, "message", f"Sentence {chr(97 + next(numbers) % 26) * 9}.")
+
+        monkeypatch.setattr(kind, "__init__", init)
+
+    for kind in (CaseResult, Finding, Fault):
+        patch(kind)
+    patch(Trouble, lambda made: made.kind in ("raised", "stub"))  # the answer's own words
+    for code in SENTENCES:
+        monkeypatch.setitem(SENTENCES, code, "Words.")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(one, marks=[pytest.mark.exhaustive] * bool(i % 6))
+        for i, one in enumerate(WRONG)
+        if not one.isolated
+    ],
+    ids=ids,
+)
+def test_no_point_moves_with_a_sentence(wrong, reworded):
+    report = check_answer(wrong.answer, wrong.backend, compiler=False)
+    assert row(wrong, report.score) in GUIDE.read_text(encoding="utf-8"), (report.score, report.causes)
+
+
 def test_an_output_that_is_wrong_and_one_that_is_a_few_ulp_off_have_one_cause():
     """In half precision a mistake is the one or the other, as the random numbers are."""
 
     def result(name, how, output="y"):
         failure = Failure(output, (0,), 1.0, 2.0, 3.0, 1, 2, {})
-        return CaseResult(
-            name, "fail", False, "", "", kind=Quality.CORRECT, failure=failure, cause=f"{output} is {how}."
-        )
+        return CaseResult(name, "fail", False, "", "", kind=Quality.CORRECT, failure=failure, code=how, place=output)
 
-    far, few, other = result("plain", FAR), result("half", ROUNDED), result("other", ROUNDED, "mean")
+    far, few, other = result("plain", VALUES), result("half", ROUNDING), result("other", ROUNDING, "mean")
     for given in ((far, few, other), (few, far, other)):
         found = causes(given, "")
         assert [(cause.message, len(cause.cases)) for cause in found] == [("y is wrong.", 2), (other.message, 1)]
-    assert causes((few, replace(few, name="too")), "")[0].message == few.cause
+    assert "a few ulp" in causes((few, replace(few, name="too")), "")[0].message
 
 
 def case(name: str, aim: str = "plain", flaw: str | None = None, *, near: float = 1.0, **more) -> dict:

@@ -43,7 +43,7 @@ def test_data_has_the_keys_of_the_contract():
     data = candle().to_dict()
     keys = "exercise backend passed correct portable efficient score cases fingerprint traffic compile environment"
     assert set(keys.split()) <= set(data)
-    assert set(data["causes"][0]) == {"kind", "message", "cases"}
+    assert set(data["causes"][0]) == {"kind", "code", "place", "message", "cases"}
     assert set("name status bonus message inputs hint failure worst_ulp margin".split()) <= set(data["cases"][0])
 
 
@@ -199,10 +199,10 @@ def test_a_cause_is_told_once_with_all_the_cases_behind_it():
 def test_what_is_wrong_comes_before_what_is_not_portable_and_that_before_what_is_slow():
     slow = case("memory traffic", "fail", message="It moves 2 times the bytes.", kind=Quality.EFFICIENT)
     lanes = [
-        case(f"lanes {i}", "fail", message=f"`k` loads row {i}.", cause="The lanes.", kind=Quality.PORTABLE)
+        case(f"lanes {i}", "fail", message=f"`k` loads row {i}.", code="lanes", place="x_ptr", kind=Quality.PORTABLE)
         for i in "12"
     ]
-    wrong = case("zeros", "fail", message="dx is wrong in 3 of 4 elements.", cause="dx is wrong.")
+    wrong = case("zeros", "fail", message="dx is wrong in 3 of 4 elements.", code="values", place="dx")
     page = report(slow, *lanes, wrong)
     causes = page.to_dict()["causes"]
     assert [(c["kind"], c["cases"]) for c in causes] == [
@@ -210,7 +210,11 @@ def test_what_is_wrong_comes_before_what_is_not_portable_and_that_before_what_is
         ("portable", ["lanes 1", "lanes 2"]),
         ("efficient", ["memory traffic"]),
     ]
-    assert [c["message"] for c in causes] == ["dx is wrong in 3 of 4 elements.", "The lanes.", slow.message]
+    assert [c["message"] for c in causes] == [
+        "dx is wrong in 3 of 4 elements.",
+        "The result depends on what masked-off lanes hold: x_ptr.",
+        slow.message,
+    ]
     for shown in (text.render(page, color=False), notebook.render(page)):
         in_order(shown, "not correct", "zeros", "2 more causes of failure", "not portable", "not efficient")
 

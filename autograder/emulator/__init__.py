@@ -2,7 +2,7 @@
 
 from .again import again
 from .emulator import Emulator
-from .findings import KINDS, EmulatorError, Finding
+from .findings import KINDS, OF_MEMORY, EmulatorError, Finding
 from .grid import Replay
 from .launch import Argument, Launch
 from .limits import CANNOT_SHOW
@@ -11,6 +11,7 @@ from .observer import Observer
 __all__ = [
     "CANNOT_SHOW",
     "KINDS",
+    "OF_MEMORY",
     "Argument",
     "Emulator",
     "EmulatorError",

@@ -36,14 +36,7 @@ Kind = Literal[
     "own-store",
 ]
 KINDS = frozenset(get_args(Kind))
-_CAUSES = {
-    "out-of-bounds": "`{kernel}` reaches outside of {tensor}",
-    "store-conflict": "Programs or lanes of `{kernel}` store different values to one element of {tensor}",
-    "race-read": "A program of `{kernel}` loads what another one stores into {tensor}",
-    "race-write": "A program of `{kernel}` stores what another one loads from {tensor}",
-    "unwritten": "Elements of {tensor} are never written",
-    "masked-load": "`{kernel}` loads {tensor} with a mask and no `other`",
-}
+OF_MEMORY = frozenset(("out-of-bounds", "store-conflict", "race-read", "race-write", "unwritten"))
 
 
 @dataclass(frozen=True)
@@ -70,15 +63,13 @@ class Finding:
     file: str = ""
 
     @property
-    def cause(self) -> str:
-        """The same in every launch that has this fault at this line: no program, no offset. "" where the message does
-        not tell.
+    def place(self) -> str:
+        """``x_ptr of `kernel`, line 3, `tl.store(...)```: the same in every launch that has this fault there, without
+        program and offset.
         """
-        if self.kind not in _CAUSES or not self.tensor:
-            return ""
-        where = f", line {self.line}" if self.line else ""
-        where += f", `{self.source}`" if where and self.source else ""
-        return f"{_CAUSES[self.kind].format(kernel=self.kernel, tensor=self.tensor)}{where}."
+        whose = f"`{self.kernel}`" if self.kernel else ""
+        line = f"line {self.line}, `{self.source}`" if self.source else f"line {self.line}"
+        return ", ".join(filter(None, (" of ".join(filter(None, (self.tensor, whose))), line if self.line else "")))
 
 
 class EmulatorError(Exception):

@@ -10,7 +10,7 @@ import torch
 
 from ..emulator import Finding
 from ..results.case_result import CaseResult, Failure, Status
-from ..results.causes import ROUNDED, WRONG
+from ..results.causes import ROUNDING, VALUES
 from ..results.distance import used
 from ..results.flaw import Flaw
 from ..results.quality import Quality
@@ -75,8 +75,8 @@ def judge_case(trial: Trial) -> Judged:
 def unportable(judged: Judged, hints: tuple[Finding, ...]) -> Judged:
     """A failure that filling the masked-off lanes with 0 cures: today's NVIDIA backends do, and none has to."""
     fault = masked_lanes.fault(hints, f"{masked_lanes.FILLED}, the result is right.", Quality.PORTABLE)
-    failing = replace(judged.result, status="fail", message=fault.message, cause=fault.cause, details="", hint="")
-    failing = replace(failing, kind=fault.kind, flaw=Flaw.CONDUCT, near=1.0)
+    failing = replace(judged.result, status="fail", message=fault.message, details="", hint="")
+    failing = replace(failing, kind=fault.kind, code=fault.code, place=fault.place, flaw=Flaw.CONDUCT, near=1.0)
     return replace(judged, result=failing, trouble=None, outputs=None)
 
 
@@ -161,7 +161,7 @@ class _Called:
             if as_pytorch or re.search(case.says, trouble.message):
                 return self.judged("pass", f"raised {trouble.message}")
             message = f"The message should name the first bad place and its value; it says: {trouble.message}"
-            return self.judged("fail", message, flaw=Flaw.TEXT)
+            return self.judged("fail", message, flaw=Flaw.TEXT, code="error-text", place=trouble.error)
         flaw: Flaw | None = Flaw.WHOLE if trouble.kind in UNJUDGED else self.trial.flaw
         if trouble.kind == "timeout":
             flaw = None
@@ -173,7 +173,8 @@ class _Called:
             trouble=trouble,
             details=trouble.details,
             kind=None if trouble.kind in (*UNJUDGED, "converted", "timeout", "not-emulated") else Quality.CORRECT,
-            cause=trouble.cause,
+            code=trouble.code or f"{trouble.kind} {trouble.error}".rstrip(),
+            place=trouble.at,
             flaw=flaw,
             near=0.0,
         )
@@ -190,16 +191,18 @@ class _Called:
             if any(c.failure for c in found) and not any(c.complaint for c in found):
                 outputs = evidence_of(expected, found, self.outcome.outputs)
         error = case.raises.__name__ if case.raises else "an error"
-        return self.judged("fail", f"This call should raise {error}, but it returned.", outputs=outputs, near=0.0)
+        message = f"This call should raise {error}, but it returned."
+        return self.judged("fail", message, outputs=outputs, near=0.0, code="no-error", place=error)
 
     def misshapen(self, expected: Expected, compared: list[Comparison]) -> Judged | None:
         """The judgement where an output has another shape or dtype."""
-        complaint = next((c.complaint for c in compared if c.complaint), "")
+        unlike = ((name, c.complaint) for name, c in zip(expected.names, compared, strict=True) if c.complaint)
+        name, complaint = next(unlike, ("", ""))
         if not complaint:
             return None
         share = near(expected, self.outcome.outputs)
         flaw = Flaw.DTYPE if share == 1 else self.trial.flaw
-        return self.judged("fail", complaint, hint="", flaw=flaw, near=share)
+        return self.judged("fail", complaint, hint="", flaw=flaw, near=share, code="form", place=name)
 
     def wrong(self, expected: Expected, compared: list[Comparison]) -> Judged | None:
         """The judgement where an element lies outside the tolerance."""
@@ -225,7 +228,8 @@ class _Called:
             flaw=Flaw.NUMBERS if finite else self.trial.flaw,
             **fields,
             curve=curve_of(self.trial, expected, compared),
-            cause=finding.cause if finding else _cause(failure),
+            code=finding.kind if finding else _code(failure),
+            place=finding.place if finding else failure.output,
         )
 
     def _explanation(self, failure: Failure, expected: Expected, compared: list[Comparison]) -> str:
@@ -255,7 +259,8 @@ class _Called:
         far = _distance(compared)
         if fault:
             flaw = None if fault.late else Flaw.CONDUCT if fault.near == 1 else self.trial.flaw
-            fields: Fields = far | {"kind": fault.kind, "cause": fault.cause, "flaw": flaw, "near": fault.near}
+            fields: Fields = far | {"kind": fault.kind, "code": fault.code, "place": fault.place}
+            fields |= {"flaw": flaw, "near": fault.near}
             fields["hint"] = self.trial.case.hint if self.trial.case.hidden else ""  # which is about values
             return self.judged("error" if fault.late else "fail", fault.message, trouble=fault.late, **fields)
         most = max(compared, key=lambda c: c.used)
@@ -279,32 +284,35 @@ def _distance(compared: list[Comparison]) -> Fields:
     return {"worst_ulp": max(in_ulp, default=None), "margin": max(c.used for c in compared)}
 
 
-def _cause(failure: Failure) -> str:
+def _code(failure: Failure) -> str:
     """What is wrong with the worst element, without its place, value and sign: random numbers decide them."""
     got, expected = (_number_kind(value) for value in (failure.got, failure.expected))
     if got != expected:
-        return f"{failure.output} is {got} where {expected} belongs."
+        return f"{got}-for-{expected}"
     if math.isinf(failure.got):
-        return f"{failure.output} is the other infinity."
-    far = failure.ulp > GROSS or isinstance(failure.got, int)
-    return f"{failure.output} is {WRONG if far else ROUNDED}."
+        return "other-infinity"
+    return VALUES if failure.ulp > GROSS or isinstance(failure.got, int) else ROUNDING
 
 
 def _number_kind(value: float) -> str:
     if math.isnan(value):
-        return "NaN"
-    return "a number" if math.isfinite(value) else "an infinity"
+        return "nan"
+    return "number" if math.isfinite(value) else "infinity"
 
 
 def _misdeed(written: Container[str], outcome: Outcome) -> Fault | None:
     """What a right result does not excuse."""
     if outcome.findings:
-        return Fault(outcome.findings[0].message, cause=outcome.findings[0].cause)
-    if stray := between_elements(written, outcome) or relisted(outcome):
-        return Fault(stray)
+        return Fault.of(outcome.findings[0])
+    if stray := between_elements(written, outcome):
+        return Fault(stray, "between-elements", next(name for name in outcome.mutated if name in written))
+    if stray := relisted(outcome):
+        return Fault(stray, "relisted", outcome.relisted[0])
     if outcome.mutated:
         changed = f"The answer changed its input {outcome.mutated[0]}."
-        return Fault(f"{changed} The caller may still need it: write into a new tensor.")
+        message = f"{changed} The caller may still need it: write into a new tensor."
+        return Fault(message, "changed", outcome.mutated[0])
     if outcome.aliased:
-        return Fault(f"An output shares memory with the input {outcome.aliased[0]}. Return a tensor of its own.")
+        message = f"An output shares memory with the input {outcome.aliased[0]}. Return a tensor of its own."
+        return Fault(message, "aliased", outcome.aliased[0])
     return None

@@ -32,11 +32,11 @@ def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | No
     """
     first, again = examined.first, examined.again
     if examined.method:
-        return Fault(examined.method.message, near=0.0)
+        return Fault(examined.method.message, "method", near=0.0)
     if again.trouble:
         return _second_trouble(again.trouble)
     if again.findings:
-        return Fault(again.findings[0].message, cause=again.findings[0].cause)
+        return Fault.of(again.findings[0])
     if unforeseen := _foreseen_only(trial, examined):
         return unforeseen
 
@@ -52,12 +52,12 @@ def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | No
         if in_order.trouble:
             return _second_trouble(in_order.trouble)
         if not _same(first, in_order):
-            return Fault("The same input, given twice, gives different bits.")
+            return Fault("The same input, given twice, gives different bits.", "other-bits")
         if wrong(again):
             if with_zeros := refilled(0.0):
                 return masked_lanes.fault(first.hints, f"{masked_lanes.FILLED}, {with_zeros}.", Quality.CORRECT)
             order = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
-            return Fault(order, Quality.PORTABLE)
+            return Fault(order, "order", kind=Quality.PORTABLE)
     if large := refilled(masked_lanes.LARGE):
         ending = f"{masked_lanes.FILLED}, the result is right; with {masked_lanes.LARGE:,.0f} in them {large}."
         return masked_lanes.fault(first.hints, ending, Quality.PORTABLE)
@@ -75,7 +75,8 @@ def _wrong(comparisons: list[Comparison]) -> str:
 def _second_trouble(trouble: Trouble) -> Fault:
     message = f"The second call with the same input failed: {trouble.message}"
     late = trouble if trouble.kind == "timeout" or trouble.cell else None
-    return Fault(message, None if late else Quality.CORRECT, trouble.cause, late, near=0.0)
+    kind = None if late else Quality.CORRECT
+    return Fault(message, trouble.code or "second-call", trouble.at, kind, late, near=0.0)
 
 
 def _foreseen_only(trial: Trial, examined: Examined) -> Fault | None:
@@ -96,10 +97,12 @@ def _foreseen_only(trial: Trial, examined: Examined) -> Fault | None:
 
 def _on_decoy(trial: Trial, decoy: Decoy, came: Outcome) -> Fault | None:
     if came.trouble:
-        return Fault(f"On other random numbers of the same shape it fails: {came.trouble.message}", near=0.0)
+        return Fault(
+            f"On other random numbers of the same shape it fails: {came.trouble.message}", "foreseen", near=0.0
+        )
     expected = expect(trial.exercise, trial.case, decoy.args)
     message = fault_in(expected, came.outputs, trial.exercise.named(decoy.args), _OTHER, share=_MOST)
-    return Fault(message, near=near(expected, came.outputs)) if message else None
+    return Fault(message, "foreseen", near=near(expected, came.outputs)) if message else None
 
 
 def fault_in(expected: Expected, outputs: Args, named: dict[str, torch.Tensor], where: str, share: float = 0.0) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from ..emulator import Finding
 from ..results.quality import Quality
+from ..results.sentences import sentence
 from .fault import Fault
 
 LARGE = 1e4  # finite in float16, and larger than what a loss or an activation is made of
@@ -20,6 +21,7 @@ def fault(hints: Iterable[Finding], ending: str, kind: Quality) -> Fault:
     """
     suspects = [hint for hint in hints if hint.kind == "masked-load"]
     message = suspects[0].message if suspects else "A load has a mask and no `other`."
-    more = "".join(f" Look at this one, too: {hint.cause}" for hint in suspects[1:3])
-    cause = f"{suspects[0].cause} The result depends on what masked-off lanes hold." if suspects else ""
-    return Fault(f"{message}{more} {ending}", kind, cause, near=0.0 if kind is Quality.CORRECT else 1.0)
+    more = "".join(f" Look at this one, too: {sentence(hint.kind, hint.place)}" for hint in suspects[1:3])
+    place = suspects[0].place if suspects else ""
+    near = 0.0 if kind is Quality.CORRECT else 1.0
+    return Fault(f"{message}{more} {ending}", "lanes", place, kind, near=near)

@@ -27,9 +27,9 @@ def redacted(exercise: Exercise, judged: Judged) -> Judged:
     if trouble and trouble.kind in OURS:
         message = trouble.message
     elif trouble:
-        trouble = replace(trouble, message=message, details="", error="", cause="", place="")
+        trouble = replace(trouble, message=message, details="", error="", code="", at="", place="")
     kinds = describe(exercise, judged.args, lambda tensor: "not contiguous", kind_of)
-    shown = replace(result, message=message, inputs=kinds, details="", cause="", near=1.0)
+    shown = replace(result, message=message, inputs=kinds, details="", code="", place="", near=1.0)
     return Judged(replace(shown, failure=None, worst_ulp=None, margin=None, curve=None, hidden=True), trouble=trouble)
 
 

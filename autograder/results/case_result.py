@@ -60,7 +60,7 @@ class CaseResult:
     status: how it came out. bonus: a distinction, not needed to pass.
     hidden: an instructor's own, of which ``inputs`` are kinds without values.
     kind: the quality that a failure shows the answer to lack; None where the answer was not judged at all.
-    cause: why it fails, in a sentence that other cases that fail for this reason share; "" where the message says it.
+    code, place: why it fails and where, as `sentences` has them: other cases that fail for one reason have the same.
     convention: what it rests on that is a library's choice (`record.Case`).
     aim: what it is about; None where no points depend on it. flaw: how it fails, None where it does not, or where that
         makes no difference. near: the share of the outputs that are right within 1 %, in whatever dtype.
@@ -83,7 +83,8 @@ class CaseResult:
     curve: Curve | None = None
     hidden: bool = False
     kind: Quality | None = Quality.CORRECT
-    cause: str = ""
+    code: str = ""
+    place: str = ""
     convention: str = ""
     aim: Aim | None = None
     flaw: Flaw | None = None

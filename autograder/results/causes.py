@@ -1,25 +1,28 @@
-"""Failing cases by what they have in common: one cause, one sentence, the cases behind it."""
+"""Failing cases by what they have in common: one cause, one sentence, the cases behind it.
 
-import re
+Whether two cases fail for one cause, and so what they cost, follows from code and place, never from words.
+"""
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .case_result import CaseResult, Failure
+from .case_result import CaseResult
 from .quality import Quality
+from .sentences import sentence
 
-_NUMBER = re.compile(r"[-+]?\d[\d,.]*(?:e[-+]?\d+)?")
-_BFLOAT = re.compile(r"\bbf(loat)?#")  # bfloat16 and bf16, once their digits are gone
-WRONG, ROUNDED = "wrong", "off by a few ulp more than rounding once costs"
-_TUPLE = re.compile(r"[(\[](?:#(?:, ?#)*,?)?[)\]]")
+VALUES, ROUNDING = "values", "rounding"
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A reason why cases fail. kind: the quality that the answer lacks, None where it was not judged at all. message:
-    one sentence that is true of all ``cases``; the whole message where there is one.
+    """A reason why cases fail. kind: the quality that the answer lacks, None where it was not judged at all. code,
+    place: those of all ``cases`` (`CaseResult`). message: one sentence that is true of all of them; the whole message
+    where there is one.
     """
 
     kind: Quality | None
+    code: str
+    place: str
     message: str
     cases: tuple[CaseResult, ...]
 
@@ -36,7 +39,7 @@ def causes(cases: Sequence[CaseResult], source: str) -> tuple[Cause, ...]:
     failing = [case for case in cases if not case.bonus and case.status in ("fail", "error")]
     for case in failing:
         groups.setdefault(_key(case, source), []).append(case)
-    found = [Cause(group[0].kind, _message(group, source), tuple(group)) for group in groups.values()]
+    found = [_cause(group, source) for group in groups.values()]
     return tuple(sorted(found, key=lambda cause: _rank(cause.kind)))
 
 
@@ -47,29 +50,23 @@ def _rank(kind: Quality | None) -> int:
 
 def _key(case: CaseResult, source: str) -> tuple[object, ...]:
     if case.hidden:  # of an instructor's cases each is listed by itself
-        return (case.kind, case.name)
-    if case.failure and source and case.kind is Quality.CORRECT:
-        return (case.kind, source)
-    if case.failure and case.cause == _of(case.failure, ROUNDED):
-        return (case.kind, _of(case.failure, WRONG))
-    return (case.kind, case.cause or _TUPLE.sub("#", _plain(case.message)))
+        return (case.kind, "hidden", case.name)
+    if _has_source(case, source):
+        return (case.kind, "source", source)
+    return (case.kind, VALUES if case.code == ROUNDING else case.code or case.name, case.place)
 
 
-def _of(failure: Failure, how: str) -> str:
-    """``y is wrong.``"""
-    return f"{failure.output} is {how}."
+def _has_source(case: CaseResult, source: str) -> bool:
+    return bool(source and case.failure and case.kind is Quality.CORRECT)
 
 
-def _plain(message: str) -> str:
-    """The message without numbers, and with float16 for bfloat16: one mistake is reported in both dtypes."""
-    return _BFLOAT.sub(lambda found: "float#" if found[1] else "fp#", _NUMBER.sub("#", message))
-
-
-def _message(group: list[CaseResult], source: str) -> str:
+def _cause(group: list[CaseResult], source: str) -> Cause:
     first = group[0]
-    if len(group) > 1 and first.failure and source and first.kind is Quality.CORRECT:
-        return f"The wrong values have one source: {source}."
-    if len(group) == 1 or not first.cause:
-        return first.message
-    found = {case.cause for case in group}
-    return first.cause if len(found) == 1 or not first.failure else _of(first.failure, WRONG)
+    if len(group) > 1 and _has_source(first, source):
+        message = f"The wrong values have one source: {source}."
+    elif len(group) == 1:
+        message = first.message
+    else:
+        rounded = all(case.code == ROUNDING for case in group)
+        message = sentence(VALUES if first.code == ROUNDING and not rounded else first.code, first.place)
+    return Cause(first.kind, first.code, first.place, message or first.message, tuple(group))

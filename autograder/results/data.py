@@ -77,7 +77,16 @@ class ReportData:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as strictly valid JSON values: NaN and infinity are the strings "nan", "inf" and "-inf"."""
-        causes = [{"kind": c.kind, "message": c.message, "cases": [x.name for x in c.cases]} for c in self.causes]
+        causes = [
+            {
+                "kind": one.kind,
+                "code": one.code,
+                "place": one.place,
+                "message": one.message,
+                "cases": [case.name for case in one.cases],
+            }
+            for one in self.causes
+        ]
         data: dict[str, Any] = plain(self) | plain({"causes": causes})
         return data
 

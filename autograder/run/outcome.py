@@ -20,7 +20,8 @@ class Trouble:
     message: str
     details: str = ""
     error: str = ""  # the exception's class name where kind is "raised"
-    cause: str = ""  # `Finding.cause` where kind is "finding"
+    code: str = ""  # the kind of the emulator's finding, or of what was returned; "" where ``kind`` says all
+    at: str = ""  # where: the place of the finding, or the line of the answer that raised
     cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
     place: str = ""  # begins the sentence: the line that failed or was refused, and where kind is "raised" the function
 

@@ -135,7 +135,7 @@ class InProcess:
                 if kind == "NotImplementedError" and is_stub(self.answer):
                     trouble = Trouble("stub", STUB)
                 elif line := line_of(error):
-                    trouble = replace(trouble, place=f"`{name}` fails in {line}: ")
+                    trouble = replace(trouble, place=f"`{name}` fails in {line}: ", at=line)
         verdict = launches.verdict or watch.verdict or functions.verdict
         if verdict:  # also where the answer caught the refusal and went on
             no_kernel = self.backend == "triton" and not machine.launches
@@ -149,7 +149,9 @@ class InProcess:
         if result is None and is_stub(self.answer):
             return Trouble("stub", STUB)
         if result is None and names:
-            return Trouble("raised", f"`{name}` returns nothing (None). Does every path through it end with `return`?")
+            return Trouble(
+                "raised", f"`{name}` returns nothing (None). Does every path through it end with `return`?", code="none"
+            )
         if self.judges_method and machine.launches and self.backend == "torch":
             return Trouble("refused", f"This `{name}` launches a Triton kernel, so it is not the PyTorch answer.")
         # Where one input is empty there may be nothing to launch: no rows, and weights that wait for them.
@@ -201,7 +203,7 @@ class _Called(Examined):
 def of_emulator(error: EmulatorError) -> Trouble:
     """What the emulator found in a launch, or that it cannot run it, which says nothing of the answer."""
     kind: Own = "not-emulated" if error.finding.kind == "not-emulated" else "finding"
-    return Trouble(kind, str(error), trace(error), cause=error.finding.cause)
+    return Trouble(kind, str(error), trace(error), code=error.finding.kind, at=error.finding.place)
 
 
 def _opening(refusal: Refused) -> str:

@@ -98,8 +98,9 @@ def _trouble(given: Any) -> Trouble | None:
     if kind not in KINDS:
         raise TypeError("unknown trouble")
     message, details = checked.text(given["message"], checked.SENTENCE), checked.text(given["details"], DETAILS)
-    error, cause = checked.text(given["error"], 100), checked.text(given["cause"], checked.SENTENCE)
-    return Trouble(kind, message, details, error, cause, place=checked.text(given["place"], checked.SENTENCE))
+    error, code = checked.text(given["error"], 100), checked.text(given["code"], 100)
+    at, place = (checked.text(given[name], checked.SENTENCE) for name in ("at", "place"))
+    return Trouble(kind, message, details, error, code, at, place=place)
 
 
 def _findings(given: Any) -> tuple[Finding, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..emulator import OF_MEMORY
 from ..judge.judge import counts_as_right, judge
 from ..judge.trial import arguments as case_arguments
 from ..report.report import Report
@@ -216,7 +217,7 @@ def _without_refusals(
         if family.refusable:
             args = case_arguments(record.cases[number], number, seed)
             trouble = runner.examine(Call(args, _layouts(record, args))).first.trouble
-            if trouble and trouble.kind in ("raised", "finding") and not trouble.cause:  # a cause is about memory
+            if trouble and trouble.kind in ("raised", "finding") and trouble.code not in OF_MEMORY:
                 refused.append((family, trouble.message.partition("\n")[0].rstrip(": ")))
             elif trouble and trouble.kind == "timeout":  # which the first case will say, too
                 break
