@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from ...kernels.wild import accumulation_weights as wild
-from ..run.contract import Args
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, View, as_it_is, every_second, transposed, walk
+from .cases.common import AGAIN, EPS, KEEP_NOTHING, walk
 from .cases.rows import floors
-from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug, Witness
+from .inputs import Values, case, draw
+from .record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, Witness
 
 
 def weights(tokens: Tensor) -> Tensor:
@@ -22,100 +22,86 @@ def sum_floor(tokens: Tensor) -> Floors:
     return floors(EPS * walk(tokens.numel()) * weights(tokens))
 
 
-def _drawn(
-    ranks: int, steps: int, *, most: int = 4096, least: int = 1, without: View = as_it_is, view: View = as_it_is
-) -> Inputs:
-    """Counts from ``least`` to ``most``; ``without`` takes some of them away, ``view`` lays them out in memory."""
-    return lambda generator: (view(without(torch.randint(least, most + 1, (ranks, steps), generator=generator))),)
-
-
-def _zeros(*where: tuple[int | slice, int | slice]) -> View:
-    """Returns what sets the counts at these places to 0."""
-
-    def change(tokens: Tensor) -> Tensor:
-        for row, column in where:
-            tokens[row, column] = 0
-        return tokens
-
-    return change
-
-
-def _one_token(generator: Generator) -> Args:
-    tokens = torch.zeros(3, 4, dtype=torch.int64)
-    tokens[1, 2] = 1
-    return (tokens,)
+def counts(ranks: int, steps: int, *, low: int = 1, high: int = 4096) -> Values:
+    """Tokens of each micro-batch."""
+    return draw.integers(ranks, steps, low=low, high=high)
 
 
 ALL = slice(None)
-CASES = tuple(
-    Case(name, inputs, hint)
-    for name, inputs, hint in (
-        (
-            "ordinary values",
-            _drawn(4, 3),
-            "Begin here: 4 ranks of 3 micro-batches. Write down what each of the 12 sums of losses is divided by in "
-            "the mean over all tokens, and what it has been divided by already.",
-        ),
-        (AGAIN, _drawn(4, 3), KEEP_NOTHING),
-        (
-            "one rank",
-            _drawn(1, 6),
-            "One rank, 6 micro-batches: their means are added up, and nothing is averaged afterwards.",
-        ),
-        (
-            "one micro-batch a rank",
-            _drawn(5, 1),
-            "5 ranks with one micro-batch each: the ranks' results are averaged, which divides each of them by 5.",
-        ),
-        ("one of each", _drawn(1, 1), "One micro-batch on one rank: its mean is the mean."),
-        (
-            "equal counts",
-            lambda generator: (torch.full((3, 5), 700),),
-            "All micro-batches are of one size, and the mean of the means is right: what does it multiply by?",
-        ),
-        (
-            "one long, many short",
-            _drawn(2, 8, most=3, without=lambda tokens: tokens.index_fill_(1, torch.tensor([0]), 4096)),
-            "Micro-batches of 4096 tokens beside others of 1 to 3: a factor belongs to a micro-batch, not to a rank.",
-        ),
-        (
-            "ranks of unlike sizes",
-            _drawn(3, 4, without=lambda tokens: tokens * torch.tensor([[1], [10], [100]])),
-            "One rank has a hundred times the tokens of another: over which tokens is the total taken?",
-        ),
-        (
-            "micro-batches without tokens",
-            _drawn(3, 4, without=_zeros((0, 1), (2, 3), (2, 0))),
-            "Some micro-batches have no token: they weigh nothing, and the others share what there is.",
-        ),
-        (
-            "a rank without tokens",
-            _drawn(4, 3, without=_zeros((2, ALL))),
-            "Rank 2 has no token, and it still takes part in the average over the ranks.",
-        ),
-        ("one token", _one_token, "One token in all, in a 3 x 4 table: its loss is the mean."),
-        (
-            "no token",
-            _drawn(3, 4, without=torch.zeros_like),
-            "No token anywhere: every factor is 0. What is 0 / 0?",
-        ),
-        ("no micro-batches", _drawn(3, 0), "Nothing was accumulated: an empty table goes in, an empty one comes out."),
-        ("no ranks", _drawn(0, 4), "No ranks: an empty table goes in, an empty one comes out."),
-        (
-            "counts near a billion",
-            _drawn(4, 8, least=900_000_000, most=1_000_000_001),
-            "The total is more than an int32 holds, and so is a count times the ranks.",
-        ),
-        ("2048 micro-batches", _drawn(64, 32), "64 ranks of 32 micro-batches: the total of 2048 counts."),
-        (
-            "transposed",
-            _drawn(5, 7, view=transposed),
-            "The table is transposed: which of its dimensions are the ranks?",
-        ),
-        ("every second column", _drawn(3, 9, view=every_second), "The stride of the last dimension is 2."),
-    )
+CASES = (
+    case(
+        "ordinary values",
+        "Begin here: 4 ranks of 3 micro-batches. Write down what each of the 12 sums of losses is divided by in "
+        "the mean over all tokens, and what it has been divided by already.",
+        tokens=counts(4, 3),
+    ),
+    case(AGAIN, KEEP_NOTHING, tokens=counts(4, 3)),
+    case(
+        "one rank",
+        "One rank, 6 micro-batches: their means are added up, and nothing is averaged afterwards.",
+        tokens=counts(1, 6),
+    ),
+    case(
+        "one micro-batch a rank",
+        "5 ranks with one micro-batch each: the ranks' results are averaged, which divides each of them by 5.",
+        tokens=counts(5, 1),
+    ),
+    case("one of each", "One micro-batch on one rank: its mean is the mean.", tokens=counts(1, 1)),
+    case(
+        "equal counts",
+        "All micro-batches are of one size, and the mean of the means is right: what does it multiply by?",
+        tokens=draw.full(3, 5, value=700),
+    ),
+    case(
+        "one long, many short",
+        "Micro-batches of 4096 tokens beside others of 1 to 3: a factor belongs to a micro-batch, not to a rank.",
+        tokens=counts(2, 8, high=3).put(4096, ALL, 0),
+    ),
+    case(
+        "ranks of unlike sizes",
+        "One rank has a hundred times the tokens of another: over which tokens is the total taken?",
+        tokens=counts(3, 4).map(lambda tokens: tokens * torch.tensor([[1], [10], [100]])),
+    ),
+    case(
+        "micro-batches without tokens",
+        "Some micro-batches have no token: they weigh nothing, and the others share what there is.",
+        tokens=counts(3, 4).put(0, [0, 2, 2], [1, 3, 0]),
+    ),
+    case(
+        "a rank without tokens",
+        "Rank 2 has no token, and it still takes part in the average over the ranks.",
+        tokens=counts(4, 3).put(0, 2),
+    ),
+    case(
+        "one token",
+        "One token in all, in a 3 x 4 table: its loss is the mean.",
+        tokens=draw.full(3, 4, value=0).put(1, 1, 2),
+    ),
+    case(
+        "no token",
+        "No token anywhere: every factor is 0. What is 0 / 0?",
+        tokens=counts(3, 4).put(0, ALL),
+        convention="no token",
+    ),
+    case(
+        "no micro-batches",
+        "Nothing was accumulated: an empty table goes in, an empty one comes out.",
+        tokens=counts(3, 0),
+    ),
+    case("no ranks", "No ranks: an empty table goes in, an empty one comes out.", tokens=counts(0, 4)),
+    case(
+        "counts near a billion",
+        "The total is more than an int32 holds, and so is a count times the ranks.",
+        tokens=counts(4, 8, low=900_000_000, high=1_000_000_001),
+    ),
+    case("2048 micro-batches", "64 ranks of 32 micro-batches: the total of 2048 counts.", tokens=counts(64, 32)),
+    case(
+        "transposed",
+        "The table is transposed: which of its dimensions are the ranks?",
+        tokens=counts(5, 7).transposed(),
+    ),
+    case("every second column", "The stride of the last dimension is 2.", tokens=counts(3, 9).every_second()),
 )
-CASES = tuple(replace(case, convention="no token") if case.name == "no token" else case for case in CASES)
 
 MEANS = WildBug(
     who="transformers before 4.46",

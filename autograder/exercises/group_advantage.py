@@ -1,30 +1,16 @@
 """The advantage of a sample in its group. Cases: NVIDIA-NeMo/RL#1518, #4158 and #4161, trl#5902, OpenRLHF's 1e-9."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import group_advantage as wild
-from ..run.contract import Args
-from ..run.huge_strides import far_apart
-from .cases.common import (
-    AGAIN,
-    EPS,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    View,
-    as_it_is,
-    every_second,
-    leaning_walk,
-    transposed,
-    walk,
-    with_gaps,
-)
-from .cases.elementwise import BEYOND, BEYOND_HINT, normal
+from .cases.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, leaning_walk, walk
+from .cases.elementwise import BEYOND, BEYOND_HINT
 from .cases.rows import floors
-from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug, Witness
+from .inputs import Values, case, draw
+from .record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, Witness
 
 
 def statistics(rewards: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -61,68 +47,49 @@ def floor(rewards: Tensor, eps: float = 1e-6) -> Floors:
     return floors((lost * (1 + y) + EPS * (8 + leaning_walk(rewards.shape[1])) * y).where(y > 0, 0.0))
 
 
-def _drawn(
-    groups: int,
-    samples: int,
-    *,
-    mean: float = 0.4,
-    scale: float = 0.3,
-    eps: float | None = None,
-    change: Callable[[Tensor], None] = lambda rewards: None,
-    view: View = as_it_is,
-) -> Inputs:
-    """Rewards around ``mean``, altered in place by ``change``, and seen through ``view``."""
-
-    def inputs(generator: Generator) -> Args:
-        rewards = mean + normal(generator, (groups, samples), scale=scale)
-        change(rewards)
-        return (view(rewards),) if eps is None else (view(rewards), eps)
-
-    return inputs
+def rewards(groups: int, samples: int, *, mean: float = 0.4, scale: float = 0.3) -> Values:
+    """Rewards around ``mean``."""
+    return draw.normal(groups, samples).scale(scale).plus(mean)
 
 
-def _binary(generator: Generator) -> Args:
+def binary(generator: Generator) -> Tensor:
     """0 and 1, from one winner a group to one loser."""
-    rewards = torch.zeros(9, 8)
+    won = torch.zeros(9, 8)
     for row, winners in enumerate((1, 1, 2, 3, 4, 5, 6, 7, 7)):
-        rewards[row, torch.randperm(8, generator=generator)[:winners]] = 1
-    return (rewards,)
+        won[row, torch.randperm(8, generator=generator)[:winners]] = 1
+    return won
 
 
-EQUAL = (0.35, 0.1, 0.2, 0.3, 0.4, 0.7, 0.9, 1.1, -1 / 3, 0.0, 1.0, 9999.9)
+def equal(samples: int) -> Values:
+    """Groups all of whose rewards are one number, in each another."""
+    numbers = (0.35, 0.1, 0.2, 0.3, 0.4, 0.7, 0.9, 1.1, -1 / 3, 0.0, 1.0, 9999.9)
+    return draw.tensor([[number] * samples for number in numbers])
 
 
-def _all_equal(samples: int, values: Sequence[float] = EQUAL) -> Inputs:
-    """One group for each value, all of whose rewards it is."""
-    return lambda generator: (torch.tensor(values).unsqueeze(1).repeat(1, samples),)
+EQUAL_BUT_ONE = draw.tensor([[number] * 8 for number in (0.35, 0.4, 0.3, 0.95, 0.1, 0.7)]).put(
+    (0.95, 0.0, 1.0, 0.0, 0.9, 0.2), slice(None), 3
+)
 
 
-def _one_differs(generator: Generator) -> Args:
-    """Groups of 8, seven of whose rewards are equal."""
-    rewards = torch.tensor([0.35, 0.4, 0.3, 0.95, 0.1, 0.7]).unsqueeze(1).repeat(1, 8)
-    rewards[:, 3] = torch.tensor([0.95, 0.0, 1.0, 0.0, 0.9, 0.2])
-    return (rewards,)
-
-
-def _unscored(rewards: Tensor) -> None:
+def unscored(rewards: Tensor) -> None:
     """One NaN in row 0, most of row 1, every second one in row 2."""
     rewards[0, 3], rewards[1, 2:], rewards[2, ::2] = torch.nan, torch.nan, torch.nan
 
 
-def _unscored_and_equal(rewards: Tensor) -> None:
+def unscored_and_equal(rewards: Tensor) -> None:
     """The scored rewards of a row are one number."""
     rewards[:] = torch.tensor([0.35, 0.7, 0.1, 0.9]).unsqueeze(1)
     rewards[0, 0], rewards[1, 5:], rewards[2, ::2], rewards[3, 7] = (torch.nan,) * 4
 
 
-def _few_scored(rewards: Tensor) -> None:
+def few_scored(rewards: Tensor) -> None:
     """None scored in row 0, one in rows 1 and 2, two in row 3."""
     rewards[:3] = torch.nan
     rewards[1, 0], rewards[2, 5] = 0.7, -1.0
     rewards[3, 2:] = torch.nan
 
 
-def _every_kind(rewards: Tensor) -> None:
+def every_kind(rewards: Tensor) -> None:
     """An equal row, one that is scored once and one that is not scored."""
     rewards[0], rewards[1, 1:], rewards[2] = 0.35, torch.nan, torch.nan
 
@@ -132,88 +99,92 @@ EQUAL_HINT = (
     "after rounding? Do not look at std: compare the rewards."
 )
 
-CASES = tuple(
-    Case(name, inputs, hint)
-    for name, inputs, hint in (
-        ("ordinary values", _drawn(7, 8), "Begin here: 7 groups of 8 rewards. " + STEP_BY_STEP),
-        (AGAIN, _drawn(7, 8), KEEP_NOTHING),
-        ("right or wrong", _binary, "Rewards of 0 and 1, from one winner among 8 to one loser."),
-        (
-            "one of 8 differs",
-            _one_differs,
-            "Seven rewards of a group are equal and one differs: ±2.47 for that one, ∓0.35 for the others. Each "
-            "counts in its own group's mean and std.",
-        ),
-        ("8 equal rewards", _all_equal(8), EQUAL_HINT),
-        ("7 equal rewards", _all_equal(7), EQUAL_HINT),
-        ("1000 equal rewards", _all_equal(1000), EQUAL_HINT),
-        (
-            "some unscored",
-            _drawn(6, 8, change=_unscored),
-            "A NaN is a sample without a score. It gets 0, and the others are compared with each other: their own "
-            "mean, their own number in n - 1.",
-        ),
-        ("some unscored, the others equal", _drawn(4, 8, change=_unscored_and_equal), EQUAL_HINT),
-        (
-            "few scored",
-            _drawn(5, 6, change=_few_scored),
-            "No reward is scored in row 0, one in rows 1 and 2: there is nothing to compare it with, and the row is 0. "
-            "n - 1 is 0 or less there.",
-        ),
-        ("one sample a group", _drawn(6, 1), "One sample has nothing to be compared with: its advantage is 0."),
-        (
-            "2 samples a group",
-            _drawn(40, 2),
-            "Two samples: the one is above the mean by as much as the other is below.",
-        ),
-        (
-            "a large mean",
-            _drawn(5, 16, mean=1000.0, scale=0.1),
-            "Rewards near 1000 that differ by a tenth. Do you subtract two large numbers that are nearly equal?",
-        ),
-        (
-            "rewards of a millionth",
-            _drawn(6, 8, mean=0.0, scale=2e-6),
-            "std is as small as eps, which is 1e-6 and is added to std, outside the root.",
-        ),
-        ("eps = 0.1", _drawn(5, 8, eps=0.1), "eps is 0.1 here. Is it used, and is it added to std?"),
-        (
-            "eps = 0",
-            _drawn(6, 8, eps=0.0, change=_every_kind),
-            "eps is 0. A group of equal rewards is 0, and so is one with a single score. What is 0 / 0?",
-        ),
-        (
-            "rewards of thousands",
-            _drawn(5, 8, mean=-500.0, scale=4000.0),
-            "Rewards up to 10,000, whose squares are 1e8.",
-        ),
-        ("3 samples a group", _drawn(50, 3), "Groups of 3 in a block of 4: what does the fourth lane add to the sums?"),
-        (
-            "17 samples a group",
-            _drawn(9, 17, mean=-2.0),
-            "Groups of 17 in a block of 32: the other 15 lanes are neither in the sums nor in the number.",
-        ),
-        (
-            "1000 samples a group",
-            _drawn(4, 1000, mean=3.0),
-            "1000 samples leave 24 lanes of a block of 1024 empty.",
-        ),
-        ("4097 samples a group", _drawn(3, 4097, mean=3.0), "One sample more than 4096. Is it read, counted, written?"),
-        ("many groups", _drawn(400, 64), "400 groups. Does every one find a program?"),
-        ("no groups", _drawn(0, 8), "No groups go in, no groups come out."),
-        (
-            "transposed",
-            _drawn(37, 23, view=transposed),
-            "Transposed: the rewards of a group are not neighbours in memory.",
-        ),
-        ("groups with gaps", _drawn(9, 27, view=with_gaps), "Groups of 27, 60 apart in memory, NaN between them."),
-        (
-            "every second column",
-            _drawn(9, 21, view=every_second),
-            "The stride of the last dimension is 2.",
-        ),
-        (BEYOND, _drawn(3, 12, view=far_apart), BEYOND_HINT),
-    )
+CASES = (
+    case("ordinary values", "Begin here: 7 groups of 8 rewards. " + STEP_BY_STEP, rewards=rewards(7, 8)),
+    case(AGAIN, KEEP_NOTHING, rewards=rewards(7, 8)),
+    case("right or wrong", "Rewards of 0 and 1, from one winner among 8 to one loser.", rewards=draw.by(binary)),
+    case(
+        "one of 8 differs",
+        "Seven rewards of a group are equal and one differs: ±2.47 for that one, ∓0.35 for the others. Each "
+        "counts in its own group's mean and std.",
+        rewards=EQUAL_BUT_ONE,
+    ),
+    case("8 equal rewards", EQUAL_HINT, rewards=equal(8)),
+    case("7 equal rewards", EQUAL_HINT, rewards=equal(7)),
+    case("1000 equal rewards", EQUAL_HINT, rewards=equal(1000)),
+    case(
+        "some unscored",
+        "A NaN is a sample without a score. It gets 0, and the others are compared with each other: their own "
+        "mean, their own number in n - 1.",
+        rewards=rewards(6, 8).change(unscored),
+    ),
+    case("some unscored, the others equal", EQUAL_HINT, rewards=rewards(4, 8).change(unscored_and_equal)),
+    case(
+        "few scored",
+        "No reward is scored in row 0, one in rows 1 and 2: there is nothing to compare it with, and the row is 0. "
+        "n - 1 is 0 or less there.",
+        rewards=rewards(5, 6).change(few_scored),
+    ),
+    case(
+        "one sample a group", "One sample has nothing to be compared with: its advantage is 0.", rewards=rewards(6, 1)
+    ),
+    case(
+        "2 samples a group",
+        "Two samples: the one is above the mean by as much as the other is below.",
+        rewards=rewards(40, 2),
+    ),
+    case(
+        "a large mean",
+        "Rewards near 1000 that differ by a tenth. Do you subtract two large numbers that are nearly equal?",
+        rewards=rewards(5, 16, mean=1000.0, scale=0.1),
+    ),
+    case(
+        "rewards of a millionth",
+        "std is as small as eps, which is 1e-6 and is added to std, outside the root.",
+        rewards=rewards(6, 8, mean=0.0, scale=2e-6),
+    ),
+    case("eps = 0.1", "eps is 0.1 here. Is it used, and is it added to std?", rewards=rewards(5, 8), eps=0.1),
+    case(
+        "eps = 0",
+        "eps is 0. A group of equal rewards is 0, and so is one with a single score. What is 0 / 0?",
+        rewards=rewards(6, 8).change(every_kind),
+        eps=0.0,
+    ),
+    case(
+        "rewards of thousands",
+        "Rewards up to 10,000, whose squares are 1e8.",
+        rewards=rewards(5, 8, mean=-500.0, scale=4000.0),
+    ),
+    case(
+        "3 samples a group",
+        "Groups of 3 in a block of 4: what does the fourth lane add to the sums?",
+        rewards=rewards(50, 3),
+    ),
+    case(
+        "17 samples a group",
+        "Groups of 17 in a block of 32: the other 15 lanes are neither in the sums nor in the number.",
+        rewards=rewards(9, 17, mean=-2.0),
+    ),
+    case(
+        "1000 samples a group",
+        "1000 samples leave 24 lanes of a block of 1024 empty.",
+        rewards=rewards(4, 1000, mean=3.0),
+    ),
+    case(
+        "4097 samples a group",
+        "One sample more than 4096. Is it read, counted, written?",
+        rewards=rewards(3, 4097, mean=3.0),
+    ),
+    case("many groups", "400 groups. Does every one find a program?", rewards=rewards(400, 64)),
+    case("no groups", "No groups go in, no groups come out.", rewards=rewards(0, 8)),
+    case(
+        "transposed",
+        "Transposed: the rewards of a group are not neighbours in memory.",
+        rewards=rewards(37, 23).transposed(),
+    ),
+    case("groups with gaps", "Groups of 27, 60 apart in memory, NaN between them.", rewards=rewards(9, 27).with_gaps()),
+    case("every second column", "The stride of the last dimension is 2.", rewards=rewards(9, 21).every_second()),
+    case(BEYOND, BEYOND_HINT, rewards=rewards(3, 12).far_apart()),
 )
 
 UNGUARDED = WildBug(
