@@ -1,4 +1,6 @@
-"""Masked-off lanes of a load without `other` hold NaN, 0 and a large number in turn: what is right is so with each."""
+"""Masked-off lanes of a load without `other` hold NaN, 0, infinities and a number: what is right is so with each."""
+
+import math
 
 import pytest
 from answers import answer
@@ -51,6 +53,12 @@ WITHOUT = LOAD.replace(", other=0.0", "")
 TIMES_ZERO = (f"{LOAD}\n", f"{WITHOUT}\n    x += tl.sum(tl.where(mask, 0.0, x) * 0)\n")
 AT_LEAST_ZERO = (f"{LOAD}\n", f"{WITHOUT}\n    x += tl.maximum(tl.max(tl.where(mask, -1.0, x)), 0.0)\n")
 
+BELOW = (f"{LOAD}\n", f"{WITHOUT}\n    x += tl.where(tl.min(tl.where(mask, 1.0, x)) < -1.0, 1.0, 0.0)\n")
+FINITE = (
+    f"{LOAD}\n",
+    f"{WITHOUT}\n    top = tl.max(tl.where(mask, -1.0, x))\n    x += tl.where((top > 5e3) & (top < 5e4), 1.0, 0.0)\n",
+)
+
 
 @pytest.fixture
 def checked(request):
@@ -93,8 +101,13 @@ def test_an_answer_that_knows_the_poison_is_not_correct(isolated, checked):
 @ISOLATED
 @pytest.mark.parametrize(
     ("patch", "end"),
-    [(TIMES_ZERO, "the result is right."), (AT_LEAST_ZERO, "the result is right; with 10,000 in them y is wrong.")],
-    ids=["times zero", "at least zero"],
+    [
+        (TIMES_ZERO, "the result is right."),
+        (AT_LEAST_ZERO, "the result is right; with infinity in them y is wrong."),
+        (BELOW, "the result is right; with -infinity in them y is wrong."),
+        (FINITE, "the result is right; with 10,000 in them y is wrong."),
+    ],
+    ids=["times zero", "at least zero", "below", "finite"],
 )
 def test_what_is_right_with_zeros_alone_is_not_portable(patch, end, isolated, checked):
     report = checked("silu_forward", patch, isolated)
@@ -123,5 +136,5 @@ def test_only_an_answer_with_such_lanes_pays(monkeypatch):
     assert set(filled) == {None}
     report = check_answer(answer("silu_forward", "triton", LOAD, WITHOUT), "triton", compiler=False)
     assert report.passed
-    assert set(filled) == {None, 0.0, 1e4}
+    assert set(filled) == {None, 0.0, math.inf, -math.inf, 1e4}
     assert filled.count(1e4) <= len(EXERCISES["silu_forward"].cases)

@@ -4,6 +4,7 @@ from .again import again
 from .emulator import Emulator
 from .findings import KINDS, OF_MEMORY, EmulatorError, Finding
 from .grid import Replay
+from .lane_values import LANE_VALUES
 from .launch import Argument, Launch
 from .limits import CANNOT_SHOW
 from .observer import Observer
@@ -11,6 +12,7 @@ from .observer import Observer
 __all__ = [
     "CANNOT_SHOW",
     "KINDS",
+    "LANE_VALUES",
     "OF_MEMORY",
     "Argument",
     "Emulator",

@@ -28,7 +28,7 @@ def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | No
     None where there is none.
 
     In another order bits may differ within the tolerance, as those of a sum by atomics do. Where a load has such lanes,
-    without ``other``, the second call has 0 in them, and a third a large number.
+    without ``other``, the second call has 0 in them, and further calls what else they may hold.
     """
     first, again = examined.first, examined.again
     if examined.method:
@@ -58,9 +58,10 @@ def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | No
                 return masked_lanes.fault(first.hints, f"{masked_lanes.FILLED}, {with_zeros}.", Quality.CORRECT)
             order = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
             return Fault(order, "order", kind=Quality.PORTABLE)
-    if large := refilled(masked_lanes.LARGE):
-        ending = f"{masked_lanes.FILLED}, the result is right; with {masked_lanes.LARGE:,.0f} in them {large}."
-        return masked_lanes.fault(first.hints, ending, Quality.PORTABLE)
+    for name, value in masked_lanes.FURTHER.items():
+        if effect := refilled(value):
+            ending = f"{masked_lanes.FILLED}, the result is right; with {name} in them {effect}."
+            return masked_lanes.fault(first.hints, ending, Quality.PORTABLE)
     return None
 
 

@@ -1,17 +1,17 @@
 """Whether a right result depends on what masked-off lanes of a load without ``other`` hold, which Triton leaves open.
 
-With NaN in them, as in a first call, a maximum is right: it drops NaN. So they hold 0 as well, as today's NVIDIA
-backends fill them, and a large number.
+A first call has NaN in them, and a second 0, as today's NVIDIA backends fill them; then come the others of
+`LANE_VALUES`.
 """
 
 from collections.abc import Iterable
 
-from ..emulator import Finding
+from ..emulator import LANE_VALUES, Finding
 from ..results.quality import Quality
 from ..results.sentences import sentence
 from .fault import Fault
 
-LARGE = 1e4  # finite in float16, and larger than what a loss or an activation is made of
+FURTHER = {name: value for name, value in LANE_VALUES.items() if value and value == value}  # neither 0 nor NaN
 FILLED = "With 0 in these lanes, as today's NVIDIA backends fill them"
 
 

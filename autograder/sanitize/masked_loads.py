@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from ..emulator import Argument, Emulator, Finding, Launch
+from ..emulator import LANE_VALUES, Argument, Emulator, Finding, Launch
 from ..emulator.access import Access
 from ..emulator.again import Fill, again
 from ..emulator.findings import Place
@@ -24,8 +24,6 @@ from .differences import change, differing
 
 _MOST = 1 << 30  # bytes that a launch stores and that are copied to run it again
 _PROGRAMS = 64  # with masked-off lanes at one load that run again, first and last of them included
-# NaN shows in a product with 0, infinities in a maximum or a minimum, the number behind a test for either.
-_VALUES = ((math.nan, "NaN"), (math.inf, "infinity"), (-math.inf, "-infinity"), (1e4, "10,000"))
 
 
 class _Result(NamedTuple):
@@ -88,8 +86,8 @@ class MaskedLoads:
     def _found(self, trial: _Trial) -> dict[Place, str]:
         """The loads whose lanes matter, each with a sentence that says what they do."""
         found: dict[Place, str] = {}
-        for value, name in _VALUES:
-            everywhere = self._result(value, trial)
+        for name, value in LANE_VALUES.items():
+            everywhere = self._result(value, trial) if value else trial.zeros
             if effect := _difference(everywhere, trial):
                 more = self._loads(value, trial, effect, everywhere.places, found.keys())
                 found |= {place: f"With {name} in them {text}." for place, text in more.items()}
