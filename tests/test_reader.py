@@ -8,7 +8,6 @@ import sys
 
 import nbformat
 import pytest
-from graded_kernels.autograder.nbgrader import reader as module
 from graded_kernels.autograder.nbgrader.notebook_file import PICTURES, Unreadable
 from graded_kernels.autograder.nbgrader.reader import Reader
 from graded_kernels.autograder.nbgrader.rebuild import NOTES, RECORD, grade_id
@@ -140,9 +139,9 @@ def test_pictures_beyond_the_limit_are_left_out_and_named(read):
 
 def test_where_the_process_itself_is_killed_another_takes_its_place(tmp_path, read, reader, monkeypatch):
     assert code(read(notebook(RIGHT)))[0] == RIGHT
-    os.kill(reader._process.pid, signal.SIGKILL)
-    reader._process.wait()
+    os.kill(reader._server._process.pid, signal.SIGKILL)
+    reader._server._process.wait()
     assert code(read(notebook(RIGHT)))[0] == RIGHT
-    monkeypatch.setattr(module.sys, "executable", "/bin/true")
+    monkeypatch.setattr(sys, "executable", "/bin/true")
     with pytest.raises(RuntimeError, match="the process that reads submissions ended"):
         Reader(50, 1).rebuilt(tmp_path / "submitted.ipynb", tmp_path / "released.ipynb")

@@ -12,7 +12,6 @@ import functools
 import json
 import os
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Collection
@@ -23,6 +22,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from ..sandbox.line_server import LineServer, ServerEnded, confine_self
 from .notebook_code import is_published, plain_python, without_course
 from .notebook_file import Unreadable, beginning, plain, read
 from .rebuild import (
@@ -49,7 +49,7 @@ class Reader:
 
     def __init__(self, megabytes: float, code_megabytes: float):
         self._limits = {"megabytes": megabytes, "code_megabytes": code_megabytes}
-        self._process: subprocess.Popen[bytes] | None = None
+        self._server = LineServer(__name__)
 
     def rebuilt(self, path: Path, released: Path, published: Path | None = None) -> NotebookNode:
         """The notebook to be graded for the file at ``path`` (`rebuild.rebuild`), with the learner's code as Python
@@ -74,24 +74,13 @@ class Reader:
 
     def _asked(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """The lines of one child, the last one that says what came of it or where it was."""
-        if self._process is None or self._process.poll() is not None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", __name__],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C is for the run, which ends it
-            )
-        asked, answers = self._process.stdin, self._process.stdout
-        assert asked and answers
-        with contextlib.suppress(BrokenPipeError):  # it ended: so it says nothing
-            asked.write(json.dumps(request).encode() + b"\n")
-            asked.flush()
         found: list[dict[str, Any]] = [{}]
-        for line in answers:
-            reply = json.loads(line)
-            if "ended" in reply:
-                return found
-            found.append(reply)
+        with contextlib.suppress(ServerEnded):
+            for line in self._server.ask(json.dumps(request)):
+                reply = json.loads(line)
+                if "ended" in reply:
+                    return found
+                found.append(reply)
         raise RuntimeError("the process that reads submissions ended")
 
 
@@ -108,8 +97,8 @@ def main() -> None:
 
 
 def _answer(request: dict[str, Any]) -> None:
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    folders = [request["path"], str(Path(request["released"]).parent), request["published"]]
+    confine_self(filter(None, folders), 2 * SECONDS + CELL_SECONDS, MEMORY)
     _limit_processor(SECONDS)
     try:
         _tell(notebook=_rebuilt(request))
@@ -168,7 +157,8 @@ def _is_quick(place: str, source: str, slow: Collection[str]) -> bool:
 
 def _limit_processor(seconds: int) -> None:
     """Limits the processor time from now on; the system counts in whole seconds."""
-    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + seconds + 1, resource.RLIM_INFINITY))
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (min(int(time.process_time()) + seconds + 1, most), most))
 
 
 def _known(released: str) -> NotebookNode:

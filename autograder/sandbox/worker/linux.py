@@ -128,13 +128,13 @@ class Process:
         except IndexError:
             return None
 
-    def processor_time(self) -> float | None:
-        """Returns the seconds of processor time that it has taken, with all its threads, running and ended, and the
-        children it has waited for; None where it has just ended. The kernel's own account: nothing a process does takes
-        it back.
+    def processor_time(self, of_children: bool = True) -> float | None:
+        """Returns the seconds of processor time that it has taken, with all its threads, running and ended, and unless
+        asked otherwise the children it has waited for; None where it has just ended. The kernel's own account: nothing
+        a process does takes it back.
         """
         fields = self._read("stat").rpartition(b")")[2].split()  # the name before it is the process's own choice
-        return sum(map(int, fields[11:15])) / _TICKS if fields else None
+        return sum(map(int, fields[11 : 15 if of_children else 13])) / _TICKS if fields else None
 
     def sleeps(self) -> bool:
         """Returns whether it waits for something other than a processor or a disk."""
