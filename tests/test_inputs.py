@@ -161,7 +161,8 @@ MISTAKES = {
     "place": (case("one", "", x=X, y=Y.put(0.0, 5)), "y: IndexError: index 5 is out of bounds for dimension 0"),
     "another": (case("one", "", x=draw.normal(like="z"), y=Y), "x: z is not among what was drawn before: nothing"),
     "same": (case("one", "", x=draw.same.scale(2), y=Y), "x: x is not among what was drawn before: nothing"),
-    "untouched": (case("one", "", x=X.put(0.0, slice(0)), y=Y), "x: a change touches nothing: it leaves every number"),
+    "nowhere": (case("one", "", x=X.put(0.0, slice(0)), y=Y), "x: a change touches nothing: there is no number at"),
+    "untouched": (case("one", "", x=X.change(nothing), y=Y), "x: a change touches nothing: it leaves every number"),
     "together": (case("one", "", Arguments.named(x=X, y=Y).change(nothing)), "the change nothing: a change touches"),
 }
 

@@ -2,17 +2,15 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from ...kernels.wild import gumbel_argmax as wild
-from ..run.contract import Args
-from ..run.huge_strides import far_apart
-from .cases.common import AGAIN, KEEP_NOTHING, STEP_BY_STEP, View, as_it_is, every_second, transposed, with_gaps
-from .cases.elementwise import BEYOND, BEYOND_HINT, normal
-from .record import Case, CommonMistake, Convention, Exercise, Output, WildBug, Witness
+from .cases.common import AGAIN, KEEP_NOTHING, STEP_BY_STEP
+from .cases.elementwise import BEYOND, BEYOND_HINT
+from .inputs import Arguments, Values, case, draw
+from .record import CommonMistake, Exercise, Output, WildBug, Witness
 
 INF = float("inf")
 GRID = 2.0**-32
@@ -32,32 +30,40 @@ def argmax(logits: Tensor, u: Tensor) -> Tensor:
     return first.masked_fill(score.amax(1) == -INF, -1)
 
 
-def clear(logits: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
-    """The same, with half a unit more for the class that is chosen where another is close behind."""
-    if logits.shape[1] > 1 and len(logits):
-        first, second = scores(logits, u).topk(2, 1).values.unbind(1)
-        close = first - second < CLEAR + 2.0**-18 * first.abs().nan_to_num()
-        rows = torch.arange(len(logits))[close]
-        logits[rows, argmax(logits, u)[close]] += 0.5 + logits[rows].abs().nan_to_num(0, 0, 0).amax(1) * 2.0**-6
-    return logits, u
+def clear(logits: Tensor, u: Tensor) -> Tensor:
+    """logits with half a unit more for the class that is chosen where another is close behind."""
+    if logits.shape[1] == 1 or not len(logits):
+        return logits
+    first, second = scores(logits, u).topk(2, 1).values.unbind(1)
+    close = first - second < CLEAR + 2.0**-18 * first.abs().nan_to_num()
+    rows = torch.arange(len(logits))[close]
+    more = 0.5 + logits[rows].abs().nan_to_num(0, 0, 0).amax(1) * 2.0**-6
+    return logits.index_put((rows, argmax(logits, u)[close]), more, accumulate=True)
 
 
-Change = Callable[[Tensor, Tensor], object]  # of logits and u, in place
+def rows(m: int, v: int, *, scale: float = 3.0, shift: float = 0.0, dtype: torch.dtype = torch.float32) -> Arguments:
+    """Logits around ``shift``, and u from 2^-24 on."""
+    logits = draw.normal(m, v).scale(scale).plus(shift).to(dtype)
+    return Arguments.named(logits=logits, u=draw.uniform(m, v).clamp(2.0**-24, 1.0))
 
 
-def nothing(logits: Tensor, u: Tensor) -> None:
-    """Changes nothing."""
+def clearly(m: int, v: int, *, scale: float = 3.0, shift: float = 0.0) -> Arguments:
+    """The same, and no class is close behind the one that is chosen."""
+    return rows(m, v, scale=scale, shift=shift).but(logits=draw.computed(clear))
 
 
-def behind(*steps: float, u: float) -> Change:
-    """In row i a class that is ahead of all others by steps[i], without its own noise, and has this u."""
+Change = Callable[[Tensor, Tensor], None]  # of logits and u, in place
 
-    def change(logits: Tensor, given: Tensor) -> None:
+
+def behind(*steps: float, noise: float) -> Change:
+    """In row i a class that is ahead of all others by steps[i], without its own noise, which is that of this u."""
+
+    def change(logits: Tensor, u: Tensor) -> None:
         for row, step in enumerate(steps):
             column = 3 + 5 * row
-            logits[row, column], given[row, column] = -INF, 0.5
-            best = scores(logits[row : row + 1], given[row : row + 1]).max()
-            logits[row, column], given[row, column] = best + step, u
+            logits[row, column], u[row, column] = -INF, 0.5
+            best = scores(logits[row : row + 1], u[row : row + 1]).max()
+            logits[row, column], u[row, column] = best + step, noise
 
     return change
 
@@ -83,11 +89,6 @@ def one_possible(logits: Tensor, u: Tensor) -> None:
     logits[range(3), columns], u[range(3), columns] = torch.tensor([-5.0, 0.0, 3.0]), 0.0
 
 
-def row_of_nothing(logits: Tensor, u: Tensor) -> None:
-    """Rows 1 and 3 are -inf alone, and u is anything, both ends among it."""
-    logits[1], logits[3], u[3, 4], u[3, 5] = -INF, -INF, 1.0, 0.0
-
-
 def smallest(logits: Tensor, u: Tensor) -> None:
     """The smallest float32 in place of -inf, for three classes of five, and in row 2 for all of them."""
     logits[torch.arange(logits.numel()).view(logits.shape) % 5 < 3] = torch.finfo(torch.float32).min
@@ -102,11 +103,6 @@ def equal_pairs(logits: Tensor, u: Tensor) -> None:
         logits[row, list(columns)], u[row, list(columns)] = 40.0, 0.875
 
 
-def all_equal(logits: Tensor, u: Tensor) -> None:
-    """One number in each of the two."""
-    logits[:], u[:] = -1.5, 0.25
-
-
 def close(step: float) -> Change:
     """Two classes of each row are ahead of all others, with one logit; the second has more noise, by ``step``."""
 
@@ -118,169 +114,137 @@ def close(step: float) -> Change:
     return change
 
 
-def at(column: int) -> Change:
-    """The class that is chosen is this one."""
-
-    def change(logits: Tensor, u: Tensor) -> None:
-        logits[:, column] = 30.0
-
-    return change
+def at(column: int) -> Values:
+    """Logits of which that of this class is chosen."""
+    return draw.same.put(30.0, slice(None), column)
 
 
 def small(logits: Tensor, u: Tensor) -> None:
     """u of 1e-12 to 1e-40 for the class that is ahead by 3.5 or by 2.7."""
-    behind(3.5, 2.7, 3.5, 2.7, u=1e-12)(logits, u)
+    behind(3.5, 2.7, 3.5, 2.7, noise=1e-12)(logits, u)
     u[1, 8], u[2, 13], u[3, 18] = 1e-20, 1e-38, 1e-40
-
-
-@dataclass(frozen=True)
-class Row:
-    """One case: logits (M, V) of this scale around ``shift``, u uniform. views: how the two lie in memory."""
-
-    name: str
-    shape: tuple[int, int]
-    hint: str
-    change: Change = nothing
-    scale: float = 3.0
-    shift: float = 0.0
-    dtype: torch.dtype = torch.float32
-    views: tuple[View, View] = (as_it_is, as_it_is)
-    convention: Convention = ""
-
-    def draw(self, generator: Generator) -> Args:
-        """(logits, u)."""
-        logits = (normal(generator, self.shape, scale=self.scale) + self.shift).to(self.dtype)
-        u = torch.rand(self.shape, generator=generator).clamp(min=2.0**-24)
-        self.change(logits, u)
-        logits, u = self.views[0](logits), self.views[1](u)
-        return clear(logits, u) if self.change is nothing and 0 not in logits.stride() else (logits, u)
-
-
-def one_row(x: Tensor) -> Tensor:
-    """Every row is the first one, at stride 0."""
-    return x[:1].expand(x.shape)
 
 
 ENDS = "The noise of u = 1 is that of the number next to it: -log u is at least 2^-32, and the noise at most 22.2."
 BF16, F16 = torch.bfloat16, torch.float16
 
-ROWS = (
-    Row("ordinary values", (7, 50), "Begin here: 7 rows of 50 classes. " + STEP_BY_STEP),
-    Row(AGAIN, (7, 50), KEEP_NOTHING),
-    Row(
+CASES = (
+    case("ordinary values", "Begin here: 7 rows of 50 classes. " + STEP_BY_STEP, clearly(7, 50)),
+    case(AGAIN, KEEP_NOTHING, clearly(7, 50)),
+    case(
         "u = 1",
-        (5, 40),
         "One class of each row has u = 1, and is 100, 40, 22.7, 21.7 and 10 behind the best. -log(1) is 0, and its "
         "logarithm infinite. " + ENDS,
-        behind(-100.0, -40.0, -22.7, -21.7, -10.0, u=1.0),
+        rows(5, 40).change(behind(-100.0, -40.0, -22.7, -21.7, -10.0, noise=1.0)),
     ),
-    Row(
+    case(
         "u = 0",
-        (5, 40),
         "One class of each row has u = 0, and without its noise it is 50, 3.5, 2.7, 4 and -1 ahead of the best. "
         "-log(0) is infinite, and the noise -inf. u counts as at least 2^-32, and its noise is -3.1.",
-        behind(50.0, 3.5, 2.7, 4.0, -1.0, u=0.0),
+        rows(5, 40).change(behind(50.0, 3.5, 2.7, 4.0, -1.0, noise=0.0)),
     ),
-    Row(
+    case(
         "u = 1 and a logit of -inf",
-        (4, 30),
         "A class that cannot be, because a mask says so, has u = 1. -inf + inf is NaN, which argmax takes for the "
         "largest. " + ENDS,
-        masked_with_one,
+        rows(4, 30).change(masked_with_one),
     ),
-    Row("masked classes", (6, 45), "Two classes of five have a logit of -inf: they are never chosen.", masked),
-    Row(
+    case(
+        "masked classes", "Two classes of five have a logit of -inf: they are never chosen.", rows(6, 45).change(masked)
+    ),
+    case(
         "one possible class, u = 0",
-        (3, 30),
         "One class of each row is possible, and its u is 0: it is chosen all the same. Is -inf more than -inf?",
-        one_possible,
+        rows(3, 30).change(one_possible),
     ),
-    Row(
+    case(
         "a row of -inf",
-        (4, 25),
         "No class of rows 1 and 3 can be: the result is -1, not a class.",
-        row_of_nothing,
+        rows(4, 25),
+        logits=draw.same.put(-INF, [1, 3]),
+        u=draw.same.put((1.0, 0.0), 3, [4, 5]),
         convention="empty row",
     ),
-    Row(
+    case(
         "the smallest float as a mask",
-        (4, 30),
         "-3.4e38 stands where -inf might, as in many masks. It is a number: in row 2 all logits are it, and the first "
         "class is chosen.",
-        smallest,
+        rows(4, 30).change(smallest),
     ),
-    Row("equal scores", (5, 60), "The largest score stands there several times: the first of them.", equal_pairs),
-    Row(
+    case(
+        "equal scores",
+        "The largest score stands there several times: the first of them.",
+        rows(5, 60).change(equal_pairs),
+    ),
+    case(
         "equal scores, far apart",
-        (5, 20_011),
         "The largest score stands there several times, in several blocks: the first of them. Is a later block's taken "
         "only where it is larger?",
-        equal_pairs,
+        rows(5, 20_011).change(equal_pairs),
     ),
-    Row("all equal", (3, 70), "All scores are one number: the first class.", all_equal),
-    Row(
+    case(
+        "all equal",
+        "All scores are one number: the first class.",
+        logits=draw.full(3, 70, value=-1.5),
+        u=draw.full(3, 70, value=0.25),
+    ),
+    case(
         "u from 1e-12 to 1e-40",
-        (4, 40),
         "u below 2^-32 counts as 2^-32: its noise is -3.1. Random numbers of 32 bits have none below it.",
-        small,
+        rows(4, 40).change(small),
     ),
-    Row(
+    case(
         "logits of thousands",
-        (6, 40),
         "Logits of thousands: the noise decides nothing, and nothing overflows.",
-        scale=3e3,
+        clearly(6, 40, scale=3e3),
     ),
-    Row("logits around -9000", (6, 40), "Logits around -9000 are as good as others.", shift=-9e3),
-    Row("1 class", (6, 1), "One class: it is chosen."),
-    Row("3 classes", (60, 3), "Rows of 3 in a block of 4: the fourth lane is no class."),
-    Row("17 classes", (40, 17), "Rows of 17 in a block of 32: the other lanes are no classes.", shift=-50.0),
-    Row("1000 classes", (5, 1000), "1000 classes leave 24 lanes of a block of 1024 empty.", shift=-50.0),
-    Row("8193 classes", (3, 8193), "One class more than 8192, and it is the one. Is it read?", at(8192)),
-    Row("the first class", (4, 8193), "The first of 8193 classes is chosen.", at(0)),
-    Row(
+    case("logits around -9000", "Logits around -9000 are as good as others.", clearly(6, 40, shift=-9e3)),
+    case("1 class", "One class: it is chosen.", clearly(6, 1)),
+    case("3 classes", "Rows of 3 in a block of 4: the fourth lane is no class.", clearly(60, 3)),
+    case("17 classes", "Rows of 17 in a block of 32: the other lanes are no classes.", clearly(40, 17, shift=-50.0)),
+    case("1000 classes", "1000 classes leave 24 lanes of a block of 1024 empty.", clearly(5, 1000, shift=-50.0)),
+    case("8193 classes", "One class more than 8192, and it is the one. Is it read?", rows(3, 8193), logits=at(8192)),
+    case("the first class", "The first of 8193 classes is chosen.", rows(4, 8193), logits=at(0)),
+    case(
         "as many classes as a vocabulary has",
-        (2, 128_256),
         "128,256 classes, many blocks: is the index that of the row, not that of its block?",
+        clearly(2, 128_256),
     ),
-    Row("300 rows", (300, 12), "300 rows: does every one find a program?"),
-    Row("one row", (1, 100), "One row is a matrix like any other."),
-    Row("no rows", (0, 20), "No rows go in, no indices come out."),
-    Row(
+    case("300 rows", "300 rows: does every one find a program?", clearly(300, 12)),
+    case("one row", "One row is a matrix like any other.", clearly(1, 100)),
+    case("no rows", "No rows go in, no indices come out.", clearly(0, 20)),
+    case(
         "float16",
-        (60, 100),
         "Two classes are ahead, and the noise of one is larger by 0.006. Convert logits to float32 before you add: "
         "at 43 float16 has steps of 0.03.",
-        close(0.006),
-        dtype=F16,
+        rows(60, 100, dtype=F16).change(close(0.006)),
     ),
-    Row(
+    case(
         "bfloat16",
-        (60, 100),
         "Two classes are ahead, and the noise of one is larger by 0.06. Convert logits to float32 before you add: "
         "at 43 bfloat16 has steps of 0.25.",
-        close(0.06),
-        dtype=BF16,
+        rows(60, 100, dtype=BF16).change(close(0.06)),
     ),
-    Row("transposed", (37, 23), "Both are transposed: a row is not contiguous in memory.", views=(transposed,) * 2),
-    Row(
+    case(
+        "transposed",
+        "Both are transposed: a row is not contiguous in memory.",
+        clearly(37, 23).each(draw.same.transposed(), "logits", "u"),
+    ),
+    case(
         "strides of their own",
-        (19, 27),
         "logits have gaps between their rows, and u has a stride of 2: each of the two has strides of its own.",
-        views=(with_gaps, every_second),
+        clearly(19, 27),
+        logits=draw.same.with_gaps(),
+        u=draw.same.every_second(),
     ),
-    Row(
+    case(
         "many samples of one row",
-        (50, 33),
         "One row of logits for all samples: logits.stride() is (0, 1).",
-        at(11),
-        views=(one_row, as_it_is),
+        rows(50, 33),
+        logits=at(11).one_row(),
     ),
-    Row(BEYOND, (3, 40), BEYOND_HINT, at(7), dtype=F16, views=(far_apart, as_it_is)),
+    case(BEYOND, BEYOND_HINT, rows(3, 40, dtype=F16), logits=at(7).far_apart()),
 )
-
-
-def _case(row: Row) -> Case:
-    return Case(row.name, row.draw, row.hint, convention=row.convention)
 
 
 SGLANG = WildBug(
@@ -308,7 +272,7 @@ gumbel_argmax = Exercise(
     summary="the first class in each row with the largest logit - log(-log u), u and -log u at least 2^-32; none: -1",
     oracle=argmax,
     outputs=(Output("index", torch.int64),),
-    cases=tuple(_case(row) for row in ROWS),
+    cases=CASES,
     hint="A score for each class, in float32; then the first of the largest. What does each logarithm give at its end?",
     refused=frozenset({"multinomial", "exponential"}),
     wild=(SGLANG, TINY, ROUNDED),

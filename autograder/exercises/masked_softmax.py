@@ -1,29 +1,14 @@
 """Softmax under a mask. Case: a row that may look at nothing, pytorch#41508 and #103963."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from ...kernels.wild import attention as wild
-from ..run.contract import Args
-from ..run.huge_strides import far_apart
-from .cases.common import (
-    AGAIN,
-    EPS,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    View,
-    as_it_is,
-    every_second,
-    leaning_walk,
-    one_number,
-    transposed,
-)
-from .cases.elementwise import BEYOND, BEYOND_HINT, gradient, normal
+from .cases.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, leaning_walk
+from .cases.elementwise import BEYOND, BEYOND_HINT
 from .cases.rows import floors
-from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
+from .inputs import Arguments, also, case, draw
+from .record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
 
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
 NOTHING = "A row of the mask without a True has no maximum and a sum of 0. Its result is 0, as in PyTorch's attention."
@@ -57,208 +42,153 @@ def backward_floor(dy: Tensor, y: Tensor) -> Floors:
     return floors(EPS * y * (4 * dy.abs() + inner))
 
 
-def _drawn(
-    m: int,
-    n: int,
-    dtype: torch.dtype = torch.float32,
-    *,
-    share: float = 0.6,
-    scale: float = 3.0,
-    change: Callable[[Tensor, Tensor], object] | None = None,
-) -> Inputs:
-    """A matrix and a mask under which a share of it lies; ``change`` alters both in place."""
-
-    def inputs(generator: Generator) -> Args:
-        x = normal(generator, (m, n), dtype, scale)
-        mask = torch.rand((m, n), generator=generator) < share
-        if change:
-            change(x, mask)
-        return x, mask
-
-    return inputs
+def rows(m: int, n: int, *, share: float = 0.6, scale: float = 3.0) -> Arguments:
+    """A matrix and a mask under which a share of it lies."""
+    return Arguments.named(x=draw.normal(m, n).scale(scale), mask=draw.truths(m, n, share=share))
 
 
-def _row(row: int, keep: slice | int | None, value: float | None = None) -> Callable[[Tensor, Tensor], None]:
-    """A change: of the mask's row ``row`` only ``keep`` stays True; what is off holds ``value``."""
-
-    def change(x: Tensor, mask: Tensor) -> None:
-        mask[row] = False
-        if keep is not None:
-            mask[row, keep] = True
-        if value is not None:
-            x[~mask] = value
-
-    return change
-
-
-def _poisoned(x: Tensor, mask: Tensor) -> None:
+def poisoned(x: Tensor, mask: Tensor) -> None:
     """What the mask leaves out is NaN and infinity, in turn."""
-    x[~mask] = torch.tensor([torch.nan, torch.inf, -torch.inf]).repeat(x.numel())[: int((~mask).sum())].to(x.dtype)
+    x[~mask] = torch.tensor([torch.nan, torch.inf, -torch.inf]).repeat(x.numel())[: int((~mask).sum())]
 
 
-def _seen_nan(x: Tensor, mask: Tensor) -> None:
-    x[2, 7], mask[2, 7] = torch.nan, True
+def large(x: Tensor, mask: Tensor) -> None:
+    """What the mask leaves out is larger than all else."""
+    x[~mask] = 9e3
 
 
-def _rows_of_infinity(x: Tensor, mask: Tensor) -> None:
-    x[1], x[3, ::2] = -torch.inf, -torch.inf
-
-
-def _low(x: Tensor, mask: Tensor) -> None:
-    """Values near -60000; in row 1 only the last one counts."""
-    x -= 6e4
-    _row(1, -1)(x, mask)
-
-
-def _falling(x: Tensor, mask: Tensor) -> None:
-    """Row 0 falls by 200 after a block; in row 1 only the first element counts."""
-    x[0, 5011:] -= 200
-    _row(1, 0)(x, mask)
-
-
-def _one_for_all(mask: Tensor) -> Tensor:
-    """Every row is the first one, at stride 0."""
-    return mask[:1].expand(mask.shape)
-
-
-class Row(NamedTuple):
-    """One case. view: how x lies in memory, and dy; and the mask, where ``mask`` does not say otherwise."""
-
-    name: str
-    drawn: Inputs
-    hint: str
-    view: View = as_it_is
-    mask: View | None = None
-
-
-ROWS: tuple[tuple[Any, ...], ...] = (
-    ("ordinary values", _drawn(7, 128), "Begin here: 7 rows of 128, about 77 of each count. " + STEP_BY_STEP),
-    (AGAIN, _drawn(7, 128), KEEP_NOTHING),
-    (
-        "everything",
-        _drawn(5, 100, share=2.0),
-        "Every element of the mask is True: an ordinary softmax, of rows of 100.",
+FLOAT16, BFLOAT16 = draw.same.to(torch.float16), draw.same.to(torch.bfloat16)
+CASES = (
+    case("ordinary values", "Begin here: 7 rows of 128, about 77 of each count. " + STEP_BY_STEP, rows(7, 128)),
+    case(AGAIN, KEEP_NOTHING, rows(7, 128)),
+    case(
+        "everything", "Every element of the mask is True: an ordinary softmax, of rows of 100.", rows(5, 100, share=2.0)
     ),
-    ("a row of nothing", _drawn(6, 50, change=_row(2, None)), NOTHING),
-    ("nothing at all", _drawn(4, 33, share=-1.0), NOTHING),
-    ("one element in a row", _drawn(6, 50, change=_row(4, 17)), "One element gets all the weight, whatever it is."),
-    (
+    case("a row of nothing", NOTHING, rows(6, 50), mask=draw.same.put(False, 2)),
+    case("nothing at all", NOTHING, rows(4, 33, share=-1.0)),
+    case(
+        "one element in a row",
+        "One element gets all the weight, whatever it is.",
+        rows(6, 50),
+        mask=draw.same.put(False, 4).put(True, 4, 17),
+    ),
+    case(
         "the last element alone",
-        _drawn(3, 20_011, share=0.5, change=_low),
         "Rows of 20,011 values near -60000, several blocks each. In row 1 only the last element counts: its first "
         "blocks have none that does. Where does the maximum start?",
+        rows(3, 20_011, share=0.5),
+        x=draw.same.plus(-6e4),
+        mask=draw.same.put(False, 1).put(True, 1, -1),
     ),
-    (
+    case(
         "the first element alone",
-        _drawn(3, 20_011, share=0.5, change=_falling),
         "Rows of 20,011, several blocks each. In row 1 only the first element counts, and in row 0 the last 15,000 are "
         "200 lower: can the maximum of a block be below that of the one before?",
+        rows(3, 20_011, share=0.5),
+        x=draw.same.change(lambda x: x[0, 5011:].sub_(200)),
+        mask=draw.same.put(False, 1).put(True, 1, 0),
     ),
-    (
+    case(
         "NaN and infinity under no mask",
-        _drawn(6, 90, change=_poisoned),
         "Outside of the mask are NaN and infinity: they must reach neither the maximum, nor the sum, nor a "
         "product with 0.",
+        rows(6, 90).change(poisoned),
     ),
-    (
+    case(
         "rows of -inf",
-        _drawn(6, 64, change=_rows_of_infinity),
         "A -inf that counts has weight 0, and a row of -inf alone gives 0. -inf - -inf and 0 / 0 would be NaN.",
+        rows(6, 64),
+        x=draw.same.put(-torch.inf, 1).put(-torch.inf, 3, slice(None, None, 2)),
     ),
-    (
+    case(
         "NaN in one row",
-        _drawn(6, 64, change=_seen_nan),
         "A NaN that counts: its row is NaN where the mask is True. What is masked off is 0, whatever else "
         "the row holds. (In Triton, tl.max drops NaN.)",
+        rows(6, 64),
+        x=draw.same.put(torch.nan, 2, 7),
+        mask=draw.same.put(True, 2, 7),
     ),
-    (
-        "large values",
-        _drawn(6, 64, scale=4e3),
-        "e^x overflows from 88.7 on: subtract the largest element that counts.",
+    case(
+        "large values", "e^x overflows from 88.7 on: subtract the largest element that counts.", rows(6, 64, scale=4e3)
     ),
-    (
+    case(
         "large values under no mask",
-        _drawn(6, 64, change=lambda x, mask: x.masked_fill_(~mask, 9e3)),
         "The largest element of a row may be outside of the mask.",
+        rows(6, 64).change(large),
     ),
-    (
+    case(
         "values near -60000",
-        _drawn(6, 64, change=lambda x, mask: x.sub_(6e4)),
         "Values near -60000, which are values. Is what stands for -inf below them, and the maximum that is "
         "subtracted theirs?",
+        rows(6, 64),
+        x=draw.same.plus(-6e4),
     ),
-    ("values all equal", _drawn(5, 37, scale=0.0), "Equal elements share alike."),
-    ("1 column", _drawn(5, 1, change=_row(1, None)), "Rows of one element, one of them with nothing under the mask."),
-    ("17 columns", _drawn(5, 17), "17 elements in a block of 32: what do the other 15 lanes add to the sum?"),
-    ("1000 columns", _drawn(5, 1000), "1000 elements leave 24 lanes of a block of 1024 empty."),
-    (
+    case("values all equal", "Equal elements share alike.", rows(5, 37, scale=0.0)),
+    case(
+        "1 column",
+        "Rows of one element, one of them with nothing under the mask.",
+        rows(5, 1),
+        mask=draw.same.put(False, 1),
+    ),
+    case("17 columns", "17 elements in a block of 32: what do the other 15 lanes add to the sum?", rows(5, 17)),
+    case("1000 columns", "1000 elements leave 24 lanes of a block of 1024 empty.", rows(5, 1000)),
+    case(
         "many rows",
-        _drawn(300, 6, change=_row(100, None)),
         "300 rows, one of them at least with nothing under the mask. Does every row find a program?",
+        rows(300, 6),
+        mask=draw.same.put(False, 100),
     ),
-    ("no rows", _drawn(0, 33), "No rows go in, no rows come out."),
-    ("no columns", _drawn(4, 0), "Rows without elements: nothing to compute and nothing to store."),
+    case("no rows", "No rows go in, no rows come out.", rows(0, 33)),
+    case("no columns", "Rows without elements: nothing to compute and nothing to store.", rows(4, 0)),
+)
+# x, or a gradient of it, and the mask, each in memory of its own.
+LAYOUTS = (
     (
         "transposed",
-        _drawn(37, 53),
         "Transposed, what comes in all alike: neighbours in a row are not neighbours in memory.",
-        transposed,
+        rows(37, 53),
+        draw.same.transposed(),
+        draw.same.transposed(),
     ),
     (
         "every second column",
-        _drawn(9, 101, torch.float16),
         "float16, and the stride of the last dimension is 2, also of a mask. Compute in float32.",
-        every_second,
+        rows(9, 101).but(x=FLOAT16),
+        draw.same.every_second(),
+        draw.same.every_second(),
     ),
     (
         "rows of 70, every second column",
-        _drawn(5, 70),
         "The last dimension has a stride of 2, and a mask is one row for all, at stride 0: each tensor has strides "
         "of its own.",
-        every_second,
-        _one_for_all,
+        rows(5, 70),
+        draw.same.every_second(),
+        draw.same.one_row(),
     ),
     (
         "3 rows of 8193, every second column",
-        _drawn(3, 8193),
         "Rows longer than a block, with a stride of 2, and a mask that is one row for all, at stride 0: do the "
         "strides count in every block of a row?",
-        every_second,
-        _one_for_all,
+        rows(3, 8193),
+        draw.same.every_second(),
+        draw.same.one_row(),
     ),
-    (BEYOND, _drawn(3, 70, torch.float16), BEYOND_HINT, far_apart),
-    ("float16", _drawn(6, 384, torch.float16, scale=2.0), CONVERT),
-    ("bfloat16", _drawn(6, 384, torch.bfloat16, scale=2.0), CONVERT),
+    (BEYOND, BEYOND_HINT, rows(3, 70).but(x=FLOAT16), draw.same.far_apart(), draw.same.far_apart()),
 )
-GRADIENTS: tuple[tuple[Any, ...], ...] = (
-    ("dy of stride 0", _drawn(29, 67), "What .sum() hands back: one number for the whole shape.", one_number),
-    (
+HALF = (
+    case("float16", CONVERT, rows(6, 384, scale=2.0), x=FLOAT16),
+    case("bfloat16", CONVERT, rows(6, 384, scale=2.0), x=BFLOAT16),
+)
+DY = draw.gradient(like="x")
+UPSTREAM = (
+    case("dy of stride 0", "What .sum() hands back: one number for the whole shape.", rows(29, 67), dy=DY.one_number()),
+    case(
         "tiny dy",
-        _drawn(9, 75),
         "dy is about 1e-8: what comes out is as small, with as many digits. Is anything compared with a constant?",
-        lambda dy: dy * 1e-8,
+        rows(9, 75),
+        dy=DY.scale(1e-8),
     ),
 )
-
-
-def _forward(row: Row) -> Case:
-    def inputs(generator: Generator) -> Args:
-        x, mask = row.drawn(generator)
-        return row.view(x), (row.mask or row.view)(mask)
-
-    return Case(row.name, inputs, row.hint)
-
-
-def _backward(row: Row) -> Case:
-    """dy, and y as forward saved it, which is contiguous."""
-
-    def inputs(generator: Generator) -> Args:
-        x, mask = row.drawn(generator)
-        y = softmax_under(x.double(), mask).to(x.dtype)
-        return row.view(gradient(generator, y.shape, y.dtype)), y
-
-    return Case(row.name, inputs, row.hint)
-
 
 FORMULA = WildBug(
     who="the formula, torch.softmax over -inf,",
@@ -293,7 +223,7 @@ masked_softmax_forward = Exercise(
     summary="y = e^x / Σ e^x over the elements of a row where mask is True, 0 elsewhere; a row without one gives 0",
     oracle=softmax_under,
     outputs=(Output("y"),),
-    cases=tuple(_forward(Row(*row)) for row in ROWS),
+    cases=(*CASES, *(case(name, hint, given, x=x, mask=mask) for name, hint, given, x, mask in LAYOUTS), *HALF),
     tolerance=Tolerance(
         1,
         8,
@@ -315,7 +245,12 @@ masked_softmax_backward = Exercise(
     summary="dx = y · (dy - Σ y · dy over the row)",
     oracle=softmax_gradient,
     outputs=(Output("dx", "y"),),
-    cases=tuple(_backward(Row(*row)) for row in (*ROWS, *GRADIENTS)),
+    cases=(
+        *also(CASES, dy=DY),
+        *(case(name, hint, given.but(dy=DY), dy=dy) for name, hint, given, dy, _ in LAYOUTS),
+        *also(HALF, dy=DY),
+        *UPSTREAM,
+    ),
     tolerance=Tolerance(
         1,
         8,

@@ -123,10 +123,13 @@ class Values:
     def put(self, value: float | Sequence[float], *place: Any) -> "Values":
         """``value`` at x[place], where each part of the place is an index, a list of indices or a slice."""
 
-        def change(x: Tensor) -> None:
+        def step(x: Tensor, drawing: Drawing) -> Tensor:
+            if drawing.strict and not x[place].numel():
+                raise RecordError(f"a change touches nothing: there is no number at {place}")
             x[place] = torch.as_tensor(value, dtype=x.dtype)
+            return x
 
-        return self.change(change)
+        return self._then(step)
 
     def view(self, view: Layout) -> "Values":
         """In the memory that ``view`` gives it."""
