@@ -9,7 +9,8 @@ from torch import Tensor
 from ..solutions import attention as cpu
 from .attention import attention_forward
 from .attention_backward import attention_backward
-from .language import check_tensors, describe, in_full, once, use_triton
+from .autograd import Function, gradient
+from .language import check_tensors, describe, in_full, use_triton
 
 
 def attention(q, k, v, key_lengths=None, causal=False, scale=None):
@@ -26,7 +27,7 @@ def attention(q, k, v, key_lengths=None, causal=False, scale=None):
     lengths = None if key_lengths is None else key_lengths.clamp(0, k.shape[2])
     if scale is None and not q.shape[3]:
         scale = 1.0  # of a sum without a term; 1 / √D is none
-    return forward(q, k, v, lengths, bool(causal), None if scale is None else float(scale))[0]
+    return AttentionFunction.apply(q, k, v, lengths, bool(causal), None if scale is None else float(scale))[0]
 
 
 def _check(q, k, v, key_lengths):
@@ -95,15 +96,21 @@ def _(do, q, k, v, *rest):
     return _contiguous_like(q), _contiguous_like(k), _contiguous_like(v)
 
 
-def _save(ctx, inputs, output):
-    *tensors, ctx.causal, ctx.scale = inputs
-    ctx.save_for_backward(*tensors, *output)
+class AttentionFunction(Function):
+    """(o, lse). Saves q, k, v and both."""
 
+    @staticmethod
+    def forward(q, k, v, key_lengths, causal, scale):
+        return forward(q, k, v, key_lengths, causal, scale)
 
-def _gradients(ctx, do, _):
-    q, k, v, key_lengths, o, lse = ctx.saved_tensors
-    return *backward(do, q, k, v, o, lse, key_lengths, ctx.causal, ctx.scale), None, None, None
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        *tensors, ctx.causal, ctx.scale = inputs
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*tensors, *output)
 
-
-forward.register_autograd(_gradients, setup_context=_save)
-once(backward, "attention")
+    @staticmethod
+    def backward(ctx, do, _):
+        q, k, v, key_lengths, o, lse = ctx.saved_tensors
+        more = key_lengths, ctx.causal, ctx.scale
+        return *gradient("attention", backward, do, q, k, v, o, lse, *more), None, None, None

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from ..solutions import cross_entropy as cpu
+from .autograd import Function, gradient
 from .cross_entropy import cross_entropy_backward, cross_entropy_forward, losses
-from .language import as_matrix, check_tensors, describe, once, use_triton
+from .language import as_matrix, check_tensors, describe, use_triton
 
 
 def cross_entropy(logits, labels, ignore_index=-100, reduction="mean", num_items=None, *, trusted=False):
@@ -27,7 +28,7 @@ def cross_entropy(logits, labels, ignore_index=-100, reduction="mean", num_items
     if not logits.shape[-1]:
         raise ValueError(f"cross_entropy: logits are (..., V) with a class at least; they are {describe(logits)}")
     rows = as_matrix(logits).contiguous()
-    loss, _ = row_losses(rows, labels.reshape(-1).contiguous(), ignore_index, trusted)
+    loss, _ = CrossEntropyFunction.apply(rows, labels.reshape(-1).contiguous(), ignore_index, trusted)
     return reduced(loss, labels, ignore_index, reduction, num_items)
 
 
@@ -73,14 +74,21 @@ row_losses.register_fake(lambda logits, labels, *_: (loss_like(logits, labels), 
 row_gradients.register_fake(lambda dloss, logits, *_: torch.empty_like(logits))
 
 
-def save(ctx, inputs, output):
-    *tensors, ctx.ignore_index, ctx.trusted = inputs
-    ctx.save_for_backward(*tensors, *output[1:] if isinstance(output, tuple) else ())
+class CrossEntropyFunction(Function):
+    """(loss, lse) for each row. Saves logits, labels and lse."""
 
+    @staticmethod
+    def forward(logits, labels, ignore_index, trusted):
+        return row_losses(logits, labels, ignore_index, trusted)
 
-def _row_backward(ctx, dloss, _):
-    return row_gradients(dloss, *ctx.saved_tensors, ctx.ignore_index), None, None, None
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        logits, labels, ctx.ignore_index, _ = inputs
+        _, lse = output
+        ctx.mark_non_differentiable(lse)
+        ctx.save_for_backward(logits, labels, lse)
 
-
-row_losses.register_autograd(_row_backward, setup_context=save)
-once(row_gradients, "cross_entropy")
+    @staticmethod
+    def backward(ctx, dloss, _):
+        dlogits = gradient("cross_entropy", row_gradients, dloss, *ctx.saved_tensors, ctx.ignore_index)
+        return dlogits, None, None, None

@@ -12,7 +12,8 @@ logits once: both sums belong to the largest logit so far, and are brought to th
 import torch
 
 from ..solutions import entropy as cpu
-from .language import as_matrix, check_tensors, differentiable_once, sole, tl, triton, use_triton
+from .autograd import Function, gradient, sole
+from .language import as_matrix, check_tensors, tl, triton, use_triton
 
 # %% entropy_forward
 BLOCK = 4096
@@ -92,20 +93,23 @@ def entropy_backward(dentropy, logits, entropy, lse):
 
 
 # %% entropy
-class EntropyFunction(torch.autograd.Function):
-    """Over the rows of a matrix. Saves the logits and two numbers for each row."""
+class EntropyFunction(Function):
+    """(entropy, lse) over the rows of a matrix. Saves the logits and two numbers for each row."""
 
     @staticmethod
-    def forward(ctx, logits):
+    def forward(logits):
         entropy, lse = (entropy_forward if use_triton(logits) else cpu.entropy_forward)(logits)
-        ctx.save_for_backward(logits, entropy, lse)
-        return sole(entropy)
+        return sole(entropy), lse
 
     @staticmethod
-    @differentiable_once
-    def backward(ctx, dentropy):
-        backward = entropy_backward if use_triton(dentropy) else cpu.entropy_backward
-        return backward(dentropy, *ctx.saved_tensors)
+    def setup_context(ctx, inputs, output):
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*inputs, *output)
+
+    @staticmethod
+    def backward(ctx, dentropy, _):
+        compute = entropy_backward if use_triton(dentropy) else cpu.entropy_backward
+        return gradient("entropy", compute, dentropy, *ctx.saved_tensors)
 
 
 def entropy(logits):
@@ -117,4 +121,4 @@ def entropy(logits):
     check_tensors("entropy", 1, logits=logits)
     if not logits.shape[-1]:
         raise ValueError(f"entropy: logits have a last axis of at least one class; they are {tuple(logits.shape)}")
-    return EntropyFunction.apply(as_matrix(logits)).reshape(logits.shape[:-1])
+    return EntropyFunction.apply(as_matrix(logits))[0].reshape(logits.shape[:-1])

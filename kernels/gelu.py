@@ -12,7 +12,8 @@ Hendrycks and Gimpel 2016, arXiv:1606.08415.
 import torch
 
 from ..solutions import gelu as cpu
-from .language import check_tensors, differentiable_once, sole, tl, triton, use_triton
+from .autograd import Function, gradient, sole
+from .language import check_tensors, tl, triton, use_triton
 
 # %% gelu_forward
 BLOCK = 1024
@@ -127,21 +128,22 @@ def gelu_backward(dy, x, approximate="none"):
 
 
 # %% gelu
-class GELUFunction(torch.autograd.Function):
+class GELUFunction(Function):
     """Saves x alone."""
 
     @staticmethod
-    def forward(ctx, x, approximate):
-        ctx.save_for_backward(x)
-        ctx.approximate = approximate
+    def forward(x, approximate):
         return gelu_forward(x, approximate) if use_triton(x) else sole(cpu.gelu_forward(x, approximate))
 
     @staticmethod
-    @differentiable_once
+    def setup_context(ctx, inputs, output):
+        x, ctx.approximate = inputs
+        ctx.save_for_backward(x)
+
+    @staticmethod
     def backward(ctx, dy):
-        (x,) = ctx.saved_tensors
-        backward = gelu_backward if use_triton(x) else cpu.gelu_backward
-        return backward(dy, x, ctx.approximate), None
+        compute = gelu_backward if use_triton(dy) else cpu.gelu_backward
+        return gradient("gelu", compute, dy, *ctx.saved_tensors, ctx.approximate), None
 
 
 def gelu(x, approximate="none"):

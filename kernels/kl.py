@@ -11,7 +11,8 @@ both are -inf, both results are 0. Schulman 2020, "Approximating KL Divergence".
 import torch
 
 from ..solutions import kl as cpu
-from .language import check_tensors, describe, differentiable_once, sole, tl, triton, use_triton
+from .autograd import Function, gradient, sole
+from .language import check_tensors, describe, tl, triton, use_triton
 
 # %% kl_forward
 BLOCK = 1024
@@ -90,19 +91,20 @@ def kl_backward(dkl, logp, ref):
 
 
 # %% kl
-class KLFunction(torch.autograd.Function):
+class KLFunction(Function):
     """Saves its inputs. The gradient of ref is that of logp with the other sign."""
 
     @staticmethod
-    def forward(ctx, logp, ref):
-        ctx.save_for_backward(logp, ref)
+    def forward(logp, ref):
         return sole((kl_forward if use_triton(logp) else cpu.kl_forward)(logp, ref))
 
     @staticmethod
-    @differentiable_once
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
     def backward(ctx, dkl):
-        logp, ref = ctx.saved_tensors
-        dlogp = (kl_backward if use_triton(logp) else cpu.kl_backward)(dkl, logp, ref)
+        dlogp = gradient("kl", kl_backward if use_triton(dkl) else cpu.kl_backward, dkl, *ctx.saved_tensors)
         return dlogp, -dlogp if ctx.needs_input_grad[1] else None
 
 
@@ -114,5 +116,5 @@ def kl(logp, ref):
     """
     if (logp.shape, logp.dtype, logp.device) != (ref.shape, ref.dtype, ref.device):
         raise ValueError(f"kl: logp is {describe(logp)} but ref is {describe(ref)}; they must be alike")
-    check_tensors("kl", logp=logp)
+    check_tensors("kl", logp=logp, ref=ref)
     return KLFunction.apply(logp, ref)

@@ -9,7 +9,8 @@ Float32 inside, rounded once at the store. A row that fits in a block is read on
 import torch
 
 from ..solutions import layer_norm as cpu
-from .language import as_matrix, check_tensors, describe, differentiable_once, sole, tl, triton, use_triton
+from .autograd import Function, gradient, sole
+from .language import as_matrix, check_tensors, describe, tl, triton, use_triton
 from .layer_norm_backward import layer_norm_backward
 
 # %% layer_norm_forward
@@ -97,21 +98,25 @@ def layer_norm_forward(x, weight, bias, eps=1e-5):
 
 
 # %% layer_norm
-class LayerNormFunction(torch.autograd.Function):
-    """Over the rows of a matrix. Saves x, weight and two numbers a row: neither y nor x̂."""
+class LayerNormFunction(Function):
+    """(y, mean, rstd) over the rows of a matrix. Saves x, weight and two numbers a row: neither y nor x̂."""
 
     @staticmethod
-    def forward(ctx, x, weight, bias, eps):
-        forward = layer_norm_forward if use_triton(x) else cpu.layer_norm_forward
-        y, mean, rstd = forward(x, weight, bias, eps)
+    def forward(x, weight, bias, eps):
+        y, mean, rstd = (layer_norm_forward if use_triton(x) else cpu.layer_norm_forward)(x, weight, bias, eps)
+        return y if use_triton(x) else sole(y), mean, rstd
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, weight, _, _ = inputs
+        _, mean, rstd = output
+        ctx.mark_non_differentiable(mean, rstd)
         ctx.save_for_backward(x, weight, mean, rstd)
-        return y if use_triton(x) else sole(y)
 
     @staticmethod
-    @differentiable_once
-    def backward(ctx, dy):
-        backward = layer_norm_backward if use_triton(dy) else cpu.layer_norm_backward
-        return *backward(dy, *ctx.saved_tensors), None
+    def backward(ctx, dy, *_):
+        compute = layer_norm_backward if use_triton(dy) else cpu.layer_norm_backward
+        return *gradient("layer_norm", compute, dy, *ctx.saved_tensors), None
 
 
 def layer_norm(x, weight=None, bias=None, eps=1e-5):
@@ -129,4 +134,4 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
             raise ValueError(
                 f"layer_norm: x is {describe(x)}, so {name} must be of shape ({N},); it is {describe(tensor)}"
             )
-    return LayerNormFunction.apply(as_matrix(x), weight, bias, eps).reshape(x.shape)
+    return LayerNormFunction.apply(as_matrix(x), weight, bias, eps)[0].reshape(x.shape)

@@ -8,9 +8,10 @@ from torch import Tensor
 
 from ..solutions import cross_entropy as cpu
 from ..solutions import linear_cross_entropy as cpu_linear
+from .autograd import Function, gradient
 from .cross_entropy import check_labels
-from .cross_entropy_function import check, loss_like, reduced, save
-from .language import as_matrix, check_tensors, describe, in_full, once, use_triton
+from .cross_entropy_function import check, loss_like, reduced
+from .language import as_matrix, check_tensors, describe, in_full, use_triton
 from .linear_cross_entropy import linear_rows
 
 
@@ -32,7 +33,7 @@ def linear_cross_entropy(hidden, weight, labels, ignore_index=-100, reduction="m
         raise ValueError(
             f"hidden and weight are both float64 or neither; they are {describe(hidden)} and {describe(weight)}"
         )
-    loss = linear_losses(
+    loss = LinearCrossEntropyFunction.apply(
         as_matrix(hidden).contiguous(), weight.contiguous(), labels.reshape(-1).contiguous(), ignore_index, trusted
     )
     return reduced(loss, labels, ignore_index, reduction, num_items)
@@ -73,9 +74,19 @@ linear_losses.register_fake(lambda hidden, weight, labels, *_: loss_like(hidden,
 linear_gradients.register_fake(lambda dloss, hidden, weight, *_: (torch.empty_like(hidden), torch.empty_like(weight)))
 
 
-def _linear_backward(ctx, dloss):
-    return *linear_gradients(dloss, *ctx.saved_tensors, ctx.ignore_index, ctx.trusted), None, None, None
+class LinearCrossEntropyFunction(Function):
+    """The loss for each row. Saves what it is given: backward makes the logits anew."""
 
+    @staticmethod
+    def forward(hidden, weight, labels, ignore_index, trusted):
+        return linear_losses(hidden, weight, labels, ignore_index, trusted)
 
-linear_losses.register_autograd(_linear_backward, setup_context=save)
-once(linear_gradients, "linear_cross_entropy")
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        *tensors, ctx.ignore_index, ctx.trusted = inputs
+        ctx.save_for_backward(*tensors)
+
+    @staticmethod
+    def backward(ctx, dloss):
+        more = *ctx.saved_tensors, ctx.ignore_index, ctx.trusted
+        return *gradient("linear_cross_entropy", linear_gradients, dloss, *more), None, None, None

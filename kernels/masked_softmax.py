@@ -10,7 +10,8 @@ once, a longer one twice. A row without an element gives 0 (pytorch#103963). x i
 import torch
 
 from ..solutions import masked_softmax as cpu
-from .language import as_matrix, check_tensors, describe, differentiable_once, sole, tl, triton, use_triton
+from .autograd import Function, gradient, sole
+from .language import as_matrix, check_tensors, describe, tl, triton, use_triton
 
 # %% masked_softmax_forward
 BLOCK = 8192  # the longest row that one program holds in its registers
@@ -113,20 +114,22 @@ def masked_softmax_backward(dy, y):
 
 
 # %% masked_softmax
-class MaskedSoftmaxFunction(torch.autograd.Function):
+class MaskedSoftmaxFunction(Function):
     """Over the rows of a matrix. Saves y alone."""
 
     @staticmethod
-    def forward(ctx, x, mask):
+    def forward(x, mask):
         y = (masked_softmax_forward if use_triton(x) else cpu.masked_softmax_forward)(x, mask)
-        ctx.save_for_backward(y)
         return y if use_triton(x) else sole(y)
 
     @staticmethod
-    @differentiable_once
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+
+    @staticmethod
     def backward(ctx, dy):
-        backward = masked_softmax_backward if use_triton(dy) else cpu.masked_softmax_backward
-        return backward(dy, *ctx.saved_tensors), None
+        compute = masked_softmax_backward if use_triton(dy) else cpu.masked_softmax_backward
+        return gradient("masked_softmax", compute, dy, *ctx.saved_tensors), None
 
 
 def masked_softmax(x, mask):

@@ -11,7 +11,8 @@ host never waits for the device: a count that is not given stays there.
 import torch
 
 from ..solutions import policy_loss as cpu
-from .language import as_matrix, check_tensors, describe, differentiable_once, sole, tl, triton, use_triton
+from .autograd import Function, gradient, sole
+from .language import as_matrix, check_tensors, describe, tl, triton, use_triton
 
 # %% policy_loss_forward
 BLOCK = 2048
@@ -103,22 +104,23 @@ def policy_loss_backward(dloss, logp, old, advantage, mask, count=None, clip=0.2
 
 
 # %% policy_loss
-class PolicyLossFunction(torch.autograd.Function):
+class PolicyLossFunction(Function):
     """Over a matrix of tokens. Saves what it is given."""
 
     @staticmethod
-    def forward(ctx, logp, old, advantage, mask, count, clip):
-        ctx.save_for_backward(logp, old, advantage, mask)
-        ctx.count, ctx.clip = count, clip
-        if use_triton(logp):
-            return policy_loss_forward(logp, old, advantage, mask, count, clip)
-        return sole(cpu.policy_loss_forward(logp, old, advantage, mask, count, clip))
+    def forward(logp, *rest):
+        return policy_loss_forward(logp, *rest) if use_triton(logp) else sole(cpu.policy_loss_forward(logp, *rest))
 
     @staticmethod
-    @differentiable_once
+    def setup_context(ctx, inputs, output):
+        *tensors, ctx.count, ctx.clip = inputs
+        ctx.save_for_backward(*tensors)
+
+    @staticmethod
     def backward(ctx, dloss):
-        backward = policy_loss_backward if use_triton(dloss) else cpu.policy_loss_backward
-        return backward(dloss, *ctx.saved_tensors, ctx.count, ctx.clip), None, None, None, None, None
+        compute = policy_loss_backward if use_triton(dloss) else cpu.policy_loss_backward
+        dlogp = gradient("policy_loss", compute, dloss, *ctx.saved_tensors, ctx.count, ctx.clip)
+        return dlogp, None, None, None, None, None
 
 
 def policy_loss(logp, old, advantage, mask, count=None, clip=0.2):

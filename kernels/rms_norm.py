@@ -10,7 +10,8 @@ square is infinite in float32; such a row is scaled down by a power of two first
 import torch
 
 from ..solutions import rms_norm as cpu
-from .language import as_matrix, check_tensors, describe, differentiable_once, sole, tl, triton, use_triton
+from .autograd import Function, gradient, sole
+from .language import as_matrix, check_tensors, describe, tl, triton, use_triton
 from .rms_norm_backward import rms_norm_backward
 
 # %% rms_norm_forward
@@ -93,20 +94,25 @@ def rms_norm_forward(x, weight, eps=1e-6):
 
 
 # %% rms_norm
-class RMSNormFunction(torch.autograd.Function):
-    """Over the rows of a matrix. Saves x, weight and one number a row."""
+class RMSNormFunction(Function):
+    """(y, rstd) over the rows of a matrix. Saves x, weight and one number a row."""
 
     @staticmethod
-    def forward(ctx, x, weight, eps):
+    def forward(x, weight, eps):
         y, rstd = (rms_norm_forward if use_triton(x) else cpu.rms_norm_forward)(x, weight, eps)
-        ctx.save_for_backward(x, weight, rstd)
-        return y if use_triton(x) else sole(y)
+        return y if use_triton(x) else sole(y), rstd
 
     @staticmethod
-    @differentiable_once
-    def backward(ctx, dy):
-        backward = rms_norm_backward if use_triton(dy) else cpu.rms_norm_backward
-        return *backward(dy, *ctx.saved_tensors), None
+    def setup_context(ctx, inputs, output):
+        x, weight, _ = inputs
+        _, rstd = output
+        ctx.mark_non_differentiable(rstd)
+        ctx.save_for_backward(x, weight, rstd)
+
+    @staticmethod
+    def backward(ctx, dy, _):
+        compute = rms_norm_backward if use_triton(dy) else cpu.rms_norm_backward
+        return *gradient("rms_norm", compute, dy, *ctx.saved_tensors), None
 
 
 def rms_norm(x, weight=None, eps=1e-6):
@@ -120,4 +126,4 @@ def rms_norm(x, weight=None, eps=1e-6):
     weight = x.new_ones(N) if weight is None else weight
     if weight.shape != (N,):
         raise ValueError(f"rms_norm: x is {describe(x)}, so weight must be of shape ({N},); it is {describe(weight)}")
-    return RMSNormFunction.apply(as_matrix(x), weight, eps).reshape(x.shape)
+    return RMSNormFunction.apply(as_matrix(x), weight, eps)[0].reshape(x.shape)

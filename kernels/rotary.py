@@ -14,7 +14,8 @@ as is all else, rounded once at the store.
 import torch
 
 from ..solutions import rotary as cpu
-from .language import check_tensors, describe, sole, tl, triton, use_triton
+from .autograd import Function, sole
+from .language import check_tensors, describe, tl, triton, use_triton
 
 # %% rotary_forward
 PAIRS = 1024  # that a program holds
@@ -103,17 +104,20 @@ def rotary_backward(dy, positions, inv_freq, interleaved=False):
 
 
 # %% rotary
-class RotaryFunction(torch.autograd.Function):
+class RotaryFunction(Function):
     """Saves positions and inv_freq: the gradient does not depend on x, and is a rotation in the other direction."""
 
     @staticmethod
-    def forward(ctx, x, positions, inv_freq, interleaved, back):
-        ctx.save_for_backward(positions, inv_freq)
-        ctx.interleaved, ctx.back = interleaved, back
+    def forward(x, positions, inv_freq, interleaved, back):
         forward, backward = (
             (rotary_forward, rotary_backward) if use_triton(x) else (cpu.rotary_forward, cpu.rotary_backward)
         )
         return sole((backward if back else forward)(x, positions, inv_freq, interleaved))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _, *tensors, ctx.interleaved, ctx.back = inputs
+        ctx.save_for_backward(*tensors)
 
     @staticmethod
     def backward(ctx, dy):

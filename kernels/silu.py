@@ -10,7 +10,8 @@ Forward moves 2 numbers an element, backward 3: nothing is read twice, nothing i
 import torch
 
 from ..solutions import silu as cpu
-from .language import check_tensors, differentiable_once, sole, tl, triton, use_triton
+from .autograd import Function, gradient, sole
+from .language import check_tensors, tl, triton, use_triton
 
 # %% silu_forward
 BLOCK = 1024
@@ -97,19 +98,20 @@ def silu_backward(dy, x):
 
 
 # %% silu
-class SiLUFunction(torch.autograd.Function):
+class SiLUFunction(Function):
     """Saves x alone: y does not help the gradient (see silu_backward)."""
 
     @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
+    def forward(x):
         return silu_forward(x) if use_triton(x) else sole(cpu.silu_forward(x))
 
     @staticmethod
-    @differentiable_once
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
     def backward(ctx, dy):
-        (x,) = ctx.saved_tensors
-        return silu_backward(dy, x) if use_triton(x) else cpu.silu_backward(dy, x)
+        return gradient("silu", silu_backward if use_triton(dy) else cpu.silu_backward, dy, *ctx.saved_tensors)
 
 
 def silu(x):

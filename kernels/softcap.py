@@ -6,7 +6,8 @@ float32 inside, rounded once at the store. Forward moves 2 numbers an element, b
 import torch
 
 from ..solutions import softcap as cpu
-from .language import check_tensors, differentiable_once, sole, tl, triton, use_triton
+from .autograd import Function, gradient, sole
+from .language import check_tensors, tl, triton, use_triton
 
 
 # %% softcap_forward
@@ -67,20 +68,22 @@ def softcap_backward(dy, x, cap=30.0):
 
 
 # %% softcap
-class SoftcapFunction(torch.autograd.Function):
+class SoftcapFunction(Function):
     """Saves x alone."""
 
     @staticmethod
-    def forward(ctx, x, cap):
-        ctx.save_for_backward(x)
-        ctx.cap = cap
+    def forward(x, cap):
         return sole((softcap_forward if use_triton(x) else cpu.softcap_forward)(x, cap))
 
     @staticmethod
-    @differentiable_once
+    def setup_context(ctx, inputs, output):
+        x, ctx.cap = inputs
+        ctx.save_for_backward(x)
+
+    @staticmethod
     def backward(ctx, dy):
-        (x,) = ctx.saved_tensors
-        return (softcap_backward if use_triton(x) else cpu.softcap_backward)(dy, x, ctx.cap), None
+        compute = softcap_backward if use_triton(dy) else cpu.softcap_backward
+        return gradient("softcap", compute, dy, *ctx.saved_tensors, ctx.cap), None
 
 
 def softcap(x, cap=30.0):

@@ -11,7 +11,8 @@ import torch
 
 from ..solutions import silu as cpu
 from ..solutions.precision import upcast
-from .language import check_tensors, describe, differentiable_once, sole, tl, triton, use_triton
+from .autograd import Function, gradient, sole
+from .language import check_tensors, describe, tl, triton, use_triton
 from .silu import BLOCK, silu_derivative_times, silu_of
 
 
@@ -71,24 +72,29 @@ def swiglu_backward(dy, gate, up):
 
 
 # %% swiglu
-class SwiGLUFunction(torch.autograd.Function):
+def forward_on_a_cpu(gate, up):
+    return (cpu.silu_forward(upcast(gate)) * up).to(gate.dtype)
+
+
+def backward_on_a_cpu(dy, gate, up):
+    wide = upcast(gate)
+    return cpu.silu_backward(upcast(dy) * up, wide).to(gate.dtype), (dy * cpu.silu_forward(wide)).to(up.dtype)
+
+
+class SwiGLUFunction(Function):
     """Saves gate and up; silu(gate) is never held."""
 
     @staticmethod
-    def forward(ctx, gate, up):
-        ctx.save_for_backward(gate, up)
-        if use_triton(gate):
-            return swiglu_forward(gate, up)
-        return sole((cpu.silu_forward(upcast(gate)) * up).to(gate.dtype))
+    def forward(gate, up):
+        return swiglu_forward(gate, up) if use_triton(gate) else sole(forward_on_a_cpu(gate, up))
 
     @staticmethod
-    @differentiable_once
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
     def backward(ctx, dy):
-        gate, up = ctx.saved_tensors
-        if use_triton(gate):
-            return swiglu_backward(dy, gate, up)
-        wide = upcast(gate)
-        return cpu.silu_backward(upcast(dy) * up, wide).to(gate.dtype), (dy * cpu.silu_forward(wide)).to(up.dtype)
+        return gradient("swiglu", swiglu_backward if use_triton(dy) else backward_on_a_cpu, dy, *ctx.saved_tensors)
 
 
 def swiglu(gate, up):
@@ -98,5 +104,5 @@ def swiglu(gate, up):
     """
     if (gate.shape, gate.dtype, gate.device) != (up.shape, up.dtype, up.device):
         raise ValueError(f"swiglu: gate is {describe(gate)} but up is {describe(up)}; they must be alike")
-    check_tensors("swiglu", gate=gate)
+    check_tensors("swiglu", gate=gate, up=up)
     return SwiGLUFunction.apply(gate, up)

@@ -70,7 +70,9 @@ CALLS: dict[str, tuple[Callable, list[torch.Tensor]]] = {  # a function of diffe
     },
     **{
         f"{function.__name__}, {reduction}": (
-            lambda *tensors, function=function, reduction=reduction: function(*tensors, LABELS, reduction=reduction),
+            lambda *tensors, function=function, reduction=reduction: function(
+                *tensors, LABELS.to(tensors[0].device), reduction=reduction
+            ),
             tensors,
         )
         for function, tensors in ((kernels.cross_entropy, [LOGITS]), (kernels.linear_cross_entropy, [HIDDEN, WEIGHT]))
@@ -96,8 +98,8 @@ def _first_call(name: str) -> tuple[Callable, list[torch.Tensor]]:
     leaves = inputs_with_gradients(backward_of(forward))
 
     def function(*tensors):
-        dtype = tensors[0].dtype
-        alike = map_tensors(lambda t: t.to(dtype) if t.is_floating_point() else t, tuple(named.values()))
+        device, dtype = tensors[0].device, tensors[0].dtype
+        alike = map_tensors(lambda t: t.to(device, dtype if t.is_floating_point() else t.dtype), tuple(named.values()))
         given = dict(zip(named, alike, strict=True)) | dict(zip(leaves, tensors, strict=True))
         return getattr(kernels, name)(**given)
 
