@@ -55,7 +55,7 @@ lint: .venv/.ready   ## style and types, which are part of `make test`
 
 build: .venv/.ready  ## course/source from chapters and answers, and the tests' submissions from it
 	@python -m graded_kernels.course.build
-	@python tests/make_submissions.py
+	@python tests/material/make_submissions.py
 
 exercise: .venv/.ready  ## begin an exercise: NAME=softcap LIKE=elementwise, rowwise or loss; CHAPTER=01_silu (the last)
 	@python -m graded_kernels.course.new_exercise "$(NAME)" --like "$(LIKE)" --chapter "$(CHAPTER)"
@@ -72,28 +72,28 @@ book: .venv/.ready   ## the chapters, run, with outputs and figures, as a site i
 release: book        ## wheel, source archive and book of this version in dist/, used in empty environments
 	@python -c "import build" 2>/dev/null || python -m pip install --disable-pip-version-check --quiet build
 	@rm -rf dist && python -m build --outdir dist . > build/release.log 2>&1 || { tail -20 build/release.log; exit 1; }
-	@python tests/check_release.py dist
+	@python tests/material/check_release.py dist
 	@tar --create --gzip --file dist/book.tar.gz --directory build book && ls -l dist
 
 grade-demo: .venv/.ready  ## grade three submissions through nbgrader and print who got what, and why
-	@python tests/grade_demo.py
+	@python tests/material/grade_demo.py
 
 doctor: .venv/.ready ## what this machine can run
-	@python -P autograder/doctor/doctor.py
+	@python -P autograder/runner/doctor/doctor.py
 
 # ATTACKS_ARGS=--user: as an unprivileged user, too
 attacks: .venv/.ready ## files and notebooks that cheat, on every rung of isolation this machine has
-	@python tests/attacks $(ATTACKS_ARGS)
-	@$(ONE_THREAD) python tests/attack_notebooks $(ATTACKS_ARGS)
+	@python tests/material/attacks $(ATTACKS_ARGS)
+	@$(ONE_THREAD) python tests/material/attack_notebooks $(ATTACKS_ARGS)
 
 chaos: .venv/.ready  ## a class graded while workers and runs are killed: the same grades, nothing made twice
-	@$(ONE_THREAD) python tests/chaos.py $(CHAOS_ARGS)
+	@$(ONE_THREAD) python tests/material/chaos.py $(CHAOS_ARGS)
 
 planted: .venv/.ready ## planted bugs: what the plain interpreter says of each, and what the emulator says
 	@cd tests && TRITON_INTERPRET=1 python -m planted
 
 matrix: .venv/.ready  ## the emulator's tests on Triton 3.6, 3.7, 3.8 and 3.9, in throw-away environments
-	@python tests/emulator_matrix.py
+	@python tests/material/emulator_matrix.py
 
 bench: .venv/.ready  ## the benchmarks, as ratios
 	@for file in benchmarks/*.py; do python $$file || exit 1; done
@@ -106,7 +106,7 @@ audit: .venv/.ready  ## released packages put to our exercises, each in a throw-
 	@$(ONE_THREAD) python research/audit/audit.py $(AUDIT_ARGS)
 
 claims: .venv/.ready ## what README, CHANGELOG and research/ claim: its tests and commands run, and compared anew
-	@$(ONE_THREAD) python tests/claims.py
+	@$(ONE_THREAD) python tests/material/claims.py
 
 clean:          ## remove the environment and what was built; your notebooks and gradebooks stay
 	rm -rf .venv build dist *.egg-info

@@ -18,24 +18,24 @@ normal, gradient                         random tensors for a case, an upstream 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .run.interpret import choose
+from .gpu.interpret import choose
 
 choose()  # before anything here imports triton
 
-from .check import check  # noqa: E402
+from .judge.checking import check  # noqa: E402
 
 if TYPE_CHECKING:
-    from .emulator import Emulator
-    from .exercises import EXERCISES
-    from .exercises.cases.elementwise import elementwise, gradient, normal
-    from .exercises.cases.losses import losses
-    from .exercises.cases.rows import rowwise
-    from .exercises.derived import derived
-    from .exercises.record import Case, CommonMistake, Exercise, Output, Tolerance, WildBug, Witness
-    from .report.report import Report
-    from .run.peak_memory import Peak
-    from .side_by_side import CompareError, compare
-    from .ulp import ulp_error, ulp_size
+    from .gpu.emulator import Emulator
+    from .judge.records.derived import derived
+    from .judge.records.elementwise import elementwise, gradient, normal
+    from .judge.records.losses import losses
+    from .judge.records.record import Case, CommonMistake, Exercise, Output, Tolerance, WildBug, Witness
+    from .judge.records.rows import rowwise
+    from .judge.records.table import EXERCISES
+    from .judge.report.report import Report
+    from .judge.side_by_side import CompareError, compare
+    from .judge.ulp import ulp_error, ulp_size
+    from .runner.call.peak_memory import Peak
 
 __all__ = ["EXERCISES", "Emulator", "Peak", "Report", "check", "ulp_error", "ulp_size"]
 __all__ += ["Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"]

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
-from .commands.usage import NOT_PASSED, PASSED, USAGE, UsageError
-from .results.text import visible
+from .words.text import visible
+from .words.usage import NOT_PASSED, PASSED, USAGE, UsageError
 
 # Entry points that add commands: the course, which imports the grader and is not imported by it, has its own here.
 COMMANDS = "graded_kernels.commands"
@@ -40,10 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands, those that entry points add among them; ``run`` of its result carries one out."""
     from .classroom import command as classroom
-    from .commands import check, new
-    from .sanitize import command as sanitize
-    from .side_by_side import command as side_by_side
-    from .verdicts import command as verdicts
+    from .gpu.sanitize import command as sanitize
+    from .judge.commands import check, new
+    from .judge.side_by_side import command as side_by_side
+    from .judge.verdicts import command as verdicts
 
     about = "Check PyTorch and Triton answers to the exercises of the course."
     top = argparse.ArgumentParser(prog="graded-kernels", description=about)
@@ -82,7 +82,7 @@ def version() -> str:
 
 def run_check(options: argparse.Namespace) -> int:
     """Checks the files, or the one function that is named as ``package.module:function``."""
-    from .commands import check
+    from .judge.commands import check
 
     named = check.named_function(options.files)
     return check.main(options) if named is None else run_check_function(options, named)
@@ -90,9 +90,9 @@ def run_check(options: argparse.Namespace) -> int:
 
 def run_check_function(options: argparse.Namespace, named: str) -> int:
     """Checks a function in this process. Raises UsageError where ``named`` does not lead to one."""
-    from .commands.answers import keep_stdout, record_of
-    from .commands.check import show
-    from .sanitize.function import report_on
+    from .judge.commands.answers import keep_stdout, record_of
+    from .judge.commands.check import show
+    from .judge.commands.function import report_on
 
     record, stdout = record_of(options), keep_stdout()
     report = report_on(record, named, options.seed or 0, options.conventions, options.only, options.root)
@@ -101,8 +101,8 @@ def run_check_function(options: argparse.Namespace, named: str) -> int:
 
 def run_list(options: argparse.Namespace) -> int:
     """Prints the exercises, the course's first, as a table or as JSON; returns the exit status."""
-    from .exercises import EXERCISES, offered
-    from .exercises.external_records import offers
+    from .judge.records.external_records import offers
+    from .judge.records.table import EXERCISES, offered
 
     package = {record.name: offer.package for offer in offers() for record in offer.records}
     rows: list[dict[str, Any]] = [
@@ -136,6 +136,6 @@ def signed(row: dict[str, Any]) -> str:
 
 def run_doctor(options: argparse.Namespace) -> int:
     """Prints what will run on this machine; returns the exit status."""
-    from .doctor import doctor
+    from .runner.doctor import doctor
 
     return doctor.main()

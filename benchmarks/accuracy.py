@@ -19,11 +19,11 @@ from pathlib import Path
 
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.exercises.record import Case, Exercise
-from graded_kernels.autograder.judge.compare import compare, expect
-from graded_kernels.autograder.run.contract import tensors_of
-from graded_kernels.autograder.run.examination import Call
-from graded_kernels.autograder.run.runner import InProcess
+from graded_kernels.autograder.judge.closeness import compare, expect
+from graded_kernels.autograder.judge.records.record import Case, Exercise
+from graded_kernels.autograder.runner.call.contract import tensors_of
+from graded_kernels.autograder.runner.call.examination import Call
+from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.course.regions import BACKENDS, find_regions
 
 ROOT = Path(__file__).resolve().parent.parent

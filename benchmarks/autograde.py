@@ -32,11 +32,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 
 import classroom  # noqa: E402
 import grade_demo  # noqa: E402
-from graded_kernels.autograder.sandbox import probe  # noqa: E402
+from graded_kernels.autograder.runner.sandbox import probe  # noqa: E402
 
 GROUPS = "/sys/fs/cgroup/cpuacct"
 OURS, STOCK, UNCHECKED = "graded-kernels", "nbgrader", "nbgrader-without-checks"

@@ -18,14 +18,14 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 
 import planted  # noqa: E402  before triton
 import torch  # noqa: E402
 import triton  # noqa: E402
 import triton.language as tl  # noqa: E402
-from graded_kernels.autograder.emulator import Emulator  # noqa: E402
-from graded_kernels.autograder.sanitize.watch import watched  # noqa: E402
+from graded_kernels.autograder.gpu.emulator import Emulator  # noqa: E402
+from graded_kernels.autograder.gpu.sanitize.watch import watched  # noqa: E402
 
 REPEAT = 7
 SIZES = tuple(2**power for power in range(16, 29))

@@ -25,7 +25,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 os.environ["TRITON_INTERPRET"] = "1"
 
 import torch  # noqa: E402
@@ -35,10 +35,10 @@ from answers import (
 )
 from emulator import sanitizer  # noqa: E402
 from graded_kernels.autograder import EXERCISES  # noqa: E402
-from graded_kernels.autograder.check import check, check_answer  # noqa: E402
-from graded_kernels.autograder.emulator import Emulator  # noqa: E402
-from graded_kernels.autograder.sandbox import Budget, Worker  # noqa: E402
-from graded_kernels.autograder.sandbox.compiler import shared_compiler  # noqa: E402
+from graded_kernels.autograder.gpu.emulator import Emulator  # noqa: E402
+from graded_kernels.autograder.judge.checking import check, check_answer  # noqa: E402
+from graded_kernels.autograder.runner.sandbox import Budget, Worker  # noqa: E402
+from graded_kernels.autograder.runner.sandbox.compiler import shared_compiler  # noqa: E402
 from triton.runtime.interpreter import InterpretedFunction  # noqa: E402
 
 REPEAT = 5

@@ -34,12 +34,12 @@ import time
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 
 import classroom  # noqa: E402
-from graded_kernels.autograder.sandbox.worker import linux  # noqa: E402
-from graded_kernels.autograder.verdicts.store import Store  # noqa: E402
-from graded_kernels.autograder.verdicts.verdict import Verdict  # noqa: E402
+from graded_kernels.autograder.judge.verdicts.store import Store  # noqa: E402
+from graded_kernels.autograder.judge.verdicts.verdict import Verdict  # noqa: E402
+from graded_kernels.autograder.runner.sandbox.worker import linux  # noqa: E402
 
 
 def main() -> None:

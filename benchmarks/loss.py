@@ -16,10 +16,10 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.emulator import Emulator
-from graded_kernels.autograder.run.examination import Call
-from graded_kernels.autograder.run.runner import InProcess
-from graded_kernels.autograder.ulp import ulp_error
+from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.judge.ulp import ulp_error
+from graded_kernels.autograder.runner.call.examination import Call
+from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.solutions import cross_entropy as cpu
 from graded_kernels.solutions.linear_cross_entropy import linear_cross_entropy_forward_backward
 

@@ -5,7 +5,7 @@
     python benchmarks/margins.py --exercise silu_backward ...      these exercises; prints their rows, writes nothing
     python benchmarks/margins.py --seeds 300 --triton-seeds 20     more of them
 
-Answers are called directly (tests/shares.py): Triton's in the emulator, once a case. The page is written after each
+Answers are called directly (tests/material/shares.py): Triton's in the emulator, once a case. The page is written after each
 row, so that a run that was interrupted goes on with --missing.
 """
 
@@ -19,11 +19,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 os.environ["TRITON_INTERPRET"] = "1"
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.exercises.record import Exercise
+from graded_kernels.autograder.judge.records.record import Exercise
 from shares import MOST, Margin, margin_of
 
 NOTE = """# Margins
@@ -33,7 +33,7 @@ NOTE = """# Margins
 
 A right answer passes at every seed. The table has the largest share of its tolerance that one element of any right
 answer takes, at {seeds} seeds in PyTorch and {triton_seeds} in Triton: ours (distinctions included), PyTorch's own,
-those of tests/honest, and each formula in nine arithmetics (tests/float32_sums.py). What is compared exactly has no
+those of tests/material/honest, and each formula in nine arithmetics (tests/material/float32_sums.py). What is compared exactly has no
 row. Goal: none above {most:.0%}; a tolerance that one exceeds is derived anew, from the formula.
 
 {verdict}

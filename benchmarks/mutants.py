@@ -32,15 +32,15 @@ os.environ["TRITON_INTERPRET"] = "1"
 
 from answers import FOLDERS, PAIRS, answer, regions  # noqa: E402
 from graded_kernels.autograder import EXERCISES  # noqa: E402
-from graded_kernels.autograder.check import check_answer  # noqa: E402
-from graded_kernels.autograder.exercises.record import Case, Exercise  # noqa: E402
 from graded_kernels.autograder.judge.case import judge_case  # noqa: E402
-from graded_kernels.autograder.judge.compare import Expected, expect  # noqa: E402
+from graded_kernels.autograder.judge.checking import check_answer  # noqa: E402
+from graded_kernels.autograder.judge.closeness import Expected, expect  # noqa: E402
+from graded_kernels.autograder.judge.records.record import Case, Exercise  # noqa: E402
 from graded_kernels.autograder.judge.trial import Options, Trial, arguments  # noqa: E402
-from graded_kernels.autograder.run.answer import Answer, AnswerError, load  # noqa: E402
-from graded_kernels.autograder.run.contract import Args  # noqa: E402
-from graded_kernels.autograder.run.runner import InProcess  # noqa: E402
-from graded_kernels.autograder.sandbox import Worker  # noqa: E402
+from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, load  # noqa: E402
+from graded_kernels.autograder.runner.call.contract import Args  # noqa: E402
+from graded_kernels.autograder.runner.call.runner import InProcess  # noqa: E402
+from graded_kernels.autograder.runner.sandbox import Worker  # noqa: E402
 from mutants_page import Row, page, read  # noqa: E402
 from mutation import Mutant, mutants  # noqa: E402
 

@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable
 
 import torch
-from graded_kernels.autograder.exercises import EXERCISES
-from graded_kernels.autograder.run.answer import Answer, Cell, load
-from graded_kernels.autograder.run.examination import Call
-from graded_kernels.autograder.run.interpret import choose
-from graded_kernels.autograder.run.runner import InProcess
-from graded_kernels.autograder.sandbox import Isolated, Worker, probe
+from graded_kernels.autograder.gpu.interpret import choose
+from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
+from graded_kernels.autograder.runner.call.examination import Call
+from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.runner.sandbox import Isolated, Worker, probe
 
 ROUNDS, FRESH_ROUNDS = 15, 3
 SILU = EXERCISES["silu_forward"]

@@ -20,11 +20,11 @@ from pathlib import Path
 
 from grade import graded, hand_in, verdicts
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 
 import classroom  # noqa: E402
-from graded_kernels.autograder.verdicts.store import Store  # noqa: E402
-from graded_kernels.autograder.verdicts.verdict import Verdict  # noqa: E402
+from graded_kernels.autograder.judge.verdicts.store import Store  # noqa: E402
+from graded_kernels.autograder.judge.verdicts.verdict import Verdict  # noqa: E402
 
 FEW, MANY = 1, 9  # notebooks; the difference of two runs is what a notebook takes
 ROUNDS = 20  # of reading and writing a verdict

@@ -23,8 +23,8 @@ from typing import Any
 
 import torch
 from graded_kernels.autograder import compare
-from graded_kernels.autograder.sandbox import Worker
-from graded_kernels.autograder.side_by_side import kernelbench
+from graded_kernels.autograder.judge.side_by_side import kernelbench
+from graded_kernels.autograder.runner.sandbox import Worker
 
 PROBLEMS = (
     *("level1/19_ReLU", "level1/23_Softmax", "level1/25_Swish", "level1/26_GELU_", "level1/36_RMSNorm_"),

@@ -29,7 +29,7 @@ from pathlib import Path
 import grade  # first: it puts the tests' folder on the path
 import nbformat
 import psutil
-from graded_kernels.autograder.sandbox.worker import linux
+from graded_kernels.autograder.runner.sandbox.worker import linux
 from nbclient import NotebookClient
 
 import classroom  # isort: skip

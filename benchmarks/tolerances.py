@@ -11,12 +11,12 @@ from pathlib import Path
 
 import torch
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.exercises.derived import SEEDS, WIDE, derived
-from graded_kernels.autograder.exercises.record import Exercise
-from graded_kernels.autograder.judge.compare import expect
+from graded_kernels.autograder.judge.closeness import expect
+from graded_kernels.autograder.judge.commands.function import Function
 from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.records.derived import SEEDS, WIDE, derived
+from graded_kernels.autograder.judge.records.record import Exercise
 from graded_kernels.autograder.judge.trial import arguments
-from graded_kernels.autograder.sanitize.function import Function
 from graded_kernels.course.regions import BACKENDS, find_regions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,7 +26,7 @@ ABOUT = f"""# Derived tolerances
 `python benchmarks/tolerances.py`, {date.today()}, PyTorch {torch.__version__}.
 
 `derived(oracle)` estimates the floor of a tolerance from the formula alone: {SEEDS} runs in float32 with random
-rounding and order of sums, {WIDE:g} times the root mean square of the error (autograder/exercises/derived.py). Here it
+rounding and order of sums, {WIDE:g} times the root mean square of the error (autograder/judge/records/derived.py). Here it
 takes the place of the floor that was thought out by hand. *Ratio*: the derived tolerance over that by hand, over all
 elements of all needed cases: the largest, and the middle one. *Passes*: our own answer is within it. *PyTorch's own*:
 the cases in which its function is not, but for those that rest on a convention; by hand all of them pass. Goal: at most

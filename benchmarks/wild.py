@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import torch
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.exercises.record import Bug, Exercise
+from graded_kernels.autograder.judge.records.record import Bug, Exercise
 
 NOTE = """# Wild bugs
 

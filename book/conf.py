@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 from docutils import nodes
-from graded_kernels.autograder.nbgrader.markdown import mathml
+from graded_kernels.autograder.classroom.nbgrader.markdown import mathml
 from graded_kernels.course import learner
 from graded_kernels.course.learner import ROOT
 from jupyter_cache.executors import utils

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..autograder import check
-from ..autograder.report import phrases
-from ..autograder.results.data import ReportData
-from ..autograder.results.distance import ulp
+from ..autograder.judge.report import phrases
+from ..autograder.judge.results.data import ReportData
+from ..autograder.judge.results.distance import ulp
 from .learner import ANSWERS, ROOT, sources
 from .regions import Region, find_regions
 

@@ -33,7 +33,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from ..autograder import exercises as records  # imported when EXERCISES is first asked for
-from ..autograder.exercises.record import RecordError, Witness
+from ..autograder.judge.records.record import RecordError, Witness
 from . import cells, pieces
 from .chapter import ChapterError, Exercise, parse
 from .pieces import Records, Regions

@@ -14,8 +14,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from ..autograder.emulator.builder import StrictBuilder
-from ..autograder.emulator.reduction import StrictReduce
+from ..autograder.gpu.emulator.builder import StrictBuilder
+from ..autograder.gpu.emulator.reduction import StrictReduce
 
 EACH = ("binary_op", "unary_op", "_function", "create_fma")
 NO_ARITHMETIC = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)

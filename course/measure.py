@@ -10,13 +10,13 @@ from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..autograder.compiler import DEFAULT, targets_of
-from ..autograder.emulator import Emulator
-from ..autograder.run.contract import Args
-from ..autograder.run.interpret import interpreted
-from ..autograder.run.launches import plain_launches
-from ..autograder.run.peak_memory import Peak
-from ..autograder.sandbox import Compiler
+from ..autograder.gpu.compiler import DEFAULT, targets_of
+from ..autograder.gpu.compiler.launches import plain_launches
+from ..autograder.gpu.emulator import Emulator
+from ..autograder.gpu.interpret import interpreted
+from ..autograder.runner.call.contract import Args
+from ..autograder.runner.call.peak_memory import Peak
+from ..autograder.runner.sandbox import Compiler
 from .flop_count import counting_flops
 
 

@@ -2,11 +2,11 @@
 
 import os
 
-from graded_kernels.autograder.nbgrader import interrupt
+from graded_kernels.autograder.classroom.nbgrader import interrupt
 
 interrupt.install()  # before the imports that take seconds
 
-from graded_kernels.autograder.nbgrader import autograde, markdown  # noqa: E402
+from graded_kernels.autograder.classroom.nbgrader import autograde, markdown  # noqa: E402
 from nbgrader.server_extensions import formgrader  # noqa: E402
 
 autograde.install()  # our own converter, for `nbgrader autograde` and formgrader's button
@@ -22,26 +22,26 @@ c.Exchange.root = os.path.join(os.path.dirname(c.CourseDirectory.root), "exchang
 # `raise`, nbgrader's own stub, does not compile inside @triton.jit; `...` does.
 c.ClearSolutions.code_stub = {"python": "...  # YOUR CODE HERE"}
 
-# Our own grader in place of nbgrader's run of the notebook: see graded_kernels.autograder.nbgrader.
+# Our own grader in place of nbgrader's run of the notebook: see graded_kernels.autograder.classroom.nbgrader.
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.OverwriteCells",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.Autograde.autograde_preprocessors = [
-    "graded_kernels.autograder.nbgrader.grade.Grade",
-    "graded_kernels.autograder.nbgrader.grade.SaveScores",
+    "graded_kernels.autograder.classroom.nbgrader.grade.Grade",
+    "graded_kernels.autograder.classroom.nbgrader.grade.SaveScores",
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
-    "graded_kernels.autograder.nbgrader.pages.WithGuides",
+    "graded_kernels.autograder.classroom.nbgrader.pages.WithGuides",
 ]
 
 # A CSV in which a comma in a name does no harm, and no 0 stands for what was not graded.
-c.ExportApp.plugin_class = "graded_kernels.autograder.nbgrader.export.Grades"
+c.ExportApp.plugin_class = "graded_kernels.autograder.classroom.nbgrader.export.Grades"
 
 # Feedback shows scores and reports, not the source of tests that were hidden.
 c.GenerateFeedback.preprocessors = [
-    "graded_kernels.autograder.nbgrader.pages.WithoutGuides",  # else graded notebooks have no marking guide
-    "graded_kernels.autograder.nbgrader.pages.Scores",
+    "graded_kernels.autograder.classroom.nbgrader.pages.WithoutGuides",  # else graded notebooks have no marking guide
+    "graded_kernels.autograder.classroom.nbgrader.pages.Scores",
     "nbgrader.preprocessors.ClearHiddenTests",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
@@ -55,7 +55,7 @@ c.HTMLExporter.extra_template_basedirs = [
 c.HTMLExporter.template_file = "page.html.j2"  # of ours, with what waits for a person and the exercises' names
 
 # Markdown of a learner, in feedback and in formgrader: HTML that only formats, no scripts.
-c.HTMLExporter.filters = {"markdown2html": "graded_kernels.autograder.nbgrader.markdown.safe_markdown"}
+c.HTMLExporter.filters = {"markdown2html": "graded_kernels.autograder.classroom.nbgrader.markdown.safe_markdown"}
 
 # For `nbgrader validate` and `generate_solution`, which run every cell.
 c.Execute.timeout = 120

@@ -13,8 +13,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from .. import autograder
-from ..autograder.commands.new import FAMILIES, TEMPLATES, written_of
-from ..autograder.commands.usage import UsageError, function_name
+from ..autograder.judge.commands.new import FAMILIES, TEMPLATES, written_of
+from ..autograder.words.usage import UsageError, function_name
 from .build import ROOT
 from .pieces import RECORDS
 from .regions import BACKENDS

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..autograder.commands.usage import PASSED, Commands, UsageError
+from ..autograder.words.usage import PASSED, Commands, UsageError
 
 ROOT = Path(__file__).resolve().parent.parent
 TITLE = """# {name}
@@ -54,7 +54,7 @@ def add_to(commands: Commands) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Writes the notebook and the records beside it; returns the exit status. Raises UsageError."""
-    from ..autograder.report.phrases import count  # which imports NumPy
+    from ..autograder.judge.report.phrases import count  # which imports NumPy
 
     folder = _folder(options.course, options.name)
     if not options.exercise and not options.record:
@@ -91,8 +91,8 @@ def _of_chapter(cell_name: str) -> Part:
     """An exercise as it stands in a chapter: its answer and its check."""
     import nbformat
 
-    from ..autograder.exercises import find
-    from ..autograder.nbgrader.rebuild import exercise_of, grade_id
+    from ..autograder.classroom.nbgrader.rebuild import exercise_of, grade_id
+    from ..autograder.judge.records.table import find
     from . import cells
     from .learner import sources
 
@@ -110,9 +110,9 @@ def _of_chapter(cell_name: str) -> Part:
 
 def _of_teacher(path: Path) -> Part:
     """A teacher's own exercise, from the file with its record and the answer beside it, which has to pass."""
-    from ..autograder.check import check_answer, choose_backend
-    from ..autograder.exercises.external_records import read_text
-    from ..autograder.run.answer import AnswerError, read_file
+    from ..autograder.judge.checking import check_answer, choose_backend
+    from ..autograder.judge.records.external_records import read_text
+    from ..autograder.runner.call.answer import AnswerError, read_file
     from . import cells
     from .regions import Region, hide_bodies
 
@@ -148,7 +148,7 @@ def _heading(record: Any, backend: str) -> str:
 
 def _statements(setup: str) -> Iterator[str]:
     """The statements of a chapter's setup cell, but for imports of the course."""
-    from ..autograder.run.answer import OURS, imported
+    from ..autograder.runner.call.answer import OURS, imported
 
     for node in ast.parse(setup).body:
         if not any(module.split(".")[0] == OURS for module in imported(node)):

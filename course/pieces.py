@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..autograder.exercises.record import Exercise as Function
-from ..autograder.exercises.record import RecordError, Witness
-from ..autograder.exercises.validation import validate
+from ..autograder.judge.records.record import Exercise as Function
+from ..autograder.judge.records.record import RecordError, Witness
+from ..autograder.judge.records.validation import validate
 from .chapter import ChapterError, Exercise, parse
 from .chapter_rules import Asked, breaches
 from .regions import BACKENDS, Region, find_regions, hide_bodies

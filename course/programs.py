@@ -7,8 +7,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ..autograder.emulator import Emulator, EmulatorError
-from ..autograder.run.interpret import interpreted
+from ..autograder.gpu.emulator import Emulator, EmulatorError
+from ..autograder.gpu.interpret import interpreted
 from . import figures
 
 WHITE, GREY, BLUE, GREEN, RED = "#ffffff", "#eeeeee", "#d6e6f2", "#d9ecd3", "#f4cccc"

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..autograder.results.data import ReportData
+from ..autograder.judge.results.data import ReportData
 from .desk.chapter_progress import read_progress
 from .desk.done_page import Done, read_done, write
 from .desk.progress_table import Course, End

@@ -14,10 +14,10 @@ from typing import Any
 import torch
 
 from ..autograder import EXERCISES, check
-from ..autograder.exercises.record import Witness
+from ..autograder.judge.records.record import Witness
 from ..autograder.judge.witness import complaint_about
-from ..autograder.run.arguments import duplicate
-from ..autograder.run.contract import map_tensors
+from ..autograder.runner.call.arguments import duplicate
+from ..autograder.runner.call.contract import map_tensors
 
 WITNESSES = ("precision_witness", "router_witness", "scan_witness", "sampler_witness")
 

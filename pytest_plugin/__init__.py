@@ -77,7 +77,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         )
     os.environ["TRITON_INTERPRET"] = "1"
     os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
-    from graded_kernels.autograder.sanitize.under_pytest import Plugin, Refused
+    from graded_kernels.autograder.gpu.sanitize.under_pytest import Plugin, Refused
 
     try:
         plugin = Plugin(early_config, early_config.known_args_namespace)

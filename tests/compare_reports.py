@@ -36,8 +36,8 @@ import nbformat
 import torch
 from answers import PAIRS, answer
 from graded_kernels.autograder import check
-from graded_kernels.autograder.check import check_answer
-from graded_kernels.autograder.exercises import EXERCISES
+from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.records.table import EXERCISES
 
 Named = Iterator[tuple[str, Callable[[], dict]]]
 SEEDS = (0, 1)
@@ -47,7 +47,7 @@ SHOWN = 20  # differences of one part that are printed
 
 def digest(args: tuple) -> str:
     """Of every bit of the tensors, their layout, and the other arguments."""
-    from graded_kernels.autograder.sandbox.wire.buffers import bits
+    from graded_kernels.autograder.runner.sandbox.wire.buffers import bits
 
     found = hashlib.sha256()
     for one in args:

@@ -14,8 +14,8 @@ os.environ["TRITON_INTERPRET"] = "1"  # before any test module can import triton
 
 import pytest
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.commands import check as commands_check
-from graded_kernels.autograder.sandbox.worker.garbage_collection import no_garbage
+from graded_kernels.autograder.judge.commands import check as commands_check
+from graded_kernels.autograder.runner.sandbox.worker.garbage_collection import no_garbage
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, whose children would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -43,7 +43,7 @@ def made_course(tmp_path_factory):
 @pytest.fixture(scope="session")
 def worker():
     """One sandbox for all tests of a process that do not end it."""
-    from graded_kernels.autograder.sandbox import Worker
+    from graded_kernels.autograder.runner.sandbox import Worker
 
     with Worker() as shared:
         yield shared

@@ -6,10 +6,10 @@ from pathlib import Path
 from nbgrader.apps import AutogradeApp, autogradeapp
 from nbgrader.converters.base import NbGraderException
 
-from ..nbgrader.autograde import Autograde
-from ..nbgrader.grade import Grade
-from ..run.answer import Answer
-from ..verdicts.job import Job
+from ..judge.verdicts.job import Job
+from ..runner.call.answer import Answer
+from .nbgrader.autograde import Autograde
+from .nbgrader.grade import Grade
 
 
 class NoCourse(Exception):

@@ -10,11 +10,11 @@ import nbformat
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
-from ..nbgrader.export import rows_of
-from ..nbgrader.pages import REPORT
-from ..nbgrader.rebuild import RECORD, grade_id
-from ..report.phrases import STUB
-from ..verdicts.store import Store
+from ..judge.report.phrases import STUB
+from ..judge.verdicts.store import Store
+from .nbgrader.export import rows_of
+from .nbgrader.pages import REPORT
+from .nbgrader.rebuild import RECORD, grade_id
 
 PASSED, FAILED, UNREACHED = "pass", "fail", "not-run"
 

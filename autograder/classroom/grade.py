@@ -10,23 +10,23 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
-from ..nbgrader.class_seed import ClassSecretError
-from ..nbgrader.disk import fix
-from ..nbgrader.grade import duration
-from ..nbgrader.hidden_cases import HiddenCasesError
-from ..nbgrader.lock import Lock
-from ..nbgrader.points import PointsError
-from ..nbgrader.submission import Notebook, NotReleased, Stop
-from ..report.phrases import count
-from ..run.answer import Answer
-from ..sandbox import SandboxError
-from ..verdicts.job import Job
-from ..verdicts.scheduler import DEATHS, Cluster, NoCluster, remote
-from ..verdicts.store import Store
-from ..verdicts.task import FAILED, UNFIT
-from ..verdicts.verdict import Verdict
+from ..judge.report.phrases import count
+from ..judge.verdicts.job import Job
+from ..judge.verdicts.scheduler import DEATHS, Cluster, NoCluster, remote
+from ..judge.verdicts.store import Store
+from ..judge.verdicts.task import FAILED, UNFIT
+from ..judge.verdicts.verdict import Verdict
+from ..runner.call.answer import Answer
+from ..runner.sandbox import SandboxError
 from .cluster import local, prepare
 from .course import Course, NoCourse
+from .nbgrader.class_seed import ClassSecretError
+from .nbgrader.disk import fix
+from .nbgrader.grade import duration
+from .nbgrader.hidden_cases import HiddenCasesError
+from .nbgrader.lock import Lock
+from .nbgrader.points import PointsError
+from .nbgrader.submission import Notebook, NotReleased, Stop
 
 DONE, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
 LOCK = "grade.lock"

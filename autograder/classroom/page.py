@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..nbgrader.export import GRADED, WAITS
-from ..nbgrader.grade import duration
-from ..results.text import visible
+from ..words.text import visible
 from . import figures
 from .findings import FAILED, PASSED, UNREACHED, Answer, Findings
+from .nbgrader.export import GRADED, WAITS
+from .nbgrader.grade import duration
 from .similar import LEAST, Pair, Two
 from .similar import MOST as MOST_PAIRS
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from nbgrader.api import MissingEntry
 from nbgrader.coursedir import CourseDirectory
 
-from ..nbgrader.disk import NotWritten, make_folder, put
-from ..nbgrader.export import safe
 from .course import NoCourse, configured
 from .findings import FAILED, PASSED, UNREACHED, Findings, findings, rows
+from .nbgrader.disk import NotWritten, make_folder, put
+from .nbgrader.export import safe
 from .page import class_page, course_page, similar_page
 from .similar import in_class
 

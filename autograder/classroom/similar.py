@@ -17,9 +17,9 @@ from nbgrader.coursedir import CourseDirectory
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from ..nbgrader.notebook_code import BEGIN, END, plain_python
-from ..nbgrader.rebuild import grade_id, is_answer
-from ..run.answer import is_python
+from ..runner.call.answer import is_python
+from .nbgrader.notebook_code import BEGIN, END, plain_python
+from .nbgrader.rebuild import grade_id, is_answer
 
 LEAST = 0.9  # of the tokens, to be shown
 SHORT = 60  # tokens; of a shorter answer the course's text leaves few ways to write it

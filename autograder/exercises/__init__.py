@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .table import EXERCISES, find, offered
+    from ..judge.records.table import EXERCISES, find, offered
 
 __all__ = ["EXERCISES", "find", "offered"]
 

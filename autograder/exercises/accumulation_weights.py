@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import accumulation_weights as wild
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, walk
-from .cases.rows import floors
-from .inputs import Values, case, draw
-from .record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, Witness
+from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, walk
+from ..judge.records.inputs import Values, case, draw
+from ..judge.records.record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, Witness
+from ..judge.records.rows import floors
 
 
 def weights(tokens: Tensor) -> Tensor:

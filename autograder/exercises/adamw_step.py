@@ -4,12 +4,22 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import adamw as wild
-from ..run.contract import Args
-from ..run.dtypes import dtype_name
+from ..judge.records.common import (
+    AGAIN,
+    EPS,
+    HALVES,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    View,
+    as_it_is,
+    every_second,
+    transposed,
+)
+from ..judge.records.elementwise import gradient, normal
+from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Inputs, Tolerance, WildBug
+from ..runner.call.contract import Args
+from ..runner.call.dtypes import dtype_name
 from .bias_correction import lost
-from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING, STEP_BY_STEP, View, as_it_is, every_second, transposed
-from .cases.elementwise import gradient, normal
-from .record import Case, CommonMistake, Exercise, Floors, Inputs, Tolerance, WildBug
 
 NAN, INF = float("nan"), float("inf")
 UNDERFLOW = 1.2e-38  # a square below is 0 on some machines

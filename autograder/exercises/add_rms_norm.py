@@ -3,10 +3,10 @@
 import torch
 from torch import Generator, Tensor
 
-from ..run.contract import Args
-from .cases.elementwise import normal
-from .cases.rows import ORDINARY, floors, offset, rowwise, weights
-from .record import Case, Exercise, Floors, Output, Tolerance
+from ..judge.records.elementwise import normal
+from ..judge.records.record import Case, Exercise, Floors, Output, Tolerance
+from ..judge.records.rows import ORDINARY, floors, offset, rowwise, weights
+from ..runner.call.contract import Args
 from .rms_norm import forward_floor, rms_norm
 
 

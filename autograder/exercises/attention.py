@@ -8,12 +8,12 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import attention as wild
-from ..run.contract import Args
+from ..judge.records.common import View, as_it_is, one_number
+from ..judge.records.elementwise import gradient
+from ..judge.records.record import Case, CommonMistake, Exercise, Inputs, Output, Tolerance, WildBug
+from ..runner.call.contract import Args
 from .cases.attention import Batch, attention_cases, many_queries, side_by_side
-from .cases.common import View, as_it_is, one_number
-from .cases.elementwise import gradient
 from .oracles.attention import attention, attention_gradients, backward_floor, forward_floor
-from .record import Case, CommonMistake, Exercise, Inputs, Output, Tolerance, WildBug
 
 
 def forward_arguments(generator: Generator, *given: object, view: View = as_it_is) -> Args:

@@ -8,9 +8,19 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import adamw as wild
-from ..run.contract import Args
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, View, as_it_is, every_second, transposed
-from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug, Witness
+from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, View, as_it_is, every_second, transposed
+from ..judge.records.record import (
+    Case,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Inputs,
+    Output,
+    Tolerance,
+    WildBug,
+    Witness,
+)
+from ..runner.call.contract import Args
 
 
 def corrections(steps: Tensor, beta1: float = 0.9, beta2: float = 0.999) -> Tensor:

@@ -6,9 +6,9 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import gradient_norm as wild
-from ..run.contract import Args
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, View, as_it_is, every_second
-from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
+from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, View, as_it_is, every_second
+from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
+from ..runner.call.contract import Args
 
 INF, NAN = float("inf"), float("nan")
 

@@ -9,12 +9,12 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import cross_entropy as wild
-from ..run.contract import Args
-from .cases.common import EPS, View, every_second, leaning_walk, one_number
-from .cases.elementwise import gradient, normal
-from .cases.losses import SCALE, labelled, losses
-from .cases.rows import floors
-from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
+from ..judge.records.common import EPS, View, every_second, leaning_walk, one_number
+from ..judge.records.elementwise import gradient, normal
+from ..judge.records.losses import SCALE, labelled, losses
+from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
+from ..judge.records.rows import floors
+from ..runner.call.contract import Args
 
 
 def checked(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:

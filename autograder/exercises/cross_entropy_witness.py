@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import cross_entropy as wild
-from .cases.common import EPS
+from ..judge.records.common import EPS
+from ..judge.records.record import Exercise, Floors, Output, Tolerance, WildBug, Witness
 from .cross_entropy import losses_and_lse
-from .record import Exercise, Floors, Output, Tolerance, WildBug, Witness
 
 RATIO = WildBug(
     who="Liger-Kernel 0.0.1-0.2.1",

@@ -4,13 +4,13 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import entropy as wild
-from ..run.dtypes import dtype_name
-from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING, STEP_BY_STEP, leaning_walk
-from .cases.elementwise import BEYOND, BEYOND_HINT
-from .cases.losses import CONVERT
-from .cases.rows import floors
-from .inputs import Values, also, case, draw
-from .record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
+from ..judge.records.common import AGAIN, EPS, HALVES, KEEP_NOTHING, STEP_BY_STEP, leaning_walk
+from ..judge.records.elementwise import BEYOND, BEYOND_HINT
+from ..judge.records.inputs import Values, also, case, draw
+from ..judge.records.losses import CONVERT
+from ..judge.records.record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
+from ..judge.records.rows import floors
+from ..runner.call.dtypes import dtype_name
 
 INF, NAN = float("inf"), float("nan")
 UNDERFLOW = 1.2e-38

@@ -5,10 +5,10 @@ import math
 import torch
 from torch import Tensor
 
-from ..ulp import PRECISION
-from .cases.common import EPS
+from ..judge.records.common import EPS
+from ..judge.records.record import Exercise, Output, Tolerance
+from ..judge.ulp import PRECISION
 from .cases.floats import compared, pairs, rows, scaled
-from .record import Exercise, Output, Tolerance
 
 
 def mismatches_oracle(actual: Tensor, expected: Tensor, tolerance: float) -> Tensor:

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import gelu as wild
-from .cases.common import EPS
+from ..judge.records.common import EPS
+from ..judge.records.record import Exercise, Floors, Output, Tolerance, WildBug, Witness
 from .cases.gelu import in_both_forms
-from .record import Exercise, Floors, Output, Tolerance, WildBug, Witness
 
 FLUSHED = 2.0**-125  # twice what oneDNN and a GPU's fast instructions return 0 for
 A, B = 2 * math.sqrt(2 / math.pi), 0.044715 * 2 * math.sqrt(2 / math.pi)  # 2u = A x + B x³

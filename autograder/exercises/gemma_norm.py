@@ -3,11 +3,11 @@
 from torch import Generator, Tensor
 
 from ...kernels.wild import gemma_norm as wild
-from ..run.contract import Args
-from .cases.common import EPS
-from .cases.elementwise import normal
-from .cases.rows import floors, row_bytes, rowwise
-from .record import Case, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
+from ..judge.records.common import EPS
+from ..judge.records.elementwise import normal
+from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
+from ..judge.records.rows import floors, row_bytes, rowwise
+from ..runner.call.contract import Args
 from .rms_norm import forward_floor, rms_norm
 
 

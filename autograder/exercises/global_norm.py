@@ -6,10 +6,20 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import gradient_norm as wild
-from ..run.contract import Args
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, every_second, leaning_walk, transposed, with_gaps
-from .cases.elementwise import normal
-from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug, Witness
+from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, every_second, leaning_walk, transposed, with_gaps
+from ..judge.records.elementwise import normal
+from ..judge.records.record import (
+    Case,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Inputs,
+    Output,
+    Tolerance,
+    WildBug,
+    Witness,
+)
+from ..runner.call.contract import Args
 
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
 Kind = tuple[torch.dtype, *tuple[int, ...]]  # of a gradient: its dtype and shape

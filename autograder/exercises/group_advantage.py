@@ -6,11 +6,11 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import group_advantage as wild
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, leaning_walk, walk
-from .cases.elementwise import BEYOND, BEYOND_HINT
-from .cases.rows import floors
-from .inputs import Values, case, draw
-from .record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, Witness
+from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, leaning_walk, walk
+from ..judge.records.elementwise import BEYOND, BEYOND_HINT
+from ..judge.records.inputs import Values, case, draw
+from ..judge.records.record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, Witness
+from ..judge.records.rows import floors
 
 
 def statistics(rewards: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import gumbel_argmax as wild
-from .cases.common import AGAIN, KEEP_NOTHING, STEP_BY_STEP
-from .cases.elementwise import BEYOND, BEYOND_HINT
-from .inputs import Arguments, Values, case, draw
-from .record import CommonMistake, Exercise, Output, WildBug, Witness
+from ..judge.records.common import AGAIN, KEEP_NOTHING, STEP_BY_STEP
+from ..judge.records.elementwise import BEYOND, BEYOND_HINT
+from ..judge.records.inputs import Arguments, Values, case, draw
+from ..judge.records.record import CommonMistake, Exercise, Output, WildBug, Witness
 
 INF = float("inf")
 GRID = 2.0**-32

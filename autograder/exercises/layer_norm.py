@@ -8,11 +8,11 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import layer_norm as wild
-from ..run.contract import Args
-from .cases.common import EPS, Arguments, leaning_walk, walk
-from .cases.elementwise import gradient, normal
-from .cases.rows import backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
-from .record import Case, Exercise, Floors, Output, Tolerance, WildBug, Witness
+from ..judge.records.common import EPS, Arguments, leaning_walk, walk
+from ..judge.records.elementwise import gradient, normal
+from ..judge.records.record import Case, Exercise, Floors, Output, Tolerance, WildBug, Witness
+from ..judge.records.rows import backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
+from ..runner.call.contract import Args
 
 STATISTICS = (Output("mean", torch.float32), Output("rstd", torch.float32))
 

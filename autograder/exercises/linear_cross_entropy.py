@@ -5,16 +5,26 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import linear_cross_entropy as wild
-from ..run.contract import Args
-from ..run.dtypes import dtype_name
-from ..run.huge_strides import far_apart
-from .cases.bad_labels import OUT_OF_RANGE, BadLabel, bad_label
-from .cases.common import AGAIN, EPS, HALVES, KEEP_NOTHING, STEP_BY_STEP, View, every_second, transposed, walk
-from .cases.elementwise import BEYOND, BEYOND_HINT, normal
-from .cases.losses import CONVERT, ignored, labelled
-from .cases.rows import floors
+from ..judge.records.bad_labels import OUT_OF_RANGE, BadLabel, bad_label
+from ..judge.records.common import (
+    AGAIN,
+    EPS,
+    HALVES,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    View,
+    every_second,
+    transposed,
+    walk,
+)
+from ..judge.records.elementwise import BEYOND, BEYOND_HINT, normal
+from ..judge.records.losses import CONVERT, ignored, labelled
+from ..judge.records.record import Case, Exercise, Floors, Inputs, Large, Output, Tolerance, WildBug
+from ..judge.records.rows import floors
+from ..runner.call.contract import Args
+from ..runner.call.dtypes import dtype_name
+from ..runner.call.huge_strides import far_apart
 from .cross_entropy import checked, cross_entropy_gradient, losses_and_lse
-from .record import Case, Exercise, Floors, Inputs, Large, Output, Tolerance, WildBug
 
 
 def mean_and_gradients(

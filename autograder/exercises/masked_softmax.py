@@ -4,11 +4,11 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import attention as wild
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, leaning_walk
-from .cases.elementwise import BEYOND, BEYOND_HINT
-from .cases.rows import floors
-from .inputs import Arguments, also, case, draw
-from .record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
+from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, leaning_walk
+from ..judge.records.elementwise import BEYOND, BEYOND_HINT
+from ..judge.records.inputs import Arguments, also, case, draw
+from ..judge.records.record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
+from ..judge.records.rows import floors
 
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
 NOTHING = "A row of the mask without a True has no maximum and a sum of 0. Its result is 0, as in PyTorch's attention."

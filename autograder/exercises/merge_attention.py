@@ -6,14 +6,24 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import attention as wild
-from ..run.contract import Args
+from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, View, as_it_is, every_second, transposed
+from ..judge.records.elementwise import normal
+from ..judge.records.record import (
+    Case,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Inputs,
+    Output,
+    Tolerance,
+    WildBug,
+    Witness,
+)
+from ..judge.records.rows import floors
+from ..runner.call.contract import Args
 from .attention import FORMULA, attention_forward
 from .cases.attention import side_by_side
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, View, as_it_is, every_second, transposed
-from .cases.elementwise import normal
-from .cases.rows import floors
 from .oracles.attention import attention
-from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug, Witness
 
 
 def merged(o_a: Tensor, lse_a: Tensor, o_b: Tensor, lse_b: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import policy_loss as wild
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, leaning_walk
-from .cases.elementwise import BEYOND, BEYOND_HINT
-from .cases.rows import floors
-from .inputs import Arguments, Values, also, case, draw
-from .record import CommonMistake, Convention, Exercise, Floors, Output, Tolerance, WildBug
+from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, leaning_walk
+from ..judge.records.elementwise import BEYOND, BEYOND_HINT
+from ..judge.records.inputs import Arguments, Values, also, case, draw
+from ..judge.records.record import CommonMistake, Convention, Exercise, Floors, Output, Tolerance, WildBug
+from ..judge.records.rows import floors
 
 
 class Parts(NamedTuple):

@@ -4,11 +4,11 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import rms_norm as wild
-from ..run.contract import Args
-from .cases.common import EPS, Arguments, leaning_walk, walk
-from .cases.elementwise import gradient, normal
-from .cases.rows import backward, floors, row_bytes, row_mean, rowwise, weights
-from .record import Case, Exercise, Floors, Output, Tolerance, WildBug
+from ..judge.records.common import EPS, Arguments, leaning_walk, walk
+from ..judge.records.elementwise import gradient, normal
+from ..judge.records.record import Case, Exercise, Floors, Output, Tolerance, WildBug
+from ..judge.records.rows import backward, floors, row_bytes, row_mean, rowwise, weights
+from ..runner.call.contract import Args
 
 
 def rms_norm(x: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import rotary as wild
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP
-from .cases.elementwise import BEYOND
-from .cases.rows import floors
-from .inputs import Arguments, Values, case, draw
-from .record import Case, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
+from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP
+from ..judge.records.elementwise import BEYOND
+from ..judge.records.inputs import Arguments, Values, case, draw
+from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
+from ..judge.records.rows import floors
 
 LARGEST = 2**20  # of the positions
 

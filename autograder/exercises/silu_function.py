@@ -4,11 +4,20 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import silu_function as wild
-from ..run.contract import Args
-from ..run.gradient import UPSTREAM
-from .cases.common import AGAIN, HALVES, KEEP_NOTHING, STEP_BY_STEP, View, as_it_is, every_second, transposed
-from .cases.elementwise import normal
-from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance
+from ..judge.records.common import (
+    AGAIN,
+    HALVES,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    View,
+    as_it_is,
+    every_second,
+    transposed,
+)
+from ..judge.records.elementwise import normal
+from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance
+from ..runner.call.contract import Args
+from ..runner.call.gradient import UPSTREAM
 from .silu import silu, silu_floor, silu_slope, slope_floor
 
 

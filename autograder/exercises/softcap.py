@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from .cases.common import EPS
-from .cases.elementwise import elementwise, normal
-from .record import Case, Exercise, Output, Tolerance
+from ..judge.records.common import EPS
+from ..judge.records.elementwise import elementwise, normal
+from ..judge.records.record import Case, Exercise, Output, Tolerance
 
 UNDERFLOW = 5e-38  # e^z is 0 or has few digits from z = -87 on
 

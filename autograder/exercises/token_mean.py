@@ -4,13 +4,13 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import token_mean as wild
-from ..run.contract import Args
-from ..run.gradient import UPSTREAM
-from .cases.bad_labels import IGNORE
-from .cases.common import AGAIN, EPS, KEEP_NOTHING, leaning_walk
-from .cases.elementwise import normal
-from .cases.rows import floors
-from .record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
+from ..judge.records.bad_labels import IGNORE
+from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, leaning_walk
+from ..judge.records.elementwise import normal
+from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
+from ..judge.records.rows import floors
+from ..runner.call.contract import Args
+from ..runner.call.gradient import UPSTREAM
 
 
 def mean_of_tokens(

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import torch
 
-from ..exercises.cases.common import HALVES
-from ..exercises.record import BIAS, Exercise
-from ..results.aim import Aim
-from ..results.case_result import CaseResult
-from ..run.dtypes import dtype_name
-from ..ulp import PRECISION
+from ..runner.call.dtypes import dtype_name
 from .case import Judged
-from .compare import Expected
+from .closeness import Expected
+from .records.common import HALVES
+from .records.record import BIAS, Exercise
+from .results.aim import Aim
+from .results.case_result import CaseResult
+from .ulp import PRECISION
 
 SIGMAS = 6.0
 FEWEST = 256  # results, of which 6 sigma are 0.19 ulp: less than half of what truncation leaves

@@ -8,23 +8,23 @@ from typing import Any
 
 import torch
 
-from ..emulator import Finding
-from ..results.case_result import CaseResult, Failure, Status
-from ..results.causes import ROUNDING, VALUES
-from ..results.distance import used
-from ..results.flaw import Flaw
-from ..results.quality import Quality
-from ..run.contract import Args, any_empty, tensors_of
-from ..run.examination import Examined
-from ..run.outcome import Outcome, Trouble
+from ..gpu.emulator import Finding
+from ..runner.call.contract import Args, any_empty, tensors_of
+from ..runner.call.examination import Examined
+from ..runner.call.outcome import Outcome, Trouble
+from ..words.quality import Quality
 from . import masked_lanes
-from .compare import Comparison, Expected, Wrong, compare_all, evidence_of, expect, near
+from .closeness import Comparison, Expected, Wrong, compare_all, evidence_of, expect, near
 from .determinism import unsteady
 from .error_curve import curve_of
 from .fault import Fault
 from .fingerprint import Evidence
 from .in_place import as_given, between_elements, relisted
 from .relation import relation
+from .results.case_result import CaseResult, Failure, Status
+from .results.causes import ROUNDING, VALUES
+from .results.distance import used
+from .results.flaw import Flaw
 from .trial import Trial, describe
 
 # Troubles of the whole answer: its values are unknown, and no other case can do better.

@@ -14,20 +14,20 @@ from typing import Any
 
 import torch
 
-from ..compiler import KernelLaunch, Target
-from ..emulator import advice
-from ..exercises.record import COMPILE, MEMORY, TRAFFIC, Case, Exercise, Large
-from ..results.aim import Aim
-from ..results.case_result import CaseResult, Status
-from ..results.flaw import Flaw
-from ..results.quality import Quality
-from ..run.contract import Args, any_empty, tensors_of
-from ..run.examination import Call, Compiles, Layouts, Runner
-from ..ulp import ulp_size
+from ..gpu.compiler import KernelLaunch, Target
+from ..gpu.emulator import advice
+from ..runner.call.contract import Args, any_empty, tensors_of
+from ..runner.call.examination import Call, Compiles, Layouts, Runner
+from ..words.quality import Quality
 from .case import Judged
-from .compare import Expected, expect, unlike
+from .closeness import Expected, expect, unlike
 from .determinism import fault_in
+from .records.record import COMPILE, MEMORY, TRAFFIC, Case, Exercise, Large
+from .results.aim import Aim
+from .results.case_result import CaseResult, Status
+from .results.flaw import Flaw
 from .trial import describe, unforeseeable
+from .ulp import ulp_size
 
 Figures = dict[str, Any]  # traffic or compile of a report, as JSON has it: see `ReportData`
 

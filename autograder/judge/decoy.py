@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import torch
 
-from ..exercises.record import Case
-from ..run.contract import Args, map_tensors, tensors_of
-from ..run.outcome import Decoy
-from ..sandbox.decoy import any_numbers
-from ..sandbox.wire import buffers
+from ..runner.call.contract import Args, map_tensors, tensors_of
+from ..runner.call.outcome import Decoy
+from ..runner.sandbox.decoy import any_numbers
+from ..runner.sandbox.wire import buffers
+from .records.record import Case
 
 SHRUNK = 1 / 16  # by up to this share a number is made smaller where the case always gives the same
 

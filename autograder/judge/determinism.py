@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import torch
 
-from ..results.quality import Quality
-from ..run.contract import Args
-from ..run.examination import Examined
-from ..run.outcome import Decoy, Outcome, Trouble
-from ..sandbox.wire.buffers import bits
+from ..runner.call.contract import Args
+from ..runner.call.examination import Examined
+from ..runner.call.outcome import Decoy, Outcome, Trouble
+from ..runner.sandbox.wire.buffers import bits
+from ..words.quality import Quality
 from . import masked_lanes
-from .compare import Comparison, Expected, compare, compare_all, expect, near
+from .closeness import Comparison, Expected, compare, compare_all, expect, near
 from .fault import Fault
 from .trial import Trial
 

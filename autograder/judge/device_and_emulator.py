@@ -11,14 +11,14 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from ..exercises.record import Exercise, Witness
-from ..results.case_result import CaseResult
-from ..results.data import ReportData
-from ..results.quality import both
-from ..run.answer import OURS, Answer, AnswerError, Cell, imported, parse, refuse
-from ..run.examination import Call, Examined, Runner
-from ..run.launches import own_texts
-from ..sandbox import Isolated, SandboxError
+from ..gpu.compiler.launches import own_texts
+from ..runner.call.answer import OURS, Answer, AnswerError, Cell, imported, parse, refuse
+from ..runner.call.examination import Call, Examined, Runner
+from ..runner.sandbox import Isolated, SandboxError
+from ..words.quality import both
+from .records.record import Exercise, Witness
+from .results.case_result import CaseResult
+from .results.data import ReportData
 
 EMULATED = "in the emulator"
 SETUP = Cell("setup", "import math\n\nimport torch\nimport triton\nimport triton.language as tl\n")

@@ -3,12 +3,12 @@
 import numpy as np
 import torch
 
-from ..results.case_result import Curve
-from ..run.dtypes import dtype_name
-from ..ulp import ulp_error
-from .compare import Comparison, Expected
+from ..runner.call.dtypes import dtype_name
+from .closeness import Comparison, Expected
 from .fingerprint import wild_outputs
+from .results.case_result import Curve
 from .trial import Trial
+from .ulp import ulp_error
 
 DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from ..emulator import Finding
-from ..results.quality import Quality
-from ..run.outcome import Trouble
+from ..gpu.emulator import Finding
+from ..runner.call.outcome import Trouble
+from ..words.quality import Quality
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 import torch
 
-from ..exercises.record import Bug, Exercise
-from ..run.arguments import results_of
-from ..run.contract import Args, map_tensors
-from ..run.gradient import with_gradient
-from ..ulp import ulp_error
-from .compare import Wrong
+from ..runner.call.arguments import results_of
+from ..runner.call.contract import Args, map_tensors
+from ..runner.call.gradient import with_gradient
+from .closeness import Wrong
+from .records.record import Bug, Exercise
+from .ulp import ulp_error
 
 SHARED, EACH = 0.9, 0.5  # of the wrong elements: on average over the failing calls, and in each of them
 GROSS, BEYOND = 64.0, 4.0  # ulp, and times what is allowed: an error below either may be mere rounding, which no two

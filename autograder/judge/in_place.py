@@ -4,9 +4,9 @@ from collections.abc import Container
 
 import torch
 
-from ..run.outcome import Outcome
-from ..sandbox.wire.buffers import bits
-from .compare import Comparison
+from ..runner.call.outcome import Outcome
+from ..runner.sandbox.wire.buffers import bits
+from .closeness import Comparison
 
 
 def between_elements(written: Container[str], outcome: Outcome) -> str:

@@ -8,24 +8,24 @@ from importlib import metadata
 
 import torch
 
-from ..compiler import DEFAULT, CannotCompile, KernelLaunch, Target, is_new, targets_of
-from ..emulator import CANNOT_SHOW
-from ..exercises.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
-from ..results.case_result import CaseResult
-from ..results.data import ReportData
-from ..results.points import points_of
-from ..results.quality import Quality, qualities
-from ..run.contract import Args
-from ..run.examination import Compiles, Runner
-from ..run.interpret import mode
-from ..run.outcome import Trouble
-from ..run.threads import one_thread
-from ..sandbox.compiler import shared_compiler
+from ..gpu.compiler import DEFAULT, CannotCompile, KernelLaunch, Target, is_new, targets_of
+from ..gpu.emulator import CANNOT_SHOW
+from ..gpu.interpret import mode
+from ..runner.call.contract import Args
+from ..runner.call.examination import Compiles, Runner
+from ..runner.call.outcome import Trouble
+from ..runner.call.threads import one_thread
+from ..runner.sandbox.compiler import shared_compiler
+from ..words.quality import Quality, qualities
 from .bias import judge_bias
 from .case import UNJUDGED, Judged, judge_case
 from .cost import Figures, judge_compile, judge_memory, judge_process, judge_traffic
 from .fingerprint import fingerprint
+from .records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
 from .redaction import redacted
+from .results.case_result import CaseResult
+from .results.data import ReportData
+from .results.points import points_of
 from .trial import Trial, arguments
 from .witness import judge_witness
 

@@ -6,10 +6,10 @@ A first call has NaN in them, and a second 0, as today's NVIDIA backends fill th
 
 from collections.abc import Iterable
 
-from ..emulator import LANE_VALUES, Finding
-from ..results.quality import Quality
-from ..results.sentences import sentence
+from ..gpu.emulator import LANE_VALUES, Finding
+from ..words.quality import Quality
 from .fault import Fault
+from .results.sentences import sentence
 
 FURTHER = {name: value for name, value in LANE_VALUES.items() if value and value == value}  # neither 0 nor NaN
 FILLED = "With 0 in these lanes, as today's NVIDIA backends fill them"

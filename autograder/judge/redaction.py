@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import torch
 
-from ..exercises.record import Exercise
 from .case import Judged
+from .records.record import Exercise
 from .trial import describe
 
 REDACTED = {

@@ -12,12 +12,12 @@ from typing import Any
 
 import torch
 
-from ..exercises.record import Case, Exercise
-from ..run.contract import Args, named_tensors, tensors_of
+from ..runner.call.contract import Args, named_tensors, tensors_of
 from .changed_inputs import changed
-from .compare import Comparison, Expected, expect
+from .closeness import Comparison, Expected, expect
 from .factor import spelled
 from .place import place
+from .records.record import Case, Exercise
 
 NEARLY = 0.98  # of the elements that a relation is about have it
 FEWEST = 4  # different elements

@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
-from ..exercises.record import Case, Exercise, ordinary
-from ..results.flaw import Flaw
-from ..run.contract import Args
-from ..run.dtypes import dtype_name
-from ..run.examination import Call, Runner
-from .compare import Expected, expect
+from ..runner.call.contract import Args
+from ..runner.call.dtypes import dtype_name
+from ..runner.call.examination import Call, Runner
+from .closeness import Expected, expect
 from .decoy import decoys
+from .records.record import Case, Exercise, ordinary
+from .results.flaw import Flaw
 
 LISTED = 8  # tensors of a list that are described
 

@@ -10,14 +10,14 @@ from dataclasses import replace
 
 import torch
 
-from ..exercises.record import Case, Witness
-from ..results.case_result import CaseResult, Status
-from ..run.arguments import results_of
-from ..run.contract import Args
-from ..run.dtypes import dtype_name
-from ..run.examination import Call, Runner
+from ..runner.call.arguments import results_of
+from ..runner.call.contract import Args
+from ..runner.call.dtypes import dtype_name
+from ..runner.call.examination import Call, Runner
 from .case import UNJUDGED, Judged
-from .compare import Comparison, compare_all, expect
+from .closeness import Comparison, compare_all, expect
+from .records.record import Case, Witness
+from .results.case_result import CaseResult, Status
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 DIMENSIONS, ELEMENTS = 8, 1 << 20  # of a tensor: an input that shows a bug is small

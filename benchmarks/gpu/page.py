@@ -38,7 +38,7 @@ For kernels that are limited by arithmetic: operations a second, as a share of w
 PLANTED = """
 ## Planted bugs
 
-The bugs of tests/planted: what the launch alone shows on the device, the first complaint of each tool of
+The bugs of tests/material/planted: what the launch alone shows on the device, the first complaint of each tool of
 compute-sanitizer and how many there are (without PyTorch's caching allocator), and the emulator's word.
 
 """

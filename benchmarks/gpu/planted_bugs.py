@@ -1,4 +1,4 @@
-"""A piece of the plan: the planted bugs (tests/planted) on the device, under compute-sanitizer, in the emulator."""
+"""A piece of the plan: the planted bugs (tests/material/planted) on the device, under compute-sanitizer, in the emulator."""
 
 import ast
 import json

@@ -2,9 +2,9 @@
 
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.exercises.record import Case, Exercise
-from graded_kernels.autograder.judge.compare import compare, expect
-from graded_kernels.autograder.run.contract import as_tuple, map_tensors
+from graded_kernels.autograder.judge.closeness import compare, expect
+from graded_kernels.autograder.judge.records.record import Case, Exercise
+from graded_kernels.autograder.runner.call.contract import as_tuple, map_tensors
 
 from .operations import OPERATIONS, Operation, Size
 from .peers import Peer, peers

@@ -18,7 +18,7 @@ done
 export DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION=True
 export DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES=2 # three lost workers, and a check is left to a person
 
-# As `graded-kernels grade` has them for workers of its own (autograder/verdicts/scheduler.py and classroom/cluster.py say why).
+# As `graded-kernels grade` has them for workers of its own (autograder/judge/verdicts/scheduler.py and classroom/cluster.py say why).
 export DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED=False
 export DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL=1s DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL=5s
 export MALLOC_TRIM_THRESHOLD_=67108864 MALLOC_MMAP_THRESHOLD_=33554432

@@ -2,7 +2,7 @@
 
     pip install dask-jobqueue
 
-Run by this project on one node, with SLURM 22.05 (tests/test_slurm.py). The course's Python environment has to be on a
+Run by this project on one node, with SLURM 22.05 (tests/classroom/test_slurm.py). The course's Python environment has to be on a
 file system that the compute nodes share; the course root need not be.
 """
 
@@ -16,7 +16,7 @@ from distributed import Client
 from distributed.security import Security
 from graded_kernels.autograder.classroom.cluster import variables
 from graded_kernels.autograder.classroom.grade import grade
-from graded_kernels.autograder.verdicts.scheduler import Cluster, configured
+from graded_kernels.autograder.judge.verdicts.scheduler import Cluster, configured
 
 QUEUE, ACCOUNT = "compute", "YOUR-ACCOUNT"
 NODES = 4

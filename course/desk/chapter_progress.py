@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ...autograder.results.data import MIME
+from ...autograder.judge.results.data import MIME
 
 State = Literal["passed", "tried", "open"]
 Report = dict[str, Any]  # `ReportData.to_dict`

@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from ...autograder.nbgrader.rebuild import DEMONSTRATION
-from ...autograder.run.answer import AnswerError, Cell, is_stub, run
-from ...autograder.run.contract import Args, as_tuple
+from ...autograder.classroom.nbgrader.rebuild import DEMONSTRATION
+from ...autograder.runner.call.answer import AnswerError, Cell, is_stub, run
+from ...autograder.runner.call.contract import Args, as_tuple
 from .block import COURSE, EPS, Ops
 
 Function = Callable[..., Any]

@@ -7,8 +7,8 @@ from contextlib import nullcontext
 import torch
 from torch import Tensor
 
-from ...autograder.emulator import Emulator
-from ...autograder.run.interpret import interpreted
+from ...autograder.gpu.emulator import Emulator
+from ...autograder.gpu.interpret import interpreted
 from .block import PYTORCH, Ops, SmallModel
 from .text import corpus, encode
 

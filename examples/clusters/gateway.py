@@ -19,7 +19,7 @@ from contextlib import contextmanager
 
 from dask_gateway import Gateway
 from graded_kernels.autograder.classroom.grade import grade
-from graded_kernels.autograder.verdicts.scheduler import Cluster, configured
+from graded_kernels.autograder.judge.verdicts.scheduler import Cluster, configured
 
 
 @contextmanager

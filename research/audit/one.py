@@ -10,10 +10,10 @@ os.environ["TORCHDYNAMO_DISABLE"] = "1"
 
 import torch
 from adapters import ADAPTERS
-from graded_kernels.autograder.exercises import find
+from graded_kernels.autograder.gpu.cuda import shimmed
+from graded_kernels.autograder.judge.commands.function import Function
 from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.run.cuda import shimmed
-from graded_kernels.autograder.sanitize.function import Function
+from graded_kernels.autograder.judge.records.table import find
 
 
 def refuse(text: str) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 import reproductions_of_others  # noqa: F401  after those of PyTorch and liger-kernel, which it imports
 import torch
 from fetching import fetch, pins
-from graded_kernels.autograder.run.cuda import shimmed
+from graded_kernels.autograder.gpu.cuda import shimmed
 from reproduction import REPRODUCTIONS, SIMULATED
 
 HERE = Path(__file__).resolve().parent

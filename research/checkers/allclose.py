@@ -8,10 +8,10 @@ from pathlib import Path
 
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.exercises.record import Bug, Case, Exercise
 from graded_kernels.autograder.judge.judge import arguments
-from graded_kernels.autograder.run.arguments import results_of
-from graded_kernels.autograder.run.gradient import with_gradient
+from graded_kernels.autograder.judge.records.record import Bug, Case, Exercise
+from graded_kernels.autograder.runner.call.arguments import results_of
+from graded_kernels.autograder.runner.call.gradient import with_gradient
 
 DRAWS = 5
 KERNELBENCH = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}

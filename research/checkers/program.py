@@ -23,7 +23,7 @@ def main(checker: str, seed: str, file: str) -> None:
     if checker in ("none", "compute-sanitizer"):
         runpy.run_path(file, run_name="__main__")
         return
-    from graded_kernels.autograder.run.cuda import shimmed
+    from graded_kernels.autograder.gpu.cuda import shimmed
     from triton.runtime.interpreter import InterpretedFunction
     from triton.runtime.jit import JITFunction
 

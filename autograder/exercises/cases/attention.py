@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
-from ...run.contract import Args
-from ...run.huge_strides import far_apart
-from ..record import Case, Large, Subject
-from .common import AGAIN, KEEP_NOTHING, STEP_BY_STEP, Arguments, View, as_it_is, every_second
-from .elementwise import BEYOND, normal
+from ...judge.records.common import AGAIN, KEEP_NOTHING, STEP_BY_STEP, Arguments, View, as_it_is, every_second
+from ...judge.records.elementwise import BEYOND, normal
+from ...judge.records.record import Case, Large, Subject
+from ...runner.call.contract import Args
+from ...runner.call.huge_strides import far_apart
 
 Change = Callable[[Generator, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]  # of (generator, q, k, v)
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from ...run.contract import Args
-from ...run.huge_strides import far_apart
-from ..record import Case, Inputs
-from .common import AGAIN, KEEP_NOTHING, STEP_BY_STEP, View, transposed, with_gaps
-from .elementwise import BEYOND, BEYOND_HINT, elementwise, every_value, normal
+from ...judge.records.common import AGAIN, KEEP_NOTHING, STEP_BY_STEP, View, transposed, with_gaps
+from ...judge.records.elementwise import BEYOND, BEYOND_HINT, elementwise, every_value, normal
+from ...judge.records.record import Case, Inputs
+from ...runner.call.contract import Args
+from ...runner.call.huge_strides import far_apart
 
 INF, NAN = float("inf"), float("nan")
 FRACTION = 23  # bits of a float32, below its exponent

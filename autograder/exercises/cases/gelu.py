@@ -6,11 +6,11 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from ...results.aim import Aim
-from ...run.contract import Args
-from ..record import Case
-from .common import Arguments, as_they_are
-from .elementwise import ELEMENTWISE, VALUES, elementwise
+from ...judge.records.common import Arguments, as_they_are
+from ...judge.records.elementwise import ELEMENTWISE, VALUES, elementwise
+from ...judge.records.record import Case
+from ...judge.results.aim import Aim
+from ...runner.call.contract import Args
 
 # Where the forms differ most, where 1 + erf and 1 + tanh run out of digits, where e^2u overflows, and where x³ does.
 TURNS = (-41.0, -13.2, -10.0, -6.0, -5.5, -5.0, -3.0, -2.699, -1.0, -0.7518, 0.7518, 1.0, 2.699, 5.5, 10.0, 13.0, 41.0)

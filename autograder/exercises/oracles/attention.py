@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from ..cases.common import EPS
-from ..cases.rows import floors
-from ..record import Floors
+from ...judge.records.common import EPS
+from ...judge.records.record import Floors
+from ...judge.records.rows import floors
 
 
 def seen_keys(q: Tensor, k: Tensor, key_lengths: Tensor | None, causal: bool) -> Tensor:

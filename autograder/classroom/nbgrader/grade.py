@@ -1,0 +1,264 @@
+"""Grading in place of running: every check cell gets the report on its answer, and the score that nbgrader records.
+
+No cell of the notebook is executed, least of all a check cell. nbgrader takes a score from a check cell's output, and
+counts one that it cannot read as full marks; so those outputs are written here (`pages`) and nowhere else.
+"""
+
+import functools
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from nbconvert.exporters.exporter import Exporter, ResourcesDict
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
+from nbgrader.utils import compute_checksum, determine_grade, is_solution, is_task
+from traitlets import Bool, Dict, Enum, Float, Integer, Unicode
+
+from ...judge.report.phrases import count
+from ...judge.verdicts.job import Job
+from ...judge.verdicts.make import make, shared_worker
+from ...judge.verdicts.store import Store
+from ...judge.verdicts.verdict import Verdict
+from ...runner.call.answer import Answer, Cell
+from ...runner.sandbox import RUNGS, Budget, Limits
+from . import by_hand, hidden_cases, interrupt
+from .class_seed import class_seed
+from .notebook_file import MEGABYTE, beginning
+from .pages import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
+from .points import weights_of
+from .rebuild import RECORD, UNREAD, grade_id, is_check
+from .submission import Check, NotReleased, Released, Stop
+
+
+class Grade(NbGraderPreprocessor):
+    """Takes the place of nbgrader's ``Execute``. A check that crashes is left to a person; the others are graded."""
+
+    seed = Integer(
+        None, allow_none=True, help="Seed of the random inputs; left out, it is drawn from the secret of the class."
+    ).tag(config=True)
+    seconds = Float(20.0, help="Processor time that one call of an answer may take.").tag(config=True)
+    total_seconds = Float(120.0, help="Processor time that all calls for one exercise may take.").tag(config=True)
+    notebook_seconds = Float(1200.0, help="Processor time that all answers of a notebook may take.").tag(config=True)
+    wall_factor = Float(10.0, help="How many times as long each of these may take by the clock.").tag(config=True)
+    memory_megabytes = Float(2048.0, help="What an answer may hold besides its inputs and outputs.").tag(config=True)
+    points = Dict(key_trait=Unicode(), help="Your own points: name of an answer or a question -> points.").tag(
+        config=True
+    )
+    aims = Dict(key_trait=Unicode(), help="Weights of plain, point, dtypes, layouts and edges.").tag(config=True)
+    hidden_cases = Unicode("hidden_cases", help="Folder in the course root: your own cases, never released.").tag(
+        config=True
+    )
+    isolation = Enum(("", *reversed(RUNGS)), "", help="strong, good or weak; left empty, the best there is here.").tag(
+        config=True
+    )
+    allow_weak_sandbox = Bool(False, help="Grade even where answers cannot be kept from files and network.").tag(
+        config=True
+    )
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        """The notebook with a report and a score below each check cell; none where the submission was not read."""
+        started, earned, possible, failed = time.monotonic(), 0.0, 0.0, []
+        where, run = resources["nbgrader"], self.parent.parent
+        notebook, checks = run.notebook, 0
+        self._known, self._stopped = 0, dict[str, str]()
+        self._budget = Budget("notebook", self.notebook_seconds)
+        self._store = Store(self._root, self.log.warning)
+        for index, cell in enumerate(nb.cells):
+            if notebook.unread or not is_check(cell):
+                continue
+            interrupt.raise_if_asked()
+            points = float(cell.metadata.nbgrader["points"])
+            possible, checks = possible + points, checks + 1
+            try:
+                check = notebook.check(grade_id(cell))
+                score, cell.outputs = self._graded(nb, index, check, run.released)
+                earned += score
+            except (Exception, SystemExit) as error:
+                if not isinstance(error, NotGradable):
+                    self.log.exception("%s could not be graded", grade_id(cell))
+                cell.outputs = not_graded(error)
+                cell.metadata.setdefault(RECORD, {})["not_graded"] = True
+                failed.append(f"{notebook.name}: {grade_id(cell)} could not be graded: {why_not_graded(error)}")
+        line = f"{self._progress(where)}{notebook.name}: "
+        if notebook.unread:
+            self.log.info("%snot graded, waits for a person", line)
+            return nb, resources
+        seconds = time.monotonic() - started
+        more = f", {self._known} of {checks} verdicts were there" if self._known else ""
+        more += f", {count(len(failed), 'check')} could not be graded" if failed else ""
+        self.log.info("%s%g of %g points in %.1f s%s", line, earned, possible, seconds, more)
+        run.judged += 1
+        run.summary.for_a_person += failed
+        run.summary.odd += [f"{notebook.name}: {reason}" for reason in self._stopped.values()]
+        self._list_published(nb, notebook.name)
+        return nb, resources
+
+    def _list_published(self, nb: NotebookNode, name: str) -> None:
+        """Lists for the teacher the answers that are those of the course; the feedback does not say it."""
+        same = [grade_id(cell) for cell in nb.cells if cell.metadata.get(RECORD, {}).get("published")]
+        if same:
+            self.parent.parent.summary.published.append(f"{name}: {', '.join(same)}")
+
+    def _graded(
+        self, nb: NotebookNode, index: int, check: Check, released: Released
+    ) -> tuple[float, list[NotebookNode]]:
+        """The points of the check cell at ``index``, and what it shows. Raises NotGradable."""
+        verdicts: dict[str, Verdict] = {}
+
+        def stopped_in(job: Job) -> Stop | None:
+            verdicts[job.key] = self._verdict(job)
+            return verdicts[job.key].stopped_in
+
+        job = check.job(self._stopped, functools.partial(self.job, released), stopped_in)
+        verdict, points = verdicts[job.key], float(nb.cells[index].metadata.nbgrader["points"])
+        if verdict.left:
+            raise NotGradable(verdict.left)
+        nb.cells[index].metadata.setdefault(RECORD, {})["verdict"] = verdict.key
+        found = verdict.points(weights_of(self.aims))
+        score = min(round(points * found.score, 2), points)
+        own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
+        kept = job.answer.cells
+        notes = [
+            f"{self._stopped[cell.name]} This answer was checked {_with(cell, kept)}.{beginning(cell.source)}"
+            for cell in check.answer.cells
+            if cell not in kept
+        ]
+        shown = [notes_output(notes)] if notes else []
+        return score, [*notes_of(own), *shown, *shown_verdict(verdict, found), result(score, points, found)]
+
+    def _verdict(self, job: Job) -> Verdict:
+        """The one in the course's store, or a new one, which is kept there. What depends on the time that the other
+        answers of the notebook took counts here alone.
+        """
+        if self._exhausted():
+            return self._make(job, 1)
+        before = self._budget.spent, self._budget.waited
+        try:
+            verdict, there = self._store.settled(job, self._make)
+        except _NotebookLate as late:
+            return late.verdict
+        self._known += there
+        self._budget.spent, self._budget.waited = before[0] + verdict.seconds, before[1] + verdict.clock
+        return verdict
+
+    def _make(self, job: Job, checks: int) -> Verdict:
+        """Raises _NotebookLate where the notebook's time ran out on the way."""
+        known = self._exhausted()
+        verdict = make(job, shared_worker(self.isolation, job.isolated), checks, self._budget)
+        if self._exhausted() and not known:
+            raise _NotebookLate(verdict)
+        return verdict
+
+    def _exhausted(self) -> bool:
+        return self._budget.broken(self.wall_factor) is not None
+
+    def ready(self, released: Released, start: bool = True) -> None:
+        """Tries what every notebook of a run will need. start: as `shared_worker` has it. Raises SandboxError,
+        HiddenCasesError, NotReleased, ClassSecretError, PointsError.
+        """
+        weights_of(self.aims)
+        self.try_own(released)
+        self._seed(released.root, "")
+        shared_worker(self.isolation, not self.allow_weak_sandbox, start)
+
+    def try_own(self, released: Released) -> None:
+        """Tries the teacher's own cases, and the records that were released. Raises HiddenCasesError, NotReleased."""
+        records = released.records()
+        for name, path in records.items():
+            from ...judge.records.external_records import read_text  # and PyTorch with it, as in `_read`
+
+            try:
+                read_text(released.record(name), name)
+            except ValueError as error:
+                raise NotReleased(f"{path.parent}: {error}") from None
+        own = self.own_cases(released.root)
+        hidden_cases.try_all(
+            released.root / self.hidden_cases, own, {name: released.record(name) for name in own if name in records}
+        )
+
+    def job(self, released: Released, answer: Answer, backend: str) -> Job:
+        """The check of an answer in the assignment. Raises as `ready` does."""
+        cases, record = self.own_cases(released.root).get(answer.exercise, ""), released.record(answer.exercise)
+        isolated = not (self.allow_weak_sandbox and self.isolation in ("", "weak"))
+        seed = self._seed(released.root, released.assignment)
+        return Job(answer, backend, seed, self._limits(), cases, isolated, record)
+
+    @property
+    def _root(self) -> Path:
+        """The course root, where this grades a notebook (its parent is an exporter) or is asked for its settings."""
+        run: Any = self.parent.parent if isinstance(self.parent, Exporter) else self.parent
+        return Path(run.coursedir.root)
+
+    def _seed(self, root: Path, assignment: str) -> int:
+        return class_seed(root, assignment) if self.seed is None else self.seed
+
+    def own_cases(self, root: Path) -> dict[str, str]:
+        """The texts of the teacher's files of cases, by exercise. Raises HiddenCasesError."""
+        asked_for = self.hidden_cases != type(self).hidden_cases.default_value
+        return hidden_cases.texts(root / self.hidden_cases, asked_for)
+
+    def _limits(self) -> Limits:
+        return Limits(self.seconds, self.total_seconds, int(self.memory_megabytes * MEGABYTE), self.wall_factor)
+
+    def _progress(self, where: dict[str, Any]) -> str:
+        """``[3/30, about 40 s left] ``: which submission of this run it is, and how long the rest will take."""
+        run = self.parent.parent
+        mine = run.released.submitted(where["student"])
+        folders = [os.path.normpath(folder) for folder in sorted(run.assignments)]
+        number = folders.index(os.path.normpath(mine)) + 1
+        run.graded += 1
+        left = (len(folders) - number) * (time.monotonic() - run.begun) / run.graded
+        return f"[{number}/{len(folders)}{f', about {duration(left)} left' if left else ''}] "
+
+
+class SaveScores(SaveAutoGrades):
+    """nbgrader's own, but for what was not graded: that gets no score, not full marks and not 0. And the scores of a
+    notebook are committed together: nbgrader waits for the disk after each cell.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        """The notebook as it is, with its scores in the gradebook."""
+        self._unread, where = UNREAD in nb.metadata.get(RECORD, {}), resources["nbgrader"]
+        self._place, run = (where["notebook"], where["assignment"], where["student"]), self.parent.parent
+        self._before, self._now, self._again = run.seen.get(where["notebook"], {}), by_hand.seen(nb), list[str]()
+        with Gradebook(where["db_url"]) as self.gradebook:
+            NbGraderPreprocessor.preprocess(self, nb, resources)
+            self.gradebook.db.commit()
+        if self._again:
+            run.summary.again.append(f"{run.notebook.name}: {', '.join(self._again)}")
+        return nb, resources
+
+    def _add_score(self, cell: NotebookNode, resources: ResourcesDict) -> None:
+        grade = self.gradebook.find_grade(grade_id(cell), *self._place)
+        ungraded = self._unread or cell.metadata.get(RECORD, {}).get("not_graded")
+        grade.auto_score = None if ungraded else determine_grade(cell, self.log)[0]
+        grade.needs_manual_grade = by_hand.waits(grade, self._before, self._now)
+        if grade.needs_manual_grade and grade.manual_score is not None:
+            self._again.append(by_hand.change(grade, self._before, self._now))
+        if not ungraded and grade.auto_score is None and grade.manual_score is None and is_solution(cell):
+            self.parent.parent.summary.written += 1
+
+    def _add_comment(self, cell: NotebookNode, resources: ResourcesDict) -> None:
+        comment = self.gradebook.find_comment(grade_id(cell), *self._place)
+        untouched = cell.metadata.nbgrader.get("checksum") == compute_checksum(cell) and not is_task(cell)
+        comment.auto_comment = "No response." if untouched else None
+
+
+def _with(cell: Cell, kept: tuple[Cell, ...]) -> str:
+    """What of a cell that does not end was used."""
+    return "with the imports and definitions of that cell alone" if cell.definitions in kept else "without that cell"
+
+
+def duration(seconds: float) -> str:
+    """Writes a duration in seconds or, from 90 s on, in minutes."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+class _NotebookLate(Exception):
+    """The time of a notebook ran out during a check."""
+
+    def __init__(self, verdict: Verdict):
+        self.verdict = verdict

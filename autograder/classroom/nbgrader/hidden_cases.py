@@ -1,0 +1,43 @@
+"""A teacher's own cases: a folder in the course root that is never released, with a Python file for each exercise."""
+
+from pathlib import Path
+
+FORMER = "hidden_cases.toml"
+
+
+class HiddenCasesError(ValueError):
+    """Cases that cannot be used; the message says where and why."""
+
+
+def texts(folder: Path, asked_for: bool) -> dict[str, str]:
+    """The text of each file by its exercise, unchecked. asked_for: whether the teacher named the folder, so that one
+    which is missing is a mistake. Raises HiddenCasesError.
+    """
+    former = folder if folder.suffix == ".toml" else folder.with_name(FORMER)
+    if former.exists():
+        way = "write them as Case in Python, hidden_cases/EXERCISE.py (course/OWN.md, Your own cases), and remove it"
+        raise HiddenCasesError(f"{former}: cases in TOML are no longer read: {way}")
+    if not folder.is_dir():
+        if asked_for:
+            raise HiddenCasesError(f"{folder}, which c.Grade.hidden_cases names, is not a folder")
+        return {}
+    try:
+        return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+    except (OSError, ValueError) as error:
+        raise HiddenCasesError(f"{folder}: {error}") from None
+
+
+def try_all(folder: Path, found: dict[str, str], records: dict[str, str]) -> None:
+    """Runs each file that was ``found``, draws its cases and computes what is right. records: the text of the record of
+    each exercise that the class has and the course does not. Raises HiddenCasesError.
+    """
+    if not found:
+        return
+    from ...judge.records.external_records import read_cases, read_text
+    from ...judge.records.table import find  # and PyTorch with it, which a run without such files may not need
+
+    for name, text in found.items():
+        try:
+            read_cases(text, read_text(records[name], name) if name in records else find(name))
+        except ValueError as error:
+            raise HiddenCasesError(f"{folder}: {error}") from None

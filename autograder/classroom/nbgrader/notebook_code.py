@@ -1,0 +1,184 @@
+"""The code of a notebook: as Python, without what only IPython understands, line by line; and compared with the answer
+that the course publishes, which is a mark for the teacher, never by itself a verdict.
+"""
+
+import ast
+import functools
+import re
+import warnings
+from collections.abc import Callable, Collection
+
+from IPython.core.inputtransformer2 import TransformerManager
+
+from ...runner.call.answer import OURS, imported, is_python
+
+# Around what nbgrader leaves out of a released notebook: an answer's code, a question's marking guide.
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+BEGIN_GUIDE, END_GUIDE = "<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"
+NOTES = 20  # lines left out of a cell that are named one by one
+NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
+_CELLS = 64  # a notebook's, each of which is asked for several times
+_NAMED = {ast.Name: "id", ast.arg: "arg", ast.keyword: "arg", ast.FunctionDef: "name"}
+SHORT = 6  # statements; of a shorter answer the course's text leaves only one way to write it
+
+
+def plain_python(source: str) -> tuple[str, list[str]]:
+    """``source`` without magics and shell escapes, and a sentence for each line left out.
+
+    Python comes back as it is; so does what is no Python even without them.
+    """
+    if is_python(source):
+        return source, []
+    code, notes = _translated(source)
+    return code, list(notes)
+
+
+@functools.lru_cache(maxsize=_CELLS)  # hundreds of magics take IPython seconds
+def _translated(source: str) -> tuple[str, tuple[str, ...]]:
+    written = source.split("\n")
+    lines, notes = list(written), []
+    first = _first(lines)
+    if lines[first].startswith("%%"):
+        notes.append(_left_out(first, written, "is not Python"))
+        lines[first] = ""
+        first = _first(lines)
+    try:
+        rest = TransformerManager().transform_cell("\n".join(lines[first:]))  # it would drop the blank lines before
+        code, more = _without("\n" * first + rest, written, _calls_ipython, "is not Python")
+    except (*NOT_PYTHON, RuntimeError):  # RuntimeError: hundreds of magics
+        return ("" if notes else source), tuple(notes)
+    return code, (*notes, *more)
+
+
+def without_course(source: str, records: Collection[str] = ()) -> tuple[str, list[str]]:
+    """``source`` without its imports of this package and of the teacher's ``records``, which are modules; and a
+    sentence for each line left out.
+    """
+    if not is_python(source):
+        return source, []
+    unwanted = functools.partial(_imports, {OURS, *records})
+    return _without(source, source.split("\n"), unwanted, "imports the course's own code")
+
+
+def is_blank(source: str) -> bool:
+    """Whether ``source`` is only blank lines and comments."""
+    return is_python(source) and not _parse(source).body
+
+
+def defined(source: str) -> set[str]:
+    """The functions that ``source``, magics aside, has at its top level."""
+    code, _ = plain_python(source)
+    body = _parse(code).body if is_python(code) else []
+    return {node.name for node in body if isinstance(node, ast.FunctionDef)}
+
+
+def _first(lines: list[str]) -> int:
+    """The index of the first line that is not blank."""
+    return next((number for number, line in enumerate(lines) if line.strip()), len(lines))
+
+
+def _parse(source: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of an invalid escape in a learner's string
+        return ast.parse(source)
+
+
+def _without(source: str, written: list[str], unwanted: Callable[[ast.stmt], bool], why: str) -> tuple[str, list[str]]:
+    """``source`` with ``pass`` for every unwanted statement. The others stay on the lines that tracebacks name."""
+    source = source.replace("\r\n", "\n").replace("\r", "\n")  # as the parser counts lines
+    nodes = [node for node in ast.walk(_parse(source)) if isinstance(node, ast.stmt) and unwanted(node)]
+    text = source.encode()  # the parser counts columns in bytes
+    begins = [0, *(match.end() for match in re.finditer(rb"\n", text))]
+    kept: list[bytes] = []
+    rows: list[int] = []
+    at = owed = 0
+    for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
+        begin = begins[node.lineno - 1] + node.col_offset
+        if begin < at:  # within one that is left out already
+            continue
+        last, column = node.end_lineno or node.lineno, node.end_col_offset or 0  # what was parsed has both
+        end = begins[last - 1] + column
+        between, owed = _with_owed_lines(text[at:begin], owed)
+        kept += [between, b"pass"]
+        at, owed = end, owed + last - node.lineno
+        if not rows or rows[-1] != node.lineno - 1:
+            rows.append(node.lineno - 1)
+    kept.append(_with_owed_lines(text[at:], owed)[0])
+    notes = [_left_out(row, written, why) for row in rows[:NOTES]]
+    more = len(rows) - NOTES
+    notes += [f"{more:,} more lines were left out for the same reason."] if more > 0 else []
+    return b"".join(kept).decode(), notes
+
+
+def _with_owed_lines(text: bytes, owed: int) -> tuple[bytes, int]:
+    """``text`` with the line breaks that were taken out before it put where its first line ends, and how many are still
+    to be put back.
+    """
+    line, found, rest = text.partition(b"\n")
+    return (line + b"\n" * owed + found + rest, 0) if found else (text, owed)
+
+
+def _calls_ipython(statement: ast.stmt) -> bool:
+    if hasattr(statement, "body"):  # a block goes statement by statement
+        return False
+    names = (node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
+    return "get_ipython" in names
+
+
+def _imports(modules: Collection[str], statement: ast.stmt) -> bool:
+    return any(module.split(".")[0] in modules for module in imported(statement))
+
+
+def _left_out(row: int, written: list[str], why: str) -> str:
+    line = written[row].strip() if row < len(written) else ""
+    return f"Line {row + 1} {why} and was left out: {line[:60]}{'...' if len(line) > 60 else ''}"
+
+
+def is_published(source: str, published: str) -> bool:
+    """Whether two answers are one program but for names, comments, docstrings and layout, and not a short one."""
+    code, _ = plain_python(source)
+    try:
+        ours = _course_own(published)
+        return bool(ours) and is_python(code) and _canonical(ast.parse(code)) == ours
+    except RecursionError:  # an expression of thousands of terms, as the course publishes none
+        return False
+
+
+@functools.lru_cache(maxsize=64)
+def _course_own(published: str) -> str:
+    """A published answer as `_canonical` has it, once for a class; "" where it is short."""
+    if not is_python(published):
+        return ""
+    tree = ast.parse(published)
+    return _canonical(tree) if _statements(tree) >= SHORT else ""
+
+
+def _statements(tree: ast.Module) -> int:
+    return sum(isinstance(node, ast.stmt) and not _is_text(node) for node in ast.walk(tree))
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _canonical(tree: ast.Module) -> str:
+    """The program with its own names numbered in the order in which they first occur, without annotations."""
+    nodes = list(ast.walk(tree))
+    own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    own |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    numbers: dict[str, str] = {}
+
+    def number(name: str | None) -> str | None:
+        return numbers.setdefault(name, f"name{len(numbers)}") if name in own else name
+
+    for node in nodes:
+        if field := _NAMED.get(type(node)):
+            setattr(node, field, number(getattr(node, field)))
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        if hasattr(node, "body") and isinstance(node.body, list):
+            node.body = [statement for statement in node.body if not _is_text(statement)]
+    return ast.dump(tree)

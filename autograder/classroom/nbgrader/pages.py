@@ -1,0 +1,156 @@
+"""What a graded notebook shows: the report below a check, notes on the submitted file, and the score that nbgrader
+records; in formgrader also a marking guide below each written answer, for whoever marks it. A guide is in the teacher's
+source notebook; it is neither released nor in the feedback.
+"""
+
+import functools
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
+
+from ...judge.report.notebook import split
+from ...judge.results.data import plain
+from ...judge.results.points import Points
+from ...judge.verdicts.verdict import LATE, LOST, Verdict
+from .notebook_code import BEGIN_GUIDE, END_GUIDE
+from .rebuild import RECORD, grade_id, is_answer
+
+REPORT = "application/vnd.graded-kernels.report+json"  # the report as data, for what counts a class's mistakes
+DOUBTS = {LATE: "A time limit ended this check.", LOST: "The process that runs answers ended during this check."}
+SECOND = "It was made a second time, with nothing else being checked, and this is what came of that."
+_CODE = re.compile(r"`([^`]+)`")
+GUIDE = "guide"  # in the metadata of a cell, under our key
+WITHOUT = f"{__name__}.WithoutGuides"
+_SOLUTION = re.compile(rf"(?s){BEGIN_GUIDE}\s*(.*?)\s*{END_GUIDE}")
+
+
+class NotGradable(Exception):
+    """A check cell that cannot be graded; the message says why."""
+
+
+def shown_verdict(verdict: Verdict, found: Points) -> list[NotebookNode]:
+    """The report, with the points that were ``found`` in its data; before it a note where a limit had a say that a busy
+    machine can break, too.
+    """
+    doubt = [notes_output([f"{DOUBTS[verdict.doubt]} {SECOND}"])] if verdict.doubt else []
+    report = (verdict.report or {}) | plain({"score": found.score, "split": found.parts, "limit": found.limit})
+    return [*doubt, shown(verdict.text, verdict.html, {REPORT: report})]
+
+
+def notes_of(answer: NotebookNode) -> list[NotebookNode]:
+    """What was wrong with the answer's cell in the submitted file."""
+    notes = answer.metadata.get(RECORD, {}).get("notes", [])
+    return [notes_output(notes)] if notes else []
+
+
+def notes_output(sentences: list[str]) -> NotebookNode:
+    """The sentences as a list; what stands in backticks becomes code."""
+    items = [_CODE.sub(r"<code>\1</code>", html.escape(sentence)) for sentence in sentences]
+    return shown("\n".join(sentences), "<ul>{}</ul>".format("".join(f"<li>{item}</li>" for item in items)))
+
+
+def shown(text: str, rich: str, more: dict[str, Any] | None = None) -> NotebookNode:
+    """An output with this text and HTML. more: further data by media type."""
+    output: NotebookNode = new_output("display_data", {"text/html": rich, "text/plain": text, **(more or {})})
+    return output
+
+
+def result(score: float, points: float, found: Points) -> NotebookNode:
+    """The output nbgrader reads the score from: the first ``execute_result``, its text a plain float."""
+    data = {"text/plain": repr(float(score)), "text/html": f"<b>{score:g} of {points:g} points</b>{split(found)}"}
+    output: NotebookNode = new_output("execute_result", data, execution_count=None)
+    return output
+
+
+def why_not_graded(error: BaseException) -> str:
+    """Why an answer could not be graded, to complete a sentence."""
+    return str(error) if isinstance(error, NotGradable) else f"the check stopped with {type(error).__name__}"
+
+
+def not_graded(error: BaseException) -> list[NotebookNode]:
+    """An output on stderr: should nbgrader's own ``SaveAutoGrades`` ever read it, that is 0 points there."""
+    text = f"This could not be graded: {why_not_graded(error)}. A person will look at it.\n"
+    return [new_output("stream", name="stderr", text=text)]
+
+
+class WithGuides(NbGraderPreprocessor):
+    """The last of ``Autograde``. Adds none where the configuration does not take them out of the feedback again."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
+        """The notebook with a guide below each written answer that has one."""
+        if WITHOUT not in self.config.GenerateFeedback.preprocessors:
+            return nb, resources
+        courses, where = self.parent.parent.coursedir, resources["nbgrader"]
+        folder = courses.format_path(courses.source_directory, ".", where["assignment"])
+        path = Path(folder, f"{where['notebook']}.ipynb")
+        guides = _guides(path, path.stat().st_mtime_ns) if path.exists() else {}
+        cells = [cell for cell in nb.cells if not _is_guide(cell)]
+        nb.cells = []
+        for cell in cells:
+            nb.cells.append(cell)
+            if cell.cell_type == "markdown" and is_answer(cell) and grade_id(cell) in guides:
+                nb.cells.append(_cell(grade_id(cell), guides[grade_id(cell)]))
+        return nb, resources
+
+
+class WithoutGuides(NbGraderPreprocessor):
+    """The first of ``GenerateFeedback``."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
+        """The notebook without its guides."""
+        nb.cells = [cell for cell in nb.cells if not _is_guide(cell)]
+        return nb, resources
+
+
+class Scores(GetGrades):
+    """nbgrader's own, which gives 0 points to what waits for a person: here that has no score."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
+        """The notebook with its scores. For the page, ``waiting`` names the cells that have none, and ``scored`` counts
+        the others.
+        """
+        self._outdated, where = 0.0, resources["nbgrader"]
+        where |= {"waiting": [], "scored": 0}
+        nb, resources = super().preprocess(nb, resources)
+        where["score"] -= self._outdated
+        return nb, resources
+
+    def _get_score(self, cell: NotebookNode, resources: dict[str, Any]) -> None:
+        super()._get_score(cell, resources)
+        where, name = resources["nbgrader"], grade_id(cell)
+        grade = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
+        if grade.needs_manual_grade:
+            where["waiting"].append(name)
+            self._outdated += grade.score  # given by hand to what was there before
+            cell.metadata.nbgrader["grade"] = False  # so that nbgrader's page shows no score
+        else:
+            where["scored"] += 1
+
+
+def _is_guide(cell: NotebookNode) -> bool:
+    return GUIDE in cell.metadata.get(RECORD, {})
+
+
+def _cell(name: str, guide: str) -> NotebookNode:
+    quoted = "\n".join(f"> {line}".rstrip() for line in guide.splitlines())
+    cell: NotebookNode = nbformat.v4.new_markdown_cell(
+        f"> **Marking guide**, which learners do not see\n>\n{quoted}", id=f"{name}-guide"
+    )
+    cell.metadata[RECORD] = {GUIDE: name}
+    return cell
+
+
+@functools.lru_cache(maxsize=8)
+def _guides(path: Path, changed: int) -> dict[str, str]:
+    """The guides in the source notebook by grade id, read once unless it has ``changed``."""
+    cells = [
+        cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown" and is_answer(cell)
+    ]
+    found = {grade_id(cell): _SOLUTION.search(cell.source) for cell in cells}
+    return {name: match[1] for name, match in found.items() if match}

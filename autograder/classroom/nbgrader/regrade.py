@@ -1,0 +1,169 @@
+"""Whether what was graded has to be graded again: what a graded notebook was made from, and what decided its verdicts
+besides its answers. A time of submission is rarely there, so files are compared by what they hold.
+"""
+
+import dataclasses
+import fnmatch
+import hashlib
+import json
+import logging
+import os
+import shutil
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from ...judge.verdicts.job import Job, versions
+from ...runner.call.answer import Answer
+from .other_files import TIME
+from .points import weights_of
+from .rebuild import RECORD, exercise_of, grade_id, is_answer, runs
+from .summary import Summary
+
+SUBMITTED = "submitted"  # under our key in the metadata of a graded notebook: the digest of what it was made from
+STANDARD = "standard"  # what decided its verdicts besides the answers (`standard.standard`)
+BEGUN = "begun"  # of a notebook that was rebuilt and is not graded yet
+
+# How a sentence names each field of a job. The answer is the learner's own; its cell names the backend.
+NAMES = {
+    "seed": "the seed of the class",
+    "limits": "the limits",
+    "cases": "your cases for {exercise}",
+    "isolated": "whether answers must be isolated",
+    "record": "the record of {exercise}",
+}
+FIELDS = [field.name for field in dataclasses.fields(Job) if field.name not in ("answer", "backend")]
+_VERSIONED = {
+    "grader": "the grader",
+    "records": "your packages with records",
+    "python": "Python",
+    "torch": "PyTorch",
+    "triton": "Triton",
+    "numpy": "NumPy",
+}
+POINTS = "the points of "
+AIMS = "the weights of the aims"
+_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a graded notebook was made from: the digest of the submission, "" where none was kept, and the standard."""
+
+    submitted: str
+    standard: Mapping[str, str]
+
+
+def digest(folder: Path, megabytes: float) -> str:
+    """Digests the folder's notebooks and its time of submission, with their names.
+
+    A file that is too large to be read, and what is not a file, counts by its size and the time of its last change.
+    """
+    found = hashlib.sha256()
+    for path in sorted([*folder.glob("*.ipynb"), folder / TIME]):
+        try:
+            facts = path.lstat()
+            small = stat.S_ISREG(facts.st_mode) and facts.st_size <= megabytes * 1_000_000
+            content = path.read_bytes() if small else f"{facts.st_mode} {facts.st_size} {facts.st_mtime_ns}".encode()
+        except OSError as error:
+            content = type(error).__name__.encode()
+        for part in (os.fsencode(path.name), content):
+            found.update(len(part).to_bytes(8) + part)
+    return found.hexdigest()
+
+
+def graded_from(path: Path) -> Origin | None:
+    """What the graded notebook at ``path`` was made from; None if grading did not finish."""
+    try:
+        record = json.loads(path.read_bytes())["metadata"][RECORD]
+        if record.get(BEGUN):
+            return None
+        return Origin(str(record.get(SUBMITTED, "")), dict(record.get(STANDARD, {})))
+    except ValueError:
+        return None  # half written
+    except (LookupError, TypeError, AttributeError):
+        return Origin("", {})
+
+
+def mark(notebook: NotebookNode, origin: Origin) -> None:
+    """Marks the notebook as made from ``origin``, and not graded yet."""
+    notebook.metadata.setdefault(RECORD, {}).update(
+        {BEGUN: True, SUBMITTED: origin.submitted, STANDARD: dict(origin.standard)}
+    )
+
+
+def is_current(graded: Path, submitted: str, standard: Mapping[str, str]) -> bool:
+    """Whether the notebook at ``graded`` was made from the submission with this digest, by this standard."""
+    before = graded_from(graded) if graded.is_file() else None
+    return before is not None and before.submitted == submitted and not changes(before.standard, standard)
+
+
+def remove_outdated(
+    graded: Path,
+    chosen: str,
+    submitted: str,
+    standard: Callable[[str], Mapping[str, str] | None],
+    summary: Summary,
+    log: logging.Logger,
+) -> None:
+    """Removes the graded notebooks in the folder ``graded`` that a run would make differently.
+
+    chosen: a pattern of the notebooks that the run is about; submitted: the digest of what is handed in now; standard:
+    what decides the verdicts on a notebook now, besides its answers; None where no such notebook was released.
+    """
+    found = {path: graded_from(path) for path in graded.glob("*.ipynb")}
+    mine = {path: of for path, of in found.items() if of and fnmatch.fnmatch(path.stem, chosen)}
+    if None in found.values() or (not found and graded.is_dir()):  # killed in a notebook, or before the first one
+        log.warning("%s is from a run that did not end. It is graded again.", graded)
+        shutil.rmtree(graded)
+        return
+    now = {path: standard(path.stem) for path in mine}
+    changed = {change for path, of in mine.items() for change in changes(of.standard, now[path] or of.standard)}
+    if any(of.submitted != submitted for of in mine.values()):
+        log.info("%s: something else was handed in since. It is graded again.", graded)
+    elif changed:
+        summary.regraded += 1
+        summary.changes |= changed
+    else:
+        return
+    for path in mine:
+        path.unlink()
+    if len(mine) == len(found):
+        shutil.rmtree(graded)
+
+
+def standard(aims: Mapping[str, float], job_of: Callable[[Answer, str], Job], released: NotebookNode) -> dict[str, str]:
+    """A digest of everything that decides the scores of the checks of a released notebook, by its name in a sentence.
+
+    aims: the weights that the teacher gave; job_of: the job of an answer and its backend, whose errors are raised.
+    """
+    running = [cell.source for cell in released.cells if runs(cell) and not is_answer(cell)]
+    found = {AIMS: _digest(weights_of(aims)), "the released cells that run": _digest(running)}
+    found |= {f"the version of {_VERSIONED.get(name, name)}": _digest(one) for name, one in versions().items()}
+    for cell in released.cells:
+        exercise, backend = exercise_of(grade_id(cell).removesuffix("-check"))
+        if not exercise or not grade_id(cell).endswith("-check"):
+            continue
+        found[POINTS + grade_id(cell)] = _digest(cell.metadata.nbgrader.get("points"))
+        job = job_of(Answer(exercise, ()), backend)
+        for field in FIELDS:
+            found[NAMES[field].format(exercise=exercise)] = _digest(getattr(job, field))
+    return found
+
+
+def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """What differs, by name; a notebook that was graded before standards or their points were kept had the grader of
+    another day.
+    """
+    if not before:
+        return ["the version of the grader"]
+    old = {name: now[name] for name in now if name.startswith((POINTS, AIMS))} | dict(before)
+    return sorted(name for name in {*old, *now} if old.get(name) != now.get(name))
+
+
+def _digest(value: object) -> str:
+    plain = dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else value
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode()).hexdigest()[:_DIGITS]

@@ -1,0 +1,227 @@
+"""Replaces what needs CUDA by a stand-in for the length of a ``with`` block."""
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import torch
+import triton
+import triton.testing
+from torch.autograd.function import BackwardCFunction
+from torch.utils.data._utils import pin_memory
+from triton._C.libtriton import nvidia
+from triton.runtime.interpreter import InterpretedFunction
+from triton.runtime.jit import JITFunction
+
+from . import (
+    allocations,
+    cublas,
+    fake_tensors,
+    graphs,
+    jit_functions,
+    matmul,
+    memory,
+    registered,
+    runtime,
+    streams,
+)
+from .compiled import Compiler
+from .devices import DEFAULT, DEVICES, Properties
+from .driver import Compiled, Driver, once
+from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors, tracing
+from .torch_functions import DeviceCalls
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A simulated GPU. origins: file, line and text of the program's lines that a kernel of TorchInductor computes, by
+    the kernel's name. unlike_gpu: names of operators that the CPU computed in half precision, and perhaps not as a GPU.
+    """
+
+    gpu: Properties
+    origins: dict[str, list[tuple[str, int, str]]]
+    unlike_gpu: dict[str, None]
+
+
+_Replacement = tuple[Any, str, Any]  # what has the attribute, its name, and what it becomes
+
+
+@contextlib.contextmanager
+def shimmed(refuse: Callable[[str], NoReturn], device: str = DEFAULT) -> Iterator[Simulated]:
+    """Simulates a GPU in the block. refuse: raises an error that says what cannot be simulated.
+    device: a key of `DEVICES`.
+    """
+    calls, gpu = DeviceCalls(), DEVICES[device]
+    gpu = replace(gpu, total_memory=min(gpu.total_memory, memory.total()))  # suites leave out what does not fit
+    allocations.reset_peak()
+    allocations.reset_accumulated()
+    with contextlib.ExitStack() as stack:
+        compiler, placement = Compiler(refuse, stack), Placement(calls)
+        for owner, name, value in [*_torch(calls, gpu, refuse), (torch, "compile", compiler), *_triton(gpu, refuse)]:
+            stack.enter_context(_replaced(owner, name, value))
+        stack.enter_context(matmul.simulated())
+        stack.enter_context(fake_tensors.on_the_gpu())
+        stack.enter_context(placement)
+        stack.enter_context(calls)
+        torch.get_device_module.cache_clear()  # it remembers which device was the accelerator
+        stack.callback(torch.get_device_module.cache_clear)
+        yield Simulated(gpu, compiler.origins, placement.unlike_gpu)
+
+
+@contextlib.contextmanager
+def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    had, old = name in vars(owner), getattr(owner, name, None)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        if had:
+            setattr(owner, name, old)
+        else:
+            delattr(owner, name)
+
+
+def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
+    found: list[_Replacement] = []
+    for name, value in runtime.replacements(gpu).items():  # also where it is defined: some import it from there
+        owners = [owner for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random) if hasattr(owner, name)]
+        found += [(owner, name, value) for owner in owners or [torch.cuda]]
+    found += [(torch._C, name, value) for name, value in runtime.accelerator(gpu).items()]
+
+    def graphed(*args: object, **kwargs: object) -> NoReturn:
+        refuse("`make_graphed_callables` is not simulated; capture with `torch.cuda.graph`, or call the function.")
+
+    found.append((torch.cuda, "CUDAGraph", type("CUDAGraph", (graphs.CUDAGraph,), {"refuse": staticmethod(refuse)})))
+    found.append((torch.cuda, "make_graphed_callables", graphed))
+    found.append((torch._C, "_host_emptyCache", runtime.nothing))  # which `torch.cuda.graph` calls
+
+    def compiled(*args: object, **kwargs: object) -> NoReturn:
+        refuse("CUDA C++ is compiled for a GPU: leave it to one.")
+
+    found.append((torch.cuda, "_compile_kernel", compiled))
+    for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
+        found.append((torch.cuda.nvtx, name, runtime.nothing))
+    found.append((torch.cuda.nvtx, "range", lambda *args, **kwargs: contextlib.nullcontext()))
+    found += [(torch, "Stream", streams.Stream), (torch, "Event", streams.Event)]
+    found.append((torch, "Generator", runtime.Generator))
+    found.append((torch.version, "cuda", "12.8"))  # None in a build without CUDA, and libraries ask for it first
+    # PyTorch looks at the stream's type before it asks a mode.
+    found.append((torch.Tensor, "record_stream", runtime.nothing))
+    # TorchInductor's code calls these two.
+    found.append((torch._C, "_cuda_getCurrentRawStream", lambda device: streams.current().cuda_stream))
+    found.append((torch._C._dynamo.guards, "_empty_strided_cuda", runtime.empty_strided))
+    found.append((torch, "set_default_device", lambda device: setattr(calls, "default", is_cuda(device))))
+    # What `torch.serialization.register_package` adds to, before PyTorch's own entry for CUDA.
+    found.append(
+        (torch.serialization, "_package_registry", [(0, tag, restore), *torch.serialization._package_registry])
+    )
+    for name in ("apply", "apply_boxed"):  # the second is PyTorch 2.13's, for what it compiled
+        if apply := vars(BackwardCFunction).get(name):
+            found.append((BackwardCFunction, name, _with_calls(calls, apply)))
+    found.append((pin_memory, "_pin_memory_loop", _in_thread(pin_memory._pin_memory_loop)))
+    return found + _autocast()
+
+
+def _with_calls(calls: DeviceCalls, apply: Callable[..., Any]) -> Callable[..., Any]:
+    """``apply`` of a custom backward, under ``calls``: PyTorch runs it where no mode is active."""
+
+    def applied(self: Any, *args: Any) -> Any:
+        with torch._C.DisableTorchFunction():
+            if any(on_gpu(tensor) for tensor in tensors(args)):
+                for tensor in tensors(args):  # PyTorch's own zeros for a result that was not used, say
+                    place(tensor, True)
+        if torch._C._len_torch_function_stack():
+            return apply(self, *args)
+        with calls:
+            return apply(self, *args)
+
+    return applied
+
+
+def _in_thread(loop: Callable[..., None]) -> Callable[..., None]:
+    """The loop of `DataLoader` that pins memory, under `DeviceCalls`: in its thread no mode is active."""
+
+    def pinning(*args: Any) -> None:
+        with DeviceCalls():
+            loop(*args)
+
+    return pinning
+
+
+def _autocast() -> list[_Replacement]:
+    """Makes the CPU's autocast of the GPU's, with the GPU's dtype: float16 unless another is named. Of a tensor with
+    which a compiler traces PyTorch asks the GPU's, so that is entered, too.
+    """
+    init: Callable[..., None] = torch.autocast.__init__
+    enter: Callable[..., Any] = torch.autocast.__enter__
+    leave: Callable[..., Any] = torch.autocast.__exit__
+    enabled: Callable[[str], bool] = torch.is_autocast_enabled
+    dtype_of: Callable[[str], torch.dtype] = torch.get_autocast_dtype
+
+    def cpu(device: str) -> str:
+        return "cpu" if device == "cuda" else device
+
+    def chosen(device_type: str) -> torch.dtype:
+        return torch.float16 if device_type == "cuda" and not enabled("cpu") else dtype_of(cpu(device_type))
+
+    def begin(
+        self: Any,
+        device_type: str,
+        dtype: torch.dtype | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        given = dtype or chosen(device_type), enabled, cache_enabled
+        init(self, cpu(device_type), *given)
+        if device_type == "cuda":
+            self._traced = torch.autocast.__new__(torch.autocast)
+            init(self._traced, device_type, *given)
+
+    def entered(self: Any) -> Any:
+        if traced := getattr(self, "_traced", None):
+            enter(traced)
+        return enter(self)
+
+    def left(self: Any, *error: Any) -> Any:
+        if traced := getattr(self, "_traced", None):
+            leave(traced, *error)
+        return leave(self, *error)
+
+    return [
+        (torch.autocast, "__init__", begin),
+        (torch.autocast, "__enter__", entered),
+        (torch.autocast, "__exit__", left),
+        (torch, "is_autocast_enabled", lambda device_type="cuda": enabled(cpu(device_type))),
+        (torch, "get_autocast_dtype", chosen),
+        (torch, "get_autocast_gpu_dtype", lambda: chosen("cuda")),
+    ]
+
+
+def _triton(gpu: Properties, refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
+    run = InterpretedFunction.run
+
+    def launched(kernel: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> Any:
+        handle = Compiled(kernel, args, options)
+        if not warmup:
+            if graphs.capturing() and callable(grid):  # a replay has the grid of its capture
+                grid = grid(handle.given)
+            launch = functools.partial(run, kernel, *args, grid=grid, warmup=False, **options)
+            if not graphs.noted(launch):
+                launch()
+        return handle
+
+    def compiled(kernel: Any, *args: object, **options: object) -> NoReturn:
+        refuse(f"`{kernel.fn.__name__}` is compiled for a GPU, not interpreted (a Gluon kernel is): leave it to a GPU.")
+
+    return [
+        (triton.runtime.driver, "_active", Driver(gpu)),
+        (nvidia.cublas, "CublasLt", cublas.CublasLt),
+        (triton.testing, "do_bench", once),
+        (triton.testing, "do_bench_cudagraph", once),
+        (InterpretedFunction, "run", launched),
+        (JITFunction, "run", compiled),
+        *jit_functions.replacements(),
+        *registered.replacements(tracing),
+    ]

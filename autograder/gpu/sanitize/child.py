@@ -1,0 +1,169 @@
+"""The process in which `graded-kernels sanitize` runs a program: ``python -m ...sanitize.child '{"events": 3, ...}'``.
+
+What is found goes through the pipe ``events``, a line of JSON each; the program has standard input and output.
+"""
+
+import json
+import linecache
+import os
+import signal
+import sys
+import traceback
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .. import interpret
+
+HERE = str(Path(__file__).parents[1])
+
+
+class Unusable(Exception):
+    """There is no program to run; the message names the remedy."""
+
+
+class Events:
+    """The pipe to the parent. A line is written at once: the program may end at any moment, and may fork."""
+
+    def __init__(self, descriptor: int):
+        os.set_inheritable(descriptor, False)
+        self.descriptor = descriptor
+
+    def emit(self, event: dict[str, Any]) -> None:
+        """Writes an event as a line of JSON."""
+        line = json.dumps(event).encode() + b"\n"
+        try:
+            while line:
+                line = line[os.write(self.descriptor, line) :]
+        except BrokenPipeError:
+            pass  # the reader has ended; the program goes on
+
+
+def main() -> int:
+    """Runs the program of ``sys.argv[1]``; the last event says how it ended."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
+    settings = json.loads(sys.argv[1])
+    events = Events(settings["events"])
+    status, end = 0, {"how": "returned"}
+    try:
+        status = run(settings, events)
+    except Unusable as error:
+        end = {"how": "unusable", "message": str(error)}
+    except KeyboardInterrupt:
+        end = {"how": "interrupted"}
+    except SystemExit as error:
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+        if error.code is not None and not isinstance(error.code, int):
+            print(error.code, file=sys.stderr)
+    except BaseException as error:
+        end = {"how": "stopped" if _by_finding(error) else "raised", "message": f"{type(error).__name__}: {error}"}
+        if end["how"] == "raised":
+            show(error)
+    events.emit({"end": {"how": "exited", "status": status} if status else end})
+    return 0
+
+
+def run(settings: dict[str, Any], events: Events) -> int:
+    """Runs the program under the sanitizer; returns 0. Raises what it raises, and Unusable."""
+    interpret.choose()
+    try:
+        import torch  # noqa: F401
+        import triton  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise Unusable(f"there is no module {error.name} in this environment; `pip install {error.name}`") from None
+    from .subprocesses import reported
+    from .watch import watched
+
+    program = module(settings["program"]) if settings["module"] else script(Path(settings["program"]))
+    sys.argv = [settings["program"], *settings["arguments"]]
+    spawned = reported(lambda command: events.emit({"spawned": command}))
+    wanted = {name: settings[name] for name in ("shim", "device", "since")}
+    with watched(events.emit, known=_known(settings), **wanted) as watch, spawned:
+        if watch.shim:
+            events.emit({"shim": watch.shim})
+        try:
+            program()
+        finally:
+            watch.sanitizer.never_called()
+            if watch.gpu and watch.gpu.asked:
+                events.emit({"asked": watch.gpu.capability})
+            if watch.unlike_gpu:
+                events.emit({"unlike_gpu": [*watch.unlike_gpu]})
+    return 0
+
+
+def _known(settings: dict[str, Any]) -> Callable[[dict[str, Any]], bool]:
+    """Whether a finding is in the baseline, or allowed by a comment: the program goes on behind it."""
+    from .allowed import Allowances
+    from .baseline import Baseline
+
+    allowances, file = Allowances(), settings["baseline"]
+    baseline = Baseline(Path(file), settings["update"]) if file else None
+    return lambda finding: bool(allowances.reason(finding) or (baseline and baseline.knows(finding)))
+
+
+def script(path: Path) -> Callable[[], object]:
+    """A function that runs a file as Python does, under its absolute path. Raises Unusable where it is not Python."""
+    named, path = path, path.absolute()
+    try:
+        text = path.read_bytes()
+        code = compile(text, str(path), "exec")
+    except (SyntaxError, ValueError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        raise Unusable(f"{named} is not Python{line}: {error.args[0]}. Name a script, or a module with -m.") from None
+    except OSError as error:
+        raise Unusable(f"{named} cannot be read: {error.strerror}") from None
+    linecache.checkcache(str(path))
+
+    def program() -> None:
+        main = types.ModuleType("__main__")
+        vars(main).update(__file__=str(path), __builtins__=__builtins__)
+        sys.modules["__main__"] = main
+        sys.path.insert(0, str(path.resolve().parent))
+        exec(code, vars(main))
+
+    return program
+
+
+def module(name: str) -> Callable[[], object]:
+    """A function that runs a module as ``python -m`` does. Raises Unusable where there is none."""
+    import importlib.util
+    import runpy
+
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = importlib.util.find_spec(name)
+        if found and found.submodule_search_locations is not None:
+            found = importlib.util.find_spec(f"{name}.__main__")
+    except (ImportError, ValueError):
+        found = None
+    if found is None:
+        raise Unusable(
+            f"there is no module {name} to run. Install its package, or start from the folder that holds it; a "
+            "package needs a `__main__.py`."
+        )
+    return lambda: runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def _by_finding(error: BaseException) -> bool:
+    from ..emulator import EmulatorError
+
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, EmulatorError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
+def show(error: BaseException) -> None:
+    """Prints the program's own traceback, without the frames of what runs it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith((HERE, "<frozen runpy")):
+        trace = trace.tb_next
+    traceback.print_exception(type(error), error, trace)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

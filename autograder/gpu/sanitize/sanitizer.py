@@ -1,0 +1,256 @@
+"""The emulator for any program: findings as they come, one event each."""
+
+import contextlib
+import re
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any, NoReturn
+
+import torch
+
+from ..compiler import KernelLaunch
+from ..compiler.launches import plain_launches
+from ..cuda import graphs
+from ..emulator import Emulator, EmulatorError, Finding, Launch, Observer
+from ..emulator.findings import here
+from ..emulator.observer import Call, Ended
+from .buffers import as_tensor, is_buffer
+from .generated import Line, by_helion, by_inductor
+from .left_state import LeftState
+from .masked_loads import MaskedLoads
+from .own_kernels import own_kernels
+from .rules import RULES
+
+Judges = Callable[[types.FunctionType, list[Any]], bool]
+_Key = tuple[str | int, ...]  # what makes two findings the same one: kind, kernel, file, line and tensor
+
+
+class Sanitizer(Observer):
+    """Has a program's launches run as today's NVIDIA GPUs would, in the block of its ``emulator``, and reports what is
+    found.
+
+    emit: called with ``{"finding": {...}}`` when one is seen for the first time, ``{"again": key}`` for each further
+    launch that has it, ``{"launch": {...}}`` when a launch begins, ``{"coverage": [...]}`` for what more it reached
+    (`Coverage.news`), and ``{"skipped": {...}}`` for what is not tried (`skipped`). A finding has ``key, kind, level,
+    kernel, file, line, source, program, tensor, offset, message, cure``, and ``form`` where the compiler may say more
+    (`compiled_as_well`); values are JSON's.
+    judges: whether a kernel, given with the arguments of a launch, is to be judged; None: all are. What is found of
+    others is emitted as ``{"set aside": kernel}``. known: whether a finding, as it is emitted, fails nothing. A launch
+    goes on behind accesses out of bounds that are known, or not judged.
+
+    Masked-off lanes without ``other`` hold 0, as they do there. Whether a result depends on them is found by running
+    the launch again with other values (`masked_loads`).
+    """
+
+    reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU can access the tensor; None: it can
+    # Lines of the program (file, number, text) that a generated kernel computes, by its name.
+    origins: Mapping[str, list[Line]] = {}
+
+    def __init__(
+        self,
+        emit: Callable[[dict[str, Any]], None] = lambda event: None,
+        judges: Judges | None = None,
+        known: Callable[[dict[str, Any]], bool] | None = None,
+    ):
+        self.emit, self._chosen, self.known = emit, judges, known
+        self.emulator = Emulator(fill=0.0, observer=self)
+        self.moved = 0  # bytes loaded and stored
+        self.users: dict[int, tuple[str, str]] = {}  # kernel and parameter that a storage was last given to
+        self._number = 0  # of launches
+        self._reported: set[_Key] = set()
+        self._seen: set[_Key] = set()  # in the launch under way
+        self._function: Any = None  # the kernel launched last
+        self._judging = True  # whether the launch under way is judged
+        self._judged: dict[str, bool] = {}  # whether a kernel of this name is
+        self._masked_loads = MaskedLoads(self.emulator, self.say, self._untried)
+        self._left_state = LeftState(self.emulator, self.say)
+
+    def next(self) -> None:
+        """Begins the next part, such as a test: what is found from now on is reported as if it were new."""
+        self._reported.clear()
+        self._seen.clear()
+        self.emulator.forget_findings()
+
+    def launch_asked(self, call: Call) -> Call:
+        """The launch with PyTorch's tensors for arguments. Raises EmulatorError; ValueError, as Triton does, for a
+        tensor that a GPU cannot access.
+        """
+        self._seen.clear()
+        self._function = fn = call.executor.fn
+        if call.options.get("launch_cooperative_grid"):
+            self.refuse(f"`{fn.__name__}` is a cooperative launch, whose programs wait for each other.")
+        args = tuple(self._taken(position, value) for position, value in enumerate(call.args))
+        options = {name: self._taken(name, value) for name, value in call.options.items()}
+        for position, value in enumerate([*args, *options.values()]):
+            if self.reachable and isinstance(value, torch.Tensor) and not self.reachable(value):
+                raise ValueError(
+                    f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)"
+                )  # as Triton says it
+        return Call(call.executor, args, options)
+
+    def judges(self, call: Call) -> bool:
+        """Whether the launch's kernel was chosen, with these arguments."""
+        fn = call.executor.fn
+        self._judging = self._is_judged(fn, [*call.args, *call.options.values()])
+        return self._judging
+
+    def launch_ended(self, ended: Ended) -> None:
+        """Adds up the bytes that a launch moved, notes which storages it was given, and runs it again where its result
+        may depend on what it should not.
+        """
+        for region in ended.access.space.regions:
+            self.moved += region.loaded + region.stored
+            self.users[region.tensor.untyped_storage().data_ptr()] = ended.launch.name, region.name
+        if ended.well and self._judging:
+            self._masked_loads.launched(ended)
+            self._left_state.launched(ended)
+
+    def reached(self, functions: list[dict[str, Any]]) -> None:
+        """Emits what a launch reached, but of generated kernels."""
+        if news := [one for one in functions if one["kernel"] not in self.origins]:
+            self.emit({"coverage": news})
+
+    def _is_judged(self, fn: Any, arguments: list[Any]) -> bool:
+        name = fn.__name__
+        judged = self._chosen is None or name in self.origins or self._chosen(fn.interpreted.fn, arguments)
+        self._judged[name] = judged or self._judged.get(name, False)
+        return judged
+
+    def try_configuration(self, run: Callable[[], Any], twice: bool) -> bool:
+        """Runs a configuration of an autotuner, and again where its results may depend on what it has left behind.
+        Raises RuntimeError, as CUDA does, while a graph is captured: a GPU waits for the time it takes.
+        """
+        graphs.forbid("the benchmark of an autotuner")
+        return self._left_state.run(run, twice)
+
+    def left_out(self, kernel: str) -> None:
+        """Emits that a configuration was not run."""
+        why = "one that was run differs in options of the compiler alone (num_warps, num_stages, maxnreg)"
+        self.emit({"skipped": {"what": "configuration", "kernel": kernel, "why": why}})
+
+    def passes(self, finding: Finding) -> bool:
+        """Whether a finding is known, or of a kernel that is not judged."""
+        if not self._judged.get(finding.kernel, True):
+            return True
+        return self.known is not None and self.known(self._data(finding, _kind(finding), ()))
+
+    def never_called(self) -> None:
+        """Emits what the program has of kernels that it never launched."""
+        coverage = self.emulator.coverage
+        if self._chosen is None and coverage and (rest := coverage.never_called(own_kernels())):
+            self.emit({"coverage": rest})
+
+    def _untried(self, kernel: str, why: str) -> None:
+        self.emit({"skipped": {"what": "masked-load", "kernel": kernel, "why": why}})
+
+    def _taken(self, position: int | str, value: Any) -> Any:
+        """An argument of a launch as the emulator takes it."""
+        if not is_buffer(value):
+            return value
+        tensor = as_tensor(value)
+        if tensor is None:
+            what = f"argument {position} of `{self._function.__name__}` is a {type(value).__name__}"
+            self.refuse(f"The emulator takes PyTorch's tensors, and {what} without one.")
+        return tensor
+
+    def refuse(self, text: str) -> NoReturn:
+        """Records that ``text`` says why something cannot be emulated, and raises EmulatorError with it."""
+        place = here()
+        error = EmulatorError(
+            Finding("not-emulated", f"{text} ({place})", "", line=place.line, source=place.source, file=place.file)
+        )
+        self.emulator.record(error)
+        raise error
+
+    def launch_begins(self, launch: Launch) -> None:
+        """Emits that a launch begins."""
+        self._number += 1
+        judged = self._judged.get(launch.name, True)
+        about = {"kernel": launch.name, "grid": list(launch.grid), "number": self._number, "judged": judged}
+        self.emit({"launch": about})
+
+    def forgotten(self, address: int) -> None:
+        """Drops what is known of a storage that is gone."""
+        self.users.pop(address, None)
+
+    def allocated(self, tensor: torch.Tensor) -> None:
+        """Poisons the uninitialised memory of a new tensor."""
+        self.emulator.poison_(tensor)
+        self.users.pop(tensor.untyped_storage().data_ptr(), None)
+
+    def copied(self, tensor: torch.Tensor, source: torch.Tensor) -> None:
+        """Notes that ``tensor`` is a copy of ``source``, uninitialised elements included."""
+        self.emulator.mark_copied(tensor)
+        user = self.users.get(source.untyped_storage().data_ptr())
+        if user:
+            self.users[tensor.untyped_storage().data_ptr()] = user
+
+    def found(self, finding: Finding) -> None:
+        """Reports a finding; of masked loads `masked_loads` reports those that matter."""
+        if finding.kind != "masked-load":
+            self.say(finding)
+
+    def _form(self, finding: Finding) -> dict[str, Any]:
+        """The launch at which the emulator failed, for the compiler: ``{"form": ...}``, nothing where there is none."""
+        if finding.kind == "kernel-error":
+            with contextlib.suppress(OSError):  # a function of a module without source
+                for form in plain_launches(one for one in self.emulator.launches[-1:] if one.name == finding.kernel):
+                    if isinstance(form, KernelLaunch):
+                        return {"form": asdict(form)}
+        return {}
+
+    def say(self, finding: Finding) -> None:
+        """Emits a finding; only its key where it was emitted before, and nothing twice in a launch."""
+        kind = _kind(finding)
+        key = (kind, finding.kernel, finding.file, finding.line, finding.tensor)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        if key in self._reported:
+            if self._judged.get(finding.kernel, True):
+                self.emit({"again": list(key)})
+            return
+        self._reported.add(key)
+        if not self._judged.get(finding.kernel, True):
+            self.emit({"set aside": finding.kernel})
+            return
+        self.emit({"finding": self._data(finding, kind, key)})
+
+    def _data(self, finding: Finding, kind: str, key: _Key) -> dict[str, Any]:
+        file, line, source = finding.file, finding.line, finding.source
+        if not line:  # of the launch itself, such as its grid
+            place = here()
+            file, line, source = place.file, place.line, place.source
+        if not line and self._function is not None:
+            file, line = self._function.__code__.co_filename, self._function.__code__.co_firstlineno
+        message = finding.message
+        if origin := by_inductor(finding.kernel, self.origins):
+            (file, line, source), sentence = origin
+            message += sentence
+        else:
+            message += by_helion(file, line)
+        if self.emulator.configuration:
+            message += f" In the configuration {self.emulator.configuration}."
+        return {
+            "key": list(key),
+            "kind": kind,
+            "level": RULES[kind].level,
+            "kernel": finding.kernel,
+            "file": file,
+            "line": line,
+            "source": source,
+            "program": list(finding.program) if finding.program else None,
+            "tensor": finding.tensor,
+            "offset": finding.offset,
+            "message": message,
+            "cure": RULES[kind].cure,
+            **self._form(finding),
+        }
+
+
+def _kind(finding: Finding) -> str:
+    """The rule that a finding of the emulator falls under."""
+    if finding.kind == "kernel-error" and re.search(": (Static)?AssertionError", finding.message):
+        return "assertion"
+    return finding.kind

@@ -1,0 +1,112 @@
+"""Uninitialised memory in PyTorch's hands: poisoned when it is allocated, noticed when it is computed with."""
+
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ..aten import ALLOCATE, COMPUTE, base
+from ..cuda.lazy_dynamo import lazily
+from ..cuda.placement import has_storage
+from ..emulator import Finding
+from ..emulator.findings import here
+from .sanitizer import Sanitizer
+
+_COPY = frozenset("clone _to_copy copy contiguous cat stack constant_pad_nd repeat roll flip".split())
+_ONE_BYTE = 1  # the poison of a dtype so small may well be a value that was written
+
+
+@lazily
+class UninitialisedMemory(TorchDispatchMode):
+    """Has ``sanitizer`` poison what `torch.empty` and its kin return. An operator that computes with elements that a
+    kernel should have written and did not is a finding. Copying them is not; the copy is watched in turn.
+    """
+
+    def __init__(self, sanitizer: Sanitizer):
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.sanitizer = sanitizer
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Lets the compiler trace while the mode is active, which sees what the compiled program calls."""
+        return True
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        with torch._C.DisableTorchFunction():
+            return self._call(func, args, kwargs or {})
+
+    def _call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        emulator, name = self.sanitizer.emulator, base(func._schema.name)
+        if emulator.launching:
+            return func(*args, **kwargs)
+        if name in ALLOCATE:
+            return self._allocated(func(*args, **kwargs))
+        sources = [tensor for tensor in _tensors(args) if _address(tensor) in emulator.poisoned]
+        if sources and name in COMPUTE:
+            for tensor in sources:
+                say_unwritten(self.sanitizer, "computes with", name, tensor)
+        result = func(*args, **kwargs)
+        if sources and name in _COPY:
+            in_place = func._schema.is_mutable
+            self._copied(args[0] if in_place else result, next(_tensors(args[1:] if in_place else args), None))
+        if func._schema.is_mutable and args and isinstance(args[0], torch.Tensor) and _plain(args[0]):
+            if args[0].element_size() == _ONE_BYTE:
+                emulator.mark_initialised(_address(args[0]))
+        return result
+
+    def _allocated(self, result: torch.Tensor) -> torch.Tensor:
+        if _plain(result):
+            self.sanitizer.allocated(result)
+            weakref.finalize(result.untyped_storage(), self.sanitizer.emulator.mark_initialised, _address(result))
+        return result
+
+    def _copied(self, target: object, source: torch.Tensor | None) -> None:
+        if source is None or not isinstance(target, torch.Tensor) or not _plain(target):
+            return
+        if target.dtype == source.dtype and target.element_size() > _ONE_BYTE and _address(source) != _address(target):
+            self.sanitizer.copied(target, source)
+
+
+def say_unwritten(sanitizer: Sanitizer, verb: str, operator: str, tensor: torch.Tensor) -> None:
+    """Has ``sanitizer`` say what a kernel never wrote of a tensor. verb: what ``operator`` does with it."""
+    address = _address(tensor)
+    kernel, name = sanitizer.users.get(address, ("", ""))
+    if not kernel:
+        return  # it was never given to a kernel
+    whole = tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
+    missing = sanitizer.emulator.unwritten(tensor, f"`{name}`" if whole else f"this part of `{name}`")
+    if missing:
+        place, what = here(), missing.message
+        text = f"`{operator}`, {place}, {verb} a result of `{kernel}`. {what[0].upper()}{what[1:]}"
+        sanitizer.say(
+            Finding("unwritten", text, kernel, name, missing.offset, None, place.line, place.source, place.file)
+        )
+    if missing or whole:
+        sanitizer.emulator.mark_initialised(address)
+
+
+def watched_address(tensor: torch.Tensor) -> int:
+    """The address of a tensor's storage, 0 where it is not looked at."""
+    return _address(tensor) if _plain(tensor) else 0
+
+
+def _plain(tensor: torch.Tensor) -> bool:
+    """Whether the tensor is a dense one in this machine's memory."""
+    return has_storage(tensor) and not tensor.is_quantized
+
+
+def _address(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _tensors(values: Iterable[object]) -> Iterator[torch.Tensor]:
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            if _plain(value):
+                yield value
+        elif isinstance(value, list | tuple):
+            yield from _tensors(value)

@@ -1,0 +1,71 @@
+"""Everything that watches a program, as one ``with`` block: for the command and for the pytest plugin."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+from unittest.mock import patch
+
+import numpy as np
+import torch
+
+from ..cuda import reachable, shimmed
+from ..cuda.devices import DEFAULT, Properties
+from ..emulator import EmulatorError
+from .changed import Changed
+from .exports import watched_exports
+from .sanitizer import Sanitizer
+from .uninitialised import UninitialisedMemory
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What watches a program. gpu: the one that is simulated for it. unlike_gpu: as `Simulated` has it, so far."""
+
+    sanitizer: Sanitizer
+    gpu: Properties | None = None
+    unlike_gpu: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def shim(self) -> str:
+        """What a report calls the simulated GPU, "" for none."""
+        return self.gpu.title if self.gpu else ""
+
+
+@contextlib.contextmanager
+def watched(
+    emit: Callable[[dict[str, Any]], None],
+    shim: bool = True,
+    device: str = DEFAULT,
+    since: str = "",
+    known: Callable[[dict[str, Any]], bool] | None = None,
+) -> Iterator[Watch]:
+    """Runs what is in the block under a `Sanitizer`. shim: whether to simulate a GPU where there is no CUDA. device:
+    which one, a key of `DEVICES`. since: the revision in git since which a kernel has to have changed to be judged.
+    known: as `Sanitizer` has it.
+    """
+    sanitizer = Sanitizer(emit, Changed(since) if since else None, known)
+    watch = Watch(sanitizer)
+    with sanitizer.emulator, np.errstate(all="ignore"), UninitialisedMemory(sanitizer), contextlib.ExitStack() as stack:
+        stack.enter_context(watched_exports(sanitizer))
+        if shim and not torch.cuda.is_available():
+            simulated = stack.enter_context(shimmed(sanitizer.refuse, device))
+            sanitizer.reachable, sanitizer.origins = reachable, simulated.origins
+            watch = Watch(sanitizer, simulated.gpu, simulated.unlike_gpu)
+        elif torch.cuda.is_available():
+            stack.enter_context(patch.object(torch, "compile", _uncompiled(sanitizer.refuse)))
+        yield watch
+
+
+def _uncompiled(refuse: Callable[[str], NoReturn]) -> Callable[..., Any]:
+    """Stands for `torch.compile` beside a real GPU: the function stays as it is, and a sentence says so."""
+
+    def compiled(model: Any = None, **options: Any) -> Any:
+        with contextlib.suppress(EmulatorError):
+            refuse(
+                "What `torch.compile` generates is judged on a simulated GPU alone: hide the real one by "
+                "`CUDA_VISIBLE_DEVICES=` in the environment."
+            )
+        return (lambda decorated: decorated) if model is None else model
+
+    return compiled

@@ -1,0 +1,142 @@
+"""The check: one engine for the notebook cell, the grader and pytest. Each function imports what it needs when it is
+called, PyTorch and Triton among it.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..runner.call.answer_cell import answer_of, follow_cells
+from ..words.quality import Quality
+
+if TYPE_CHECKING:
+    from ..runner.call.answer import Answer
+    from ..runner.sandbox import Budget, Limits, Worker
+    from .records.record import Case, Exercise, Witness
+    from .report.report import Report
+
+follow_cells()
+
+
+def check(
+    exercise: "str | Exercise | Witness",
+    function: Callable[..., Any],
+    backend: str | None = None,
+    *,
+    seed: int = 0,
+    compiler: bool = True,
+    targets: str | Iterable[str] = "sm_90",
+    require: Iterable[str] = tuple(Quality),
+    conventions: str = "course",
+) -> "Report":
+    """Checks ``function`` as an answer to ``exercise`` and says what it found.
+
+    exercise: a name of ``graded-kernels list``, or a record of one's own. backend: ``"torch"`` or ``"triton"``; where
+    it is left out, the one that the exercise has, or ``"triton"`` if the function's module holds Triton kernels.
+    seed: of the random inputs. compiler: whether a Triton answer that is right so far is compiled, too, for the GPUs
+    that ``targets`` names: one or several of sm_80, sm_90, sm_100 and gfx942, or ``"all"``.
+    require: of ``"correct"``, ``"portable"`` and ``"efficient"`` (`quality.Quality`) those that decide ``passed``.
+    conventions: ``"course"``, or ``"pytorch"``, which takes PyTorch's own answer for right as well in the cases that
+    rest on a convention (infinity, no token, a bad label, an empty row), wherever PyTorch has one.
+    The function is called in this process, on copies of its inputs. The report is true if every case but the
+    distinctions passed, as far as it is required. Raises ValueError for an unknown exercise, quality, convention or
+    GPU, or a backend the exercise does not have, and RuntimeError where Triton kernels cannot run. Where nbgrader
+    itself runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for
+    success.
+    """
+    from ..runner.call.answer import AnswerError
+    from ..runner.call.error_line import Interrupted, interrupted
+    from ..runner.call.examination import Unloadable
+    from ..runner.call.outcome import Trouble
+    from ..runner.call.printing import few_lines
+    from ..runner.call.runner import InProcess
+    from ..words.progress import Progress
+    from .device_and_emulator import combined, emulated
+    from .judge import judge
+    from .records.table import find
+    from .report.report import Report
+
+    record = find(exercise)
+    backend = choose_backend(record, backend, function)
+    judged = partial(
+        judge, record, backend, seed=seed, compiler=compiler, targets=targets, require=require, conventions=conventions
+    )
+    try:
+        with Progress(record.name) as progress, few_lines():
+            function = answer_of(function, record.name, backend)
+            found = judged(InProcess(function, record.contract, backend), at=progress.at)
+            if found.environment["mode"] == "device" and backend == "triton":
+                found = combined(found, emulated(function, record, partial(judged, at=progress.at)))
+    except AnswerError as error:
+        found = judged(Unloadable(Trouble("unloadable", str(error))))
+    except KeyboardInterrupt as error:  # hundreds of frames, of which the learner can use one
+        stopped = error if isinstance(error, Interrupted) else interrupted(record.name, error)
+        raise stopped.with_traceback(None) from None
+    report = Report.of(found)
+    if not report.passed and "NBGRADER_EXECUTION" in os.environ:
+        raise AssertionError(str(report))
+    return report
+
+
+def check_answer(
+    answer: "Answer",
+    backend: str,
+    *,
+    seed: int = 0,
+    compiler: bool = True,
+    targets: str | Iterable[str] = "sm_90",
+    worker: "Worker | None" = None,
+    limits: "Limits | None" = None,
+    notebook: "Budget | None" = None,
+    cases: "tuple[Case, ...]" = (),
+    require: Iterable[str] = tuple(Quality),
+    conventions: str = "course",
+    record: "Exercise | Witness | None" = None,
+) -> "Report":
+    """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
+
+    worker: runs the answer apart from this process, within ``limits`` and what is left of the ``notebook``'s budget;
+    without one it runs here. cases: an instructor's own, after those of the exercise. targets, require
+    and conventions: as `check` has them. record: of the exercise, where it is in no table.
+    """
+    from ..runner.call.answer import AnswerError, AnswerRefused, load
+    from ..runner.call.examination import Runner, Unloadable
+    from ..runner.call.outcome import Kind, Trouble
+    from ..runner.call.runner import InProcess
+    from ..runner.sandbox import Isolated, Limits
+    from .judge import judge
+    from .records.record import Exercise
+    from .records.table import find
+    from .report.report import Report
+
+    record = find(record or answer.exercise)
+    if cases and isinstance(record, Exercise):
+        record = record.with_cases(cases)
+    judged = partial(
+        judge, record, backend, seed=seed, compiler=compiler, targets=targets, require=require, conventions=conventions
+    )
+    if worker:
+        limits = limits or Limits()
+        with Isolated(answer, record.contract, backend, worker=worker, limits=limits, notebook=notebook) as isolated:
+            return Report.of(judged(isolated))
+    try:
+        runner: Runner = InProcess(load(answer), record.contract, backend)
+    except AnswerError as error:
+        kind: Kind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
+        runner = Unloadable(Trouble(kind, str(error), error.details))
+    return Report.of(judged(runner))
+
+
+def choose_backend(record: "Exercise | Witness", backend: str | None, function: Callable[..., Any] | None) -> str:
+    """The backend that was asked for, or the likely one where none was. Raises ValueError where the exercise does not
+    have it.
+    """
+    if backend is None:
+        if len(record.backends) == 1:
+            return record.backends[0]
+        names = getattr(function, "__globals__", {}).values()
+        return "triton" if any(type(v).__module__.startswith("triton.runtime") for v in names) else "torch"
+    if backend not in record.backends:
+        raise ValueError(f"{record.name} is answered in {' and '.join(record.backends)}, not in {backend!r}")
+    return backend

@@ -1,0 +1,193 @@
+"""An answer's outputs against the oracle's: shape, dtype, then every element in ulp. NaN-proof: an element is right
+only if proven so.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from ..runner.call.arguments import results_of
+from ..runner.call.contract import Args, tensors_of
+from ..runner.call.dtypes import dtype_name
+from ..runner.call.examination import Layouts
+from .records.record import Case, Exercise
+from .results.case_result import Failure
+from .ulp import ulp_error, ulp_size
+
+NEAR = 0.01
+MANY = 64.0  # times what is allowed: where all results are close to 0, so is 1 % of them
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is right for one call, worked out from the inputs alone and kept away from the answer."""
+
+    names: tuple[str, ...]
+    dtypes: tuple[torch.dtype, ...]
+    values: tuple[torch.Tensor, ...]  # float64, exact; integers and booleans as they are
+    sizes: tuple[torch.Tensor, ...]  # of one ulp at each of them
+    allowed: tuple[torch.Tensor, ...]  # tolerance in ulp, per element; inf where an element is not judged
+    peers: tuple[torch.Tensor, ...] | None  # PyTorch's own values
+    as_peer: torch.Tensor  # where they are as right as the oracle's: at infinity, or where a convention decides
+
+    @property
+    def layouts(self) -> Layouts:
+        """The dtype and shape of each right result."""
+        return tuple((dtype, value.shape) for dtype, value in zip(self.dtypes, self.values, strict=True))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One output against its oracle. ``complaint`` where they cannot even be compared."""
+
+    complaint: str = ""
+    error: torch.Tensor | None = None  # ulp, per element, 0 where not judged
+    wrong: torch.Tensor | None = None
+    worst: float = 0.0
+    used: float = 0.0  # the largest share of the tolerance that an element takes
+    error_there: float = 0.0  # of that element, in ulp
+    allowed_there: float = 0.0
+    step_there: float = 1.0  # one ulp there
+    whole: bool = False  # whether it is an output of integers or booleans, whose differences are no ulp
+    failure: Failure | None = None
+
+
+def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "course") -> Expected:
+    """The oracle in float64 on the inputs as they were rounded to their dtype, and the tolerance at every element.
+
+    conventions: ``"pytorch"`` takes PyTorch's own values for right as well in a case that rests on a convention.
+    """
+    values, dtypes, results = exercise.exact(args), exercise.dtypes(args), exercise.results(args)
+    floors = exercise.floors(args, case.bonus)
+    sizes = tuple(ulp_size(value, dtype) for value, dtype in zip(values, dtypes, strict=True))
+    allowed = []
+    for value, size, given, dtype in zip(values, sizes, floors, dtypes, strict=True):
+        floor = torch.as_tensor(given, dtype=torch.float64).nan_to_num(0, torch.inf)  # NaN where the input has one
+        ulp = exercise.tolerance.ulp(dtype) + floor / size
+        allowed.append(ulp.expand(value.shape).clone())
+    tensors = [a for a in tensors_of(args) if a.is_floating_point()]
+    infinite = torch.tensor(False)
+    if tensors and all(t.shape == values[0].shape for t in tensors):
+        infinite = torch.stack([t.isinf() for t in tensors]).any(0)
+        if case.within is not None:
+            outside = torch.stack([t.isfinite() & (t.abs() > case.within) for t in tensors]).any(0)
+            allowed = [a.masked_fill(outside, math.inf) for a in allowed]
+    as_peer = infinite | bool(conventions == "pytorch" and case.convention)
+    peers = results_of(exercise.contract, exercise.peer, args) if exercise.peer and as_peer.any() else None
+    return Expected(tuple(o.name for o in results), dtypes, values, sizes, tuple(allowed), peers, as_peer)
+
+
+def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[str, torch.Tensor]) -> Comparison:
+    """Output number ``index`` of an answer, judged."""
+    name, dtype, exact = expected.names[index], expected.dtypes[index], expected.values[index]
+    sizes = expected.sizes[index]
+    complaint = unlike(name, actual, exact.shape, dtype)
+    if complaint:
+        return Comparison(complaint=complaint)
+    allowed = expected.allowed[index]
+    error = ulp_error(actual, exact, dtype, sizes)
+    if expected.peers is not None:
+        theirs = ulp_error(actual, expected.peers[index], dtype)
+        error = torch.where(expected.as_peer, torch.minimum(error, theirs), error)
+    whole = not dtype.is_floating_point
+    judged = allowed.isfinite() | allowed.isnan()
+    right = (error <= allowed) | ~judged
+    error = error.masked_fill(~judged, 0.0)
+    worst = float(error.max()) if error.numel() else 0.0
+    if not error.numel():
+        return Comparison(error=error, wrong=~right, whole=whole)
+    shares = (error / allowed).nan_to_num(0.0, math.inf).flatten()
+    most = int(shares.argmax())
+    used = float(shares[most])
+    if right.all():
+        error_there, allowed_there = (float(t.flatten()[most]) for t in (error, allowed))
+        step = float(sizes.flatten()[most])
+        return Comparison("", error, ~right, worst, used, error_there, allowed_there, step, whole)
+    failure = _failure(name, actual, exact, error, ~right, inputs)
+    step = float(sizes[failure.index])
+    failure = replace(failure, allowed=float(allowed[failure.index]), step=step)
+    return Comparison(error=error, wrong=~right, worst=worst, used=used, whole=whole, failure=failure)
+
+
+def compare_all(expected: Expected, outputs: Args, inputs: dict[str, torch.Tensor]) -> list[Comparison]:
+    """Every output of an answer. inputs: the arguments by name."""
+    return [compare(expected, index, output, inputs) for index, output in enumerate(outputs)]
+
+
+def near(expected: Expected, outputs: Args) -> float:
+    """The share of the outputs that are right within `NEAR`, whatever their dtype: by the root mean square of the
+    error and of what is right, which an unlucky element does not decide. Integers are right as far as they are allowed
+    to be off. Where NaN or infinity are right, anything is.
+    """
+    right = 0
+    rows = zip(expected.dtypes, expected.values, expected.allowed, expected.sizes, outputs, strict=True)
+    for dtype, exact, allowed, size, output in rows:
+        value = exact.double()
+        if output.shape == value.shape:
+            told = value.isfinite() & allowed.isfinite()
+            exact, error = value[told], (output.double() - value).abs()[told]
+            if dtype.is_floating_point:
+                error = (error - MANY * (allowed * size)[told]).clamp(min=0)
+                right += bool(error.norm() <= NEAR * exact.norm())
+            else:
+                right += bool((error <= allowed[told]).all())
+    return right / len(expected.values)
+
+
+class Wrong(NamedTuple):
+    """An output that may be wrong: what tells one bug from another.
+
+    mask: of the wrong elements. error, allowed: in ulp.
+    """
+
+    actual: torch.Tensor
+    mask: torch.Tensor
+    error: torch.Tensor
+    allowed: torch.Tensor
+
+
+def evidence_of(expected: Expected, comparisons: list[Comparison], outputs: Args) -> list[Wrong]:
+    """What is wrong with each output of an answer. Raises ValueError where one could not be compared."""
+    found = []
+    for actual, comparison, allowed in zip(outputs, comparisons, expected.allowed, strict=True):
+        if comparison.wrong is None or comparison.error is None:
+            raise ValueError(comparison.complaint)
+        found.append(Wrong(actual, comparison.wrong, comparison.error, allowed))
+    return found
+
+
+def unlike(name: str, actual: torch.Tensor, shape: torch.Size, dtype: torch.dtype) -> str:
+    """Why ``actual`` is not a tensor of this shape and dtype, in one sentence; empty if it is."""
+    if actual.shape != shape:
+        return f"{name} should have shape {tuple(shape)}, but has {tuple(actual.shape)}."
+    if actual.dtype != dtype:
+        return f"{name} should be {dtype_name(dtype)}, but is {dtype_name(actual.dtype)}."
+    return ""
+
+
+def _failure(
+    name: str,
+    actual: torch.Tensor,
+    exact: torch.Tensor,
+    error: torch.Tensor,
+    wrong: torch.Tensor,
+    inputs: dict[str, torch.Tensor],
+) -> Failure:
+    """The worst wrong element; among equals the first whose right value is not 0, which says more."""
+    rank = torch.where(wrong, error, -1.0).flatten()
+    worst = rank == rank.max()
+    telling = worst & (exact.flatten() != 0)
+    flat = int((telling if telling.any() else worst).int().argmax())
+    index = tuple(int(i) for i in np.unravel_index(flat, exact.shape))  # PyTorch's own imports SymPy
+    beside = {k: v for k, v in inputs.items() if v.shape == exact.shape and _place(k) in ("", _place(name))}
+    at = {k: v[index].item() for k, v in beside.items()}
+    got, want = actual[index].item(), exact[index].item()
+    return Failure(name, index, got, want, float(error[index]), int(wrong.sum()), wrong.numel(), at)
+
+
+def _place(name: str) -> str:
+    """``[2]`` of ``grads[2]``, the place in its list; "" of a tensor that is in none."""
+    return "".join(name.partition("[")[1:])

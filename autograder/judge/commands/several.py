@@ -1,0 +1,124 @@
+"""``graded-kernels check EXERCISE A.py B.py ...``: a line for each file as it is checked, and a table at the end."""
+
+import argparse
+import contextlib
+import json
+import queue
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ...words.text import visible
+from ...words.usage import NOT_PASSED, PASSED, USAGE, UsageError
+from .answers import how_of, keep_stdout, record_of, report_on, started, wanted_of
+
+if TYPE_CHECKING:
+    from ...runner.sandbox import Worker
+    from ..records.record import Exercise, Witness
+    from ..report.report import Report
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One file's result. report: None where the file could not be checked; ``problem`` says why."""
+
+    file: Path
+    report: "Report | None"
+    problem: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """``passed``, ``not passed`` or ``not checked``."""
+        return "not checked" if self.report is None else "passed" if self.report.passed else "not passed"
+
+    def line(self) -> str:
+        """The line that is printed when the file has been checked."""
+        said = self.problem if self.report is None else "" if self.report.passed else self.report.summary
+        return visible(f"{self.verdict:11}  {self.file}{': ' if said else ''}{said}")
+
+
+def check_several(options: argparse.Namespace) -> int:
+    """Checks every file; returns the exit status, where a file that did not pass outranks one that was not checked."""
+    if options.in_process and options.jobs > 1:
+        raise UsageError("--jobs is for isolated answers: in this process they are called one after the other")
+    record, stdout, found = record_of(options), keep_stdout(), []
+    for checked in _all(record, options):
+        found.append(checked)
+        if not options.json:
+            print(checked.line(), file=stdout, flush=True)
+    if options.junit:
+        from .junit import write
+
+        write(options.junit, [(one.file, one.problem if one.report is None else one.report) for one in found])
+    if options.json:
+        print(json.dumps(data(record.name, found), indent=2, allow_nan=False), file=stdout, flush=True)
+    else:
+        show(found, stdout)
+    verdicts = {checked.verdict for checked in found}
+    return NOT_PASSED if "not passed" in verdicts else USAGE if "not checked" in verdicts else PASSED
+
+
+def _all(record: "Exercise | Witness", options: argparse.Namespace) -> Iterator[Checked]:
+    """The results in the order of the files, each as soon as it is known, from as many workers as jobs."""
+    with contextlib.ExitStack() as stack:
+        free: queue.SimpleQueue[Worker | None] = queue.SimpleQueue()
+        count = min(options.jobs, len(options.files))
+        for _ in range(count):
+            free.put(None if options.in_process else stack.enter_context(started(options.record)))
+
+        def one(file: Path) -> Checked:
+            worker = free.get()
+            try:
+                return _checked(file, record, options, worker)
+            finally:
+                free.put(worker)
+
+        if count == 1:
+            yield from map(one, options.files)
+            return
+        pool = stack.enter_context(ThreadPoolExecutor(count))
+        stack.callback(pool.shutdown, cancel_futures=True)  # where somebody interrupts
+        waiting: list[Future[Checked]] = [pool.submit(one, file) for file in options.files]
+        for future in waiting:
+            yield future.result()
+
+
+def _checked(file: Path, record: "Exercise | Witness", options: argparse.Namespace, worker: "Worker | None") -> Checked:
+    try:
+        wanted = wanted_of(file, record, options)
+    except UsageError as problem:
+        return Checked(file, None, str(problem))
+    return Checked(file, report_on(wanted, options.in_process, *how_of(options), worker))
+
+
+def data(exercise: str, found: list[Checked]) -> dict[str, Any]:
+    """The results for JSON: each file's report, or why there is none."""
+    files = [
+        {"file": str(one.file)}
+        | ({"passed": False, "problem": one.problem} if one.report is None else one.report.to_dict())
+        for one in found
+    ]
+    return {"exercise": exercise, "passed": all(one["passed"] for one in files), "files": files}
+
+
+def show(found: list[Checked], stdout: TextIO) -> None:
+    """Prints a table with a row for each file, and how many passed."""
+    rows: list[tuple[str, ...]] = [("file", "verdict", "correct", "portable", "efficient", "cases")]
+    rows += [(visible(str(one.file)), one.verdict, *_answers(one.report)) for one in found]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    print(file=stdout)
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(), file=stdout)
+    passed = sum(one.verdict == "passed" for one in found)
+    print(f"\n{passed} of {len(found)} files passed.", file=stdout, flush=True)
+
+
+def _answers(report: "Report | None") -> tuple[str, ...]:
+    if report is None:
+        return ("", "", "", "")
+    said = {True: "yes", False: "no", None: "-"}
+    needed = [case for case in report.cases if not case.bonus and case.status != "not-run"]
+    passed = sum(case.status == "pass" for case in needed)
+    return said[report.correct], said[report.portable], said[report.efficient], f"{passed} of {len(needed)}"

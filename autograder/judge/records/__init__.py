@@ -1,0 +1,1 @@
+"""The vocabulary of records: what an exercise is, its inputs, how close is right."""

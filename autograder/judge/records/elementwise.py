@@ -1,0 +1,275 @@
+"""The inputs that show bugs: every value of a half format, the edges of float32, shapes, strides, and honest gradients.
+
+Each function returns cases ready for a record. An upstream gradient is never ones: it is random, signed, and holds
+exact zeros.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import torch
+from torch import Generator, Tensor
+
+from ...runner.call.contract import Args
+from ...runner.call.dtypes import dtype_name
+from ...runner.call.huge_strides import far_apart
+from .common import (
+    AGAIN,
+    HALVES,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    Arguments,
+    View,
+    as_they_are,
+    every_second,
+    one_number,
+    transposed,
+    with_gaps,
+)
+from .record import Case, Subject
+
+ELEMENTWISE = "elementwise"
+WORKING_RANGE = 1e4
+
+TINY = (0.0, -0.0, 1e-45, -1e-45, 1e-40, -1e-40, 1.2e-38, 1e-20, -1e-20, 1e-8, -1e-8, 1e-4, -1e-4, 0.5)
+BEYOND = "offsets beyond 2^31"
+BEYOND_HINT = (
+    "The rows lie 2^30 elements apart in memory. For the third, row * stride is 2^31, more than an int32 holds: in a "
+    "kernel make the row an int64 first, as in `tl.program_id(0).to(tl.int64)`."
+)
+LARGE = (
+    -1e4,
+    -300.0,
+    -104.0,
+    -100.0,
+    -89.0,
+    -88.0,
+    -87.0,
+    -17.0,
+    17.0,
+    20.0,
+    88.0,
+    89.0,
+    104.0,
+    258.0,
+    260.0,
+    300.0,
+    2052.0,
+    4095.9998,
+    8191.9995,
+    1e4,
+)
+
+
+def normal(
+    generator: Generator, shape: Iterable[int], dtype: torch.dtype = torch.float32, scale: float = 1.0
+) -> Tensor:
+    """Normal values of the given standard deviation, rounded to ``dtype``."""
+    return (torch.randn(tuple(shape), generator=generator) * scale).to(dtype)
+
+
+def gradient(generator: Generator, shape: Iterable[int], dtype: torch.dtype = torch.float32) -> Tensor:
+    """An upstream gradient: random, signed, one element in seven exactly zero, and never a power of two."""
+    dy = normal(generator, shape, dtype)
+    return dy.masked_fill(torch.rand(dy.shape, generator=generator) < 1 / 7, 0.0)
+
+
+def without_zeros(generator: Generator, shape: Iterable[int], dtype: torch.dtype = torch.float32) -> Tensor:
+    """An upstream gradient of few elements: random and signed, from 0.5 to 2. A 0 among few would hide a mistake at
+    some seeds and at others not.
+    """
+    size = 0.5 + 1.5 * torch.rand(tuple(shape), generator=generator)
+    return torch.where(torch.rand(size.shape, generator=generator) < 0.5, -size, size).to(dtype)
+
+
+def every_value(dtype: torch.dtype) -> Tensor:
+    """All 65,536 values of a 16-bit format: zeros, subnormals, infinities and NaNs with every payload among them."""
+    return torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16).view(dtype)
+
+
+def spread(generator: Generator, count: int = 4099) -> Tensor:
+    """float32 values whose exponents cover the whole format evenly, both signs."""
+    bits = torch.randint(0, 2**32, (count,), generator=generator, dtype=torch.int64)
+    values = (bits - 2**31).to(torch.int32).view(torch.float32)
+    return values.masked_fill(~values.isfinite(), 1.0)
+
+
+Draw = Callable[[Generator], Tensor]  # of the values of one parameter
+Batch = Callable[[Generator, tuple[str, ...], str], Args]  # (generator, parameters, the swept one) -> the arguments
+
+
+def along(values: Draw, others: Callable[..., Tensor] = gradient) -> Batch:
+    """The swept parameter runs through these values, the others are gradients of its shape and dtype."""
+
+    def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
+        x = values(generator)
+        return tuple(x if p == swept else others(generator, x.shape, x.dtype) for p in parameters)
+
+    return batch
+
+
+def listed(*values: float) -> Batch:
+    """Returns a batch of these float32 values."""
+    return along(lambda generator: torch.tensor(values), without_zeros)
+
+
+def alone(*shape: int) -> Batch:
+    """One element, where no function of the course is flat: which number it is decides nothing."""
+    return along(lambda generator: torch.full(shape, -1.7), without_zeros)
+
+
+def shaped(*shape: int, dtype: torch.dtype = torch.float32, view: View = lambda t: t) -> Batch:
+    """Random tensors of this shape, each seen through ``view``."""
+
+    def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
+        drawn = (
+            normal(generator, shape, dtype, 3.0) if p == swept else gradient(generator, shape, dtype)
+            for p in parameters
+        )
+        return tuple(view(one) for one in drawn)
+
+    return batch
+
+
+def first_as(view: View) -> Batch:
+    """The first parameter lies in memory as ``view`` lays it out, the others are contiguous."""
+
+    def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
+        first, *rest = shaped(37, 53)(generator, parameters, swept)
+        return view(first), *rest
+
+    return batch
+
+
+def tiny(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
+    """All but the swept parameter are about 1e-8."""
+    drawn = shaped(500)(generator, parameters, swept)
+    return tuple(one if p == swept else one * 1e-8 for p, one in zip(parameters, drawn, strict=True))
+
+
+VALUES: tuple[tuple[str, Subject, Batch, str], ...] = (
+    ("ordinary values", "plain", shaped(1000), "Begin here: 1000 random float32 values. " + STEP_BY_STEP),
+    (AGAIN, "again", shaped(1000), KEEP_NOTHING),
+    (
+        "exact zeros",
+        "range",
+        listed(0.0, -0.0, 1.0, 0.0, -1.0, 0.0, 0.0),
+        "Some elements are 0 or -0, the others ±1. Work out by hand what each step of your formula gives at 0.",
+    ),
+    (
+        "tiny values",
+        "range",
+        listed(*TINY),
+        "Numbers down to 1e-45. None of them is 0 but the first two, and no added constant is small against them.",
+    ),
+    (
+        "large values",
+        "range",
+        listed(*LARGE),
+        "Numbers up to 1e4. Does an exponential overflow (e^x does from 88.7 on)? Is a 1 lost in a large number?",
+    ),
+)
+EMPTY = "An empty tensor: return an empty tensor, and launch no program."
+LAYOUTS: tuple[tuple[str, Subject, Batch, str], ...] = (
+    ("one element", "single", alone(1), "One element: in a kernel, one lane of a block; the others are masked off."),
+    ("no dimensions", "single", alone(), "x.shape may be (): count elements with numel()."),
+    ("no elements", "empty", shaped(0), f"{EMPTY} x.shape is (0,)."),
+    (
+        "odd shape, several blocks",
+        "sizes",
+        shaped(5, 29, 113),
+        "16,385 elements in three dimensions: in a kernel several blocks, the last of them with one element.",
+    ),
+    ("no rows", "empty", shaped(0, 3), f"{EMPTY} x.shape is (0, 3)."),
+    ("no columns", "empty", shaped(3, 0), f"{EMPTY} x.shape is (3, 0)."),
+    (
+        "transposed",
+        "layout",
+        shaped(113, 145, view=transposed),
+        "16,385 elements, several blocks, and transposed: a row is not contiguous.",
+    ),
+    (
+        "every second column",
+        "layout",
+        shaped(11, 101, dtype=torch.float16, view=every_second),
+        "float16, at a stride of 2: compute in float32, and read each element where its strides say it is.",
+    ),
+    (
+        "rows with gaps",
+        "layout",
+        shaped(9, 127, view=with_gaps),
+        "Rows of 127, 160 apart in memory: the next row does not begin where this one ends.",
+    ),
+    (BEYOND, "layout", shaped(3, 70, dtype=torch.float16, view=far_apart), BEYOND_HINT),
+)
+FIRST: tuple[tuple[str, Subject, View, str], ...] = (
+    (
+        "{} of stride 0",
+        "layout",
+        one_number,
+        "What .sum() hands back: one number for the whole shape. {}.stride() is (0, 0).",
+    ),
+    (
+        "{} transposed",
+        "layout",
+        transposed,
+        "{} is transposed, and nothing else is: each tensor has strides of its own.",
+    ),
+    (
+        "{} with gaps",
+        "layout",
+        with_gaps,
+        "The rows of {} are 86 apart, those of nothing else: each tensor has its own strides.",
+    ),
+)
+NOT_FINITE = listed(float("inf"), -float("inf"), float("nan"), 1.0, -1.0)
+
+
+def elementwise(
+    parameters: tuple[str, ...], swept: str, tail: Callable[[], Tensor], *, arguments: Arguments = as_they_are
+) -> tuple[Case, ...]:
+    """The cases of an elementwise function.
+
+    parameters: those that are tensors. swept: the one that runs through the special values; the others are random
+    there. tail: float32 values where honest float32 code loses everything and careful code loses nothing (a
+    distinction).
+    arguments: (generator, *tensors) -> the exercise's arguments, where it takes more than these tensors:
+    ``lambda generator, x: (x, 30.0)``.
+    """
+
+    def case(name: str, subject: Subject, batch: Batch, hint: str) -> Case:
+        def inputs(generator: Generator) -> Args:
+            return arguments(generator, *batch(generator, parameters, swept))
+
+        return Case(name, inputs, hint, family=ELEMENTWISE, subject=subject)
+
+    def every(dtype: torch.dtype) -> Case:
+        about = f"All values of {dtype_name(dtype)}, NaN and infinity among them; the one shown is the worst."
+        hint = f"{about} If that is a number: was every step computed in float32, and rounded once at the end?"
+        values = along(lambda generator: every_value(dtype))
+        whole = case(f"every {dtype_name(dtype)} value", "half precision", values, hint)
+        return replace(whole, within=WORKING_RANGE, swept=swept)
+
+    first = parameters[0]
+    others = " and ".join(p for p in parameters if p != swept)
+    small = (
+        f"{others} of about 1e-8, as gradients are late in training: what comes out is as small, with as many digits. "
+        "Is anything compared with a constant?"
+    )
+    infinite = "NaN in gives NaN out; at an infinity the limit, or PyTorch's own answer."
+    whole = case("distinction: the whole range", "range", along(spread), "Every exponent of float32, up to 3e38.")
+    ends = along(lambda generator: tail())
+    last = case("distinction: the tail", "range", ends, "So small that PyTorch has no correct digit left.")
+    return (
+        *(case(*row) for row in VALUES),
+        *(every(dtype) for dtype in HALVES),
+        *(case(*row) for row in LAYOUTS),
+        *(
+            case(name.format(first), about, first_as(view), hint.format(first))
+            for name, about, view, hint in FIRST
+            if others
+        ),
+        *([case(f"tiny {others}", "range", tiny, small)] if others else []),
+        replace(case("infinity and NaN", "NaN and infinity", NOT_FINITE, infinite), convention="infinity"),
+        *(replace(one, bonus=True, swept=swept) for one in (whole, last)),
+    )

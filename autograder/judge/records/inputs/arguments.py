@@ -1,0 +1,109 @@
+"""The arguments of a case by name: drawn in the order in which they are written, handed over in that of the signature.
+
+A parameter that a case leaves out is computed where the forward pass saves it, or else left at its default. An argument
+of the forward pass may be drawn although the function does not take it: what was saved is computed from it.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Generator
+
+from ....runner.call.contract import Args
+from ..record import Exercise, RecordError
+from .values import Drawing, Values
+
+Change = Callable[..., object]  # of the arguments that its parameters name, in place
+
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """Arguments to be drawn. Called with a generator, as `Case.inputs` is, it returns them in order.
+
+    steps: a name with what it is, `Values` or the argument itself; or a `Change` of what was drawn before.
+    place: file, line and name of the case, for messages.
+    exercise: that whose signature they are for.
+    """
+
+    steps: tuple[tuple[str, Any] | Change, ...] = ()
+    place: str = ""
+    exercise: Exercise | None = field(default=None, repr=False)
+
+    @classmethod
+    def named(cls, **given: Any) -> "Arguments":
+        """These arguments, drawn in this order."""
+        return cls().but(**given)
+
+    def but(self, **more: Any) -> "Arguments":
+        """The same arguments, and then these: new ones, or `draw.same` with what becomes of it."""
+        return replace(self, steps=(*self.steps, *more.items()))
+
+    def each(self, values: Values, *names: str) -> "Arguments":
+        """The same arguments, those of ``names`` altered alike: ``each(draw.same.transposed(), "x", "mask")``."""
+        return self.but(**dict.fromkeys(names, values))
+
+    def change(self, change: Change) -> "Arguments":
+        """The same arguments, then changed together: ``change`` takes those that its parameters name."""
+        return replace(self, steps=(*self.steps, change))
+
+    @property
+    def names(self) -> list[str]:
+        """Those that are drawn, each once, in order."""
+        return list(dict.fromkeys(step[0] for step in self.steps if isinstance(step, tuple)))
+
+    def bound(self, exercise: Exercise) -> "Arguments":
+        """The arguments for this signature. Raises RecordError where they do not fit it."""
+        forward = exercise.forward
+        saved = [output.name for output in forward.outputs] if forward else []
+        known = (*exercise.parameters, *(forward.parameters if forward else ()))
+        for name in self.names:
+            if name not in known:
+                takes = ", ".join(exercise.parameters)
+                raise RecordError(f"{self.place}{exercise.name} has no parameter {name}; it takes {takes}")
+        for name, parameter in inspect.signature(exercise.oracle).parameters.items():
+            if parameter.default is parameter.empty and name not in (*self.names, *saved):
+                raise RecordError(f"{self.place}{name} is missing: {exercise.name} has no default for it")
+        return replace(self, exercise=exercise)
+
+    def __call__(self, generator: Generator) -> Args:
+        """The arguments, up to the last one that is not left at its default. Raises RecordError."""
+        return self._drawn(Drawing(generator, self.exercise.forward if self.exercise else None))
+
+    def strictly(self, generator: Generator) -> Args:
+        """The same; raises RecordError also where a change leaves every number as it was."""
+        return self._drawn(Drawing(generator, self.exercise.forward if self.exercise else None, strict=True))
+
+    def _drawn(self, drawing: Drawing) -> Args:
+        if self.exercise is None:
+            raise RecordError(f"{self.place}these arguments have no order yet: give the case to an Exercise")
+        for step in self.steps:
+            what = step[0] if isinstance(step, tuple) else f"the change {step.__name__}"
+            try:
+                _take(step, drawing)
+            except Exception as error:
+                kind = "" if isinstance(error, RecordError) else f"{type(error).__name__}: "
+                raise RecordError(f"{self.place}{what}: {kind}{error}") from error
+        return self._in_order(self.exercise, drawing)
+
+    def _in_order(self, exercise: Exercise, drawing: Drawing) -> Args:
+        parameters = inspect.signature(exercise.oracle).parameters
+        given = [n for n, p in parameters.items() if p.default is p.empty or n in drawing.numbers]
+        last = max((list(parameters).index(name) for name in given), default=-1)
+        handed = list(parameters.items())[: last + 1]
+        return tuple(drawing.laid_out(name) if name in given else p.default for name, p in handed)
+
+
+def _take(step: tuple[str, Any] | Change, drawing: Drawing) -> None:
+    """One step of a draw."""
+    if isinstance(step, tuple):
+        name, value = step
+        if isinstance(value, Values):
+            value.draw_into(drawing, name)
+        else:
+            drawing.numbers[name] = value
+        return
+    given = drawing.among(step)
+    drawing.changed(lambda: step(*given.values()), *(x for x in given.values() if isinstance(x, torch.Tensor)))

@@ -1,0 +1,81 @@
+"""Where the numbers of a tensor come from. Each word returns `Values`, which others of its words alter.
+
+A shape is given as sizes, ``draw.normal(5, 40)``, or as that of another argument, with its dtype:
+``draw.gradient(like="x")``.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from .. import elementwise
+from .values import Drawing, Values
+
+same = Values(None)  # the argument as it was drawn so far: ``logp=draw.same.transposed()``
+
+
+def normal(*sizes: int, like: str = "") -> Values:
+    """Normal numbers with mean 0 and standard deviation 1."""
+    return _of_shape(lambda generator, shape: torch.randn(shape, generator=generator), sizes, like)
+
+
+def gradient(*sizes: int, like: str = "") -> Values:
+    """An upstream gradient: normal numbers, one in seven exactly 0, and never a power of two."""
+    return _of_shape(elementwise.gradient, sizes, like)
+
+
+def without_zeros(*sizes: int, like: str = "") -> Values:
+    """An upstream gradient of few elements: of both signs, from 0.5 to 2."""
+    return _of_shape(elementwise.without_zeros, sizes, like)
+
+
+def uniform(*sizes: int, like: str = "") -> Values:
+    """Numbers from 0 to 1, 1 left out."""
+    return _of_shape(lambda generator, shape: torch.rand(shape, generator=generator), sizes, like)
+
+
+def truths(*sizes: int, share: float) -> Values:
+    """Booleans, this share of which is True: all from 1 on, none at 0."""
+    return uniform(*sizes).map(lambda x: x < share)
+
+
+def integers(*sizes: int, low: int, high: int) -> Values:
+    """Integers (int64) from ``low`` to ``high``, both included."""
+
+    def source(drawing: Drawing) -> Tensor:
+        return torch.randint(low, high + 1, sizes, generator=drawing.generator)
+
+    return Values(source)
+
+
+def full(*sizes: int, value: float) -> Values:
+    """One number everywhere; int64 where it is an integer."""
+    return Values(lambda drawing: torch.full(sizes, value))
+
+
+def tensor(numbers: Sequence[Any] | float, dtype: torch.dtype | None = None) -> Values:
+    """These numbers, as `torch.tensor` takes them."""
+    return Values(lambda drawing: torch.tensor(numbers, dtype=dtype))
+
+
+def computed(function: Callable[..., Tensor]) -> Values:
+    """What ``function`` returns of the arguments that its parameters name, as they are handed over."""
+
+    def source(drawing: Drawing) -> Tensor:
+        return function(*map(drawing.laid_out, inspect.signature(function).parameters))
+
+    return Values(source)
+
+
+def by(function: Callable[[Generator], Tensor]) -> Values:
+    """What ``function`` draws with the generator."""
+    return Values(lambda drawing: function(drawing.generator))
+
+
+def _of_shape(make: Callable[[Generator, tuple[int, ...]], Tensor], sizes: tuple[int, ...], like: str) -> Values:
+    if like:
+        return Values(lambda drawing: make(drawing.generator, drawing[like].shape)).to(like)
+    return Values(lambda drawing: make(drawing.generator, sizes))

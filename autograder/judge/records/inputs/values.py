@@ -1,0 +1,167 @@
+"""A tensor that a case draws: where its numbers come from, what is done to them, how they lie in memory."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from ....runner.call.huge_strides import far_apart
+from .. import common
+from ..record import Exercise, RecordError
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One draw of a case's arguments.
+
+    numbers: what was drawn so far, by the names of the arguments, contiguous.
+    layouts: how each of them is to lie in memory.
+    forward: computes of the numbers what it saved.
+    strict: whether a change that touches nothing is a mistake.
+    """
+
+    generator: Generator
+    forward: Exercise | None = None
+    strict: bool = False
+    numbers: dict[str, Any] = field(default_factory=dict)
+    layouts: dict[str, tuple["Layout", ...]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        """The argument of this name as it was drawn, or as the forward pass saved it. Raises RecordError."""
+        if name not in self.numbers and self.forward and name in (output.name for output in self.forward.outputs):
+            self.numbers.update(self.forward.saved({one: self.laid_out(one) for one in self.numbers}))
+        if name not in self.numbers:
+            raise RecordError(f"{name} is not among what was drawn before: {', '.join(self.numbers) or 'nothing'}")
+        return self.numbers[name]
+
+    def laid_out(self, name: str) -> Any:
+        """The same in the memory that it is to lie in, as it is handed over."""
+        value = self[name]
+        for view in self.layouts.get(name, ()):
+            value = view(value)
+        return value
+
+    def among(self, function: Callable[..., Any]) -> dict[str, Any]:
+        """The arguments that the parameters of ``function`` name, as they were drawn."""
+        return {name: self[name] for name in inspect.signature(function).parameters}
+
+    def changed(self, change: Callable[[], object], *tensors: Tensor) -> None:
+        """Lets ``change`` alter these tensors in place. Raises RecordError where it must touch one and does not."""
+        before = [tensor.clone() for tensor in tensors] if self.strict else []
+        change()
+        if self.strict and all(map(_alike, tensors, before)):
+            raise RecordError("a change touches nothing: it leaves every number as it was drawn")
+
+
+def _alike(one: Tensor, other: Tensor) -> bool:
+    return bool(((one == other) | (one != one) & (other != other)).all())
+
+
+Source = Callable[[Drawing], Tensor]
+Step = Callable[[Tensor, Drawing], Tensor]
+Layout = Callable[[Tensor], Tensor]  # of a tensor's memory
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """A tensor to be drawn. Each word returns another recipe; words of numbers apply in the order in which they are
+    written, and those of the layout after all of them.
+
+    source: draws the numbers; None for the argument as it is so far (`draw.same`).
+    layout: views, one after the other; a string stands for those of the argument of this name.
+    """
+
+    source: Source | None
+    steps: tuple[Step, ...] = ()
+    layout: tuple[Layout | str, ...] = ()
+
+    def draw_into(self, drawing: Drawing, name: str) -> None:
+        """Draws the argument ``name``. Raises RecordError."""
+        numbers = drawing[name] if self.source is None else self.source(drawing)
+        for step in self.steps:
+            numbers = step(numbers, drawing)
+        layouts = [drawing.layouts.get(name, ()) if self.source is None else ()]
+        layouts += [drawing.layouts[view] if isinstance(view, str) else (view,) for view in self.layout]
+        drawing.numbers[name], drawing.layouts[name] = numbers, sum(layouts, ())
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Values":
+        """What ``function`` returns of the tensor."""
+        return self._then(lambda x, drawing: function(x))
+
+    def scale(self, by: float) -> "Values":
+        """Each number times ``by``."""
+        return self.map(lambda x: x * by)
+
+    def plus(self, number: "float | Tensor | str") -> "Values":
+        """Each number plus a number, a tensor that broadcasts, or the argument of this name."""
+        if isinstance(number, str):
+            return self._then(lambda x, drawing: drawing[number] + x)
+        return self.map(lambda x: x + number)
+
+    def clamp(self, low: float, high: float) -> "Values":
+        """Each number, but at least ``low`` and at most ``high``."""
+        return self.map(lambda x: x.clamp(low, high))
+
+    def to(self, dtype: torch.dtype | str) -> "Values":
+        """Rounded to ``dtype``, or to that of the argument of this name."""
+        if isinstance(dtype, str):
+            return self._then(lambda x, drawing: x.to(drawing[dtype].dtype))
+        return self.map(lambda x: x.to(dtype))
+
+    def change(self, change: Callable[[Tensor], object]) -> "Values":
+        """Changed in place."""
+
+        def step(x: Tensor, drawing: Drawing) -> Tensor:
+            drawing.changed(lambda: change(x), x)
+            return x
+
+        return self._then(step)
+
+    def put(self, value: float | Sequence[float], *place: Any) -> "Values":
+        """``value`` at x[place], where each part of the place is an index, a list of indices or a slice."""
+
+        def step(x: Tensor, drawing: Drawing) -> Tensor:
+            if drawing.strict and not x[place].numel():
+                raise RecordError(f"a change touches nothing: there is no number at {place}")
+            x[place] = torch.as_tensor(value, dtype=x.dtype)
+            return x
+
+        return self._then(step)
+
+    def view(self, view: Layout) -> "Values":
+        """In the memory that ``view`` gives it."""
+        return replace(self, layout=(*self.layout, view))
+
+    def transposed(self) -> "Values":
+        """The last two dimensions are transposed in memory."""
+        return self.view(common.transposed)
+
+    def every_second(self) -> "Values":
+        """The last dimension has a stride of 2."""
+        return self.view(common.every_second)
+
+    def with_gaps(self) -> "Values":
+        """The rows are 33 longer in memory, NaN between them."""
+        return self.view(common.with_gaps)
+
+    def one_row(self) -> "Values":
+        """Every index of the first dimension is the first one, at stride 0."""
+        return self.view(common.one_row)
+
+    def one_number(self) -> "Values":
+        """What ``.sum()`` hands back: one number for the whole shape, at stride 0."""
+        return self.view(common.one_number)
+
+    def far_apart(self) -> "Values":
+        """The rows lie 2^30 elements apart."""
+        return self.view(far_apart)
+
+    def laid_out_as(self, name: str) -> "Values":
+        """In memory as the argument of this name lies."""
+        return replace(self, layout=(*self.layout, name))
+
+    def _then(self, step: Step) -> "Values":
+        return replace(self, steps=(*self.steps, step))

@@ -1,0 +1,92 @@
+"""The result of one case, as data."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ...words.quality import Quality
+from .aim import Aim
+from .flaw import Flaw
+
+Status = Literal["pass", "fail", "error", "not-run"]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The worst element of a failing case.
+
+    index: where it is in the output. got, expected: an int or a bool in an output of integers or booleans. ulp:
+    distance from ``expected`` in ulp of the output's dtype, infinity where NaN or infinity disagree; of integers their
+    difference. wrong, total: how many elements lie outside the tolerance, of how many.
+    inputs: the value, at that index, of every input that has the output's shape.
+    allowed: the tolerance there, in ulp. step: one ulp there. Both NaN where they are not known.
+    """
+
+    output: str
+    index: tuple[int, ...]
+    got: float
+    expected: float
+    ulp: float
+    wrong: int
+    total: int
+    inputs: dict[str, float]
+    allowed: float = math.nan
+    step: float = math.nan
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The error in ulp over one input of an elementwise case, for the picture.
+
+    x: float64, sorted and finite. ulp: the answer's error at each x, infinity where NaN or infinity disagree.
+    wild: the error of the wild bug that resembles the answer most, over the same x. allowed: the tolerance in ulp.
+    """
+
+    parameter: str
+    dtype: str
+    x: np.ndarray
+    ulp: np.ndarray
+    wild: np.ndarray | None
+    wild_name: str
+    allowed: np.ndarray
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One case.
+
+    status: how it came out. bonus: a distinction, not needed to pass.
+    hidden: an instructor's own, of which ``inputs`` are kinds without values.
+    kind: the quality that a failure shows the answer to lack; None where the answer was not judged at all.
+    code, place: why it fails and where, as `sentences` has them: other cases that fail for one reason have the same.
+    convention: what it rests on that is a library's choice (`record.Case`).
+    aim: what it is about; None where no points depend on it. flaw: how it fails, None where it does not, or where that
+        makes no difference. near: the share of the outputs that are right within 1 %, in whatever dtype.
+    repeat: lines of Python that call the answer with the same arguments, where there is such a way.
+    worst_ulp: the largest error of any floating-point element. margin: the largest share of its tolerance that an
+        element takes, above 1 where it is wrong; both infinite where NaN or infinity disagree, None where nothing was
+        compared.
+    """
+
+    name: str
+    status: Status
+    bonus: bool
+    message: str
+    inputs: str
+    hint: str = ""
+    failure: Failure | None = None
+    worst_ulp: float | None = None
+    margin: float | None = None
+    details: str = ""
+    curve: Curve | None = None
+    hidden: bool = False
+    kind: Quality | None = Quality.CORRECT
+    code: str = ""
+    place: str = ""
+    convention: str = ""
+    aim: Aim | None = None
+    flaw: Flaw | None = None
+    near: float = 1.0
+    repeat: str = ""

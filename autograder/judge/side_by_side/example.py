@@ -1,0 +1,67 @@
+"""The example arguments, from which all inputs of a comparison are made."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ...runner.call.contract import Args, tensors_of
+from .errors import CompareError
+
+SIZES = (0, 1, 7, 33, 129, 1031)  # what a function of a seed and a size is called with
+USUAL = 33
+
+
+@dataclass(frozen=True)
+class Example:
+    """make: the arguments for a seed and a size. sized: whether it takes a size, and so knows by itself how arguments
+    depend on each other: then no tensor's shape or values are changed alone. seeded: whether another seed gives other
+    numbers; else they are drawn like those of the one example.
+    """
+
+    make: Callable[[int, int], Args]
+    sized: bool = False
+    seeded: bool = False
+
+
+def example_of(arguments: Any) -> Example:
+    """The example that ``arguments`` is or makes: a tensor, a tuple of arguments, or a function that returns them, of
+    nothing, of a seed, or of a seed and a size. Raises CompareError.
+    """
+    if not callable(arguments):
+        given = _checked(arguments)
+        return Example(lambda seed, size: given)
+    count = _count(arguments)
+
+    def make(seed: int, size: int) -> Args:
+        with torch.random.fork_rng(devices=()):
+            torch.manual_seed(seed)
+            return _checked(arguments(*(seed, size)[:count]))
+
+    return Example(make, sized=count == 2, seeded=True)
+
+
+def _count(function: Callable[..., Any]) -> int:
+    try:
+        inspect.signature(function).bind(*range(2))
+        return 2
+    except TypeError:
+        pass
+    for count in (1, 0):
+        try:
+            inspect.signature(function).bind(*range(count))
+            return count
+        except TypeError:
+            continue
+    raise CompareError("arguments should be a function of nothing, of a seed, or of a seed and a size")
+
+
+def _checked(found: Any) -> Args:
+    args = (found,) if isinstance(found, torch.Tensor) else found
+    if not isinstance(args, tuple | list):
+        raise CompareError(f"arguments should be a tensor or a tuple of arguments, not {type(args).__name__}")
+    if not tensors_of(tuple(args)):
+        raise CompareError("there is no tensor among the arguments, so nothing would be compared")
+    return tuple(args)

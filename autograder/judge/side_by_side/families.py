@@ -1,0 +1,359 @@
+"""Families of inputs, made from the example: other sizes, memory, magnitudes and dtypes, and special values."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import torch
+from torch import Generator, Tensor
+
+from ...runner.call.contract import Args, map_tensors, tensors_of
+from ...runner.call.dtypes import dtype_name
+from ..records import common
+from .drawing import drawn_like
+from .example import SIZES, USUAL, Example
+from .reference import Reference
+from .sizes import Dimension
+
+Kind = Literal["values", "sizes", "layout", "dtype", "empty"]
+Make = Callable[[Generator], Args]
+Change = Callable[[Tensor, Generator], Tensor]
+HALVES = (torch.float16, torch.bfloat16)
+BLOCKS = (1031, 257, 65)  # past one block of 1,024 elements, or of as many as `MOST` allows
+SPECIAL = (-100, -1)  # what stands for no label, as `ignore_index` of PyTorch and of others
+MOST = 2**15  # elements of all tensors of a family together
+CERTAIN = 10.0  # how far a score lies above the others, so that its probability is nearly 1
+TENSORS = 4  # the first ones get special values, each alone
+
+
+@dataclass(frozen=True)
+class Family:
+    """name, what: of it, and what its inputs are in one sentence. make: the arguments. parameters: whether those of a
+    module are others, too. A candidate may refuse a layout or a dtype in an error of its own; what it computes there
+    has to be right.
+    """
+
+    name: str
+    what: str
+    make: Make
+    kind: Kind = "values"
+    parameters: bool = False
+
+    @property
+    def refusable(self) -> bool:
+        """Whether a candidate may raise instead."""
+        return self.kind in ("layout", "dtype", "empty")
+
+
+def families(
+    example: Example, reference: Reference, dimensions: list[Dimension], without: tuple[str, ...] = ()
+) -> Iterator[Family]:
+    """All families of an example. dimensions: those of the reference's arguments that change freely. without: what is
+    left out; a dimension that is named there has the example's size in the families of values, too.
+    """
+    given, names = reference.given, reference.names
+
+    def fresh(generator: Generator) -> Args:
+        if example.seeded:
+            return example.make(int(torch.randint(2**31, (), generator=generator)), USUAL)
+        return map_tensors(lambda a: drawn_like(a, generator), given)
+
+    yield Family("the example", "The example as it was given.", lambda g: given)
+    yield Family("other numbers", "Other random numbers in the example's shapes.", fresh)
+    if reference.callee.parameters:
+        yield Family("other parameters", "The module's parameters are other numbers.", fresh, parameters=True)
+    if example.sized:
+        yield from _of_sizes(example)
+    else:
+        yield from _resized(reference, dimensions, fresh)
+        dimensions = [dimension for dimension in dimensions if dimension.named(names) not in without]
+        yield from _all_resized(reference, dimensions, fresh)
+    floats = [i for i, a in enumerate(given) if isinstance(a, Tensor) and _is_floating(a)]
+    in_odd_sizes = fresh if example.sized else _odd(reference, dimensions, fresh)
+    for name, what, change in VALUES:
+        yield Family(name, what, _on_floats(in_odd_sizes, change))
+    for number in [i for i, a in enumerate(given) if _is_floating(a)][:TENSORS]:
+        for word, value in (("NaN", torch.nan), ("infinity", torch.inf), ("-infinity", -torch.inf)):
+            what = f"One element of {names[number]} is {word}; the reference says what that gives."
+            yield Family(f"{word} in {names[number]}", what, _one_element(in_odd_sizes, number, value))
+    yield from _in_one_place(given, names, floats, in_odd_sizes)
+    yield from _integers(reference, fresh)
+    yield from _layouts(given, floats, fresh)
+    kinds = {a.dtype for a in tensors_of(given) if a.is_floating_point()}
+    for dtype in (torch.float32, *HALVES):
+        if kinds and kinds != {dtype}:
+            name, rounded = dtype_name(dtype), _rounded(dtype)
+            what = f"The same numbers rounded to {name}."
+            yield Family(name, what, _on_floats(fresh, rounded), "dtype")
+            if dtype == torch.float16:
+                what = "The numbers are 100 times as large, in float16: squares and sums of them may overflow."
+                large = _on_floats(_on_floats(in_odd_sizes, _scaled(100.0)), rounded)
+                yield Family("float16, large values", what, large, "dtype")
+
+
+def _in_one_place(given: Args, names: tuple[str, ...], floats: list[int], fresh: Make) -> Iterator[Family]:
+    """What is masked in two tensors alike: -infinity less -infinity is NaN."""
+    for first, second in zip(floats, floats[1:TENSORS], strict=False):
+        if given[first].shape == given[second].shape:
+            both = f"{names[first]} and {names[second]}"
+
+            def make(generator: Generator, chosen: tuple[int, int] = (first, second)) -> Args:
+                args = list(fresh(generator))
+                place = torch.rand(args[chosen[0]].shape, generator=generator) < 0.1
+                for number in chosen:
+                    args[number] = args[number].masked_fill(place, -torch.inf)
+                return tuple(args)
+
+            yield Family(f"-infinity in {both}", f"Some elements of {both} are -infinity, the same of each.", make)
+
+
+def _is_floating(given: Any) -> bool:
+    first = given[0] if isinstance(given, list) and given else given
+    return isinstance(first, Tensor) and first.is_floating_point()
+
+
+def _layouts(given: Args, floats: list[int], fresh: Make) -> Iterator[Family]:
+    for name, what, view in LAYOUTS:
+        yield Family(name, what, _on_floats(fresh, _viewed(view, _most_dimensions(given))), "layout")
+    if len({given[i].dim() for i in floats} - {0}) > 1:
+        what = "Each tensor of one dimension is every second element of one twice as long."
+        yield Family("strided vectors", what, _on_floats(fresh, _strided_vectors), "layout")
+
+
+def _of_sizes(example: Example) -> Iterator[Family]:
+    def of(size: int) -> Make:
+        return lambda generator: example.make(int(torch.randint(2**31, (), generator=generator)), size)
+
+    for size in SIZES:
+        yield Family(f"size {size}", f"The arguments of size {size:,}.", of(size), "sizes" if size else "empty")
+
+
+def _resized(reference: Reference, dimensions: list[Dimension], fresh: Make) -> Iterator[Family]:
+    """Each dimension alone."""
+    for dimension in dimensions:
+        name = dimension.named(reference.names)
+        for size in other_sizes(dimension, reference.given):
+            what = f"{name.capitalize()} is {size:,} instead of {dimension.size:,}."
+            made = _at(reference, [(dimension, size)], fresh)
+            yield Family(f"{name}: {size:,}", what, made, "sizes" if size else "empty")
+
+
+def _all_resized(reference: Reference, dimensions: list[Dimension], fresh: Make) -> Iterator[Family]:
+    """All dimensions at once: a kernel that leaves out the end of the last block is right as long as one size is a
+    multiple of the block.
+    """
+    odd = _odd_sizes(dimensions)
+    if len(odd) > 1 and any(dimension.size != size for dimension, size in odd):
+        listed = ", ".join(f"{dimension.named(reference.names)} is {size:,}" for dimension, size in odd)
+        yield Family("odd sizes", f"All sizes at once: {listed}.", _at(reference, odd, fresh), "sizes")
+
+
+def _odd(reference: Reference, dimensions: list[Dimension], fresh: Make) -> Make:
+    """The example in odd sizes, where the reference takes that: in whole blocks, special values find no padding."""
+    made = _at(reference, _odd_sizes(dimensions), fresh)
+    return made if reference.accepts(made(Generator().manual_seed(0))) else fresh
+
+
+def _odd_sizes(dimensions: list[Dimension]) -> list[tuple[Dimension, int]]:
+    return [(dimension, dimension.size | 1) for dimension in dimensions]
+
+
+def _at(reference: Reference, sizes: list[tuple[Dimension, int]], fresh: Make) -> Make:
+    """The example in other sizes."""
+
+    def make(generator: Generator) -> Args:
+        args = fresh(generator)
+        for dimension, size in sizes:
+            args = dimension.at(args, size, generator)
+            if 0 < size < dimension.size and not reference.accepts(args):
+                args = map_tensors(partial(_within, size=size), args)
+        return args
+
+    return make
+
+
+def _within(tensor: Tensor, size: int) -> Tensor:
+    """Labels of fewer classes: those at ``size`` and past it, which the reference refuses, begin again at 0."""
+    if tensor.is_floating_point() or tensor.dtype == torch.bool:
+        return tensor
+    return torch.where(tensor < 0, tensor, tensor % size)
+
+
+def other_sizes(dimension: Dimension, given: Args) -> list[int]:
+    """None, one, an odd number, one past the next power of two, and past a block."""
+    size = dimension.size
+    past = 2 ** (size - 1).bit_length() + 1 if size > 1 else 3
+    most = max(MOST, 2 * dimension.elements(given, size))  # an example that is larger grows as well
+    fitting = [s for s in (1, 7, past, *BLOCKS) if s != size and dimension.elements(given, s) <= most]
+    block = next((s for s in BLOCKS if s in fitting and s > past), None)
+    return [s for s in dict.fromkeys(fitting) if s not in BLOCKS or s in (past, block)] + [0]
+
+
+def _on_floats(fresh: Make, change: Change) -> Make:
+    def make(generator: Generator) -> Args:
+        return map_tensors(lambda a: change(a, generator) if a.is_floating_point() else a, fresh(generator))
+
+    return make
+
+
+def _one_element(fresh: Make, number: int, value: float) -> Make:
+    def make(generator: Generator) -> Args:
+        args = list(fresh(generator))
+        given = args[number]
+        changed, *rest = given if isinstance(given, list) else [given]
+        changed = changed.clone()
+        if changed.numel():
+            changed.view(-1)[int(torch.randint(changed.numel(), (), generator=generator))] = value
+        args[number] = [changed, *rest] if isinstance(given, list) else changed
+        return tuple(args)
+
+    return make
+
+
+def _integers(reference: Reference, fresh: Make) -> Iterator[Family]:
+    """Indices at both ends of their range and all the same; masks of one value."""
+    for number, tensor in enumerate(reference.given):
+        if not isinstance(tensor, Tensor) or tensor.is_floating_point() or not tensor.numel():
+            continue
+        name = reference.names[number]
+        if tensor.dtype == torch.bool:
+            ends, special = [0, 1], []
+        else:
+            special = _special(reference, number)
+            ends = list(dict.fromkeys((int(tensor.min()), int(tensor.max()), *_last(reference, number), *special)))
+        for value in ends:
+            word = str(bool(value) if tensor.dtype == torch.bool else value)
+            made = _filled(fresh, number, value, 1.0)
+            yield Family(f"{name} all {word}", f"Every element of {name} is {word}.", made)
+        for value in special:
+            made = _filled(fresh, number, value, 0.3)
+            yield Family(f"{name} {value} in places", f"Some elements of {name} are {value}.", made)
+        yield from _certain(reference, number, fresh)
+
+
+def _certain(reference: Reference, number: int, fresh: Make) -> Iterator[Family]:
+    """A label that is nearly certain, in half precision, too: p - 1 there is small, and no random number is so."""
+    labels = reference.given[number]
+    rows = (i for i, a in enumerate(reference.given) if isinstance(a, Tensor) and a.is_floating_point() and a.dim())
+    scored = next((i for i in rows if reference.given[i].shape[:-1] == labels.shape), None)
+    if labels.dtype == torch.bool or scored is None or int(labels.max()) >= reference.given[scored].shape[-1]:
+        return
+
+    def make(generator: Generator) -> Args:
+        args = list(fresh(generator))
+        column = args[number].long().clamp(min=0).unsqueeze(-1)
+        args[scored] = args[scored].scatter_add(-1, column, args[scored].new_full(column.shape, CERTAIN))
+        return tuple(args)
+
+    name, where = f"{reference.names[number]} nearly certain", f"{CERTAIN:g} is added to the element of "
+    what = f"{where}{reference.names[scored]} that {reference.names[number]} names."
+    yield Family(name, what, make)
+    yield Family(
+        f"{name}, bfloat16", f"The same in bfloat16: {what}", _on_floats(make, _rounded(torch.bfloat16)), "dtype"
+    )
+
+
+def _last(reference: Reference, number: int) -> list[int]:
+    """The last index of a range that a size of the example gives, where the example has a smaller one: the reference
+    takes it and refuses the next.
+    """
+    most = int(reference.given[number].max())
+    sizes = {size for tensor in reference.given if isinstance(tensor, Tensor) for size in tensor.shape}
+    longer = sorted(size for size in sizes if size - 1 > most)
+    return [size - 1 for size in longer if _takes(reference, number, size - 1) and not _takes(reference, number, size)]
+
+
+def _special(reference: Reference, number: int) -> list[int]:
+    """What stands for no label: the reference takes it and refuses its neighbors, or names it in its signature."""
+
+    def refused(value: int) -> bool:
+        return value >= 0 or not _takes(reference, number, value)
+
+    least = int(reference.given[number].min())
+    alone = [v for v in SPECIAL if v < least and refused(v - 1) and refused(v + 1) and not refused(v)]
+    named = [v for v in _ignored(reference) if v < least and _takes(reference, number, v)]
+    return list(dict.fromkeys(alone + named))
+
+
+def _ignored(reference: Reference) -> list[int]:
+    """What the reference's parameters ignore by default, such as ``ignore_index=-100``."""
+    parameters = reference.callee.signature.parameters.values() if reference.callee.signature else ()
+    return [p.default for p in parameters if type(p.default) is int and p.name.startswith(("ignore", "pad"))]
+
+
+def _takes(reference: Reference, number: int, value: int) -> bool:
+    """Whether the reference takes the example with this as its first index there."""
+    args = list(reference.given)
+    args[number] = args[number].clone()
+    args[number].view(-1)[0] = value
+    return reference.accepts(tuple(args))
+
+
+def _filled(fresh: Make, number: int, value: int, share: float) -> Make:
+    def make(generator: Generator) -> Args:
+        args = list(fresh(generator))
+        chosen = torch.rand(args[number].shape, generator=generator) < share
+        args[number] = args[number].masked_fill(chosen, value)
+        return tuple(args)
+
+    return make
+
+
+def _most_dimensions(given: Args) -> int:
+    """2, or 1 where no tensor has as many: a layout is about matrices, where there are any."""
+    return min(2, max(a.dim() for a in tensors_of(given)))
+
+
+def _viewed(view: common.View, least: int) -> Change:
+    return lambda a, g: view(a) if a.dim() >= max(1, least) else a
+
+
+def _strided_vectors(a: Tensor, generator: Generator) -> Tensor:
+    return common.every_second(a) if a.dim() == 1 else a
+
+
+def _rounded(dtype: torch.dtype) -> Change:
+    return lambda a, g: a.to(dtype)
+
+
+def _scaled(factor: float) -> Change:
+    return lambda a, g: (a.double() * factor).to(a.dtype)
+
+
+def _shifted(a: Tensor, generator: Generator) -> Tensor:
+    return (a.double() + 1000).to(a.dtype)
+
+
+def _of_rows(a: Tensor, generator: Generator) -> Tensor:
+    return a[..., :1].expand(a.shape).clone() if a.dim() else a
+
+
+def _outlier(a: Tensor, generator: Generator) -> Tensor:
+    a = a.clone()
+    if a.numel():
+        a.view(-1)[int(torch.randint(a.numel(), (), generator=generator))] *= 1e4
+    return a
+
+
+def _transposed(a: Tensor) -> Tensor:
+    return common.transposed(a) if a.dim() > 1 else a
+
+
+VALUES: tuple[tuple[str, str, Change], ...] = (
+    ("zeros", "Every floating-point number is 0.", lambda a, g: torch.zeros_like(a)),
+    ("tiny values", "The numbers are 1e-6 times as large.", _scaled(1e-6)),
+    ("subnormal values", "The numbers are 1e-39 times as large: below the smallest normal float32.", _scaled(1e-39)),
+    ("large values", "The numbers are 100 times as large: exp of them overflows.", _scaled(100.0)),
+    ("very large values", "The numbers are 10,000 times as large.", _scaled(1e4)),
+    ("far from zero", "1,000 is added to the numbers: their mean is far larger than their spread.", _shifted),
+    ("other signs", "The numbers have the other sign.", _scaled(-1.0)),
+    ("rows of one value", "All numbers of a row are the same.", _of_rows),
+    ("one outlier", "One element of each tensor is 10,000 times as large.", _outlier),
+)
+LAYOUTS: tuple[tuple[str, str, common.View], ...] = (
+    ("transposed", "The last two dimensions lie in memory the other way round.", _transposed),
+    ("every second column", "Each tensor is every second column of one twice as wide.", common.every_second),
+    ("rows with gaps", "Each tensor is the middle of longer rows; NaN lies between them.", common.with_gaps),
+    ("one number, expanded", "Each tensor is one number at stride 0.", common.one_number),
+)

@@ -1,0 +1,44 @@
+"""Which operators of PyTorch a function calls: whether a candidate computes, and what kind of sums a reference has."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ...gpu.aten import ALLOCATE, FILL, MOVE, VIEW, base
+from ...gpu.cuda.lazy_dynamo import lazily
+from ...runner.call.contract import tensors_of
+
+CONTRACTIONS = frozenset("mm bmm addmm baddbmm mv dot addmv convolution _int_mm einsum linear".split())
+MEMORY = ALLOCATE | FILL | MOVE | VIEW  # and what else moves numbers, or reads them, without computing
+MEMORY |= frozenset(
+    "cat stack arange index item _local_scalar_dense constant_pad_nd set copy select_backward slice_backward "
+    "expand_copy _unsafe_index resize".split()
+)
+
+
+@lazily
+class Operators(TorchDispatchMode):
+    """Notes the operators that compute. elements: of the largest tensor that each is given, over all of its calls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements: Counter[str] = Counter()
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Lets the compiler trace while the mode is active, which sees what the compiled program calls."""
+        return True
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = base(func._schema.name)
+        if name not in MEMORY:
+            given = tensors_of((*args, *(kwargs or {}).values()))
+            self.elements[name] += max((tensor.numel() for tensor in given), default=0)
+        return func(*args, **(kwargs or {}))
+
+
+def contracts(names: Iterable[str]) -> bool:
+    """Whether a product of matrices, a convolution or an attention is among the operators."""
+    return any(name in CONTRACTIONS or "attention" in name for name in names)

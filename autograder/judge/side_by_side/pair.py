@@ -1,0 +1,105 @@
+"""Reference, example and candidate, found and tried, for as long as they are compared."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import torch
+
+from ...gpu.cuda import shimmed
+from ...runner.call.callee import callee_of
+from ...runner.call.printing import few_lines
+from ...runner.sandbox import Limits, Worker
+from ..records.record import Exercise
+from ..records.table import EXERCISES
+from ..trial import arguments as case_arguments
+from .candidate import Candidate, candidate_of
+from .code import Code
+from .errors import CandidateError, CompareError
+from .example import USUAL, Example, example_of
+from .isolated import IsolatedCandidate, isolated_candidate
+from .reference import Reference
+from .sides import sides_of
+
+
+@dataclass(frozen=True)
+class How:
+    """The options of `compare` that say how both are called."""
+
+    seed: int
+    isolated: bool
+    simulated: bool | None
+    worker: Worker | None
+    limits: Limits
+    gradients: bool | None
+
+
+@dataclass(frozen=True)
+class Both:
+    """known: what is right. example: what all inputs are made from. tried: the candidate. gradients: whether they are
+    compared. simulated: whether a GPU is.
+    """
+
+    known: Reference
+    example: Example
+    tried: Candidate | IsolatedCandidate
+    gradients: bool
+    simulated: bool
+
+
+@contextlib.contextmanager
+def pair_of(reference: Any, candidate: Any, arguments: Any, like: str | None, how: How) -> Iterator[Both]:
+    """Both sides, each as `compare` takes it, called on the example. Raises CompareError."""
+    isolated = how.isolated or isinstance(candidate, Code)
+    gpu = how.simulated
+    if gpu is None:
+        gpu = (isinstance(reference, str) or isinstance(candidate, str | Code)) and not torch.cuda.is_available()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(few_lines())
+        if gpu:
+            stack.enter_context(shimmed(_refuse))
+        sides = sides_of(reference, candidate, arguments, like, how.seed, isolated)
+        example = example_for(sides.arguments, like)
+        known = Reference(callee_of(sides.reference, "reference"), example.make(how.seed, USUAL))
+        tried: Candidate | IsolatedCandidate
+        if isolated:
+            worker = how.worker or stack.enter_context(Worker())
+            tried = isolated_candidate(sides.candidate, known, worker, how.limits, gpu, how.seed)
+        else:
+            tried = candidate_of(callee_of(sides.candidate, "candidate"), known, gpu)
+        yield Both(known, example, tried, _gradients(how.gradients, known, tried), gpu)
+
+
+def _refuse(why: str) -> NoReturn:
+    raise NotImplementedError(why)
+
+
+def _gradients(asked: bool | None, known: Reference, tried: Candidate | IsolatedCandidate) -> bool:
+    """Raises CompareError where gradients are asked for that do not exist."""
+    if asked and not known.differentiable:
+        raise CompareError("the reference has no gradients that could be compared")
+    if asked and not tried.attached:
+        raise CandidateError(f"the result of {tried.name} is not attached to the graph: it has no gradients")
+    return tried.attached if asked is None else asked
+
+
+def example_for(arguments: Any, like: str | None) -> Example:
+    """The example that is given, or the first case of an exercise. Raises CompareError."""
+    if (arguments is None) == (like is None):
+        raise CompareError(
+            "give example arguments, or like= and the name of an exercise that takes the same: one of the two"
+        )
+    if like is None:
+        return example_of(arguments)
+    record = _exercise(like)
+    number = next(n for n, case in enumerate(record.cases) if not case.raises)
+    return example_of(case_arguments(record.cases[number], number, 0))
+
+
+def _exercise(name: str) -> Exercise:
+    for one in (name, f"{name}_forward"):
+        found = EXERCISES.get(one)
+        if isinstance(found, Exercise):
+            return found
+    raise CompareError(f"there is no exercise {name} (`graded-kernels list` shows them)")

@@ -1,0 +1,172 @@
+"""The exercise that a reference and its families make: `judge` judges it like any other."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ...runner.call.contract import Args, named_tensors
+from ..records.derived import derived
+from ..records.record import Case, Exercise, Floors, Output
+from ..results.aim import Aim
+from ..ulp import ulp_size
+from .errors import CompareError
+from .families import HALVES, Family
+from .reference import Reference, parts, signed
+
+GRADIENT = 8.0  # what the cancellation of another formula may cost
+DRAWS = 100  # of a family that the reference took once
+SEEDS = 1000  # of the cases of one seed: `judge.trial.arguments`
+AIMS = {"values": None, "sizes": None, "empty": Aim.EDGES, "layout": Aim.LAYOUTS, "dtype": Aim.DTYPES}
+
+
+@dataclass(frozen=True)
+class Compared(Exercise):
+    """An exercise whose results have the dtypes that the reference's own have for the same arguments."""
+
+    reference: Reference | None = None
+    above: int = 0  # upstream gradients, the last arguments
+
+    def exact(self, args: Args) -> Args:
+        """The reference's results, and gradients, in float64."""
+        assert self.reference is not None
+        with self.reference.alone():
+            return super().exact(args)
+
+    def dtypes(self, args: Args) -> tuple[torch.dtype, ...]:
+        """As the reference returns them; a gradient has the dtype of its argument, what is written its own."""
+        assert self.reference is not None
+        own = args[: len(args) - self.above]
+        given = [a.dtype for a in parts(own)] if self.above else []
+        written = [t.dtype for t in self.contract.written(args).values()]
+        return (*self.reference.dtypes(own), *given, *written)
+
+    def floors(self, args: Args, bonus: bool = False) -> Floors:
+        """Beside what is derived: nowhere stricter than the reference itself is in the dtype of ``args``; and wider for
+        a gradient, which other formulas reach with other cancellation; and where matrices are multiplied in half
+        precision, as wide as where every step is rounded to it, which is how tensor cores get their factors. Not judged
+        is what mathematics leaves open: NaN that the reference makes of arguments without one, gradients that are not
+        finite and those of arguments that are not; with an infinite argument all results that are not finite; what the
+        dtype cannot hold; where the reference itself overflows, or NaN reaches its own result in another way than in
+        float64, as through the padding of a convolution; and an infinite result that is NaN if every step is rounded.
+        """
+        assert self.reference is not None
+        with self.reference.alone():
+            estimated, native = super().floors(args, bonus), self.reference.native(args, self.above)
+            half = next((own.dtype for own in native if own.dtype in HALVES), None)
+            products = half and self.reference.contracts
+            rounded = self.reference.rounded(args, self.above, half) if half and products else native
+        exact = self.exact(args)
+        gradients = len(parts(args)) - self.above if self.above else 0
+        nan, infinite = (any(bool(kind(a).any()) for a in parts(args)) for kind in (torch.isnan, torch.isinf))
+        found: list[torch.Tensor | float] = []
+        for number, (floor, value, own, coarse) in enumerate(zip(estimated, exact, native, rounded, strict=True)):
+            if not value.is_floating_point():
+                found.append(floor)
+                continue
+            gradient = number >= len(exact) - gradients
+            wide = torch.as_tensor(floor, dtype=torch.float64).expand(value.shape)
+            wide = torch.maximum(_of_gradient(wide) if gradient else wide, _reached(value, own))
+            if own.dtype != torch.float32 and (gradient or self.reference.contracts):
+                wide = torch.maximum(wide, 4 * _of_rows(torch.maximum(_error(value, own), _error(value, coarse))))
+            stored = value.to(own.dtype)
+            unknown = ~stored.isfinite() & (value.isfinite() | (gradient or infinite)) | (value.isnan() & (not nan))
+            unknown = unknown | (gradient and (nan or infinite)) | (nan & (own.isnan() != value.isnan()))
+            unknown = unknown | (~own.isfinite() & (stored.isfinite() | (own.isnan() & ~stored.isnan())))
+            unknown = unknown | (stored.isinf() & coarse.isnan())
+            found.append(wide.masked_fill(unknown, torch.inf))
+        return tuple(found)
+
+
+def _error(exact: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    return (own.double() - exact).abs().nan_to_num(0, 0, 0)
+
+
+def _of_rows(floor: torch.Tensor) -> torch.Tensor:
+    """The floor, and nowhere less than the root mean square of its row: what went into all of its sums."""
+    if not floor.dim() or not floor.numel():
+        return floor
+    return torch.maximum(floor, floor.square().mean(-1, keepdim=True).sqrt())
+
+
+def _of_gradient(floor: torch.Tensor) -> torch.Tensor:
+    """The floor of a gradient: `GRADIENT` times as much, and the errors of its whole row, which another formula adds up
+    into one element, as the gradient of a maximum does that was subtracted.
+    """
+    count = floor.shape[-1] if floor.dim() else 1
+    return GRADIENT * _of_rows(floor) * max(1.0, math.sqrt(count) / GRADIENT)
+
+
+def _reached(exact: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    """How far off a result may be because the reference's own is: where that is twice as much, and in half precision
+    everywhere four times the median in ulp, which is one ulp where it rounds once.
+    """
+    error = _error(exact, own)
+    if own.dtype == torch.float32 or not exact.numel():
+        return 2 * error
+    size = ulp_size(exact, own.dtype)
+    return torch.maximum(2 * error, 4 * (error / size).median() * size).nan_to_num(0, 0, 0)
+
+
+def record_of(reference: Reference, families: list[Family], gradients: bool, name: str) -> Compared:
+    """The record. gradients: whether the candidate's are compared, too."""
+    above = reference.floating if gradients else 0
+    names = reference.names + tuple(f"upstream_{i}" if above > 1 else "upstream" for i in range(above))
+    outputs = reference.outputs
+    if gradients:
+        outputs += tuple(f"d{name}" for name in _floating_names(reference))
+
+    def oracle(*args: Any) -> Args:
+        own, upstream = args[: len(args) - above], args[len(args) - above :]
+        return reference.exact_with_gradients(own, upstream) if gradients else reference.exact(own)
+
+    oracle = signed(oracle, names)
+    return Compared(
+        name=name,
+        summary=name,
+        oracle=oracle,
+        outputs=tuple(Output(output) for output in outputs),
+        cases=tuple(_case(reference, family, gradients) for family in families),
+        hint="",
+        tolerance=derived(oracle, casts=True),
+        backends=("triton",),
+        writes=reference.writes,
+        reference=reference,
+        above=above,
+    )
+
+
+def called_with(reference: Reference, family: Family, generator: torch.Generator, gradients: bool) -> Args:
+    """What a family calls the candidate with: its inputs, a module's parameters, upstream gradients. Raises
+    CompareError as `drawn` does.
+    """
+    made = drawn(reference, family, generator)
+    args = reference.with_parameters(made, generator if family.parameters else None)
+    return args + reference.upstream(args, generator) if gradients else args
+
+
+def drawn(reference: Reference, family: Family, generator: torch.Generator) -> Args:
+    """The inputs of a family, drawn until the reference takes them. Raises CompareError where it takes them by luck."""
+    for _ in range(DRAWS):
+        args = family.make(generator)
+        if reference.accepts(args):
+            return args
+    raise CompareError(
+        f"the reference takes what the family {family.name!r} draws at random, and then it refuses it {DRAWS} times: "
+        f"leave it out (without=({family.name!r},), --without), or give arguments as a function of a seed"
+    )
+
+
+def _case(reference: Reference, family: Family, gradients: bool) -> Case:
+    return Case(
+        family.name,
+        lambda generator: called_with(reference, family, generator, gradients),
+        family.what,
+        aim=AIMS[family.kind],
+    )
+
+
+def _floating_names(reference: Reference) -> list[str]:
+    named = named_tensors(reference.names, reference.arguments)
+    return [name for name, a in named.items() if a.is_floating_point()]

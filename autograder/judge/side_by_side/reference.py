@@ -1,0 +1,245 @@
+"""The reference: what is right for given arguments, in which dtype, and what it does not take."""
+
+import contextlib
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
+
+from ...runner.call.arguments import duplicate
+from ...runner.call.callee import Callee, NotAttached
+from ...runner.call.contract import Args, map_tensors, parts_of, tensors_of
+from .drawing import varied
+from .errors import CompareError
+from .float64 import Widened, in_float64
+from .operators import Operators, contracts
+
+UPSTREAM_ZEROS = 0.25  # of the elements of an upstream gradient
+
+
+class Reference:
+    """callee: what is called. example: arguments that it takes.
+
+    writes: which arguments it changes in place. outputs: the names of what it returns. Raises CompareError where it
+    cannot be one.
+    """
+
+    def __init__(self, callee: Callee, example: Args):
+        self.callee, self.mode = callee, Widened()
+        self.given = example
+        self.arguments = example + tuple(callee.parameters.values())
+        self.names = _names(callee, example)
+        try:
+            native, changed = self._called(self.arguments)
+            wide, again = (self._called(self.widened(self.arguments))[0] for _ in range(2))
+        except CompareError:
+            raise
+        except Exception as error:
+            where = "" if isinstance(error, NotImplementedError) else ", there or in float64"
+            raise CompareError(
+                f"the reference raises on the example{where}: {type(error).__name__}: {error}"
+            ) from error
+        if not all(a.equal(b) or torch.allclose(a, b, 0, 0, equal_nan=True) for a, b in zip(wide, again, strict=True)):
+            raise CompareError(
+                "the reference is not deterministic: called twice on the same arguments it gives two results. Where it "
+                "draws numbers (dropout), switch that off (`.eval()`) or pass them as an argument"
+            )
+        self.writes = tuple(changed)
+        if not native and not changed:
+            raise CompareError("the reference returns no tensor and writes none")
+        self.outputs = ("result",) if len(native) == 1 else tuple(f"result_{i}" for i in range(len(native)))
+        self.floating = sum(r.is_floating_point() for r in native)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Inside, no simulated GPU watches its operators, which takes ten times as long; where it needs none."""
+        with contextlib.ExitStack() as stack:
+            if self.needs_no_gpu:
+                stack.enter_context(_disable_current_modes())
+                stack.enter_context(torch._C.DisableTorchFunction())
+            yield
+
+    @cached_property
+    def needs_no_gpu(self) -> bool:
+        """Whether it runs where there is none: it names no device."""
+        try:
+            with _disable_current_modes(), torch._C.DisableTorchFunction():
+                self._called(self.arguments)
+        except (RuntimeError, AssertionError):  # as PyTorch without CUDA says it
+            return False
+        return True
+
+    @cached_property
+    def operators(self) -> Counter[str]:
+        """The operators that it calls on the example, with the elements that they are given."""
+        mode = Operators()
+        with mode, torch.no_grad():
+            self.callee.results(map_tensors(duplicate, self.arguments))
+        return mode.elements
+
+    @cached_property
+    def contracts(self) -> bool:
+        """Whether a product of matrices is among them, in which a small result is a difference of large ones."""
+        return contracts(self.operators)
+
+    @cached_property
+    def differentiable(self) -> bool:
+        """Whether its results have gradients."""
+        if self.writes or not self.floating:
+            return False
+        try:
+            self.callee.results_and_gradients(self.widened(self.arguments), self.upstream(self.arguments, _generator()))
+        except (NotAttached, RuntimeError):
+            return False
+        return True
+
+    def widened(self, args: Args) -> Args:
+        """The arguments as the oracle takes them."""
+        return map_tensors(lambda a: a.double() if a.is_floating_point() else a, args)
+
+    def with_parameters(self, args: Args, generator: torch.Generator | None = None) -> Args:
+        """These inputs, then a module's parameters in the dtype that the inputs have now. generator: of other ones."""
+        before, now = (next((a.dtype for a in parts(found)), None) for found in (self.given, args))
+
+        def cast(value: Tensor) -> Tensor:
+            value = varied(value, generator) if generator else value
+            return value.to(now) if now and value.dtype == before else value
+
+        return args + tuple(map(cast, self.callee.parameters.values()))
+
+    def accepts(self, args: Args) -> bool:
+        """Whether it takes these inputs, as they are and in float64."""
+        return not self.refuses(self.with_parameters(args))
+
+    def exact(self, args: Args) -> Args:
+        """All results for arguments in float64, then what was written."""
+        results, changed = self._called(args)
+        return results + tuple(changed.get(name, value) for name, value in self._written(args).items())
+
+    def exact_with_gradients(self, args: Args, upstream: Args) -> Args:
+        """The results, then the gradients of the floating-point arguments."""
+        with in_float64(self.mode):
+            return self.callee.results_and_gradients(map_tensors(duplicate, args), upstream)
+
+    def native(self, args: Args, above: int) -> Args:
+        """All that `exact` and `exact_with_gradients` give, in the dtypes of the arguments. above: upstream gradients
+        among them.
+        """
+        args = map_tensors(duplicate, args)
+        if above:
+            return self.callee.results_and_gradients(args[:-above], args[-above:])
+        results, changed = self._called(args)
+        return results + tuple(changed.get(name, value) for name, value in self._written(args).items())
+
+    def rounded(self, args: Args, above: int, dtype: torch.dtype) -> Args:
+        """What `native` gives where every step is rounded to half precision, whatever the reference converts; what it
+        gives itself where PyTorch has no such step.
+        """
+        try:
+            with Widened(dtype):
+                return self.native(args, above)
+        except (RuntimeError, NotImplementedError):
+            return self.native(args, above)
+
+    def dtypes(self, args: Args) -> tuple[torch.dtype, ...]:
+        """The dtypes of what it returns for arguments as they come."""
+        with torch.no_grad():
+            return tuple(r.dtype for r in self.callee.results(map_tensors(duplicate, args)))
+
+    def upstream(self, args: Args, generator: torch.Generator) -> Args:
+        """A gradient from above for each floating-point result, random numbers and zeros in the result's dtype."""
+        with torch.no_grad():
+            results = self.callee.results(map_tensors(duplicate, args))
+        drawn = []
+        for result in (r for r in results if r.is_floating_point()):
+            dy = torch.randn(result.shape, generator=generator)
+            dy[torch.rand(result.shape, generator=generator) < UPSTREAM_ZEROS] = 0
+            drawn.append(dy.to(result.dtype))
+        return tuple(drawn)
+
+    def refuses(self, args: Args) -> str:
+        """What it raises for these arguments, as they are or in float64; "" where it takes them."""
+        try:
+            self._called(args)
+            self._called(self.widened(args))
+        except CompareError:
+            raise
+        except Exception as error:
+            return _told(error)
+        return ""
+
+    def refuses_gradients(self, args: Args) -> str:
+        """What it raises where its gradients for these arguments are asked for; "" where it has them. Without a token,
+        or a row, a result may be a constant.
+        """
+        try:
+            self.exact_with_gradients(self.widened(args), self.widened(self.upstream(args, _generator())))
+        except (NotAttached, RuntimeError) as error:
+            return _told(error)
+        return ""
+
+    def overflows(self, args: Args) -> bool:
+        """Whether a result is NaN or infinite where float64, brought to its dtype, is not."""
+        exact, native = self._called(self.widened(args))[0], self._called(args)[0]
+        pairs = ((e.to(n.dtype), n) for e, n in zip(exact, native, strict=True) if n.is_floating_point())
+        return any(bool((e.isfinite() & ~n.isfinite()).any()) for e, n in pairs)
+
+    def _called(self, args: Args) -> tuple[tuple[Tensor, ...], dict[str, Tensor]]:
+        """(what it returns, the tensors that it changed by name)."""
+        mine = map_tensors(duplicate, args)
+        wide = any(t.dtype == torch.float64 for t in tensors_of(args))
+        with torch.no_grad():
+            if wide:
+                with in_float64(self.mode):
+                    results = self.callee.results(mine)
+            else:
+                results = self.callee.results(mine)
+        after = zip(self.names, args, mine, strict=False)
+        changed = {n: b for n, a, b in after if isinstance(a, Tensor) and not _same(a, b)}
+        return tuple(r.clone() for r in results), changed
+
+    def _written(self, args: Args) -> dict[str, Tensor]:
+        given = dict(zip(self.names, args, strict=False))
+        return {name: given[name] for name in self.writes}
+
+
+def _generator() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
+
+
+def _told(error: Exception) -> str:
+    first = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {first}"
+
+
+def _same(a: Tensor, b: Tensor) -> bool:
+    return a.shape == b.shape and bool(torch.equal(a, b) or torch.allclose(a, b, 0, 0, equal_nan=True))
+
+
+def _names(callee: Callee, example: Args) -> tuple[str, ...]:
+    """Names of the arguments: those of the signature, where it has enough."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    known = [n for n, p in callee.signature.parameters.items() if p.kind in kinds] if callee.signature else []
+    plain = ["x"] if len(example) == 1 else [f"x{i}" for i in range(len(example))]
+    named = known[: len(example)] if len(known) >= len(example) else plain
+    return (*named, *(name.replace(".", "_") for name in callee.parameters))
+
+
+Oracle = Callable[..., Any]
+
+
+def signed(function: Oracle, names: tuple[str, ...]) -> Oracle:
+    """``function``, which takes any arguments, with a signature of these names."""
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return function
+
+
+def parts(args: Args) -> list[Tensor]:
+    """The floating-point tensors among the arguments."""
+    return [a for a in parts_of(args) if isinstance(a, Tensor) and a.is_floating_point()]

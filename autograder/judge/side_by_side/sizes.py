@@ -1,0 +1,114 @@
+"""Which dimensions of the example change together, found from equal sizes and by trying."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from ...runner.call.contract import Args
+from .drawing import longer
+
+Place = tuple[int, int]  # an argument, and its dimension; -1 for a number that is a size itself
+Accepts = Callable[[Args], bool]
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """Places of one size that change together, and places of multiples of it."""
+
+    size: int
+    places: dict[Place, int]  # with how many times the size
+
+    def named(self, names: tuple[str, ...]) -> str:
+        """``dimension 1 of x``: the first place of this size."""
+        argument, axis = min(place for place, times in self.places.items() if place[1] >= 0 and times == 1)
+        return f"dimension {axis} of {names[argument]}"
+
+    def elements(self, args: Args, size: int) -> int:
+        """How many all tensors of `at` have together."""
+        shapes = {number: list(value.shape) for number, value in enumerate(args) if isinstance(value, Tensor)}
+        for (argument, axis), times in self.places.items():
+            if axis >= 0:
+                shapes[argument][axis] = size * times
+        return sum(map(math.prod, shapes.values()))
+
+    def at(self, args: Args, size: int, generator: Generator) -> Args:
+        """Arguments like ``args`` of another size: the numbers are those of ``args``, cut off, or more like them."""
+        found = list(args)
+        for (argument, axis), times in self.places.items():
+            value: Any = found[argument]
+            found[argument] = size * times if axis < 0 else _resized(value, axis, size * times, generator)
+        return tuple(found)
+
+
+def dimensions_of(args: Args, accepts: Accepts) -> list[Dimension]:
+    """The dimensions that change freely. accepts: whether the reference takes such arguments."""
+    groups: dict[int, list[Place]] = defaultdict(list)
+    for number, value in enumerate(args):
+        if isinstance(value, Tensor):
+            for axis, size in enumerate(value.shape):
+                groups[size].append((number, axis))
+    found = []
+    for size, places in groups.items():
+        if size < 1:
+            continue
+        one_tensor = len({argument for argument, _ in places}) == 1
+        if aligned := _by_axis(args, size, places, accepts):
+            found += aligned
+            continue
+        joined = _together(args, size, places, groups, accepts)
+        if joined and (len(places) == 1 or not one_tensor):
+            found.append(joined)  # sizes that are equal in the example are meant to be, also where they broadcast
+        elif size > 1:
+            alone = [place for place in places if _changes(args, size, {place: 1}, accepts)]
+            found += [Dimension(size, {place: 1}) for place in alone] or filter(None, [joined])
+    return found
+
+
+def _by_axis(args: Args, size: int, places: list[Place], accepts: Accepts) -> list[Dimension]:
+    """The dimensions of tensors of which one has this size more than once, as square matrices do: those of one axis
+    change together, counted from the first or from the last; none where the reference does not take that.
+    """
+    ranks = {argument: args[argument].dim() for argument, _ in places}
+    if len(ranks) == 1 or len(ranks) == len(places):
+        return []
+    for offset in ({argument: 0 for argument in ranks}, ranks):
+        axes: dict[int, dict[Place, int]] = defaultdict(dict)
+        for argument, axis in places:
+            axes[axis - offset[argument]][argument, axis] = 1
+        if len(axes) > 1 and all(_changes(args, size, one, accepts) for one in axes.values()):
+            return [Dimension(size, one) for one in axes.values()]
+    return []
+
+
+def _together(
+    args: Args, size: int, places: list[Place], groups: dict[int, list[Place]], accepts: Accepts
+) -> Dimension | None:
+    """The dimension of these places, with the numbers that are its size and the dimensions that are its multiples where
+    the reference takes it only so.
+    """
+    plain = dict.fromkeys(places, 1)
+    numbers = {(i, -1): 1 for i, a in enumerate(args) if type(a) is int and a == size}
+    multiples = {p: other // size for other, more in groups.items() if other > size and not other % size for p in more}
+    for more in ({}, numbers, multiples, numbers | multiples):
+        if _changes(args, size, plain | more, accepts):
+            return Dimension(size, plain | more)
+    return None
+
+
+def _changes(args: Args, size: int, places: dict[Place, int], accepts: Accepts) -> bool:
+    """Whether the reference takes one more and two more: with one less it refuses the last label, where the example has
+    it; and one alone may be a size that broadcasts.
+    """
+    dimension, generator = Dimension(size, places), torch.Generator().manual_seed(0)
+    return all(accepts(dimension.at(args, other, generator)) for other in (size + 1, size + 2))
+
+
+def _resized(tensor: Tensor, axis: int, size: int, generator: Generator) -> Tensor:
+    if size > tensor.shape[axis]:
+        return longer(tensor, axis, size, generator)
+    return tensor.narrow(axis, 0, size).clone()

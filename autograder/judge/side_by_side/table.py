@@ -1,0 +1,212 @@
+"""``graded-kernels compare --table``: a job a line in, a verdict a line out, as each is made."""
+
+import argparse
+import functools
+import json
+import os
+import queue
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from ...words.progress import Terminal
+from ...words.usage import NOT_PASSED, PASSED, UsageError
+from ..report.phrases import count
+from .job import Job, read
+from .process import Process, Unfit
+from .verdict import about, is_final, without_report
+
+EVERY = 30.0  # seconds between two lines about the progress, where no terminal shows one that changes
+LEFT = "the comparison ended every process that began it"
+
+Made = Iterator[tuple[Job, dict[str, Any]]]
+
+
+def main(options: argparse.Namespace) -> int:
+    """Makes the verdicts that are missing, and returns the exit status: 0 where every job has one that is final. Raises
+    UsageError.
+    """
+    jobs = read(options.table, options.isolated)
+    with Output(options.output) as output:
+        left = deque(job for job in jobs if (job.id, job.key) not in output.final)
+        final = len(jobs) - len(left)
+        progress = Progress(len(jobs), final)
+        try:
+            for job, verdict in _made(left, options):
+                output.write(verdict)
+                final += verdict["final"]
+                progress.made(job, verdict)
+        except Unfit as error:
+            raise UsageError(str(error)) from None
+        except KeyboardInterrupt:
+            progress.end(f"Stopped. {output.kept}")
+            raise
+        progress.end("")
+    return PASSED if final == len(jobs) else NOT_PASSED
+
+
+def _made(jobs: "deque[Job]", options: argparse.Namespace) -> Made:
+    if not jobs:
+        return
+    if options.scheduler:
+        yield from _by_dask(jobs, options.scheduler, options.seconds)
+    else:
+        yield from _here(jobs, min(options.jobs or os.cpu_count() or 1, len(jobs)), options.seconds)
+
+
+def _here(jobs: "deque[Job]", processes: int, seconds: float) -> Made:
+    """On this machine: each of the processes takes the next job. Raises Unfit."""
+    done: queue.Queue[tuple[Job, dict[str, Any]] | BaseException | None] = queue.Queue()
+    stop = threading.Event()
+    every = [Process(seconds) for _ in range(processes)]
+
+    def work(process: Process) -> None:
+        try:
+            with process:
+                while not stop.is_set():
+                    try:
+                        job = jobs.popleft()
+                    except IndexError:
+                        break
+                    done.put((job, process.verdict(job)))
+        except BaseException as error:
+            done.put(error)
+        done.put(None)
+
+    threads = [threading.Thread(target=work, args=(process,), daemon=True) for process in every]
+    for thread in threads:
+        thread.start()
+    running = len(threads)
+    try:
+        while running:
+            found = done.get()
+            if isinstance(found, BaseException):
+                raise found
+            if found is None:
+                running -= 1
+            else:
+                yield found
+    finally:
+        stop.set()
+        for process in every:  # nobody waits for the verdicts that are being made
+            process.close()
+
+
+def _by_dask(jobs: "deque[Job]", address: str, seconds: float) -> Made:
+    """On a cluster that Dask leads. Raises UsageError where it cannot be reached."""
+    try:
+        from ..verdicts.scheduler import NoCluster, remote
+    except ImportError:
+        raise UsageError("--scheduler needs Dask: pip install distributed") from None
+    from .task import made
+
+    if not address.startswith("tls://"):
+        print(f"{address} is not encrypted: whoever reaches it can read the jobs and change verdicts.", file=sys.stderr)
+    try:
+        with remote(address, "") as cluster:
+            for job, text in cluster.run(jobs, functools.partial(made, seconds=seconds)):
+                found = json.loads(text) if text else about(job) | without_report("crashed", LEFT) | {"final": False}
+                if "unfit" in found:
+                    raise Unfit(f"a worker cannot be used: {found['unfit']}")
+                yield job, found
+    except NoCluster as error:
+        raise UsageError(str(error)) from None
+
+
+class Output:
+    """Where the verdicts go: stdout, or a file that is continued. final: id and key of those in it that are."""
+
+    def __init__(self, path: str | None):
+        self.final: set[tuple[str | int, str]] = set()
+        self._path = path
+        self._file: TextIO = sys.stdout
+
+    @property
+    def kept(self) -> str:
+        """What becomes of the verdicts so far."""
+        if self._path:
+            return f"{self._path} has every verdict that was made; the same command goes on from here."
+        return "With --output FILE in place of a redirection the same command would go on from here."
+
+    def __enter__(self) -> "Output":
+        """Raises UsageError where the file has something else than verdicts, or cannot be written."""
+        if self._path:
+            try:
+                end = self._read(Path(self._path)) if Path(self._path).exists() else 0
+                self._file = open(self._path, "a", encoding="utf-8")  # noqa: SIM115  closed below
+                self._file.truncate(end)
+            except (OSError, UnicodeDecodeError) as error:
+                raise UsageError(f"{self._path} cannot be written: {error}") from None
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._path:
+            self._file.close()
+
+    def _read(self, path: Path) -> int:
+        """Notes the verdicts, and returns where the last whole line ends: the run before may have been ended in one."""
+        end = 0
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    break
+                end += len(line)
+                try:
+                    data = json.loads(line)
+                    if is_final(data):
+                        self.final.add((data["id"], data["key"]))
+                except ValueError:
+                    raise UsageError(
+                        f"{path}, line {number} is not a verdict of compare: name another file with --output"
+                    ) from None
+        return end
+
+    def write(self, verdict: dict[str, Any]) -> None:
+        """Writes a verdict, at once."""
+        print(json.dumps(verdict), file=self._file, flush=True)
+
+
+class Progress:
+    """How far it is, on stderr: a line of a terminal that changes, else one from time to time."""
+
+    def __init__(self, jobs: int, done: int):
+        self.jobs, self.done, self.before = jobs, done, done
+        self.begun = self.told = time.monotonic()
+        self.odd = 0
+        self.line = Terminal(sys.stderr) if sys.stderr.isatty() else None
+        if done:
+            print(f"{count(done, 'verdict')} of {jobs} there already", file=sys.stderr)
+        if self.line and done < jobs:
+            self.line.show(f"[{done}/{jobs}] starting")
+
+    def made(self, job: Job, verdict: dict[str, Any]) -> None:
+        """Notes a verdict."""
+        self.done += 1
+        self.odd += verdict["status"] != "judged"
+        now = time.monotonic()
+        left = (now - self.begun) / (self.done - self.before) * (self.jobs - self.done)
+        odd = f", {self.odd} not judged" if self.odd else ""
+        text = f"[{self.done}/{self.jobs}{odd}, about {_duration(left)} left] {job.id}"
+        if self.line:
+            self.line.show(text)
+        elif now - self.told >= EVERY:
+            self.told = now
+            print(text, file=sys.stderr, flush=True)
+
+    def end(self, sentence: str) -> None:
+        """Takes the line away, and says what there is to say."""
+        if self.line:
+            self.line.clear()
+        if not sentence:
+            odd = f", {self.odd} not judged (their lines say why)" if self.odd else ""
+            made = count(self.done - self.before, "verdict")
+            sentence = f"{made} made in {_duration(time.monotonic() - self.begun)}{odd}."
+        print(sentence, file=sys.stderr)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

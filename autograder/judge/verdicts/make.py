@@ -1,0 +1,138 @@
+"""Makes a verdict: the answer is checked in the sandbox of this process, and what was found becomes data."""
+
+import atexit
+import functools
+import gc
+import html
+import importlib
+import os
+import platform
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ...runner.sandbox import Budget, SandboxError, Worker, require
+from ...runner.sandbox.worker.garbage_collection import no_garbage
+from ..checking import check_answer
+from .job import Job
+from .verdict import LATE, LOST, Verdict
+
+if TYPE_CHECKING:  # where every verdict is there, PyTorch is not imported
+    from ..records.record import Case, Exercise, Witness
+    from ..report.report import Report
+
+LONGEST = 1_000_000  # characters of a report's HTML; an answer may raise an error with a message of any length
+_CUT = 2_000  # characters that are kept of each text in the data of such a report
+
+_shared: Worker | None = None
+
+
+def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = None) -> Verdict:
+    """Checks the answer. checks: how many times it will have been checked with this one. notebook: what all answers of
+    a notebook may take together, of which this check takes its part.
+    """
+    load()
+    began, busy, lost = time.monotonic(), time.process_time(), worker.lost
+    notebook = notebook or Budget("notebook", float("inf"))
+    spent, compiling, forking = notebook.spent, worker.compiler.spent, worker.spent
+    report = check_answer(
+        job.answer,
+        job.backend,
+        seed=job.seed,
+        worker=worker,
+        limits=job.limits,
+        notebook=notebook,
+        cases=_cases(job.cases, job.answer.exercise, job.record),
+        record=_record(job.record, job.answer.exercise),
+    )
+    doubt = "" if report.passed else LATE if report.timed_out else LOST if worker.lost > lost else ""
+    text, page, data = shown(report)
+    return Verdict(
+        job.key,
+        job.name,
+        data,
+        text,
+        page,
+        round(notebook.spent - spent + worker.compiler.spent - compiling, 3),
+        round(time.process_time() - busy + worker.spent - forking, 3),
+        round(time.monotonic() - began, 3),
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        f"{platform.node()}:{os.getpid()}",
+        checks,
+        doubt,
+    )
+
+
+_NEEDED = (
+    *("exercises.table", "judge.judge", "report.notebook", "report.report", "run.runner"),
+    *("sandbox.compiler", "sandbox.isolated"),
+)
+
+
+@functools.cache
+def load() -> None:
+    """Imports what every check needs, so that no answer is charged those seconds; not drawing (`report.notebook`)."""
+    with no_garbage():
+        for module in _NEEDED:
+            importlib.import_module(f"..{module}", __package__)
+    atexit.register(gc.freeze)  # a process that ends looks through all that is imported for a second, and finds nothing
+
+
+def _record(text: str, exercise: str) -> "Exercise | Witness | None":
+    from ..records.external_records import read_text
+
+    return read_text(text, exercise) if text else None
+
+
+@functools.lru_cache(maxsize=64)
+def _cases(text: str, exercise: str, record: str) -> "tuple[Case, ...]":
+    from ..records.external_records import read_cases
+    from ..records.table import find
+
+    return read_cases(text, _record(record, exercise) or find(exercise)) if text else ()
+
+
+def shown(report: "Report") -> tuple[str, str, dict[str, Any]]:
+    """The report as text, as HTML and as data without what it cost: the same answer, checked again, gives the same.
+    Its points, which a teacher may weigh otherwise, are in none of the pages.
+
+    The error of an answer that passed is not drawn: that takes a tenth of a check's time, and in the notebook the check
+    draws it.
+    """
+    from ..report import notebook, terminal
+
+    text, data = terminal.render(report, color=False, points=False), report.to_dict()
+    page = notebook.render(report, draw_passed=False, points=False)
+    for target in (data["compile"] or {}).get("targets", ()):
+        del target["seconds"], target["cached"]
+    if len(page) <= LONGEST:
+        return text, page, data
+    text = text[: LONGEST // 10]
+    return text, f"<pre>{html.escape(text)}</pre>", _cut(data)
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _cut(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_cut(one) for one in value]
+    return value[:_CUT] if isinstance(value, str) else value
+
+
+def shared_worker(rung: str, isolated: bool, start: bool = True) -> Worker:
+    """The process in which all answers are called that this process has checked, each in children of its own.
+
+    rung: the best there is where it is "". isolated: whether it has to keep answers from files and network. start:
+    now, so that its imports go on during other work; else with the first answer. Raises SandboxError.
+    """
+    global _shared
+    if _shared is None:
+        if isolated:
+            require("good")
+            if rung == "weak":
+                raise SandboxError("c.Grade.isolation is weak, and c.Grade.allow_weak_sandbox is not set")
+        _shared = Worker(rung or None)
+        atexit.register(_shared.close)
+    if start:
+        _shared.start()
+    return _shared

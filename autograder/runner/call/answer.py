@@ -1,0 +1,306 @@
+"""Answers as text: a file or the cells of a notebook, turned into the function they define.
+
+Code is run under a name that ``inspect`` and tracebacks can find its lines by: Triton reads a kernel's source back.
+"""
+
+import __future__
+
+import ast
+import dis
+import functools
+import linecache
+import sys
+import traceback
+import types
+import warnings
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ...gpu.compiler import SEAM
+from .definitions import definitions_in
+from .package import Module, PackageError, collect, install
+
+OURS = "graded_kernels"
+
+
+class OperatorRefused(RuntimeError):
+    """Raised by an operator that answers may not call."""
+
+
+class AnswerError(Exception):
+    """An answer that cannot be called; the message says why and what to do. ``details`` holds a traceback, if any.
+
+    ours: it began with an operator that the grader refuses, which elsewhere would have run.
+    missing: the import of a module that is not there.
+    line: the line of the cell that failed.
+    """
+
+    def __init__(self, message: str, details: str = "", ours: bool = False, missing: str = "", line: str = ""):
+        super().__init__(message)
+        self.details, self.ours, self.missing, self.line = details, ours, missing, line
+
+
+class AnswerRefused(AnswerError):
+    """An answer that reaches for the grader or for the course's own answers."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A piece of code with the name its lines are found by."""
+
+    name: str
+    source: str
+
+    @property
+    def definitions(self) -> "Cell":
+        """What is left of it where it does not end."""
+        return Cell(f"definitions of {self.name}", definitions_in(self.source) if is_python(self.source) else "")
+
+
+def _kept(cell: Cell, names: Container[str]) -> Iterator[Cell]:
+    if cell.name not in names:
+        yield cell
+    elif cell.definitions.source and cell.definitions.name not in names:
+        yield cell.definitions
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The code of an answer to ``exercise``: cells in the order in which they run.
+
+    after: how many cells follow the one that is to define the function, and may hold what it calls.
+    module: whether it is to be imported as a whole, so that an error anywhere in it is an error of the answer. In a
+        notebook a cell that fails does not keep later ones from running.
+    name, modules: of a file in a package, as what it is imported, and what it imports of that package.
+    """
+
+    exercise: str
+    cells: tuple[Cell, ...]
+    after: int = 0
+    module: bool = False
+    name: str = "answer"
+    modules: tuple[Module, ...] = ()
+
+    @property
+    def own(self) -> str:
+        """The name of the cell that is to define the function."""
+        return self.cells[-1 - self.after].name
+
+    def without(self, names: Container[str]) -> "Answer":
+        """This answer with the definitions alone of the cells of these names, and without those that have none or whose
+        definitions bear one of these names, too; its own stays in any case.
+        """
+        before, after = self.cells[: -1 - self.after], self.cells[len(self.cells) - self.after :]
+        kept, later = ([one for cell in cells for one in _kept(cell, names)] for cells in (before, after))
+        return replace(self, cells=(*kept, self.cells[-1 - self.after], *later), after=len(later))
+
+    @property
+    def text(self) -> str:
+        """All of its code."""
+        return SEAM.join(cell.source for cell in self.cells)
+
+
+def read_file(path: str | Path, exercise: str, root: Path | None = None) -> Answer:
+    """The answer in a Python file; with a root, the folder that its imports begin in, what it imports from there, too.
+    Raises AnswerError where there is no such text.
+    """
+    try:
+        source = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AnswerError(f"{path} cannot be read: {error}") from None
+    answer = Answer(exercise, (Cell(str(path), source),), module=True)
+    if root is None:
+        return answer
+    try:
+        name, modules = collect(Path(path), root)
+    except PackageError as error:
+        raise AnswerError(str(error)) from None
+    return replace(answer, name=name, modules=modules)
+
+
+def load(
+    answer: Answer,
+    done: Callable[[], object] = lambda: None,
+    go_on: bool = False,
+    failed_in: Callable[[AnswerError], object] = lambda error: None,
+) -> Callable[..., Any]:
+    """Runs the cells and returns the function they define. Raises AnswerError.
+
+    In a notebook a cell that fails does not keep later ones from running, nor does one before the answer's own that is
+    refused, and so not run; the error is reported if the function is missing. done: called after each cell. go_on: nor
+    does a statement that fails keep later ones of its cell from running, whatever they lack for it; in the answer's own
+    cell, one that the grader stopped. Where answers are graded, a comparison with PyTorch's own function meets a closed
+    operator, a module or a file of the learner's is not there, and the definitions below it are wanted all the same.
+    failed_in: called with the error of each cell.
+    """
+    module = _module(answer)
+    failed: AnswerError | None = None
+    for number, cell in enumerate(answer.cells, 1 + answer.after - len(answer.cells)):  # 0 is the answer's own
+        if number <= 0:
+            # An earlier answer of that name, in the other backend, is not this one.
+            module.__dict__.pop(answer.exercise, None)
+        try:
+            refuse(cell.source, packaged=bool(answer.modules))
+            run(cell, module, go_on, past_any=go_on and number != 0 and not answer.module)
+        except AnswerError as error:
+            failed_in(error)
+            if (isinstance(error, AnswerRefused) and number >= 0) or (answer.module and not error.ours):
+                raise
+            failed = error
+        done()
+    function: Callable[..., Any] | None = module.__dict__.get(answer.exercise)
+    if callable(function):
+        return function
+    raise failed or AnswerError(f"There is no function {answer.exercise}. Name the function like the exercise.")
+
+
+def _module(answer: Answer) -> types.ModuleType:
+    """Returns an empty module for the answer, where Triton and dataclasses look it up by its name."""
+    install(answer.modules)
+    for one in answer.modules:
+        refuse(one.source, packaged=True)
+    module = types.ModuleType(answer.name)
+    module.__package__ = answer.name.rpartition(".")[0]
+    sys.modules[answer.name] = module
+    return module
+
+
+def run(cell: Cell, module: types.ModuleType, go_on: bool = False, past_any: bool = False) -> None:
+    """Runs one cell in ``module``. Raises AnswerError where it stops; with go_on, after what comes below a statement
+    that the grader stopped; with past_any, below any that failed.
+    """
+    filename = f"<{cell.name}>"
+    module.__dict__.setdefault("In", []).append(
+        cell.source
+    )  # as in IPython: the cells run so far, to find constants in
+    linecache.cache[filename] = (len(cell.source), None, cell.source.splitlines(keepends=True), filename)
+    code: str | ast.Module | None = cell.source
+    flags, failed = 0, None
+    while code:
+        try:
+            exec(compile(code, filename, "exec", flags, dont_inherit=True), module.__dict__)
+            break
+        except (Exception, SystemExit) as error:
+            message, ours = f"{type(error).__name__}: {error}", isinstance(error, OperatorRefused)
+            missing = _import_of(error.name, cell.source) if isinstance(error, ModuleNotFoundError) else ""
+            at = error.__traceback__ and error.__traceback__.tb_next  # none where the text was not compiled
+            line = cell.source.splitlines()[at.tb_lineno - 1].strip() if at else ""
+            stopped = f"Running the code stopped with {message}"
+            failed = failed or AnswerError(stopped, trace(error), ours, missing, line)
+            if at is None or not (past_any or go_on and failed.ours):
+                break
+            code, flags = _below(cell.source, at.tb_lineno)
+    if failed:
+        raise failed
+
+
+def _import_of(module: str | None, source: str) -> str:
+    """The statement of ``source`` that imports this module, or something in it."""
+    for node in ast.walk(parse(source)):
+        if any(name == module or name.startswith(f"{module}.") for name in imported(node)):
+            return ast.unparse(node)
+    return ""
+
+
+def _below(source: str, line: int) -> tuple[ast.Module | None, int]:
+    """What begins below this line at the top of ``source``, if anything does, and the compiler's flags for what
+    ``source`` imports from ``__future__``.
+    """
+    body = parse(source).body
+    features = [n.names for n in body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
+    flags = sum(getattr(__future__, name.name).compiler_flag for names in features for name in names)
+    body = [node for node in body if node.lineno > line]
+    return (ast.Module(body, []) if body else None), flags
+
+
+def refuse(source: str, packaged: bool = False) -> None:
+    """Raises AnswerRefused where ``source`` imports the course's package, AnswerError where it is not Python or needs a
+    package around it that is not there.
+    """
+    tree = parse(source)
+    for node in _statements(tree):
+        if isinstance(node, ast.stmt) and any(module.split(".")[0] == OURS for module in imported(node)):
+            where = f"Line {node.lineno} imports {OURS}"
+            raise AnswerRefused(f"{where}: an answer stands on its own, without the course's code.")
+    for node in tree.body:  # at the top alone: within a `try` there may be another way
+        if isinstance(node, ast.ImportFrom) and node.level and not packaged:
+            where = f"Line {node.lineno} imports from the package around it"
+            raise AnswerError(
+                f"{where}: an answer is run on its own. Name the folder around "
+                "the package with --root, or copy what it needs."
+            )
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yields every statement, at any depth. `ast.walk` visits expressions as well, and takes thirty times as long."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            left += getattr(node, block, [])
+
+
+def imported(node: ast.AST) -> list[str]:
+    """The modules an import statement names; none for any other statement."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return []
+
+
+def parse(source: str) -> ast.Module:
+    """Returns the syntax tree. Raises AnswerError where ``source`` is not Python."""
+    try:
+        return ast.parse(source)
+    except SyntaxError as error:
+        raise AnswerError(f"This is not Python, line {error.lineno}: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise AnswerError(f"This cannot be read as Python: {error}") from None
+
+
+@functools.lru_cache(maxsize=1024)  # in a notebook all cells so far are asked about at every launch
+def is_python(source: str) -> bool:
+    """Whether `parse` takes ``source``."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of an invalid escape in a learner's string
+        try:
+            parse(source)
+        except AnswerError:
+            return False
+    return True
+
+
+def trace(error: BaseException) -> str:
+    """The lines of the traceback that lie in the answer, with the error: what its author can act on."""
+    frames = [
+        f
+        for f in traceback.extract_tb(error.__traceback__)
+        if f.filename.startswith("<") and not f.filename.startswith("<frozen ")
+    ]
+    lines = traceback.format_list(frames) + traceback.format_exception_only(error)
+    return "".join(lines).rstrip()
+
+
+Instructions = tuple[tuple[str, object], ...]
+
+
+def _instructions(code: types.CodeType) -> Instructions:
+    return tuple((step.opname, step.argval) for step in dis.get_instructions(code))
+
+
+def _body(statement: str) -> Instructions:
+    return _instructions(compile(f"def stub():\n    {statement}\n", "", "exec").co_consts[0])
+
+
+# An nbgrader of another course may have its own; ours is the first.
+_STUBS = {_body("..."), _body("raise NotImplementedError"), _body("raise NotImplementedError()")}
+
+
+def is_stub(function: Callable[..., Any]) -> bool:
+    """Whether a function's body does nothing: ``...``, ``pass``, a docstring, or nbgrader's NotImplementedError."""
+    code = getattr(function, "__code__", None)
+    return isinstance(code, types.CodeType) and _instructions(code) in _STUBS

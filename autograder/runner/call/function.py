@@ -1,0 +1,53 @@
+"""A function as it is, called in this process without guards: any code that launches Triton kernels."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...gpu.emulator import EmulatorError
+from .answer import trace
+from .arguments import duplicate
+from .contract import Args, Contract, tensors_of
+from .machine import Machine
+from .outcome import Trouble
+from .peak_memory import Peak
+from .runner import InProcess, of_emulator
+from .written_elements import Written
+
+
+class Function(InProcess):
+    """Calls a function like `InProcess`, but without guards. simulated: tensors are handed over on a simulated GPU
+    (`run.cuda.shimmed`), which a library that launches Triton kernels asks for.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        contract: Contract,
+        backend: str,
+        simulated: bool,
+        copy: Callable[[torch.Tensor], torch.Tensor] = duplicate,
+    ):
+        super().__init__(function, contract, backend, copy, judges_method=False)
+        self.simulated = simulated
+
+    def _watched(
+        self, args: Args, machine: Machine, peak: Peak, written: Written | None
+    ) -> tuple[object, Trouble | None]:
+        if self.simulated:
+            from ...gpu.cuda.placement import place
+
+            for tensor in tensors_of(args):
+                place(tensor, True)
+        try:
+            with machine, np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return self.function(*args), None
+        except EmulatorError as error:
+            return None, of_emulator(error)
+        except Exception as error:
+            kind = type(error).__name__
+            return None, Trouble("raised", f"{kind}: {error}", trace(error), kind)

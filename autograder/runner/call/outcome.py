@@ -1,0 +1,55 @@
+"""What came of one call of an answer, as data."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ...gpu.compiler import KernelLaunch
+from ...gpu.emulator import Finding
+from .contract import Args
+
+# Troubles of the answer's own. converted: a tensor outside of the kernel, of which calls in its dtype are free.
+Own = Literal["stub", "refused", "converted", "unloadable", "finding", "not-emulated", "raised"]
+Kind = Literal[Own, "crashed", "timeout", "memory"]  # and those of the process of an isolated one
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why there is no output."""
+
+    kind: Kind
+    message: str
+    details: str = ""
+    error: str = ""  # the exception's class name where kind is "raised"
+    code: str = ""  # the kind of the emulator's finding, or of what was returned; "" where ``kind`` says all
+    at: str = ""  # where: the place of the finding, or the line of the answer that raised
+    cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
+    place: str = ""  # begins the sentence: the line that failed or was refused, and where kind is "raised" the function
+
+
+@dataclass
+class Outcome:
+    """What one call did. Outputs are tensors on the CPU that nothing else holds; a witness may return numbers too."""
+
+    outputs: Args = ()  # empty where there was trouble
+    trouble: Trouble | None = None
+    mutated: tuple[str, ...] = ()  # arguments whose data changed, a tensor of a list as grads[2]
+    relisted: tuple[str, ...] = ()  # lists that hold other tensors than before
+    aliased: tuple[str, ...] = ()  # arguments whose memory an output shares
+    launches: tuple[KernelLaunch | str, ...] = ()  # distinct ones; a sentence for one that cannot be described
+    traffic: dict[str, dict[str, int]] = field(default_factory=dict)  # tensor -> {"loaded": bytes, "stored": bytes}
+    findings: tuple[Finding, ...] = ()  # faults the emulator saw; the first came first
+    hints: tuple[Finding, ...] = ()  # what may explain a wrong result; not faults by themselves
+    peak: int = 0  # bytes: the most that tensors took at once, arguments excluded
+    looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
+    undefined: bool = False  # whether a load had masked-off lanes and no `other`
+    decoy: "tuple[Decoy, Outcome] | None" = None  # of an isolated answer: what it was called on before, and what came
+
+
+@dataclass(frozen=True)
+class Decoy:
+    """Unpredictable arguments, of the same layout as those of a call. valid: whether the exercise's contract
+    covers them, so that there is a right result for them.
+    """
+
+    args: Args
+    valid: bool

@@ -1,0 +1,218 @@
+"""The runner for a function that lives in this very process: that of a notebook cell, or of a debugger."""
+
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...gpu.aten import is_permitted
+from ...gpu.compiler.launches import plain_launches
+from ...gpu.emulator import Emulator, EmulatorError, Finding, Replay
+from ...gpu.interpret import ensure_runnable, interpreted
+from .answer import is_stub, trace
+from .arguments import Given, apart, duplicate
+from .contract import Args, Contract, any_empty, map_tensors, named_tensors
+from .device import Device
+from .error_line import interrupted, line_of
+from .examination import Call, Examined, Facts
+from .gradient import with_gradient
+from .guards import NoLaunches, Refused, Watch, WatchFunctions
+from .machine import Machine
+from .outcome import Outcome, Own, Trouble
+from .peak_memory import Peak
+from .written_elements import Written
+
+STUB = "not implemented yet"
+
+
+class InProcess:
+    """Calls a function of this process, on copies of the arguments.
+
+    copy: makes them. judges_method: whether a backend's answer has to launch Triton kernels, or none.
+    """
+
+    facts = Facts()
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        contract: Contract,
+        backend: str,
+        copy: Callable[[torch.Tensor], torch.Tensor] = duplicate,
+        judges_method: bool = True,
+    ):
+        ensure_runnable(backend)
+        self.copy, self.judges_method = copy, judges_method
+        self.contract, self.backend = contract, backend
+        self.answer = inspect.unwrap(function)
+        self.function = with_gradient(contract, function)
+
+    def close(self) -> None:
+        """Nothing of it is left."""
+
+    def examine(self, call: Call) -> Examined:
+        """Calls the function, and returns what came of it; see `Runner`."""
+        replay = Replay()
+        return _Called(call, self.once(call.args, fill=call.fill, replay=replay), self, replay)
+
+    def once(
+        self,
+        args: Args,
+        *,
+        shuffle: int | None = None,
+        fill: float | None = None,
+        launches: bool = True,
+        replay: Replay | None = None,
+    ) -> Outcome:
+        """The outcome of one call.
+
+        shuffle: seeds the order of the programs in a grid. fill: what masked-off lanes hold. launches: whether the
+        outcome has them. replay: of the launches of the calls that it is given to.
+        """
+        device = None if interpreted() else Device()
+        put = device.put if device and self.backend == "triton" else lambda name, tensor: self.copy(tensor)
+        given = Given(self.contract, args, put)
+        machine: Machine = device or Emulator(shuffle=shuffle, fill=fill, replay=replay, names=given.of_lists)
+        peak = Peak()
+        for copy in given.copies.values():
+            peak.exclude(copy)
+        written = Written() if self.backend == "torch" else None  # a kernel's stores the emulator sees by itself
+        result, trouble = self._watched(given.handed, machine, peak, written)
+        outcome = Outcome(trouble=trouble or self._complaint(result, args, machine), traffic=dict(machine.traffic))
+        outcome.peak, outcome.looser, outcome.undefined = peak.most, machine.looser, machine.undefined
+        outcome.launches = plain_launches(machine.launches) if interpreted() and launches else ()
+        outcome.hints = tuple(machine.hints)
+        if outcome.trouble is None:
+            returned = self.contract.returned(result)
+            outcome.findings = self._findings(returned, machine, written)
+            outcome.outputs = map_tensors(apart, returned) + given.written()
+            outcome.mutated, outcome.relisted = given.mutated(), given.relisted()
+            outcome.aliased = given.aliased(returned)
+        return outcome
+
+    def _findings(self, outputs: Args, machine: Machine, written: Written | None) -> tuple[Finding, ...]:
+        """What the emulator saw go wrong, then the outputs' elements that were never written."""
+        named = named_tensors(self.contract.outputs, outputs)
+        flags = written.elements if written else lambda output: None
+        unwritten = [machine.unwritten(o, name, flags(o)) for name, o in named.items()]
+        return (*machine.findings, *filter(None, unwritten))
+
+    def _watched(
+        self, args: Args, machine: Machine, peak: Peak, written: Written | None
+    ) -> tuple[object, Trouble | None]:
+        """(result, trouble) of one call under the eyes of the machine and of `guards`."""
+        contract, allowed = self.contract, self.contract.allowed
+        if "labels" in contract.parameters:
+            allowed |= {"_local_scalar_dense"}  # a flag for a bad label has to be read, and reading computes nothing
+        permits = None if contract.witness else partial(is_permitted, gradients=bool(contract.gradient_of))
+        watch = Watch(self.backend, contract.refused, allowed, machine, peak, permits, written)
+        # Where the runner takes a gradient itself, `Watch` still refuses what PyTorch would differentiate.
+        refused = contract.refused - {"autograd"} if contract.gradient_of else contract.refused
+        functions = WatchFunctions(refused, self.backend == "torch" and contract.counted)
+        launches = NoLaunches(contract.name)
+        # The emulator changes Triton in a hundred places. A PyTorch answer needs none of them.
+        around = launches if self.backend == "torch" and interpreted() else machine
+        result, trouble, place = None, None, ""
+        with around, np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                with watch, functions:
+                    result = self.function(*args)
+            except Refused as refusal:
+                place = "" if launches.verdict else _opening(refusal)
+            except EmulatorError as error:
+                trouble = of_emulator(error)
+            except KeyboardInterrupt as error:
+                raise interrupted(contract.name, error) from None
+            except (Exception, SystemExit) as error:
+                kind, name = type(error).__name__, contract.name
+                trouble = Trouble("raised", f"{kind}: {error}".rstrip(": "), trace(error), kind)
+                if kind == "NotImplementedError" and is_stub(self.answer):
+                    trouble = Trouble("stub", STUB)
+                elif line := line_of(error):
+                    trouble = replace(trouble, place=f"`{name}` fails in {line}: ", at=line)
+        verdict = launches.verdict or watch.verdict or functions.verdict
+        if verdict:  # also where the answer caught the refusal and went on
+            no_kernel = self.backend == "triton" and not machine.launches
+            more = " (It launches no kernel: this may be the PyTorch answer.)" if no_kernel else ""
+            trouble = replace(verdict, message=verdict.message + more, place=place)
+        return result, trouble
+
+    def _complaint(self, result: object, args: Args, machine: Machine) -> Trouble | None:
+        """What is wrong with the result before any value is looked at."""
+        name, names, fewest = self.contract.name, self.contract.outputs, self.contract.fewest
+        if result is None and is_stub(self.answer):
+            return Trouble("stub", STUB)
+        if result is None and names:
+            return Trouble(
+                "raised", f"`{name}` returns nothing (None). Does every path through it end with `return`?", code="none"
+            )
+        if self.judges_method and machine.launches and self.backend == "torch":
+            return Trouble("refused", f"This `{name}` launches a Triton kernel, so it is not the PyTorch answer.")
+        # Where one input is empty there may be nothing to launch: no rows, and weights that wait for them.
+        if self.judges_method and not any_empty(args) and not machine.launches and self.backend == "triton":
+            return Trouble("refused", f"This `{name}` launches no Triton kernel, so it is not the Triton answer.")
+        outputs = self.contract.returned(result)
+        if not fewest <= len(outputs) <= len(names):
+            return Trouble("raised", f"{name} should return {_wanted(self.contract)}, but returned {len(outputs)}.")
+        for output, label in zip(outputs, names, strict=False):
+            number = self.contract.witness and isinstance(output, int | float | str | None)
+            if type(output) is not torch.Tensor and not number:
+                return Trouble("raised", f"{label} should be a tensor, but is {type(output).__name__}.")
+            if isinstance(output, torch.Tensor) and not _has_storage(output):
+                kind = str(output.layout if output.layout != torch.strided else output.dtype).removeprefix("torch.")
+                return Trouble("raised", f"{label} should be an ordinary dense tensor, but is {kind}.")
+        return None
+
+
+def _wanted(contract: Contract) -> str:
+    """What an answer should return, and what it should write instead."""
+    names = contract.outputs
+    returned = f"one tensor ({names[0]})" if len(names) == 1 else "nothing"
+    if len(names) > 1:
+        returned = f"{len(names)} values ({', '.join(names)})"
+    if not contract.writes:
+        return returned
+    return f"{returned} and write {' and '.join(contract.writes)} in place, as `{contract.writes[0]}.copy_(...)` does"
+
+
+class _Called(Examined):
+    """What was examined in this process: each further call is on new copies of the arguments."""
+
+    def __init__(self, call: Call, first: Outcome, runner: InProcess, replay: Replay):
+        super().__init__(call, first)
+        self._runner, self._replay = runner, replay
+
+    def refilled(self, fill: float) -> Outcome:
+        """The outcome of another call, with ``fill`` in masked-off lanes."""
+        return self._runner.once(self.call.args, fill=fill, launches=False)
+
+    def _second(self, fill: float | None) -> Outcome:
+        order = self.call.order
+        return self._runner.once(self.call.args, shuffle=order, fill=fill, launches=False, replay=self._replay)
+
+    def _repeated(self) -> Outcome:
+        return self._runner.once(self.call.args, fill=self.call.fill, launches=False)
+
+
+def of_emulator(error: EmulatorError) -> Trouble:
+    """What the emulator found in a launch, or that it cannot run it, which says nothing of the answer."""
+    kind: Own = "not-emulated" if error.finding.kind == "not-emulated" else "finding"
+    return Trouble(kind, str(error), trace(error), code=error.finding.kind, at=error.finding.place)
+
+
+def _opening(refusal: Refused) -> str:
+    """``Line 3, `x.exp()`: ``, to begin the sentence of a refusal; "" where it passed no line of the answer."""
+    line = line_of(refusal)
+    return f"L{line[1:]}: " if line else ""
+
+
+def _has_storage(tensor: torch.Tensor) -> bool:
+    """Whether it lies in memory as numbers one after the other: not sparse, nested, quantized or without data."""
+    strided = tensor.layout == torch.strided and not tensor.is_nested
+    return strided and not tensor.is_quantized and not tensor.is_meta

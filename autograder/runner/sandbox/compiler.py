@@ -1,0 +1,230 @@
+"""Compiles kernels in a worker: a compiler executes some of a kernel's Python, so it runs inside the sandbox."""
+
+import atexit
+import json
+import os
+import signal
+import tempfile
+import threading
+import types
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from ...gpu.compiler import CannotCompile, KernelLaunch, Target, compile_report, device_libraries
+from ...gpu.compiler.launch import Json
+from ...gpu.compiler.report import NUMBERS
+from . import roles
+from .host import Host, WorkerLost
+from .probe import SandboxError
+from .watch import Budget, Ended, Limits, Task
+from .wire import checked
+from .wire.checked import clean
+
+# seconds: of everything that an answer launches, for all targets. Ours take up to 4 for one target, and less than 20
+# for four. memory: beyond the compiler's own.
+LIMITS = Limits(seconds=40.0, total_seconds=40.0, memory=2 << 30)
+MOST = 4  # children that compile for one answer at the same time, where somebody waits for it
+
+
+class Compiler:
+    """Compiles the kernels of one answer at a time. Its process starts on first use.
+
+    rung: the level of isolation, by default the best available. limits: for everything compiled for one report; each
+    job may take all of it. hidden: as in `answers.Worker`. children: that compile at the same time; more than one where
+    a core would be idle. spent: seconds of processor time of everything that it has compiled.
+    """
+
+    def __init__(
+        self, rung: str | None = None, limits: Limits = LIMITS, hidden: tuple[str, ...] = (), children: int = 1
+    ):
+        self.rung, self.limits, self.hidden, self.children = rung, limits, hidden, children
+        self.spent = 0.0
+        self._worker: Host | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._lock = threading.Lock()  # the folder is emptied when a child has ended
+
+    def __enter__(self) -> "Compiler":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends its process, and removes the folder."""
+        if self._worker:
+            self._worker.close()
+        if self._folder:
+            self._folder.cleanup()
+        self._worker = self._folder = None
+
+    def report(self, launches: Iterable[KernelLaunch], targets: Sequence[Target] | None = None) -> Json:
+        """Returns the report of `compiler.compile_report` on these launches."""
+        budget = Budget("answer", self.limits.total_seconds)
+        return compile_report(launches, partial(self.run_jobs, budget=budget), targets)
+
+    def run_jobs(
+        self,
+        modules: list[Json],
+        jobs: list[Json],
+        *,
+        control: bool = False,
+        budget: Budget | None = None,
+    ) -> list[tuple[int, Json]]:
+        """Returns for each job its number and its result (see `compiler.worker`). A job during which the process ended
+        has the result ``lost``, which says how. Raises CannotCompile where no process can be started.
+
+        budget: of all kernels of one answer, of which a ``control`` takes nothing.
+        """
+        with self._lock:
+            fresh = Budget("answer", self.limits.total_seconds)
+            return self._run_jobs(modules, jobs, fresh if control or budget is None else budget)
+
+    def _run_jobs(self, modules: list[Json], jobs: list[Json], budget: Budget) -> list[tuple[int, Json]]:
+        worker, before = self._ready(), budget.spent
+        forked = worker.spent
+
+        def compiled(part: list[int]) -> dict[int, Json]:
+            return _compiled(worker, modules, {i: jobs[i] for i in part}, self.limits, budget)
+
+        answers: dict[int, Json] = {}
+        with ThreadPoolExecutor(self.children, "compiling") as threads:
+            try:
+                parts = [[*range(len(jobs))][first :: self.children] for first in range(min(self.children, len(jobs)))]
+                for found in threads.map(compiled, parts):
+                    answers |= found
+            except BaseException:  # an interruption: nobody waits for the children
+                worker.close()
+                raise
+        self.spent += budget.spent - before + worker.spent - forked
+        return list(answers.items())
+
+    def start(self) -> None:
+        """Starts its process, without waiting for its imports: the first kernel waits."""
+        with self._lock:
+            self._started()
+
+    def _started(self) -> Host:
+        try:
+            if self._worker is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="graded-kernels-compiler-")
+                self._worker = Host(self.rung, roles.compiling(os.path.realpath(self._folder.name), self.hidden))
+            self._worker.start()
+            return self._worker
+        except SandboxError as error:
+            raise CannotCompile(str(error)) from None
+
+    def _ready(self) -> Host:
+        worker = self._started()
+        try:
+            worker.ready()
+        except SandboxError as error:
+            raise CannotCompile(str(error)) from None
+        return worker
+
+
+_shared: dict[int, Compiler] = {}  # by the number of the process: one that was forked has another
+
+
+def shared_compiler() -> Compiler:
+    """Returns the compiler that all checks of this process share, as in a notebook: its start takes as long as
+    compiling a kernel. It starts with the first kernel, and ends with this process.
+    """
+    process = os.getpid()
+    if process not in _shared:
+        _shared[process] = Compiler(children=min(os.cpu_count() or 1, MOST))
+        atexit.register(_close, process)
+    return _shared[process]
+
+
+def _close(process: int) -> None:
+    if process == os.getpid():
+        _shared[process].close()
+
+
+def _compiled(
+    worker: Host, modules: list[Json], jobs: dict[int, Json], limits: Limits, budget: Budget
+) -> dict[int, Json]:
+    """The answer to each of the jobs, by number. Where a child ends before its time, another one takes the rest."""
+    answers: dict[int, Json] = {}
+    while waiting := [i for i in jobs if i not in answers]:
+        request = {"modules": modules, "jobs": [jobs[i] for i in waiting]}
+        try:
+            ended = _run(worker, request, limits, budget)
+        except WorkerLost:
+            return answers | dict.fromkeys(waiting, {"lost": "the compiler's process ended"})
+        answers |= {waiting[i]: answer for i, answer in _replies(ended, limits, len(waiting)).items()}
+        if budget.broken(limits.wall_factor):
+            return answers | {i: {"lost": _too_long(limits.total_seconds)} for i in waiting if i not in answers}
+    return answers
+
+
+def _run(worker: Host, request: Json, limits: Limits, budget: Budget) -> Ended:
+    """One child: a call for each job."""
+    with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as job, open(os.devnull, "r+b") as nothing:
+        text = json.dumps(request)
+        job.write(text.encode())
+        job.seek(0)
+        files = {"job": job.fileno(), "inputs": nothing.fileno(), "outputs": nothing.fileno()}
+        modules = (device_libraries.__name__,) if device_libraries.CALLED.search(text) else ()
+        task = Task(0, len(request["jobs"]), lambda made, reports: True, 0, modules=modules)
+        return worker.run(files, task, limits, [budget])
+
+
+def _replies(ended: Ended, limits: Limits, count: int) -> dict[int, Json]:
+    """A child's results for ``count`` jobs, and for the job that it was working on when it ended the reason."""
+    answers: dict[int, Json] = {}
+    try:
+        for number, line in enumerate(ended.reports):
+            answers[number] = _answer(checked.loads(line))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return answers | {len(answers): {"lost": "the compiler wrote something that is not a result"}}
+    if len(answers) < count:
+        answers[ended.begun - 1] = {"lost": _end_of(ended, limits)}
+    return answers
+
+
+def _too_long(seconds: float) -> str:
+    return (
+        f"compiling what the answer launches took more than {seconds:g} s. Blocks of thousands of elements"
+        " and loops that are unrolled take the compiler long: make them smaller"
+    )
+
+
+def _end_of(ended: Ended, limits: Limits) -> str:
+    kind = ended.killed.kind if ended.killed else ""
+    if kind == "memory":
+        return f"the compiler took more than {limits.memory >> 20:,} MiB of memory for it"
+    if kind or ended.status == -signal.SIGXCPU:
+        alone = ended.killed is None or ended.killed.scope == "call"
+        return _too_long(limits.seconds if alone else limits.total_seconds)
+    status = ended.status or 0
+    how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+    return f"the compiler crashed on it ({how})"
+
+
+_KINDS: dict[str, type | types.UnionType] = {
+    "seconds": float | int,
+    "message": str,
+    "unsuited": str,
+    "lost": str,
+    "operations": list,
+    "function": str | None,
+    "line": int | None,
+    "result": dict,
+}
+
+
+def _answer(reply: Json) -> Json:
+    """``reply``, which comes from an untrusted process, if it matches the schema. Raises TypeError, KeyError."""
+    for name, value in reply.items():
+        if not isinstance(value, _KINDS[name]):
+            raise TypeError(name)
+    for value in reply.get("result", {}).values():
+        if not all(isinstance(one, int | None) for one in (value.values() if isinstance(value, dict) else [value])):
+            raise TypeError("result")
+    if not all(isinstance(one, str) for one in reply.get("operations", ())):
+        raise TypeError("operations")
+    if ("result" in reply and reply["result"].keys() != set(NUMBERS)) or not reply.keys() - {"seconds"}:
+        raise TypeError("not an answer")
+    return {name: clean(value) if isinstance(value, str) else value for name, value in reply.items()}

@@ -1,0 +1,217 @@
+"""The proof that a Triton answer's kernels compute its result: the kernels alone are launched again, as the answer
+launched them, in a process that contains nothing else of the answer.
+"""
+
+import contextlib
+import functools
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from ...gpu.aten import ALLOCATE, FILL, MOVE, VIEW
+from ...gpu.compiler import KernelLaunch
+from ..call.contract import Args, tensors_of
+from ..call.examination import Call, Examined, Layouts
+from ..call.outcome import Outcome, Trouble
+from . import kernels
+from .decoy import decoy_of
+from .sources import Sources
+from .status import Status
+from .wire import buffers, plan
+from .wire.checked import clean
+
+_ALONE = "Your kernels, run again without the rest of the code,"
+_ELSEWHERE = "something is computed outside of them, or what is launched depends on the numbers that came in."
+_KEPT = (
+    "Called twice in one process with the same input, it gives two results: something is kept from call to call. "
+    "Make and fill in each call what it needs."
+)
+UNKNOWN = "It is not shown that your kernels compute the result"
+
+
+@dataclass(frozen=True)
+class ChildCall:
+    """One of the calls that a child makes. room: the slot of the output memory, if the outputs are needed. plan: record
+    what is done with the tensors instead of computing a result.
+    """
+
+    args: Args
+    room: int | None = None
+    shuffle: int | None = None
+    fill: float | None = None
+    plan: bool = False
+    needed: bool = True  # the calls after it are made only if it succeeds
+    launches: bool = True  # report what was launched
+
+
+Recorded = tuple[dict[str, Any], dict[str, Any]]  # a checked plan, and the kernels that it launches
+Came = tuple[Outcome, Status]  # of a child's call, and the report that it was read from
+
+
+class Asks(Protocol):
+    """Has the calls of a job made, in a process for jobs of its mode or, ``alone``, in one of their own."""
+
+    def __call__(
+        self, job: dict[str, Any], calls: list[ChildCall], results: Layouts, *, alone: bool = False
+    ) -> list[Came]: ...
+
+
+@dataclass(frozen=True)
+class Answering:
+    """What all proofs about one answer share.
+
+    ask: makes calls. job: calls the answer itself. sources: its texts, from which kernels are taken. allowed: operators
+    it may call besides allocation and views. memory: bytes a replay may hold.
+    """
+
+    ask: Asks
+    job: dict[str, Any]
+    sources: Sources
+    allowed: frozenset[str]
+    memory: int
+
+
+class Proof(Examined):
+    """A call of a Triton answer, and what its kernels compute without the rest of it.
+
+    before: what came of the call on a decoy, with the record that was made of it. after: of another record, made after
+    the call. repeated: makes the call once more, in a new process.
+    """
+
+    def __init__(
+        self,
+        answer: Answering,
+        call: Call,
+        first: Outcome,
+        before: Came,
+        after: Came | None,
+        repeated: Callable[[], Outcome],
+    ):
+        super().__init__(call, first)
+        self._answer, self._before, self._after, self._again_in_order = answer, before, after, repeated
+
+    def alone(self, shuffle: int | None = None, fill: float | None = None) -> Outcome:
+        """What the kernels alone compute for the arguments of the call: the record of the call on the decoy is replayed
+        on them, in a process that contains nothing else of the answer.
+        """
+        recorded = self._recorded
+        if isinstance(recorded, Outcome):
+            return recorded
+        return self._replayed(recorded, [ChildCall(self.call.args, 0, shuffle, fill)])[-1]
+
+    def refilled(self, fill: float) -> Outcome:
+        """What the kernels alone compute with ``fill`` in masked-off lanes."""
+        return self.alone(fill=fill)
+
+    @property
+    def computes_outside(self) -> dict[str, int]:
+        """The operators among the recorded steps, in order, with the elements of the largest tensor that each is given,
+        over all of its steps; none where there is no record.
+        """
+        recorded = self._recorded
+        found: Counter[str] = Counter()
+        for step in () if isinstance(recorded, Outcome) else recorded[0]["steps"]:
+            if "op" in step:
+                found[step["op"]] += max(plan.sizes([*step["args"], *step["kwargs"].values()]), default=0)
+        return found
+
+    @property
+    def needs_kernels(self) -> bool:
+        """Whether the record gives another result, in a new process, without its launches."""
+        recorded = self._recorded
+        if isinstance(recorded, Outcome):
+            return True
+        steps = [step for step in recorded[0]["steps"] if "launch" not in step]
+        job = {"mode": "replay", "plan": recorded[0] | {"steps": steps}, "kernels": recorded[1]}
+        call = [ChildCall(self.call.args, 0, fill=self.call.fill)]
+        (without, _), *_ = self._answer.ask(job, call, self.call.layouts, alone=True)
+        return not _same_bits(self.first, without)
+
+    def _repeated(self) -> Outcome:
+        return self._again_in_order()
+
+    def _second(self, fill: float | None) -> Outcome:
+        """The outcome of the kernels alone; a trouble where it is not proven that they compute the result."""
+        first, call = self.first, self.call
+        recorded = self._recorded
+        if isinstance(recorded, Outcome):
+            return recorded
+        if complaint := self._kept(recorded[0]):
+            return Outcome(trouble=Trouble("refused", complaint))
+        other = decoy_of(call)
+        before = ChildCall(other.args, 1, fill=call.fill, needed=False, launches=False)
+        came, *rest = self._replayed(recorded, [before, ChildCall(call.args, 0, call.order, fill)])
+        shuffled = rest[0] if rest else came
+        if shuffled.trouble:
+            return shuffled
+        # If order or lanes matter, only a run with those of the first call tells that from a result computed elsewhere.
+        if not (_same_bits(first, shuffled) or _same_bits(first, self.alone(fill=call.fill))):
+            return Outcome(trouble=Trouble("refused", f"{_ALONE} give another result: {_ELSEWHERE}"))
+        if first.traffic != shuffled.traffic or _signatures(first) != _signatures(shuffled):
+            return Outcome(trouble=Trouble("refused", f"{_ALONE} are launched otherwise, or move other bytes."))
+        # What the answer's own process reports can be forged; here nothing of the answer ran but its kernels.
+        first.peak, first.launches, first.looser = shuffled.peak, shuffled.launches, shuffled.looser
+        shuffled.decoy = other, came
+        return shuffled
+
+    def _kept(self, steps: dict[str, Any]) -> str:
+        """A message if state that an answer keeps between calls changes a result. If its record after a call is the
+        same as before, it keeps nothing; otherwise two calls in one process must agree.
+        """
+        outcome, report = self._after or (Outcome(), Status())
+        same = report.plan is not None and report.plan == self._before[1].plan
+        with contextlib.suppress(plan.BadPlan):
+            if outcome.trouble is None and (same or self._checked(report.plan) == steps):
+                return ""
+        calls = [ChildCall(self.call.args, 0), ChildCall(self.call.args, 1)]
+        ask, job = self._answer.ask, dict(self._answer.job)
+        found = [one for one, _ in ask(job, calls, self.call.layouts, alone=True)]
+        if trouble := next((one.trouble for one in found if one.trouble), None):
+            return f"Called twice in one process, it fails: {trouble.message}"
+        return "" if _same_bits(*found) else _KEPT
+
+    @functools.cached_property
+    def _recorded(self) -> Recorded | Outcome:
+        """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
+        outcome, report = self._before
+        if outcome.trouble:
+            return outcome
+        try:
+            steps = self._checked(report.plan)
+            return steps, kernels.cut_out(self._answer.sources, steps)
+        except plan.BadPlan as error:
+            return Outcome(trouble=Trouble("refused", f"{UNKNOWN}: {error}."))
+
+    def _replayed(self, recorded: Recorded, calls: list[ChildCall]) -> list[Outcome]:
+        """The outcome of each call of the recorded kernels that was started."""
+        steps, cut_out = recorded
+        job = {"mode": "replay", "plan": steps, "kernels": cut_out}
+        found = [outcome for outcome, _ in self._answer.ask(job, calls, self.call.layouts)]
+        for outcome in found:
+            if outcome.trouble and outcome.trouble.kind in ("raised", "refused", "stub"):
+                message = f"{_ALONE} give no result: {outcome.trouble.message}"
+                outcome.trouble = replace(outcome.trouble, kind="refused", message=message)
+        return found
+
+    def _checked(self, given: object) -> dict[str, Any]:
+        """The plan that a child reported. Raises BadPlan."""
+        if not isinstance(given, dict) or "reason" in given:
+            reason = given.get("reason") if isinstance(given, dict) else ""
+            raise plan.BadPlan(clean(reason) if reason and isinstance(reason, str) else "the launches are not known")
+        ops = ALLOCATE | FILL | MOVE | VIEW | self._answer.allowed
+        return plan.check(given, len(tensors_of(self.call.args)), ops, self._answer.memory)
+
+
+def _same_bits(one: Outcome, other: Outcome) -> bool:
+    if not other.outputs:
+        return False
+    pairs = list(zip(one.outputs, other.outputs, strict=True))
+    alike = all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs)
+    return alike and all(buffers.bits(a).equal(buffers.bits(b)) for a, b in pairs)
+
+
+def _signatures(outcome: Outcome) -> list[str]:
+    """What is launched, as the compiler report would compile it."""
+    launches = [launch for launch in outcome.launches if isinstance(launch, KernelLaunch)]
+    return sorted(repr((launch.kernel, launch.signature, launch.constants)) for launch in launches)

@@ -1,0 +1,75 @@
+"""Where the kernels of an answer are defined: in its own text, or in a module of its package that it imports."""
+
+import ast
+import re
+from dataclasses import replace
+
+from ...gpu.compiler import SEAM, KernelLaunch
+from ...gpu.compiler.bindings import Import, Names, bindings
+from ..call.answer import Answer, is_python
+from ..call.package import absolute
+
+_DEEP = 8  # modules that hand a name on
+
+
+class Sources:
+    """The texts of an answer. text: its own; of a file in a package the file's."""
+
+    def __init__(self, answer: Answer):
+        self.text = text_of(answer)
+        self.modules = {module.name: module for module in answer.modules}
+        self.name = answer.name
+        self._bound = {name: _bindings(self._text(name)) for name in (self.name, *self.modules)} if self.modules else {}
+        self.helpers = self._imported()
+
+    def text_with(self, kernel: str) -> str:
+        """The text that defines this kernel, as far as it can be seen; otherwise the answer's own."""
+        defined = re.compile(rf"^def {re.escape(kernel)}\b", re.MULTILINE)
+        texts = (self.text, *(module.source for module in self.modules.values()))
+        return next((text for text in texts if defined.search(text)), self.text)
+
+    def _imported(self) -> dict[str, tuple[str, str]]:
+        """What modules import of one another: name -> (the function's own name, the text that defines it)."""
+        found = {}
+        for module, names in self._bound.items():
+            for name, bound in names.items():
+                if isinstance(bound[0], Import) and (place := self._definition(module, name, _DEEP)):
+                    found[name] = place
+        return found
+
+    def _definition(self, module: str, name: str, depth: int) -> tuple[str, str] | None:
+        bound = self._bound[module].get(name, [None])[0]
+        if isinstance(bound, ast.FunctionDef):
+            return (name, self._text(module)) if bound.decorator_list else None
+        if not isinstance(bound, Import) or bound.name is None or not depth:
+            return None
+        path = bound.module.lstrip(".")
+        node = ast.ImportFrom(path or None, [], len(bound.module) - len(path))
+        package = module in self.modules and self.modules[module].package
+        origin = absolute(node, module, package)
+        return self._definition(origin, bound.name, depth - 1) if origin in self.modules else None
+
+    def _text(self, module: str) -> str:
+        return self.text if module == self.name else self.modules[module].source
+
+    def completed(self, launch: KernelLaunch | str) -> KernelLaunch | str:
+        """A launch that a child described, with the texts that this process has."""
+        if not self.modules or isinstance(launch, str):
+            return launch
+        modules = {"triton": "triton"} | dict(launch.modules)  # which only the decorator names
+        return replace(launch, source=self.text_with(launch.kernel), helpers=self.helpers, modules=modules)
+
+
+def _bindings(text: str) -> Names:
+    """What the top level of ``text`` binds; nothing where it is not Python."""
+    try:
+        return bindings(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+
+
+def text_of(answer: Answer) -> str:
+    """The module that the answer's kernels are read from: the answer's cells that are Python. One that is not has
+    defined nothing, and would keep the kernels of all others from being read.
+    """
+    return SEAM.join(cell.source for cell in answer.cells if is_python(cell.source))

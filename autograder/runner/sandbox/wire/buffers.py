@@ -1,0 +1,207 @@
+"""Tensors as raw bytes in memory that two processes share: laid out and read back by the parent's own account of them.
+
+Nothing is serialised. A tensor is a dtype, a shape, strides and a place; what the other process says of itself is
+checked against the size of the memory before a byte is touched. The memory is sealed: it cannot be shrunk under the
+reader.
+"""
+
+import fcntl
+import math
+import mmap
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ...call import huge_strides
+from ...call.dtypes import dtype_name
+
+ALIGNMENT = max(4096, mmap.PAGESIZE)
+POISON = 0x5B  # every byte of an unwritten output: a finite number in any dtype, and unlikely to be right
+
+DTYPES = {
+    dtype_name(dtype): dtype
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex64, torch.complex128)
+    + (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a tensor lies: ``stride`` in elements, ``offset`` in bytes."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory; of rows that lie far apart, what they take without what is between them."""
+        if self.is_apart:
+            return huge_strides.nbytes(DTYPES[self.dtype], self.shape)
+        return span(self.shape, self.stride) * DTYPES[self.dtype].itemsize
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether its rows lie so far apart that 32-bit offsets cannot reach them (`apart`)."""
+        return huge_strides.is_apart(self.shape, self.stride)
+
+    @property
+    def addresses(self) -> int:
+        """Bytes of address space that the tensor needs in addition to its memory."""
+        return huge_strides.reach(DTYPES[self.dtype], self.shape) if self.is_apart else 0
+
+    def data(self) -> dict[str, Any]:
+        """Returns the layout as JSON has it, for `of`."""
+        return {"dtype": self.dtype, "shape": self.shape, "stride": self.stride, "offset": self.offset}
+
+    @staticmethod
+    def of(data: dict[str, Any]) -> "Layout":
+        """Returns the layout that `data` wrote."""
+        return Layout(data["dtype"], tuple(data["shape"]), tuple(data["stride"]), data["offset"])
+
+
+def span(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:
+    """Returns the number of elements of memory from the first to the last one, both included."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+
+
+def rounded(nbytes: int) -> int:
+    """Returns the bytes of the whole pages that hold ``nbytes``."""
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
+def contiguous(dtype: torch.dtype, shape: tuple[int, ...], offset: int) -> Layout:
+    """Returns the layout of a contiguous tensor that begins ``offset`` bytes into the memory."""
+    stride = tuple(math.prod(max(size, 1) for size in shape[i + 1 :]) for i in range(len(shape)))
+    return Layout(dtype_name(dtype), tuple(shape), stride, offset)
+
+
+class Shared:
+    """A piece of memory with a file descriptor to hand to another process."""
+
+    def __init__(self, nbytes: int):
+        self.nbytes = max(rounded(nbytes), ALIGNMENT)
+        self.file = os.memfd_create("tensors", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            os.ftruncate(self.file, self.nbytes)
+            seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+            fcntl.fcntl(self.file, fcntl.F_ADD_SEALS, seals)
+            self.memory = mmap.mmap(self.file, self.nbytes)
+        except BaseException:
+            os.close(self.file)
+            raise
+
+    def __enter__(self) -> "Shared":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Gives the descriptor back; the memory goes when the last tensor in it does."""
+        os.close(self.file)
+
+    def tensor(self, layout: Layout) -> torch.Tensor:
+        """Returns the tensor that lies there, see `tensor_in`."""
+        return tensor_in(self.memory, layout)
+
+
+def opened(file: int) -> mmap.mmap:
+    """Maps the memory behind a descriptor that another process handed over, and closes the descriptor."""
+    with open(file, "r+b", buffering=0) as shared:
+        return mmap.mmap(shared.fileno(), os.fstat(shared.fileno()).st_size)
+
+
+def tensor_in(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
+    """Returns a tensor whose storage is just its part of ``memory``. Raises ValueError where it would exceed it."""
+    dtype, elements = DTYPES[layout.dtype], span(layout.shape, layout.stride)
+    if layout.offset < 0 or layout.offset + layout.nbytes > len(memory):
+        raise ValueError("a tensor lies outside of its memory")
+    if not elements:
+        return torch.empty(layout.shape, dtype=dtype)
+    if layout.is_apart:
+        return huge_strides.tensor(memory, layout.offset, dtype, layout.shape)
+    flat = torch.frombuffer(memory, dtype=dtype, count=elements, offset=layout.offset)
+    return flat.as_strided(layout.shape, layout.stride)
+
+
+def lay_out(tensors: list[torch.Tensor]) -> list[Layout]:
+    """Returns layouts one after the other, each at the beginning of a page. Strides are kept."""
+    layouts, offset = [], 0
+    for tensor in tensors:
+        layout = Layout(dtype_name(tensor.dtype), tuple(tensor.shape), tensor.stride(), offset)
+        layouts.append(layout)
+        offset += rounded(layout.nbytes)
+    return layouts
+
+
+def size_of(layouts: list[Layout]) -> int:
+    """Returns the bytes of memory that hold them all."""
+    return max((layout.offset + rounded(layout.nbytes) for layout in layouts), default=0)
+
+
+def put(shared: Shared, layout: Layout, tensor: torch.Tensor) -> None:
+    """Copies a tensor's elements in. What lies between them stays zero, so that nothing else of this process leaks."""
+    place, source = _once(shared.tensor(layout)), _once(tensor)
+    place.copy_(source)
+
+
+def same(shared: Shared, layout: Layout, tensor: torch.Tensor) -> bool:
+    """Returns whether the memory still holds what `put` wrote, bit for bit."""
+    place, source = _once(shared.tensor(layout)), _once(tensor)
+    return bits(place).equal(bits(source))
+
+
+def nothing_between(shared: Shared, layout: Layout) -> bool:
+    """Returns whether all that lies between the elements is still zero, as `put` leaves it."""
+    if layout.is_apart:
+        return True  # and cannot be written
+    place = shared.tensor(layout)
+    elements_alone = changed(place, lambda elements: elements)
+    every = (span(layout.shape, layout.stride),)
+    return bits(place.as_strided(every, (1,))).equal(bits(elements_alone.as_strided(every, (1,))))
+
+
+def decoy(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Returns other numbers in the same layout: random ones for floats, the same ones in another order for integers."""
+    if tensor.is_floating_point():
+        return changed(tensor, lambda elements: torch.randn(elements.shape, generator=generator))
+
+    def shuffled(elements: torch.Tensor) -> torch.Tensor:
+        order = torch.randperm(elements.numel(), generator=generator)
+        return elements.reshape(-1)[order].reshape(elements.shape)
+
+    return changed(tensor, shuffled)
+
+
+def changed(tensor: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """Returns a tensor of the same layout, with what ``change`` makes of each element of its memory."""
+    if huge_strides.is_apart(tensor.shape, tensor.stride()):
+        other = huge_strides.far_apart(torch.zeros(tensor.shape, dtype=tensor.dtype))
+    else:
+        memory = torch.zeros(span(tensor.shape, tensor.stride()), dtype=tensor.dtype)
+        other = memory.as_strided(tensor.shape, tensor.stride(), 0)
+    _once(other).copy_(change(_once(tensor)))
+    return other
+
+
+def _once(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor with each element of its memory once: an expanded dimension has one, overlapping rows are what they
+    cover.
+    """
+    for dim, step in enumerate(tensor.stride()):
+        if step == 0 and tensor.shape[dim]:
+            tensor = tensor.narrow(dim, 0, 1)
+    covered = span(tensor.shape, tensor.stride())
+    return tensor.as_strided((covered,), (1,)) if tensor.numel() > covered else tensor
+
+
+def bits(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns the elements as integers of their bits: NaN equals itself, and -0 is not 0."""
+    size = tensor.dtype.itemsize
+    if tensor.dtype.is_complex:
+        tensor, size = torch.view_as_real(tensor), size // 2
+    return tensor.view({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[size])

@@ -1,0 +1,329 @@
+"""Calls of an answer, in a process of its own that ends with them. The parent trusts nothing that it reports."""
+
+import contextlib
+import functools
+import json
+import mmap
+import os
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, NoReturn
+
+import torch
+
+from ....gpu.compiler import KernelLaunch
+from ....gpu.compiler.extract import ADVICE
+from ....gpu.emulator import Finding
+from ...call.answer import Answer, AnswerError, AnswerRefused, Cell, load, trace
+from ...call.arguments import shares_memory
+from ...call.callee import CompareError, function_of
+from ...call.contract import Contract, Form, as_tuple, tensors_of
+from ...call.function import Function
+from ...call.machine import Machine
+from ...call.outcome import Outcome, Trouble
+from ...call.package import Module
+from ...call.runner import InProcess
+from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
+from . import native_code
+from .blocked_operators import BlockedOperators
+from .no_drawing import leave_out_drawing
+from .recorder import Recorder
+from .replay import Kernels, Player, forget
+
+_TEXT = 50_000  # characters
+_LIMIT = 3 << 20  # bytes of a status; the parent reads a little more than this
+
+
+def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, blocked: BlockedOperators) -> None:
+    """Does what ``job`` says, and the jobs that follow it. inputs, outputs, status, go: descriptors of shared memory,
+    of shared memory, of a pipe to write to, and of a socket to read from.
+
+    job: ``mode`` (``answer | replay``), ``contract``, ``backend``, ``answer`` or, to replay, ``plan`` and
+    ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``fill``, ``plan`` (whether to record one),
+    ``launches`` (whether to report them) and ``room`` (where in ``outputs`` its own go, or null). An empty line is
+    written after each of the ``steps`` of loading an answer, one a cell, so that the parent knows which
+    one did not end; then a line after each call. Over the socket comes a datagram for the next call, or with three
+    descriptors that of another job, whatever is left of this one. The answer is the same for all jobs.
+    """
+    parent, functions, contract = _Parent(status, go, job["steps"]), _Functions(), Contract.of(job["contract"])
+    form = contract.form
+    torch.set_num_threads = _no_threads
+    leave_out_drawing()
+    if form and form.gpu:
+        simulate_gpu()
+    anything, gradient = contract.witness or bool(form and not form.basic), bool(contract.gradient_of or form)
+    blocked.settle(contract.refused, anything, gradient)  # before the answer's code can reach anything
+    while True:
+        memory, room = opened(inputs), opened(outputs)
+        for call in job["calls"]:
+            _arguments(call["args"], memory)  # to map those that lie far apart a C function is called
+        native_code.end()
+        function = functions.of(job, contract, parent.loaded)
+        for call in job["calls"]:
+            report = _one(call, function, contract, job["backend"], memory, room)
+            parent.send(_with_origin(report, functions.failed))
+            message, files = parent.receive()
+            if files or not message:
+                break
+        if not files:
+            return
+        del memory, room, function
+        _mapped.cache_clear()
+        with open(files[0], "rb") as file:
+            job = json.loads(file.read())
+        inputs, outputs = files[1:]
+
+
+_held = contextlib.ExitStack()  # until this process ends
+
+
+def simulate_gpu() -> None:
+    """Simulates a GPU (`run.cuda`) as long as this process lives."""
+    from ....gpu.cuda import shimmed
+
+    def refuse(why: str) -> NoReturn:
+        raise NotImplementedError(why)
+
+    _held.enter_context(shimmed(refuse))
+
+
+def _no_threads(nthreads: int) -> None:
+    """Takes the place of `torch.set_num_threads`: the sandbox allows no threads."""
+
+
+class _Parent:
+    """The other end of ``status`` and ``go``. What it needs is looked up before an answer can put something else in its
+    place.
+    """
+
+    def __init__(self, status: int, go: int, steps: int):
+        self._status, self._left = status, steps
+        self._write, self._dump = os.write, json.dumps
+        self._receive = functools.partial(
+            socket.recv_fds, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, go), 16, 3
+        )
+
+    def loaded(self, count: int = 1) -> None:
+        self._left -= count
+        self._write(self._status, b"\n" * count)
+
+    def send(self, report: dict[str, Any]) -> None:
+        if self._left:  # loading stopped with an error
+            self.loaded(self._left)
+        text = self._dump(report).encode()
+        if len(text) > _LIMIT:
+            much = Trouble("raised", "The call has more to report than can be read.")
+            text = self._dump(_report(Outcome(trouble=much))).encode()
+        flush()
+        text += b"\n"
+        while text:
+            text = text[self._write(self._status, text) :]
+
+    def receive(self) -> tuple[bytes, list[int]]:
+        """A datagram and its descriptors; nothing where the parent has closed its end."""
+        message, files, *_ = self._receive()
+        return message, files
+
+
+class _Functions:
+    """What a job calls."""
+
+    def __init__(self) -> None:
+        self._answer: Callable[..., Any] | BaseException | None = None
+        self.failed: list[AnswerError] = []  # the first of each of the answer's cells
+        self._kernels: Kernels | None = None
+        self._cut_out: dict[str, Any] | None = None
+
+    def of(self, job: dict[str, Any], contract: Contract, loaded: Callable[[], None]) -> "Repeated | BaseException":
+        """The answer, which is loaded once, or the player of a plan; the error where there is none."""
+        try:
+            if job["mode"] == "replay":
+                return Repeated(Player(job["plan"], self._live(job["kernels"])))
+        except BaseException as error:
+            return error
+        if self._answer is None:
+            try:
+                self._answer = _answer(job["answer"], contract.form, loaded, self.failed)
+            except BaseException as error:
+                self._answer = error
+        return self._answer if isinstance(self._answer, BaseException) else Repeated(self._answer)
+
+    def _live(self, cut_out: dict[str, Any]) -> Kernels:
+        """Those of the last job where this one has the same."""
+        if self._kernels is None or cut_out != self._cut_out:
+            forget()
+            self._kernels, self._cut_out = Kernels(cut_out), cut_out
+        return self._kernels
+
+
+def _one(
+    call: dict[str, Any], function: Any, contract: Contract, backend: str, inputs: mmap.mmap, outputs: mmap.mmap
+) -> dict[str, Any]:
+    if isinstance(function, BaseException):
+        return _report(Outcome(trouble=_trouble(function)))
+    recorder = Recorder(function) if call["plan"] else None
+    try:
+        args = _arguments(call["args"], inputs)
+        runner = _runner(recorder or function, contract, backend, recorded=recorder is not None)
+        outcome = runner.once(args, shuffle=call["shuffle"], fill=call["fill"], launches=call["launches"])
+        report = _report(outcome)
+        if outcome.outputs and call["room"]:
+            report["outputs"] = _deliver(outcome.outputs, outputs, *call["room"])
+    except BaseException as error:  # SystemExit, KeyboardInterrupt, and what a tensor of a strange kind does to a copy
+        report = _report(Outcome(trouble=_trouble(error)))
+    if recorder is not None:
+        report["plan"] = recorder.plan if recorder.plan is not None else {"reason": recorder.reason}
+    return report
+
+
+def _runner(function: Any, contract: Contract, backend: str, recorded: bool) -> InProcess:
+    """Calls the function on tensors that are its own."""
+    if contract.form:
+        kind = RecordedFunction if recorded else Function
+        return kind(function, contract, backend, contract.form.gpu, copy=lambda tensor: tensor)
+    return (Recorded if recorded else InProcess)(function, contract, backend, copy=lambda tensor: tensor)
+
+
+def _with_origin(report: dict[str, Any], failed: list[AnswerError]) -> dict[str, Any]:
+    """The report; where a name is missing, with what failed in a cell before."""
+    trouble = report["trouble"]
+    if failed and trouble and trouble["error"] == "NameError":
+        line = f"`{failed[0].line}`: " if failed[0].line else ""
+        trouble["message"] += f". A cell had failed before, at {line}{failed[0]}"
+    return report
+
+
+def _trouble(error: BaseException) -> Trouble:
+    if isinstance(error, CompareError):
+        return Trouble("unloadable", str(error))
+    if isinstance(error, AnswerError):
+        message = f"{error}. `{error.missing}` finds nothing here: {ADVICE}." if error.missing else str(error)
+        return Trouble("refused" if isinstance(error, AnswerRefused) else "unloadable", message, error.details)
+    name = type(error).__name__
+    return Trouble("raised", f"{name}: {error}", trace(error), name)
+
+
+def _answer(
+    given: dict[str, Any], form: Form | None, loaded: Callable[[], None], failed: list[AnswerError]
+) -> Callable[..., Any]:
+    cells = tuple(Cell(name, source) for name, source in given["cells"])
+    modules = tuple(Module(**one) for one in given["modules"])
+    answer = Answer(given["exercise"], cells, given["after"], given["module"], given["name"], modules)
+    found = load(answer, loaded, go_on=not form, failed_in=failed.append)
+    return function_of(found, form) if form else found
+
+
+def _arguments(specs: list[dict[str, Any]], memory: mmap.mmap) -> tuple[Any, ...]:
+    """The arguments, with tensors directly in the shared memory that the parent checks afterwards."""
+
+    def of(spec: dict[str, Any]) -> Any:
+        if "list" in spec:
+            return [of(part) for part in spec["list"]]
+        return _tensor(memory, Layout.of(spec["tensor"])) if "tensor" in spec else spec["value"]
+
+    return tuple(map(of, specs))
+
+
+def _tensor(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
+    return _mapped(memory, layout).detach() if layout.is_apart else tensor_in(memory, layout)
+
+
+_mapped = functools.cache(tensor_in)  # once for all calls: there are addresses for one such matrix of each argument
+
+
+class _Unjudged:
+    """The result is not checked, since no kernel ran."""
+
+    def _complaint(self, result: Any, args: tuple[Any, ...], machine: Machine) -> Trouble | None:
+        return None
+
+
+class Recorded(_Unjudged, InProcess):
+    """A call whose steps are recorded."""
+
+
+class RecordedFunction(_Unjudged, Function):
+    """The same of any code."""
+
+
+class Repeated:
+    """An answer that is called more than once: no result may share memory with an earlier one."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = self.__wrapped__ = function
+        self.held: list[torch.Tensor] = []
+
+    def __call__(self, *args: Any) -> Any:
+        result = self.function(*args)
+        given = tensors_of(args)
+        made = tensors_of(as_tuple(result))
+        made = [one for one in made if not any(shares_memory(a, one) for a in given)]  # which is another complaint
+        if any(shares_memory(h, one) for one in made for h in self.held):
+            raise RuntimeError("the result lies in the memory of an earlier result, which is lost; return a new tensor")
+        self.held += made
+        return result
+
+
+def _deliver(outputs: tuple[Any, ...], memory: mmap.mmap, begin: int, end: int) -> list[dict[str, Any]]:
+    """Copies the outputs' bytes to the memory in which the parent expects them, and describes them."""
+    described, offset = [], begin
+    for output in outputs:
+        if not isinstance(output, torch.Tensor):
+            described.append({"value": output})
+            continue
+        layout = contiguous(output.dtype, tuple(output.shape), offset)
+        if layout.dtype not in DTYPES:
+            raise TypeError(f"a tensor of {layout.dtype} cannot be handed over")
+        described.append({"dtype": layout.dtype, "shape": list(layout.shape)})
+        size = output.numel() * output.element_size()
+        if offset + size <= end and output.numel():
+            _copy(memory, layout, output)
+        offset += rounded(size)
+    return described
+
+
+def _copy(memory: mmap.mmap, layout: Layout, tensor: torch.Tensor) -> None:
+    if layout.offset + span(layout.shape, layout.stride) * tensor.element_size() <= len(memory):
+        torch.frombuffer(memory, dtype=tensor.dtype, count=tensor.numel(), offset=layout.offset).copy_(
+            tensor.reshape(-1)
+        )
+
+
+def _plain(launch: KernelLaunch | str) -> dict[str, Any] | str:
+    """A launch without the source: the parent uses its own copy."""
+    if isinstance(launch, str):
+        return launch
+    fields = asdict(launch)
+    del fields["source"]
+    return fields
+
+
+def _report(outcome: Outcome) -> dict[str, Any]:
+    trouble = asdict(outcome.trouble) if outcome.trouble else None
+    return {
+        "trouble": trouble and {name: text[:_TEXT] for name, text in trouble.items()},
+        "outputs": None,
+        "aliased": list(outcome.aliased),
+        "relisted": list(outcome.relisted),
+        "findings": [_finding(finding) for finding in outcome.findings],
+        "hints": [_finding(hint) for hint in outcome.hints],
+        "looser": list(outcome.looser),
+        "undefined": outcome.undefined,
+        "traffic": outcome.traffic,
+        "peak": outcome.peak,
+        "launches": [_plain(launch) for launch in outcome.launches],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    texts = {name: getattr(finding, name)[:_TEXT] for name in ("message", "kernel", "tensor", "source")}
+    return {"kind": finding.kind, "line": finding.line} | texts
+
+
+def flush() -> None:
+    """Writes what the answer printed to the pipes."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()

@@ -1,0 +1,1 @@
+"""The ground floor: text, usage errors, progress."""

@@ -1,0 +1,57 @@
+"""`make chapter`: a skeleton that keeps to every rule, builds and runs, and a row in the README."""
+
+import shutil
+
+import pytest
+from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.course import build, new_chapter, pieces
+from notebook_kernel import execute
+
+
+@pytest.fixture
+def root(tmp_path):
+    for folder in ("course/chapters", "course/images"):
+        shutil.copytree(build.ROOT / folder, tmp_path / folder)
+    shutil.copy(build.ROOT / "README.md", tmp_path)
+    return tmp_path
+
+
+def test_a_skeleton_keeps_to_every_rule_and_has_its_row(root, capsys):
+    before = (root / "README.md").read_text(encoding="utf-8")
+    assert new_chapter.main(["42_cold_start", "--title", "A cold start"], root) == 0
+    assert not [one for one in pieces.problems(root, EXERCISES) if "42_" in one]
+    assert (root / "course/chapters/42_cold_start.md").read_text(encoding="utf-8").startswith("# A cold start\n")
+    after = (root / "README.md").read_text(encoding="utf-8").splitlines()
+    (row,) = set(after) - set(before.splitlines())
+    assert row == "| [42 A cold start](course/chapters/42_cold_start.md) | | |"
+    assert after[after.index(row) - 1].startswith("| [") and not after[after.index(row) + 1]
+
+
+def test_the_rows_are_in_order(root):
+    for name in ("42_late", "41_early"):
+        assert new_chapter.main([name], root) == 0
+    text = (root / "README.md").read_text(encoding="utf-8")
+    assert text.index("[41 Early]") < text.index("[42 Late]")
+
+
+def test_a_skeleton_runs(root, tmp_path):
+    """Elsewhere than among the chapters, where its last cell shows how far one is in those of the course."""
+    path = new_chapter.add("42_cold_start", "", root).rename(tmp_path / "42_cold_start.md")
+    notebook = path.with_suffix(".ipynb")
+    notebook.write_text(build.build(path, {}), encoding="utf-8")
+    assert execute(notebook, tmp_path) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("softcap", "'softcap' is not a name for a chapter; write its number and topic, as in NAME=10_softcap"),
+        ("", "'' is not a name for a chapter"),
+        ("01_softcap", "course/chapters/01_silu.md exists and stays as it is: choose another number"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(root, capsys, name, says):
+    before = {path: path.read_bytes() for path in root.rglob("*.md")}
+    assert new_chapter.main([name], root) == 2
+    assert capsys.readouterr().err.startswith(says)
+    assert {path: path.read_bytes() for path in root.rglob("*.md")} == before

@@ -1,0 +1,202 @@
+"""How far a learner is: read from the reports in their notebooks, shown in a terminal and at a chapter's end."""
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nbformat
+import pytest
+import torch
+from graded_kernels.autograder import check, cli
+from graded_kernels.autograder.judge.results.data import MIME
+from graded_kernels.course import build, learner, progress
+from graded_kernels.course.desk.chapter_progress import read_progress
+from graded_kernels.course.desk.progress_table import Course, End, bar
+from IPython.core.interactiveshell import InteractiveShell
+
+SOURCES = learner.sources(build.ROOT)
+SILU = next(c for c in read_progress(Path("no folder"), SOURCES) if c.name == "01_silu")
+REQUIRED = len(SILU.required)
+
+
+def in_double(x):
+    return (x.double() * torch.sigmoid(x.double())).to(x.dtype)
+
+
+def in_half(x):
+    return x * torch.sigmoid(x.half()).to(x.dtype)
+
+
+def not_written(x):
+    """The stub of a chapter."""
+    ...  # YOUR CODE HERE
+
+
+@pytest.fixture(scope="module")
+def reports():
+    """A right answer, a wrong one, and a stub."""
+    answers = {"right": in_double, "wrong": in_half, "stub": not_written}
+    return {name: check("silu_forward", f, backend="torch") for name, f in answers.items()}
+
+
+@pytest.fixture(scope="module")
+def released() -> str:
+    return learner.release(build.ROOT / "course/source/01_silu/01_silu.ipynb")
+
+
+@pytest.fixture
+def folder(tmp_path, released):
+    (tmp_path / "01_silu.ipynb").write_text(released)
+    return tmp_path
+
+
+def save(folder, outputs: dict[str, object]):
+    """The report of each check, as a notebook that ran has it."""
+    path = folder / "01_silu.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if (report := outputs.get(cell.metadata.get("nbgrader", {}).get("grade_id"))) is not None:
+            data, _ = InteractiveShell.instance().display_formatter.format(report)
+            cell.outputs = [nbformat.v4.new_output("execute_result", data)]
+    nbformat.write(notebook, path)
+
+
+def silu(folder, now=()):
+    return next(chapter for chapter in read_progress(folder, SOURCES, now) if chapter.name == "01_silu")
+
+
+def step(chapter, name="silu_forward", backend="torch"):
+    return next(s for s in chapter.steps if (s.exercise, s.backend) == (name, backend))
+
+
+def test_a_check_saves_its_report_as_data_beside_what_it_shows(reports):
+    data, _ = InteractiveShell.instance().display_formatter.format(reports["wrong"])
+    assert data[MIME] == reports["wrong"].to_dict() == json.loads(json.dumps(data[MIME], allow_nan=False))
+    assert "graded-kernels" in data["text/html"]
+    assert "silu_forward" in data["text/plain"]
+
+
+def test_before_the_first_check_nothing_is_passed(folder):
+    chapters = read_progress(folder, SOURCES)
+    assert [c.name for c in chapters] == [path.stem for path in SOURCES]
+    assert [c.begun for c in chapters] == [c.name == "01_silu" for c in chapters]
+    assert {s.state for c in chapters for s in c.steps} == {"open"}
+    assert not any(c.done for c in chapters)
+
+
+@pytest.mark.parametrize(("which", "state"), [("right", "passed"), ("wrong", "tried"), ("stub", "open")])
+def test_a_saved_report_tells_the_state_of_its_exercise(folder, reports, which, state):
+    save(folder, {"silu_forward-torch-check": reports[which]})
+    chapter = silu(folder)
+    assert step(chapter).state == state
+    assert step(chapter, backend="triton").state == "open"
+    assert chapter.passed == (state == "passed")
+    if which != "stub":
+        bonus = [case for case in reports[which].cases if case.bonus]
+        assert chapter.distinctions == (sum(case.status == "pass" for case in bonus), len(bonus))
+        assert bonus
+
+
+def test_a_report_of_this_kernel_is_newer_than_the_file(folder, reports):
+    save(folder, {"silu_forward-torch-check": reports["wrong"]})
+    assert step(silu(folder, [reports["right"].to_dict()])).state == "passed"
+
+
+def test_of_this_kernel_the_check_cells_of_chapters_count_and_no_other_check(folder, reports, monkeypatch):
+    """The start page checks a bug that shipped, and a learner may check anything."""
+    shell = InteractiveShell.instance()
+    monkeypatch.chdir(folder)
+    own, other = 'check("silu_forward", silu_forward, backend="torch")', 'check("silu_forward", wild, backend="torch")'
+    monkeypatch.setitem(shell.user_ns, "In", ["", own, other])
+    monkeypatch.setitem(shell.user_ns, "Out", {2: reports["wrong"]})
+    assert step(progress.chapter("01_silu").chapter).state == "open"
+    monkeypatch.setitem(shell.user_ns, "Out", {1: reports["right"], 2: reports["wrong"]})
+    assert step(progress.chapter("01_silu").chapter).state == "passed"
+
+
+def test_a_written_answer_counts_when_it_is_written(folder):
+    assert silu(folder).questions == (("silu_epsilon", False),)
+    path = folder / "01_silu.ipynb"
+    path.write_text(path.read_text().replace("YOUR ANSWER HERE", "Because epsilon moves the zero."))
+    assert silu(folder).questions == (("silu_epsilon", True),)
+
+
+@pytest.mark.parametrize("text", ["", "<<<<<<< HEAD", "[]", '{"cells": []}', '{"metadata": [1], "cells": [{}]}'])
+def test_a_file_that_is_not_a_notebook_does_not_hide_the_others(tmp_path, text):
+    (tmp_path / "01_silu.ipynb").write_text(text)
+    (tmp_path / "scratch.ipynb").write_text(text)
+    chapters = read_progress(tmp_path, SOURCES)
+    assert [c.name for c in chapters] == [path.stem for path in SOURCES]
+    assert len(silu(tmp_path).steps) == len(SILU.steps)
+
+
+def test_a_chapter_without_an_exercise_is_one_and_the_start_page_is_not(folder):
+    for name in ("start", "42_new"):
+        metadata = {"graded_kernels": {"chapter": name}}
+        (folder / f"{name}.ipynb").write_text(json.dumps({"cells": [], "metadata": metadata}))
+    found = [chapter.name for chapter in read_progress(folder, [*SOURCES, folder / "42_new.ipynb"])]
+    assert found == [*(path.stem for path in SOURCES), "42_new"]
+
+
+def test_without_the_chapters_as_built_ones_own_notebooks_count(folder):
+    (chapter,) = read_progress(folder)
+    assert (chapter.name, len(chapter.steps)) == ("01_silu", len(SILU.steps))
+
+
+def test_the_terminal_shows_a_table_with_bars(folder, reports, capsys):
+    save(folder, {"silu_forward-torch-check": reports["right"], "silu_backward-torch-check": reports["wrong"]})
+    assert cli.main(["progress", "--notebooks", str(folder)]) == 0
+    output = capsys.readouterr().out
+    assert re.search(rf"SiLU.* {bar(1, REQUIRED)}  1/{REQUIRED} ", output)
+    first = read_progress(folder, SOURCES)[0].steps[0]
+    assert f"Next: 00_floats_and_tiles.ipynb, {first.name}." in output
+    assert cli.main(["progress", "--json", "--notebooks", str(folder)]) == 0
+    shown = {chapter["name"]: chapter for chapter in json.loads(capsys.readouterr().out)}
+    assert shown["01_silu"]["passed"] == 1
+    assert shown["02_gelu"]["passed"] == 0
+
+
+def test_a_chapters_end_shows_what_is_left_and_links_to_the_next(folder, reports, monkeypatch):
+    save(folder, {"silu_forward-torch-check": reports["right"], "silu_forward-triton-check": reports["wrong"]})
+    monkeypatch.chdir(folder)
+    end = progress.chapter("01_silu")
+    assert f"1 of {REQUIRED} passed" in str(end)
+    assert "silu_forward (Triton), tried; silu_backward (Triton)" in str(end)
+    assert "\nOptional: swiglu_forward (Triton);" in str(end)
+    assert str(end).count("Left:") == 1
+    assert "silu_forward (PyTorch)," not in str(end)
+    html = end._repr_html_()
+    assert '<a href="02_gelu.ipynb">GELU' in html
+    assert 'value="1"' in html
+    with pytest.raises(ValueError, match="02_gelu"):
+        progress.chapter("02_silu")
+
+
+def test_html_is_well_formed_and_escapes_titles(folder):
+    chapter = silu(folder)
+    odd = chapter.__class__("01_<silu>", "<script>", True, chapter.steps, chapter.questions)
+    for html in (Course((odd,))._repr_html_(), End(odd, odd)._repr_html_()):
+        ElementTree.fromstring(html)
+        assert "<script>" not in html
+        assert 'href="01_%3Csilu%3E.ipynb"' in html
+
+
+def test_every_chapter_ends_with_how_far_one_is():
+    for path in SOURCES:
+        last = nbformat.read(path, as_version=4).cells[-1]
+        assert last.source.endswith(f'progress.chapter("{path.stem}")')
+        assert "nbgrader" not in last.metadata
+
+
+def test_an_optional_step_is_not_waited_for(folder, reports):
+    """SwiGLU's two kernels are worth no points."""
+    (chapter,) = read_progress(folder)
+    optional = [step.name for step in chapter.steps if step.optional]
+    assert optional == ["swiglu_forward (Triton)", "swiglu_backward (Triton)"]
+    passed = {f"{s.exercise}-{s.backend}-check": reports["right"] for s in chapter.required}
+    save(folder, passed)
+    (chapter,) = read_progress(folder)
+    assert (chapter.passed, chapter.left) == (REQUIRED, [])
+    assert "Optional: swiglu_forward (Triton); swiglu_backward (Triton)" in str(End(chapter, None))
+    assert chapter.hours == "two and a half hours"

@@ -1,0 +1,270 @@
+"""Twelve parts of a block in which a bug that shipped is planted: each is convicted by our input and by another one,
+right code by none, and ordinary input convicts nobody.
+"""
+
+import dataclasses
+
+import pytest
+import torch
+from answers import answer
+from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.verdicts.job import Job
+from graded_kernels.autograder.judge.verdicts.make import make
+from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
+from graded_kernels.autograder.runner.call.contract import as_tuple
+from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.runner.sandbox import Limits
+
+BF16 = torch.bfloat16
+NAMES = ("precision_witness", "router_witness", "scan_witness", "sampler_witness")
+SUSPECTS = {one.exercise.name: (name, one) for name in NAMES for one in EXERCISES[name].all}
+
+
+def drawn(seed):
+    g = torch.Generator().manual_seed(seed)
+    return lambda *shape: torch.randn(*shape, generator=g)
+
+
+def skewed(seed):
+    """A router that prefers two of eight experts."""
+    return drawn(seed)(32, 8) + torch.tensor([4.0, 4.0, 0, 0, 0, 0, 0, 0])
+
+
+ORDINARY = {  # what a test without a suspicion would draw
+    "rotary": lambda seed: (drawn(seed)(32, 16), torch.arange(32)),
+    "scaled_norm": lambda seed: (drawn(seed)(4, 32).to(BF16), 0.1 * drawn(seed + 1)(32).to(BF16)),
+    "embedding_gradient": lambda seed: (drawn(seed)(24, 16).to(BF16), torch.arange(24) % 8),
+    "balance_loss": lambda seed: (drawn(seed)(64, 8),),
+    "expert_weights": lambda seed: (drawn(seed)(64, 8),),
+    "decay": lambda seed: (drawn(seed)(64), 0.001 + 0.05 * drawn(seed + 1)(64).sigmoid()),
+    "chunk_steps": lambda seed: (drawn(seed)(64),),
+    "decay_to_end": lambda seed: (-drawn(seed)(64).abs(),),
+    "reverse_cumsum": lambda seed: (drawn(seed)(64),),
+    "inverse_cdf": lambda seed: (torch.full((8,), 1 / 8), torch.tensor([0.05, 0.2, 0.33, 0.6, 0.9])),
+    "gumbel_pick": lambda seed: (4 * drawn(seed)(16), torch.arange(1, 17) * 123_456_789),
+    "top_k_probs": lambda seed: (drawn(seed)(16).softmax(0),),
+}
+OTHERS = {  # another way to convict each
+    "rotary": (torch.ones(4096, 64, dtype=torch.float16), torch.arange(4096)),
+    "scaled_norm": (torch.full((3, 1), 5.0, dtype=torch.float16), torch.tensor([15.8125], dtype=BF16)),
+    "embedding_gradient": (torch.full((4096, 1), 0.75, dtype=torch.float16), torch.full((4096,), 3)),
+    "balance_loss": (skewed(0), 2),
+    "expert_weights": (drawn(0)(5, 4), 1),
+    "decay": (torch.zeros(3), torch.full((3,), 2.0)),
+    "chunk_steps": (drawn(0)(5), 0.0),
+    "decay_to_end": (
+        torch.cat((torch.tensor([-1e8]), -3 * torch.rand(64, generator=torch.Generator().manual_seed(3))[1:])),
+    ),
+    "reverse_cumsum": (torch.cat((torch.full((32,), 1e8), torch.ones(32))),),
+    "inverse_cdf": (torch.tensor([0.99995, 0.00005]), torch.tensor([0.99997])),
+    "gumbel_pick": (torch.tensor([3.0, 0.0, -50.0]), torch.tensor([5, 6, 2**32 - 1])),
+    "top_k_probs": (torch.full((4,), 0.25), 1),
+}
+BAD = {
+    "rotary": [((torch.ones(2, 3), torch.arange(2)), "even D"), ((torch.ones(1, 2), torch.tensor([-1])), "between 0")],
+    "scaled_norm": [((torch.ones(2, 3), torch.ones(2)), "weight is (N,)"), ((torch.ones(1, 1) * 1e5,) * 2, "weight")],
+    "embedding_gradient": [((torch.ones(2, 3), torch.tensor([0, 8])), "between 0 and 7")],
+    "balance_loss": [((torch.zeros(2, 4),), "tie"), ((drawn(0)(2, 4), 5), "k is 1"), ((torch.ones(2, 1),), "two exp")],
+    "expert_weights": [((torch.zeros(2, 4), 3), "tie"), ((drawn(0)(2, 4), 0), "k is 1")],
+    "decay": [((torch.ones(2), torch.tensor([1.0, -1.0])), "negative size"), ((torch.ones(2), torch.ones(3)), "one l")],
+    "chunk_steps": [((torch.ones(17), float("nan")), "bias is finite"), ((torch.ones(2, 2),), "vector")],
+    "decay_to_end": [((torch.tensor([-1e13, 0.0]),), "lie between"), ((torch.ones(2),), "A decay that grows")],
+    "reverse_cumsum": [((torch.full((9,), 6e4, dtype=torch.float16),), "larger than torch.float16")],
+    "inverse_cdf": [
+        ((torch.tensor([0.5, 0.5]), torch.tensor([0.5])), "rounding decides"),
+        ((torch.tensor([0.5, 0.6]), torch.tensor([0.1])), "not 1"),
+        ((torch.tensor([0.5, 0.5]), torch.tensor([1.0])), "is not 1"),
+    ],
+    "gumbel_pick": [
+        ((torch.zeros(2), torch.tensor([7, 7])), "rounding decides"),
+        ((torch.zeros(2), torch.tensor([0, 2**32])), "2^32 - 1"),
+        ((torch.zeros(2), torch.tensor([0, 0])), "rounding decides"),
+    ],
+    "top_k_probs": [((torch.tensor([1.5, -0.5]),), "below 0"), ((torch.tensor([1.0]),), "k is 1")],
+}
+
+
+def statuses(block, args):
+    name, _ = SUSPECTS[block]
+    report = check(name, lambda asked: args, seed=seed_of(block))
+    return tuple(case.status for case in report.cases), report
+
+
+def seed_of(block):
+    record = EXERCISES[SUSPECTS[block][0]]
+    return next(seed for seed in range(len(record.all)) if record.drawn(seed).exercise.name == block)
+
+
+def test_there_are_twelve_with_a_thread_and_a_story():
+    assert len(SUSPECTS) == 12
+    for block, (_, one) in SUSPECTS.items():
+        assert "#" in one.bug.thread, block
+        assert 40 < len(one.bug.story) < 200, block
+        assert 40 < len(one.hint) < 300, block
+        assert one.exercise.summary, block
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", [*range(6), 2**31 - 1])
+def test_our_answer_convicts_at_every_seed(name, seed):
+    report = check(name, load(answer(name, "torch")), seed=seed)
+    assert report.score == 1, report
+    assert report.environment["seed"] == seed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_three_seeds_from_a_multiple_of_three_on_ask_for_each(name):
+    record = EXERCISES[name]
+    for first in (0, 3, 300):
+        assert {record.drawn(seed).exercise.name for seed in range(first, first + 3)} == {
+            one.exercise.name for one in record.all
+        }
+
+
+def test_classes_are_asked_for_different_ones():
+    asked = {tuple(EXERCISES[name].drawn(seed).exercise.name for name in NAMES) for seed in range(300)}
+    assert len(asked) > 60, len(asked)  # of 81
+
+
+@pytest.mark.parametrize("block", SUSPECTS)
+def test_another_input_convicts_too(block):
+    found, report = statuses(block, OTHERS[block])
+    assert found == ("pass", "pass", "pass"), report
+
+
+@pytest.mark.parametrize("block", SUSPECTS)
+@pytest.mark.parametrize("seed", range(8))
+def test_ordinary_input_convicts_nobody(block, seed):
+    found, report = statuses(block, ORDINARY[block](seed))
+    assert found == ("pass", "pass", "fail"), report
+
+
+@pytest.mark.parametrize("block", SUSPECTS)
+def test_right_code_is_not_convicted(block):
+    """The contract in float32, and rounded once: on ordinary input and on what convicts the planted one."""
+    name, one = SUSPECTS[block]
+    ours = as_tuple(load(answer(name, "torch"))(block))
+    right = RIGHT[block]
+    for args in (ours, OTHERS[block], *(ORDINARY[block](seed) for seed in range(4))):
+        record = dataclasses.replace(one, bug=dataclasses.replace(one.bug, function=rounded(right, one, args)))
+        report = judge(record, "torch", InProcess(lambda args=args: args, record.contract, "torch"))
+        assert [case.status for case in report.cases] == ["pass", "pass", "fail"], (block, args, report.cases[2])
+
+
+def rounded(right, one, args):
+    """``right``, its result in the dtype that the contract asks for."""
+    return lambda *given: right(*given).to(one.exercise.dtypes(args)[0])
+
+
+def rotary(x, positions):
+    angle = positions.float().unsqueeze(1) * 10_000.0 ** -(torch.arange(0, x.shape[1], 2) / x.shape[1])
+    a, b = x.float().chunk(2, 1)
+    return torch.cat((a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()), 1)
+
+
+def scaled_norm(x, weight):
+    v = x.float()
+    return v * (v.square().mean(1, keepdim=True) + 1e-6).rsqrt() * (1 + weight.float())
+
+
+def chunk_steps(dt, bias=-4.0):
+    return torch.stack([torch.nn.functional.softplus(part + bias).sum() for part in dt.split(16)])
+
+
+def decay_to_end(a):
+    sums = a.cumsum(0)
+    return (sums[-1] - sums).clamp(max=0).exp()
+
+
+def gumbel_pick(logits, hashes):
+    u = hashes.double() / (2**32 - 1)
+    return (logits - u.log().clamp(max=-(2.0**-32)).neg().log()).argmax(0, keepdim=True)
+
+
+def expert_weights(logits, k=2):
+    top, chosen = logits.softmax(1).topk(k, 1)
+    return torch.zeros(logits.shape).scatter(1, chosen, top / (top.sum(1, keepdim=True) if k > 1 else 1))
+
+
+def balance_loss(logits, k=2):
+    chosen = torch.nn.functional.one_hot(logits.topk(k, 1).indices, logits.shape[1]).float()
+    return logits.shape[1] * (chosen.mean(0) * logits.softmax(1).mean(0)).sum()
+
+
+def top_k_probs(probs, k=2):
+    kept = probs.clone()
+    kept[probs.sort(descending=True, stable=True).indices[k:]] = 0
+    return kept / kept.sum()
+
+
+RIGHT = {
+    "rotary": rotary,
+    "scaled_norm": scaled_norm,
+    "embedding_gradient": lambda dy, tokens: torch.zeros(8, dy.shape[1]).index_add(0, tokens, dy.float()),
+    "balance_loss": balance_loss,
+    "expert_weights": expert_weights,
+    "decay": lambda d, dt: (-torch.nn.functional.softplus(d).clamp(min=1e-4) * dt).exp(),
+    "chunk_steps": chunk_steps,
+    "decay_to_end": decay_to_end,
+    "reverse_cumsum": lambda x: x.float().flip(0).cumsum(0).flip(0),
+    "inverse_cdf": lambda probs, u: (probs.cumsum(0).unsqueeze(0) <= u.unsqueeze(1)).sum(1),
+    "gumbel_pick": gumbel_pick,
+    "top_k_probs": top_k_probs,
+}
+
+
+@pytest.mark.parametrize(
+    "block, args, says", [(block, *one) for block in BAD for one in BAD[block]], ids=lambda one: str(one)[:20]
+)
+def test_bad_input_gets_a_sentence(block, args, says):
+    found, report = statuses(block, args)
+    assert found == ("fail", "not-run", "not-run"), report
+    assert says in report.cases[0].message
+
+
+@pytest.mark.parametrize("block", SUSPECTS)
+def test_input_without_elements_gets_a_sentence(block):
+    name, _ = SUSPECTS[block]
+    ours = as_tuple(load(answer(name, "torch"))(block))
+    found, report = statuses(block, tuple(a[:0] if isinstance(a, torch.Tensor) else a for a in ours))
+    assert found == ("fail", "not-run", "not-run"), report
+
+
+@pytest.mark.parametrize("block", SUSPECTS)
+def test_too_many_or_too_few_arguments_get_a_sentence(block):
+    _, one = SUSPECTS[block]
+    args = as_tuple(load(answer(SUSPECTS[block][0], "torch"))(block))
+    for wrong in ((*args, *args, *args), args[: one.fewest - 1]):
+        found, report = statuses(block, wrong)
+        assert found in (("fail", "not-run", "not-run"), ("error", "not-run", "not-run")), report
+        assert "return" in report.cases[0].message
+        assert report.score == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_isolated_it_is_asked_for_the_same(name, worker):
+    """The seed stays with the judge: what the answer's process is told is the name of one block."""
+    for seed in range(3):
+        report = check_answer(answer(name, "torch"), "torch", worker=worker, seed=seed)
+        assert report.score == 1, report
+
+
+def test_an_answer_that_knows_one_block_is_told_which_it_lacks():
+    only = {"chunk_steps": (torch.zeros(17),)}
+    report = check("scan_witness", lambda block: only[block], seed=seed_of("decay_to_end"))
+    assert "decay_to_end" in report.cases[0].message
+    assert report.score == 0
+
+
+def test_a_classs_verdict_is_about_what_its_seed_draws(worker):
+    """A learner who has one of three passes in one class of three."""
+    one = "import torch\n\n\ndef scan_witness(block):\n    return (torch.zeros(17),)\n"
+    jobs = [
+        Job(Answer("scan_witness", (Cell("scan_witness-torch", one),)), "torch", seed, Limits()) for seed in range(3)
+    ]
+    verdicts = [make(job, worker) for job in jobs]
+    assert [verdict.report["passed"] for verdict in verdicts].count(True) == 1
+    assert [verdict.report["environment"]["seed"] for verdict in verdicts] == [0, 1, 2]
+    assert len({job.key for job in jobs}) == 3

@@ -1,0 +1,133 @@
+"""Constants and Python's functions in a kernel mean what the compiler makes of them, or are refused as it does."""
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from both_ways import assert_same
+from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError
+
+FACTOR = tl.constexpr(3)
+
+
+@triton.jit
+def seen_kernel(y_ptr, a, C: tl.constexpr, NAME: tl.constexpr):
+    """Stores at n where the n-th question is answered with yes, as Triton 3.7.1 compiles it: 0, 2, 4, 5, 6, 8, 9."""
+    if isinstance(C, int):
+        tl.store(y_ptr, 1)
+    if isinstance(C, tl.constexpr):
+        tl.store(y_ptr + 1, 1)
+    if isinstance(FACTOR, int):
+        tl.store(y_ptr + 2, 1)
+    if isinstance(FACTOR, tl.constexpr) or hasattr(FACTOR, "value") or getattr(FACTOR, "value", 0) == 3:
+        tl.store(y_ptr + 3, 1)
+    if isinstance(C + 1, int):
+        tl.store(y_ptr + 4, 1)
+    if isinstance(C.value, int) and C.value == C:
+        tl.store(y_ptr + 5, 1)
+    if FACTOR.value == 3 and int(FACTOR) == 3 and float(C) == 16.0 and len(NAME) == 3:
+        tl.store(y_ptr + 6, 1)
+    if isinstance(a, int):
+        tl.store(y_ptr + 7, 1)
+    if isinstance(y_ptr, tl.tensor) and isinstance(a, tl.tensor):
+        tl.store(y_ptr + 8, 1)
+    if NAME == "abc":
+        tl.store(y_ptr + 9, 1)
+
+
+def test_a_kernel_sees_constants_as_the_compiler_shows_them():
+    def program():
+        y = torch.zeros(10, dtype=torch.int32)
+        seen_kernel[(1,)](y, 5, C=16, NAME="abc")
+        return y
+
+    with Emulator():
+        assert program().nonzero().ravel().tolist() == [0, 2, 4, 5, 6, 8, 9]
+    assert_same(program)
+
+
+@triton.jit
+def converting_kernel(y_ptr, a, WAY: tl.constexpr):
+    if WAY == "float":
+        tl.store(y_ptr, float(a))
+    elif WAY == "int":
+        tl.store(y_ptr, int(a))
+    elif WAY == "bool":
+        tl.store(y_ptr, bool(a))
+    elif WAY == "abs":
+        tl.store(y_ptr, abs(a))
+    else:
+        tl.store(y_ptr, a.to(tl.int32))
+
+
+@pytest.mark.parametrize(
+    "way, says",
+    [
+        ("float", r"known when it runs; convert it with `\.to\(tl\.float32\)`"),
+        ("int", r"known when it runs; convert it with `\.to\(tl\.int32\)`"),
+        ("bool", "Triton does not know Python's `bool`"),
+        ("abs", "Triton does not know Python's `abs`"),
+    ],
+)
+def test_what_the_compiler_refuses_is_refused(way, says):
+    """`float(2.5)` of an argument was 2."""
+    with Emulator() as emulator, pytest.raises(EmulatorError, match=says):
+        converting_kernel[(1,)](torch.zeros(1), 2.5, WAY=way)
+    (finding,) = emulator.findings
+    assert finding.kind == "unsupported"
+    assert f"{way}(a)" in finding.source
+    assert f"line {finding.line}," in finding.message
+
+
+def test_what_the_compiler_converts_is_converted():
+    y = torch.zeros(1)
+    with Emulator():
+        converting_kernel[(1,)](y, 2.5, WAY="to")
+    assert y.item() == 2.0
+
+
+@triton.jit
+def shadowing_kernel(y_ptr, abs: tl.constexpr):
+    float = 4.0
+    tl.store(y_ptr, float + abs)
+
+
+def test_names_of_a_kernels_own_are_its_own():
+    y = torch.zeros(1)
+    with Emulator():
+        shadowing_kernel[(1,)](y, abs=2)
+    assert y.item() == 6.0
+
+
+HALF = tl.constexpr(1.5)
+
+
+@triton.jit
+def operator_kernel(x_ptr, i_ptr, y_ptr, z_ptr, NAME: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x, i = tl.load(x_ptr + offsets), tl.load(i_ptr + offsets)
+    if NAME == "arithmetic":
+        y = tl.exp(HALF * x) + tl.abs(HALF - x) + tl.sqrt(HALF + x) + tl.abs(HALF / x)
+        z = tl.exp(x * 1.5) + tl.abs(1.5 - x) + tl.sqrt(x + 1.5) + tl.abs(1.5 / x)
+    elif NAME == "integers":
+        y = tl.abs(FACTOR // i) + tl.abs(FACTOR % i) + tl.abs((FACTOR & i) | (FACTOR ^ i))
+        z = tl.abs(3 // i) + tl.abs(3 % i) + tl.abs((3 & i) | (3 ^ i))
+    elif NAME == "order":
+        y = tl.where((HALF < x) | (HALF >= 2 * x), tl.exp(x), 0.0)
+        z = tl.where((x > 1.5) | (2 * x <= 1.5), tl.exp(x), 0.0)
+    else:
+        y = tl.where((FACTOR == i) | (FACTOR != i + 1), tl.exp(x), 0.0)
+        z = tl.where((i == 3) | (i + 1 != 3), tl.exp(x), 0.0)
+    tl.store(y_ptr + offsets, y)
+    tl.store(z_ptr + offsets, z)
+
+
+@pytest.mark.parametrize("name", ["arithmetic", "integers", "order", "equality"])
+def test_a_global_constant_on_the_left_of_a_tensor_is_a_number(name):
+    """Where a function takes the result: of a constant of Triton's that holds a tensor none can."""
+    x, i = torch.linspace(0.1, 3, 8), torch.arange(1, 9, dtype=torch.int32)
+    y, z = torch.zeros(8), torch.ones(8)
+    with Emulator():
+        operator_kernel[(1,)](x, i, y, z, NAME=name, BLOCK=8)
+    assert y.equal(z)
+    assert y.unique().numel() > 2

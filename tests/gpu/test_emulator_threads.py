@@ -1,0 +1,192 @@
+"""What the threads of one program may do to each other, and what a kernel claims of its values to the compiler."""
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from both_ways import assert_same, observe
+from graded_kernels.autograder.gpu.emulator import Emulator
+
+
+@triton.jit
+def scoped_kernel(x_ptr, total_ptr, SCOPE: tl.constexpr, PLACES: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(total_ptr + tl.program_id(0) % PLACES, tl.sum(tl.load(x_ptr + at)), scope=SCOPE)
+
+
+def scoped(scope: str, places: int):
+    total = torch.zeros(4)
+    scoped_kernel[(4,)](torch.ones(64), total, SCOPE=scope, PLACES=places, BLOCK=16)
+    return total
+
+
+@pytest.mark.parametrize("scope, places, raced", [("cta", 1, True), ("cta", 4, False), ("gpu", 1, False)])
+def test_an_atomic_of_one_programs_scope_is_a_race_where_two_programs_meet(scope, places, raced):
+    with Emulator() as emulator:
+        scoped(scope, places)
+    assert [finding.kind for finding in emulator.findings] == ["store-conflict"] * raced
+    if raced:
+        (finding,) = emulator.findings
+        assert finding.tensor == "total_ptr"
+        assert 'leave out `scope="cta"`' in finding.message
+        assert "tl.atomic_add(" in finding.message
+        assert "16.0 becomes 32.0" in finding.message
+    assert_same(lambda: scoped(scope, places))
+
+
+@triton.jit
+def largest_kernel(x_ptr, most_ptr, SCOPE: tl.constexpr):
+    tl.atomic_max(most_ptr, tl.load(x_ptr + tl.program_id(0)), scope=SCOPE)
+
+
+@pytest.mark.parametrize("values", [(9, 5), (5, 9)])
+@pytest.mark.parametrize(("scope", "kinds"), [("cta", ["store-conflict"]), ("gpu", [])])
+def test_an_atomic_that_changes_nothing_in_this_order_may_lose_the_others_value(values, scope, kinds):
+    most = torch.zeros(1, dtype=torch.int32)
+    with Emulator() as emulator:
+        largest_kernel[(2,)](torch.tensor(values, dtype=torch.int32), most, SCOPE=scope)
+    assert [finding.kind for finding in emulator.findings] == kinds
+    assert most.item() == 9
+
+
+@triton.jit
+def turned_kernel(x_ptr, scratch_ptr, y_ptr, WAY: tl.constexpr, BLOCK: tl.constexpr):
+    own = tl.program_id(0).to(tl.int64) * BLOCK
+    i = tl.arange(0, BLOCK)
+    tl.store(scratch_ptr + own + i, tl.load(x_ptr + own + i))
+    if WAY == "waits":
+        tl.debug_barrier()
+    back = i if WAY == "same lanes" else BLOCK - 1 - i
+    tl.store(y_ptr + own + i, tl.load(scratch_ptr + own + back))
+
+
+def turned(way: str):
+    x, scratch, y = torch.arange(32.0), torch.empty(32), torch.empty(32)
+    turned_kernel[(2,)](x, scratch, y, WAY=way, BLOCK=16)
+    return y
+
+
+@pytest.mark.parametrize("way, hinted", [("at once", True), ("waits", False), ("same lanes", False)])
+def test_a_load_of_what_other_lanes_stored_is_hinted_at(way, hinted):
+    with Emulator() as emulator:
+        turned(way)
+    assert emulator.findings == ()
+    assert [hint.kind for hint in emulator.hints] == ["own-store"] * hinted
+    assert emulator.looser == (("barrier",) if hinted else ())
+    if hinted:
+        assert "tl.load(scratch_ptr" in emulator.hints[0].message
+        assert "`tl.debug_barrier()`" in emulator.hints[0].message
+    fallbacks = assert_same(lambda: turned(way))
+    assert [reason for _, reason in fallbacks] == ["a program that loads what it stored, by other lanes"] * hinted
+
+
+@triton.jit
+def claiming_kernel(x_ptr, y_ptr, step, shift, CLAIM: tl.constexpr, SIZE: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK) * step + shift
+    if CLAIM == "multiple_of":
+        at = tl.multiple_of(at, SIZE)
+    elif CLAIM == "max_contiguous":
+        at = tl.max_contiguous(at, SIZE)
+    elif CLAIM == "max_constancy":
+        at = tl.max_constancy(at, SIZE)
+    else:
+        x_ptr = tl.multiple_of(x_ptr, SIZE)
+    tl.store(y_ptr + at, tl.load(x_ptr + at))
+
+
+def claiming(claim, step=1, shift=0, size=8, offset=0):
+    claiming_kernel[(2,)](torch.arange(256.0)[offset:], torch.zeros(256), step, shift, CLAIM=claim, SIZE=size, BLOCK=16)
+
+
+@pytest.mark.parametrize(
+    "claim, options, says",
+    [
+        ("multiple_of", {}, ""),
+        ("multiple_of", {"shift": 3}, "3 begins a run of neighbours and is not a multiple of 8"),
+        ("multiple_of", {"step": 2}, "2 begins a run of neighbours and is not a multiple of 8"),
+        ("multiple_of", {"step": 8}, ""),
+        ("max_contiguous", {"shift": 3}, ""),
+        ("max_contiguous", {"step": 2}, "2 does not follow 0 as its neighbour, in a run of 8"),
+        ("max_constancy", {}, "1 comes after 0, in a group of 8 equal values"),
+        ("pointer", {"size": 16}, ""),
+        ("pointer", {"size": 16, "offset": 1}, "byte 4 of x_ptr begins a run of neighbours"),
+    ],
+)
+def test_a_false_claim_about_values_is_found(claim, options, says):
+    with Emulator() as emulator:
+        claiming(claim, **options)
+    assert [finding.kind for finding in emulator.findings if finding.kind == "false-hint"] == ["false-hint"] * bool(
+        says
+    )
+    if says:
+        finding = emulator.findings[0]
+        assert says in finding.message
+        assert f"line {finding.line}" in finding.message
+        assert "(0, 0, 0)" in finding.message
+        assert finding.tensor == ("x_ptr" if claim == "pointer" else "")
+    assert_same(lambda: claiming(claim, **options))
+
+
+@triton.jit
+def sometimes_false_kernel(x_ptr, y_ptr, ROUNDS: tl.constexpr, BLOCK: tl.constexpr):
+    """Later programs claim falsely in earlier rounds, and those of an odd number at a line of their own."""
+    p = tl.program_id(0)
+    for i in range(ROUNDS):
+        at = (p * ROUNDS + i) * BLOCK + tl.arange(0, BLOCK)
+        first = p // 2 + i
+        if p % 2 == 1:
+            first = tl.multiple_of(first, ROUNDS)
+        else:
+            first = tl.multiple_of(first + 1, ROUNDS)
+        tl.store(y_ptr + at, tl.load(x_ptr + at) + first)
+
+
+@pytest.mark.parametrize("shuffle", [None, 1, 2])
+def test_the_first_program_whose_claim_is_false_is_reported(shuffle):
+    def program():
+        y = torch.empty(6 * 4, 64)
+        sometimes_false_kernel[(6,)](torch.arange(6.0 * 4 * 64), y, ROUNDS=4, BLOCK=64)
+        return y
+
+    with Emulator(shuffle=shuffle) as emulator:
+        program()
+    assert [finding.kind for finding in emulator.findings] == ["false-hint"] * 2
+    assert assert_same(program, shuffle) == []
+
+
+@triton.jit
+def tiles_kernel(x_ptr, y_ptr, stride, ROWS: tl.constexpr, COLS: tl.constexpr):
+    """The claims of Triton's own kernels for matrix products."""
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    cols = tl.max_contiguous(tl.multiple_of(tl.arange(0, COLS), COLS), COLS)
+    rows = tl.max_contiguous(tl.multiple_of(rows, ROWS), ROWS)
+    at = tl.multiple_of(rows[:, None] * stride + cols[None, :], [1, 16])
+    tl.store(y_ptr + at, tl.load(x_ptr + at))
+
+
+@pytest.mark.parametrize("stride, false", [(32, False), (17, True)])
+def test_claims_about_a_tile(stride, false):
+    def program():
+        tiles_kernel[(2,)](torch.ones(1200), torch.zeros(1200), stride, ROWS=16, COLS=16)
+
+    with Emulator() as emulator:
+        program()
+    assert [finding.kind for finding in emulator.findings] == ["false-hint"] * false
+    assert assert_same(program) == []
+
+
+@triton.jit
+def volatile_kernel(x_ptr, y_ptr):
+    at = tl.program_id(0)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, volatile=True))
+
+
+def test_a_volatile_load_is_not_made_by_all_programs_together():
+    """It may wait for what another program stores."""
+
+    def program():
+        y = torch.zeros(4)
+        volatile_kernel[(4,)](torch.arange(4.0), y)
+        return y
+
+    assert observe(program, "together")[1] == [("volatile_kernel", "a volatile load")]

@@ -1,0 +1,113 @@
+"""Autotuned kernels under `sanitize`: configurations that are alike here, and what one leaves behind for the next."""
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from graded_kernels.autograder.gpu.sanitize.skipped import Skipped
+from graded_kernels.autograder.gpu.sanitize.watch import watched
+
+
+def add_kernel(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(y, tl.sum(tl.load(x + i, mask=i < n, other=0.0)))
+
+
+def accumulate_kernel(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    before = tl.load(y + i, mask=i < n, other=0.0)
+    tl.store(y + i, before + tl.load(x + i, mask=i < n, other=0.0), mask=i < n)
+
+
+def relu_kernel(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.maximum(tl.load(y + i, mask=i < n, other=0.0), 0.0), mask=i < n)
+
+
+def copy_kernel(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n, other=0.0), mask=i < n)
+
+
+def warps_kernel(x, y, n, BLOCK: tl.constexpr, num_warps: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n, other=0.0) * num_warps, mask=i < n)
+
+
+def zero(arguments):
+    arguments["y"].zero_()
+
+
+def config(block, hook=None, **options):
+    return triton.Config({"BLOCK": block}, pre_hook=hook, **options)
+
+
+BLOCKS = [config(16), config(64)]
+
+
+def tuned(kernel, configs=BLOCKS, **restoring):
+    """The findings, the events, and the result of an autotuned kernel on 50 numbers."""
+    x, y, events = torch.arange(50.0) - 9, torch.zeros(50) - 1, []
+    with watched(events.append, shim=False):
+        if "zero" in restoring or configs is not BLOCKS:
+            y.zero_()
+        launch = triton.autotune(configs=configs, key=["n"], **restoring)(triton.jit(kernel))
+        launch[lambda meta: (triton.cdiv(50, meta["BLOCK"]),)](x, y, 50)
+    return [event["finding"] for event in events if "finding" in event], events, y
+
+
+def launches(events):
+    return sum("launch" in event for event in events)
+
+
+def test_configurations_that_differ_for_the_compiler_alone_run_once():
+    configs = [config(b, num_warps=w, num_stages=s) for b in (16, 64) for w in (1, 2, 8) for s in (2, 3)]
+    found, events, y = tuned(copy_kernel, configs)
+    assert found == []
+    assert y.equal(torch.arange(50.0) - 9)
+    assert launches(events) == 3
+    told = Skipped()
+    for event in events:
+        if "skipped" in event:
+            told.add(**event["skipped"])
+    assert str(told).startswith("10 configurations of `copy_kernel` not run: one that was run differs in options of")
+
+
+def test_a_kernel_that_is_given_the_option_runs_with_each():
+    _, events, y = tuned(warps_kernel, [config(64, num_warps=w) for w in (1, 2, 8)])
+    assert launches(events) == 4
+    assert y.equal(torch.arange(50.0) - 9)
+    assert not any("skipped" in event for event in events)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "line", "program", "restoring"),
+    [
+        (add_kernel, "tl.atomic_add(y,", [0, 0, 0], {"reset_to_zero": ["y"]}),
+        (accumulate_kernel, "before = tl.load(y", [0, 0, 0], {"restore_value": ["y"]}),
+    ],
+)
+def test_what_a_configuration_leaves_for_the_next(kernel, line, program, restoring):
+    (finding,), _, _ = tuned(kernel)
+    assert finding["kind"] == "left-state"
+    assert (finding["level"], finding["tensor"], finding["offset"]) == ("fault", "y", 0)
+    assert finding["program"] == program
+    assert line in finding["source"]
+    assert "element offset 0 of `y` becomes" in finding["message"]
+    assert 'reset_to_zero=["y"]' in finding["message"]
+    assert tuned(kernel, **restoring)[0] == []
+
+
+@pytest.mark.parametrize("kernel", [relu_kernel, copy_kernel])
+def test_what_is_the_same_when_it_is_done_twice_is_right(kernel):
+    assert tuned(kernel)[0] == []
+
+
+def test_a_hook_that_one_configuration_lacks():
+    """Sums begin at zero whichever configuration is chosen: the second one has to see to it, too."""
+    both = [config(16, zero), config(64, zero)]
+    assert tuned(add_kernel, both)[0] == []
+    (finding,), _, y = tuned(add_kernel, [config(16, zero), config(64)])
+    assert finding["kind"] == "left-state"
+    assert "In the configuration BLOCK: 64" in finding["message"]
+    assert y[0] == (torch.arange(50.0) - 9).sum()

@@ -1,0 +1,59 @@
+"""What the command shows of itself: the exercises, the version; and how fast it starts."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from graded_kernels.autograder import cli
+from graded_kernels.autograder.gpu.interpret import has_gpu
+from graded_kernels.autograder.judge.records.table import EXERCISES
+
+
+def test_list_shows_every_exercise_aligned(capsys):
+    assert cli.main(["list"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(EXERCISES)
+    column = head.index("signature")
+    assert all(line[column:] == EXERCISES[line.split()[0]].signature for line in lines)
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0
+    assert re.fullmatch(r"graded-kernels \d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
+def test_list_as_data(capsys):
+    assert cli.main(["list", "--json"]) == 0
+    rows = {row["exercise"]: row for row in json.loads(capsys.readouterr().out)}
+    assert set(rows) == set(EXERCISES)
+    assert rows["silu_backward"]["backends"] == ["torch", "triton"]
+    assert rows["silu_backward"]["points"] == EXERCISES["silu_backward"].points
+
+
+def test_the_door_opens_without_pytorch_and_still_asks_for_the_interpreter():
+    if has_gpu():
+        pytest.skip("not run: where there is a GPU, PyTorch is asked about it first")
+    code = """if True:
+        import os, sys
+        from graded_kernels.autograder import cli, sandbox
+        sandbox.Worker, cli.parser()
+        print({"torch", "triton", "numpy", "matplotlib"} & set(sys.modules), os.environ["TRITON_INTERPRET"])
+        from graded_kernels.autograder import EXERCISES, Emulator, Peak, Report, check, ulp_error, ulp_size
+        print(check.__name__, Report.__name__, "silu_forward" in EXERCISES)
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900, env=environment)
+    assert child.stdout.splitlines() == ["set() 1", "check Report True"], child.stdout + child.stderr
+
+
+def test_the_desks_commands_cost_nothing_until_they_run():
+    """Every `graded-kernels --help` imports them."""
+    code = "import json, sys; import graded_kernels.course.desk.command; print(json.dumps(sorted(sys.modules)))"
+    python = [sys.executable, "-c", code]
+    loaded = json.loads(subprocess.run(python, check=True, capture_output=True, text=True).stdout)
+    assert not {"torch", "nbformat", "nbgrader", "jupytext"} & set(loaded)

@@ -1,0 +1,175 @@
+"""A candidate that nobody trusts: how it computes is found out from outside, and nothing of it runs in this process."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import side_by_side_candidates
+import side_by_side_kernels
+import torch
+from graded_kernels.autograder.judge.side_by_side import (
+    CandidateError,
+    Code,
+    CompareError,
+    compare,
+    reproduce,
+)
+from graded_kernels.autograder.runner.sandbox import Limits, Worker, probe
+
+pytestmark = pytest.mark.skipif(probe().rung in (None, "weak"), reason=f"not run: nothing is isolated. {probe()}")
+
+TEXT = Path(side_by_side_candidates.__file__).read_text()
+ROWS = [
+    (name, kind, words)
+    for kind, words, name in re.findall(r"^# (?:computes: )?([\w]+)[,:]? ?(.*)\n(?:def|class) (\w+)", TEXT, re.M)
+]
+
+
+def softmax(x):
+    return torch.softmax(x, -1)
+
+
+def draw(*shape):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.fixture(scope="module")
+def worker():
+    with Worker() as worker:
+        yield worker
+
+
+def isolated(worker, candidate, reference=softmax, arguments=None, **options):
+    """The report, on a few families: the example, other numbers, odd sizes, zeros."""
+    without = (*"bdefilrsvN-", "one", "other signs", "tiny", "tr")
+    arguments = draw(5, 40) if arguments is None else arguments
+    return compare(reference, candidate, arguments, worker=worker, compiler=False, without=without, **options)
+
+
+def test_every_row_is_read():
+    assert len(ROWS) == len(re.findall("^# (computes|refused)", TEXT, re.M)) >= 15
+
+
+@pytest.mark.parametrize(("name", "kind", "words"), ROWS, ids=[row[0] for row in ROWS])
+def test_how_a_candidate_computes(worker, name, kind, words):
+    candidate = Code(TEXT, name, "candidates.py")
+    if kind == "refused":
+        with pytest.raises(CandidateError, match=words):
+            isolated(worker, candidate)
+        return
+    report = isolated(worker, candidate)
+    assert report.computes == kind, report.remarks
+    assert words in report.remarks[0]
+    assert (report.score == 0) is (kind == "no" or "does not run" in words)
+    assert report.passed is (kind != "no" and "does not run" not in words), str(report)
+
+
+def test_the_sum_of_partial_sums_is_a_step_of_computing(worker):
+    candidate = Code(Path(side_by_side_kernels.__file__).read_text(), "summed_in_blocks")
+    report = isolated(worker, candidate, lambda x: x.sum())
+    assert report.passed and report.computes == "partly" and report.score == 1, str(report)
+    report = isolated(worker, Code("def f(x):\n    return x.sum()\n", "f"), lambda x: x.sum())
+    assert not report.passed and report.computes == "no" and report.score == 0, str(report)
+
+
+def test_a_wrong_kernel_fails_as_in_this_process(worker):
+    wrong = TEXT.replace('float("-inf")', "0.0")
+    report = isolated(worker, Code(wrong, "kernel"))
+    assert not report.correct and report.computes == "kernels"
+    assert "the example" in [case.name for case in report.cases if case.status == "fail"]
+
+
+def test_nothing_of_it_runs_here(worker, tmp_path, monkeypatch):
+    """Not where it is loaded, not where it is called, not where its kernels are compiled."""
+    monkeypatch.setenv("SIDE_BY_SIDE_SECRET", "a word")
+    mark = tmp_path / "mark"
+    text = f"""
+import os, sys
+def note():
+    try:
+        open({str(mark)!r}, "a").write("x")
+    except OSError:
+        pass
+    if "SIDE_BY_SIDE_SECRET" in os.environ or "graded_kernels.autograder.judge.side_by_side" in sys.modules:
+        raise SystemError("a secret was read")
+note()
+def f(x):
+    note()
+    return x.softmax(-1)
+"""
+    report = isolated(worker, Code(text, "f"))
+    assert report.correct and not mark.exists(), str(report)
+    assert os.environ["SIDE_BY_SIDE_SECRET"] == "a word"
+
+
+def test_gradients_are_compared(worker):
+    text = """
+import torch
+class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x.float() * torch.sigmoid(x.float())).to(x.dtype)
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors
+        dy, x = dy.float(), x.float()
+        s = torch.sigmoid(x)
+        return (dy * s * (1 + x * (1 - s))).to(ctx.saved_tensors[0].dtype)
+"""
+    silu = torch.nn.functional.silu
+    assert isolated(worker, Code(text, "F"), silu).passed
+    wrong = isolated(worker, Code(text.replace("1 + x * (1 - s)", "1 + x * s"), "F"), silu)
+    assert not wrong.correct and "dinput is wrong" in str(wrong)
+    called = text.replace("(dy * s * (1 + x * (1 - s)))", "torch.ops.aten.silu_backward(dy, x)")
+    report = isolated(worker, Code(called, "F"), silu)
+    assert report.passed and report.computes == "partly" and "derivative calls aten.silu_backward" in report.remarks[0]
+
+
+def test_a_module_gets_the_parameters_of_the_reference(worker):
+    text = """
+import torch
+class Mine(torch.nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.b, self.w = torch.nn.Parameter(torch.zeros(n)), torch.nn.Parameter(torch.zeros(n, n))
+    def forward(self, x):
+        return (x @ self.w.T).tanh() + self.b
+"""
+
+    class Theirs(torch.nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.w, self.b = torch.nn.Parameter(draw(n, n)), torch.nn.Parameter(draw(n))
+
+        def forward(self, x):
+            return torch.tanh(torch.nn.functional.linear(x, self.w)) + self.b
+
+    assert isolated(worker, Code(text, "Mine", initial=(8,)), Theirs(8), draw(5, 8), any_method=True).passed
+    with pytest.raises(CandidateError, match="Mine cannot be made"):
+        isolated(worker, Code(text, "Mine"), Theirs(8), draw(5, 8))
+    with pytest.raises(CandidateError, match="different parameters"):
+        isolated(worker, Code(text, "Mine", initial=(9,)), Theirs(8), draw(5, 8))
+
+
+def test_a_loop_without_end_is_no_final_verdict(worker):
+    text = "def f(x):\n    while True:\n        pass\n"
+    report = isolated(worker, Code(text, "f"), limits=Limits(seconds=0.5))
+    assert report.timed_out and not report.passed
+
+
+def test_an_isolated_candidate_has_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("theirs.py").write_text(TEXT)
+    with pytest.raises(CompareError, match="an object was loaded here"):
+        compare(softmax, softmax, draw(3, 4), isolated=True)
+    with pytest.raises(CandidateError, match="theirs.py has no function kernle; it has kernel"):
+        compare(softmax, "theirs.py:kernle", draw(3, 4), isolated=True)
+    with pytest.raises(CandidateError, match="number of theirs.py is not a function"):
+        Path("theirs.py").write_text(TEXT + "\n\nnumber = 3\n")
+        compare(softmax, "theirs.py:number", draw(3, 4), isolated=True)
+    args, actual, expected = reproduce(
+        softmax, "theirs.py:kernel", draw(3, 4), family="large values", number=7, isolated=True
+    )
+    assert torch.allclose(actual[0].double(), expected[0], atol=1e-6) and expected[0].dtype == torch.float64

@@ -1,0 +1,122 @@
+"""What the compiler report says of whole answers: of branches that no GPU compiles, and of the options of launches."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from answers import answer
+from compiler_kernels import cache  # noqa: F401
+from graded_kernels.autograder import cli
+from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.report import notebook, terminal
+from graded_kernels.autograder.runner.call.answer import Cell
+
+GELU = "    p, s, share, bend = gelu_tail(t, TANH)\n"
+CAUSAL = "    if CAUSAL:  # the block's last query sees the most\n"
+PLAIN = Cell("plain", "PLAIN = 1.0\n")
+BRANCHES = {  # exercise, a line of our answer, what comes before it, and what the report says of the launch
+    "gelu, tanh": ("gelu_forward", GELU, "if TANH:\n        t = t * PLAIN", "TANH=True"),
+    "gelu, erf": ("gelu_forward", GELU, "if not TANH:\n        t = t * PLAIN", "TANH=False"),
+    "gelu, bfloat16": (
+        "gelu_forward",
+        GELU,
+        "if x_ptr.dtype.element_ty == tl.bfloat16:\n        t = t * PLAIN",
+        "x_ptr: *bf16, y_ptr: *bf16",
+    ),
+    "attention": ("attention_forward", CAUSAL, "if CAUSAL:\n        scale = scale * PLAIN", "CAUSAL=True"),
+}
+LAUNCH = "gelu_forward_kernel[(triton.cdiv(x.numel(), BLOCK),)](x, y, x.numel(), TANH=tanh, BLOCK=BLOCK"
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_a_branch_on_a_constant_or_a_dtype_is_compiled(name):
+    """A plain global works in the emulator, and Triton refuses it."""
+    exercise, line, branch, told = BRANCHES[name]
+    wrong = answer(exercise, "triton", line, f"    {branch}\n{line}")
+    report = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), "triton")
+    (failing,) = (case for case in report.cases if not case.bonus and case.status != "pass")
+    assert failing.name == "compiles for a GPU"
+    assert not report.correct
+    line = branch.partition("\n")[2].strip()
+    assert f"`{line}`" in failing.message, failing.message
+    assert f"(in the launch with {told})" in failing.message, failing.message
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("num_warps=32, waves_per_eu=1", "launched with waves_per_eu=1, which is an option of AMD's GPUs alone"),
+        ("num_warps=64", "num_warps=64 makes programs of 2,048 threads"),
+        ("num_ctas=16", ""),
+        ("maxnreg=1", ""),
+    ],
+)
+def test_options_of_a_launch_do_not_switch_the_compiler_off(options, words):
+    """With the options alone, and with code that no GPU takes behind them."""
+    right = answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, {options}")
+    report = check_answer(right, "triton")
+    assert report.passed is not bool(words)
+    assert words in report.summary + "".join(c.message for c in report.cases)
+    (cell,) = (cell for cell in right.cells if GELU in cell.source)
+    wrong = replace(cell, source=cell.source.replace(GELU, f"    t = t * PLAIN\n{GELU}"))
+    cells = (PLAIN, *(wrong if one is cell else one for one in right.cells))
+    report = check_answer(replace(right, cells=cells), "triton")
+    assert not report.passed
+    assert not report.correct
+    assert report.compile["status"] == "fail"
+
+
+def test_an_option_of_one_kind_of_gpu_is_not_portable_where_the_others_are_asked_for():
+    limited = answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, maxnreg=64")
+    assert check_answer(limited, "triton").passed
+    report = check_answer(limited, "triton", targets="all")
+    assert (report.correct, report.portable, report.passed) == (True, False, False)
+    assert (
+        "does not compile for gfx942: launched with maxnreg=64, which is an option of NVIDIA's"
+        in report.causes[0].message
+    )
+    for_amd = answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, waves_per_eu=2")
+    assert check_answer(for_amd, "triton", targets="gfx942").passed
+    assert not check_answer(for_amd, "triton").correct
+
+
+def test_what_was_compiled_and_what_was_not_is_said(capsys, tmp_path):
+    one = answer("gelu_forward", "triton")
+    (tmp_path / "gelu.py").write_text("\n\n".join(cell.source for cell in one.cells))
+    report = check_answer(one, "triton")
+    for page in (terminal.render(report, color=False), notebook.render(report)):
+        shown = " ".join(page.replace("&#x27;", "'").split())
+        assert "Compiler: compiled for sm_90, no GPU needed. Of 8 forms in which kernels were launched" in shown
+        assert "took every one, and the whole compiler 3: with every operation and the largest blocks." in shown
+        assert "Not compiled for sm_80, sm_100, gfx942 (targets: all)." in shown
+        assert "sm_90 gelu_forward_kernel: up to " in shown
+    command = ["check", "gelu_forward", str(tmp_path / "gelu.py"), "--in-process", "--json", "--targets"]
+    run = [sys.executable, "-m", "graded_kernels.autograder", *command, "sm_90,gfx942"]
+    done = subprocess.run(run, capture_output=True, text=True)  # a check gives its process's stdout away
+    compiled = json.loads(done.stdout)["compile"]
+    assert (compiled["compiled_for"], compiled["not_compiled_for"]) == (["sm_90", "gfx942"], ["sm_80", "sm_100"])
+    assert {row["target"] for row in compiled["targets"]} == {"sm_90", "gfx942"}
+    with pytest.raises(SystemExit):
+        cli.main([*command, "sm_70"])
+    assert "'sm_70' is not a GPU to compile for; name gfx942, sm_100, sm_80, sm_90, or all" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("t = t.float()", "Write `x.to(tl.float32)`."),
+        ("t = t**3", "A kernel has no `**`: write `x * x * x`, or `tl.sqrt(x)` for `x**0.5`."),
+        ("t = t - tl.mean(t)", "Write `tl.sum(x) / N`."),
+        ("t = t + tl.zeros(BLOCK, tl.float32)", "`tl.zeros([BLOCK], dtype=tl.float32)`"),
+        ("print(t)", "Python's print of a block works only in the emulator"),
+        ("t = t * PLAIN", "The emulator runs Python; a GPU runs what Triton's compiler accepts."),
+    ],
+)
+def test_the_hint_says_what_to_write_in_place_of_what_the_compiler_refuses(line, hint):
+    """In a branch that no program enters, so that the emulator does not say it first."""
+    wrong = answer("gelu_forward", "triton", GELU, f"    if tl.program_id(0) < 0:\n        {line}\n{GELU}")
+    report = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), "triton")
+    (case,) = (case for case in report.cases if case.name == "compiles for a GPU")
+    assert hint in case.hint, str(report)

@@ -1,0 +1,97 @@
+"""The numbers that are drawn for one call: of the layout of a case, valid where it is, and never those of the case."""
+
+import inspect
+
+import pytest
+import torch
+from answers import answer
+from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.judge.case import judge_case
+from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.decoy import decoys
+from graded_kernels.autograder.judge.records.record import Case, Witness
+from graded_kernels.autograder.judge.trial import Trial, arguments
+from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
+from graded_kernels.autograder.runner.call.contract import parts_of, tensors_of
+from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.runner.sandbox.wire import buffers
+from graded_kernels.kernels.wild import cross_entropy, silu
+
+SEED = 12345
+RECORDS = [record for record in EXERCISES.values() if not isinstance(record, Witness)]
+
+
+def alike(one: tuple, other: tuple) -> bool:
+    pairs = zip(tensors_of(one), tensors_of(other), strict=True)
+    return all(buffers.bits(a).equal(buffers.bits(b)) for a, b in pairs)
+
+
+def has_numbers(args: tuple) -> bool:
+    """Where there are no others than zeros and infinities, the kind of number is all there is, and stays."""
+    return any((t.isfinite() & (t != 0)).any() for t in tensors_of(args) if t.is_floating_point())
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(record):
+    for number, case in enumerate(record.cases):
+        args = arguments(case, number, 0)
+        draw = decoys(case, args, SEED)
+        first, second = draw(), draw()
+        assert first.valid is (case.raises is None), case.name
+        layouts = [[(t.dtype, t.shape, t.stride()) for t in tensors_of(a)] for a in (args, first.args, second.args)]
+        assert layouts[0] == layouts[1] == layouts[2], case.name
+        others = [[a for a in parts_of(made) if not isinstance(a, torch.Tensor)] for made in (args, first.args)]
+        assert others[0] == others[1], case.name
+        if has_numbers(args):
+            assert not alike(first.args, args), case.name
+            assert not alike(first.args, second.args), case.name
+
+
+@pytest.mark.parametrize("record", [r for r in RECORDS if "torch" in r.backends], ids=lambda record: record.name)
+def test_a_right_answer_is_right_on_a_decoy(record):
+    """By the case's own tolerance: what an isolated answer is held to is four times that."""
+    function = load(answer(record.name, "torch"))
+    for number, case in enumerate(record.cases):
+        decoy = decoys(case, arguments(case, number, 0), SEED)()
+        runner = InProcess(function, record.contract, "torch")
+        judged = judge_case(Trial.of(record, case, decoy.args, "torch", runner))
+        assert judged.result.status == "pass", f"{case.name}: {judged.result.message}"
+
+
+# Wrong answers, and a case whose numbers do not show it, while others of its kind may.
+LUCK = [
+    (silu.silu_backward_epsilon, "rows with gaps"),
+    (cross_entropy.cross_entropy_epsilon, "one row"),
+]
+
+
+@pytest.mark.parametrize("times", [3, pytest.param(6, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("function, name", LUCK, ids=lambda one: getattr(one, "__name__", None))
+def test_chance_decides_no_point_of_a_wrong_answer(function, name, times, worker):
+    record = next(one for one in RECORDS if any(bug.function is function for bug in one.wild))
+    source = inspect.getsource(inspect.getmodule(function)) + f"\n\n{record.name} = {function.__name__}\n"
+    made = Answer(record.name, (Cell("answer", source),))
+    found = [check_answer(made, "torch", worker=worker) for _ in range(times)]
+    assert name in {case.name for report in found for case in report.cases if case.status == "pass"}
+    assert len({(report.score, *(case.status for case in report.cases)) for report in found}) == 1
+
+
+def test_a_case_of_another_layout_every_time_has_decoys_that_are_not_judged():
+    def inputs(generator):
+        return (torch.zeros(int(torch.randint(5, 1000, (), generator=generator))),)
+
+    case = Case("any length", inputs, "")
+    args = (torch.zeros(3),)
+    decoy = decoys(case, args, SEED)()
+    assert not decoy.valid
+    assert decoy.args[0].shape == (3,)
+    assert not decoy.args[0].equal(args[0])
+
+
+def test_numbers_that_belong_together_are_drawn_together():
+    """mean and rstd are those of x: an answer may use either."""
+    record = EXERCISES["layer_norm_backward"]
+    for number, case in enumerate(record.cases):
+        _, x, _, mean, _ = decoys(case, arguments(case, number, 0), SEED)().args
+        if x.numel() and x.isfinite().all() and x.dtype == torch.float32:
+            torch.testing.assert_close(x.double().mean(1).float(), mean, rtol=1e-5, atol=1e-6 * float(x.abs().max()))

@@ -1,0 +1,207 @@
+"""Every public function, and every Triton answer, at the edges: no element and one, memory that lies in another way,
+arguments that do not fit. A function that is added is among them.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import torch
+from answers import our_answer
+from differentiable import backward_of, call_named, inputs_with_gradients
+from graded_kernels import kernels
+from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.judge.records.record import Exercise
+from graded_kernels.autograder.runner.call.contract import as_tuple, map_tensors, tensors_of
+from library import LABELS, random
+from planted import Uninitialised
+
+Named = dict[str, Any]  # arguments by name
+
+
+@dataclass
+class Subject:
+    """A function with arguments whose sizes tell their axes apart. reference: the same by PyTorch.
+
+    leaves: of which it has gradients. writes: what it changes in place.
+    """
+
+    function: Callable
+    reference: Callable
+    named: Named
+    leaves: list[str] = field(default_factory=list)
+    writes: tuple[str, ...] = ()
+
+    @property
+    def tensors(self) -> list[str]:
+        return [name for name, a in self.named.items() if tensors_of((a,))]
+
+
+def heads(*shapes: tuple[int, ...]) -> list[torch.Tensor]:
+    return [random(*shape, seed=seed) for seed, shape in enumerate(shapes)]
+
+
+def named(names: str, *values: Any) -> Named:
+    return dict(zip(names.split(), values, strict=True))
+
+
+IN_PLACE = {"adamw_step": ("param", "m", "v"), "clip_by_global_norm": ("grads",)}
+LEAVES = {"cross_entropy": ["logits"], "linear_cross_entropy": ["hidden", "weight"]}
+ARGUMENTS = {  # where the parameters are not the record's, or more can be had than in its first case
+    "adamw_step": named("param grad m v step", *heads((3, 7), (3, 7), (3, 7)), random(3, 7).abs(), 3),
+    "attention": named("q k v key_lengths", *heads((2, 6, 5, 8), (2, 3, 7, 8), (2, 3, 7, 8)), torch.tensor([7, 4])),
+    "clip_by_global_norm": {"grads": heads((3, 7), (5,), ()), "max_norm": 1.5},
+    "cross_entropy": {"logits": random(3, 4, 7), "labels": LABELS},
+    "gumbel_argmax": {"logits": random(3, 4, 7), "u": random(3, 4, 7, seed=5).sigmoid()},
+    "layer_norm": named("x weight bias", *heads((3, 4, 7), (7,), (7,))),
+    "linear_cross_entropy": {"hidden": random(3, 4, 5), "weight": random(7, 5), "labels": LABELS},
+    "rms_norm": named("x weight", *heads((3, 4, 7), (7,))),
+}
+
+
+def public(name: str) -> Subject:
+    function = getattr(kernels, name)
+    forward = EXERCISES.get(f"{name}_forward")
+    leaves = LEAVES.get(name) or (inputs_with_gradients(backward_of(forward)) if forward else [])
+    return Subject(function, function, ARGUMENTS.get(name) or first_case(forward), leaves, IN_PLACE.get(name, ()))
+
+
+def answer(name: str) -> Subject:
+    record = EXERCISES[name]
+    reference = our_answer(name, "torch") if "torch" in record.backends else record.oracle
+    return Subject(our_answer(name, "triton"), reference, first_case(record), writes=record.writes)
+
+
+def first_case(record: Exercise) -> Named:
+    """Its arguments; what is elementwise as a matrix."""
+    given = call_named(record, record.cases[0].name)
+    elementwise = {a.shape for a in tensors_of(tuple(given.values()))} == {(1000,)}
+    return changed(given, lambda a: a.view(8, 125) if elementwise else a)
+
+
+def changed(given: Named, change: Callable[[torch.Tensor], torch.Tensor]) -> Named:
+    return dict(zip(given, map_tensors(change, tuple(given.values())), strict=True))
+
+
+PUBLIC = [f"kernels.{name}" for name in kernels.__all__]
+ANSWERS = [name for name, one in EXERCISES.items() if isinstance(one, Exercise) and "triton" in one.backends]
+each = pytest.mark.parametrize(
+    "name", [*PUBLIC, *(pytest.param(name, marks=pytest.mark.exhaustive) for name in ANSWERS)]
+)
+
+
+def subject_of(name: str) -> Subject:
+    return public(name.removeprefix("kernels.")) if name in PUBLIC else answer(name)
+
+
+def results(subject: Subject, given: Named, view=lambda dy: dy, by_triton: bool = True) -> list[torch.Tensor]:
+    """What it returns, the gradients of its leaves for a ``view`` of random numbers, and what it writes."""
+    function = subject.function if by_triton else subject.reference
+    given = {name: a.detach().requires_grad_() if name in subject.leaves else a for name, a in given.items()}
+    module = sys.modules[function.__module__]
+    with patch.object(module, "use_triton", lambda x: by_triton, create=True), Emulator() as emulator:
+        with Uninitialised(emulator):
+            found = [y for y in as_tuple(function(**given)) if y is not None]
+            if subject.leaves:
+                dy = view(random(*found[0].shape, dtype=found[0].dtype, seed=9))
+                found += torch.autograd.grad(found[0], [given[name] for name in subject.leaves], dy)
+            found += tensors_of(tuple(given[name] for name in subject.writes))
+        unwritten = [emulator.unwritten(one.detach()) for one in found]
+    assert emulator.findings == ()
+    assert unwritten == [None] * len(found)
+    return found
+
+
+def cut(a: torch.Tensor, size: int, new: int) -> torch.Tensor:
+    """a with ``new`` elements along its axes of this size; twice as many where it has twice as many. Labels fit."""
+    for axis, length in enumerate(a.shape):
+        if length in (size, 2 * size):
+            a = a.narrow(axis, 0, new * length // size)
+    if a.dtype == torch.int64 and a.numel() and a.min() == -100:
+        a = a.clamp(max=0) if new else torch.full_like(a, -100)
+    return a.clone()
+
+
+@each
+def test_no_element_and_one(name):
+    """Along each axis in turn, also of a row without an element. A public function that refuses it says so."""
+    subject = subject_of(name)
+    sizes = {size for a in tensors_of(tuple(subject.named.values())) for size in a.shape}
+    for size in sizes - {2 * one for one in sizes}:
+        for new in (0, 1):
+            given = changed(subject.named, lambda a, size=size, new=new: cut(a, size, new))
+            try:
+                expected = results(subject, changed(given, torch.clone), by_triton=False)
+            except Exception as error:
+                if name in PUBLIC:
+                    assert isinstance(error, ValueError)
+                    with pytest.raises(ValueError, match=name.removeprefix("kernels.")):
+                        results(subject, given)
+                continue
+            for one, right in zip(results(subject, given), expected, strict=True):
+                torch.testing.assert_close(one.double(), right.double(), rtol=1e-4, atol=1e-4, equal_nan=True)
+
+
+LAYOUTS: dict[str, tuple[int, Callable]] = {  # least number of axes
+    "every second element": (1, lambda a: torch.stack((a, a.flip(-1)), -1).flatten(-2)[..., ::2]),
+    "inside longer rows": (1, lambda a: torch.cat((a, a, a.flip(-1)), -1)[..., a.shape[-1] : 2 * a.shape[-1]]),
+    "transposed": (2, lambda a: a.mT.contiguous().mT),
+    "first axis last": (3, lambda a: a.movedim(0, -1).contiguous().movedim(-1, 0)),
+    "one column, expanded": (1, lambda a: a[..., :1].expand(a.shape)),
+    "one row, expanded": (2, lambda a: a[:1].expand(a.shape)),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@each
+def test_memory_that_lies_otherwise(name, layout):
+    """Each tensor in turn, and the gradient that comes in, as the same numbers side by side; by PyTorch, too."""
+    subject, (least, view) = subject_of(name), LAYOUTS[layout]
+
+    def laid(a):
+        return view(a) if a.dim() >= least else a
+
+    for argument in [*subject.tensors, *(["dy"] if subject.leaves else [])]:
+        written = argument in subject.writes
+        if written and name in ANSWERS:
+            continue  # they are contiguous, as the exercise says
+        for by_triton in (True, False) if name in PUBLIC else (True,):
+            given, alike = (changed(subject.named, torch.clone) for _ in range(2))
+            views = [laid, lambda dy: laid(dy).contiguous()]
+            if argument != "dy":
+                (given[argument],) = map_tensors(laid, (given[argument],))
+                (alike[argument],) = map_tensors(lambda a: laid(a).contiguous(), (alike[argument],))
+                views = [torch.Tensor.contiguous] * 2
+            if written and "expanded" in layout:
+                with pytest.raises(ValueError, match="make it contiguous first"):
+                    results(subject, given, by_triton=by_triton)
+                continue
+            found, right = (
+                results(subject, one, view, by_triton) for one, view in zip((given, alike), views, strict=True)
+            )
+            for one, other in zip(found, right, strict=True):
+                torch.testing.assert_close(
+                    one, other, rtol=0 if by_triton else 1e-5, atol=0 if by_triton else 1e-5, equal_nan=True
+                )
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_what_does_not_fit_is_named(name):
+    """Integers, a tensor on another device, and numbers without an axis where rows are asked for."""
+    subject, name = subject_of(name), name.removeprefix("kernels.")
+    first, *others = subject.tensors
+    wrong = [
+        map_tensors(torch.Tensor.int, (subject.named[first],))[0],
+        *(subject.named[one].to("meta") for one in others),
+    ]
+    for argument, value in zip(subject.tensors, wrong, strict=True):
+        with pytest.raises(ValueError, match=f"^{name}: .*{argument}"):
+            subject.function(**subject.named | {argument: value})
+    try:
+        results(subject, changed(subject.named, lambda a: a.flatten()[0].clone()))
+    except ValueError as error:
+        assert str(error).startswith(f"{name}: ")

@@ -1,0 +1,183 @@
+"""The proof that the grader can see: answers pass, stubs are met kindly, bugs die in the case meant for them.
+
+``make test`` asks of every bug whether the case that is meant for it sees it; ``make test-all`` puts it through the
+whole check, as a learner's answer is.
+"""
+
+import dataclasses
+from collections.abc import Iterable
+
+import broken
+import pytest
+import torch
+from answers import PAIRS, Unwatched, answer, regions
+from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.records.record import MEASURED, Case, CommonMistake, Exercise, WildBug
+from graded_kernels.autograder.judge.results.aim import Aim
+from graded_kernels.autograder.runner.call.answer import load
+from graded_kernels.course.regions import hide_bodies
+
+MUTANTS = broken.mutants()
+WILD = [(e.name, bug) for e in EXERCISES.values() if isinstance(e, Exercise) for bug in e.wild]
+FUNCTIONS = [(name, backend) for name, backend in PAIRS if isinstance(EXERCISES[name], Exercise)]
+
+
+def ids(values):
+    return "-".join(str(getattr(v, "why", getattr(v, "who", getattr(v, "__name__", v)))) for v in values)
+
+
+def rejected_by(report) -> set[str]:
+    return {c.name for c in report.cases if not c.bonus and c.status in ("fail", "error")}
+
+
+@pytest.fixture
+def only(monkeypatch):
+    """``only(name, cases)``: for this test, the exercise has these cases and no other."""
+
+    def restrict(name: str, cases: Iterable[Case]) -> None:
+        monkeypatch.setitem(EXERCISES, name, dataclasses.replace(EXERCISES[name], cases=tuple(cases)))
+
+    return restrict
+
+
+def named(name: str, case_name: str) -> Iterable[Case]:
+    """The case of this name with the numbers it is called with in its place among the others.
+
+    A name that is of no case is a judgement on all of them together (memory, traffic): then all of them.
+    """
+    cases = EXERCISES[name].cases
+    number = next((n for n, case in enumerate(cases) if case.name == case_name), None)
+    if number is None:
+        return cases
+
+    def inputs(generator: torch.Generator) -> tuple:
+        return cases[number].inputs(torch.Generator().manual_seed(generator.initial_seed() + number))
+
+    return [dataclasses.replace(cases[number], inputs=inputs)]
+
+
+@pytest.mark.parametrize("record", [e for e in EXERCISES.values() if isinstance(e, Exercise)], ids=lambda e: e.name)
+def test_every_exercise_says_what_it_is_about_and_has_plain_values(record):
+    drawn = {case.name: case.inputs(torch.Generator().manual_seed(0)) for case in record.cases}
+    aims = {case.name: record.aim(case, drawn[case.name]) for case in record.cases if not case.bonus}
+    assert set(record.about) <= {*aims, *MEASURED}
+    assert aims[record.cases[0].name] == Aim.PLAIN
+    assert record.about or Aim.POINT in aims.values()
+
+
+@pytest.mark.parametrize("compiler", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(("name", "backend"), PAIRS)
+def test_answer_gets_every_point(name, backend, compiler):
+    """To compile for GPUs takes longer than all calls, so that is left to make test-all."""
+    report = check_answer(answer(name, backend), backend, compiler=compiler)
+    assert report.passed, str(report)
+    assert report.score == 1.0, str(report)
+    assert [c.name for c in report.cases if c.status != "pass"] == [], str(report)  # the distinctions too
+
+
+@pytest.mark.parametrize(("name", "backend"), PAIRS)
+def test_stub_gets_nothing_and_a_friendly_word(name, backend):
+    whole = answer(name, backend)
+    region = regions()["kernels" if backend == "triton" else "solutions", name]
+    stub, hidden = [], False
+    for line in hide_bodies(region).splitlines():
+        if "BEGIN SOLUTION" in line:
+            stub.append(line.replace("### BEGIN SOLUTION", "...  # YOUR CODE HERE"))
+        hidden = "BEGIN SOLUTION" in line or hidden and "END SOLUTION" not in line
+        if not hidden and "END SOLUTION" not in line:
+            stub.append(line)
+    cell = dataclasses.replace(whole.cells[-1], source="\n".join(stub))
+    report = check_answer(dataclasses.replace(whole, cells=(*whole.cells[:-1], cell)), backend)
+    assert (report.passed, report.score, report.summary) == (False, 0.0, "not implemented yet"), str(report)
+
+
+each_wild_bug = pytest.mark.parametrize(("name", "bug"), WILD, ids=[ids(w) for w in WILD])
+
+
+@each_wild_bug
+def test_the_case_for_a_wild_bug_sees_it(name, bug, only):
+    only(name, named(name, bug.seen_by))
+    report = check(name, lambda *args: bug.function(*args), backend="torch")
+    assert not report.passed, str(report)
+    assert bug.seen_by in rejected_by(report), str(report)
+
+
+@pytest.mark.exhaustive
+@each_wild_bug
+def test_wild_bug_is_seen_and_named(name, bug):
+    report = check(name, lambda *args: bug.function(*args), backend="torch")
+    assert not report.passed
+    assert bug.seen_by in rejected_by(report), str(report)
+    assert report.source == bug.named, str(report)
+    assert bool(report.fingerprint) == isinstance(bug, WildBug)
+    assert bool(report.mistake) == isinstance(bug, CommonMistake)
+
+
+MUTANT_ROWS = [(*key, mutant) for key, rows in MUTANTS.items() for mutant in rows]
+each_mutant = pytest.mark.parametrize(("name", "backend", "mutant"), MUTANT_ROWS, ids=[ids(m) for m in MUTANT_ROWS])
+
+
+@each_mutant
+def test_mutant_dies_in_the_case_for_it(name, backend, mutant, only):
+    if isinstance(EXERCISES[name], Exercise):  # a witness has no cases
+        only(name, named(name, mutant.dies_in))
+    report = check_answer(answer(name, backend, mutant.old, mutant.new), backend, compiler=False)
+    assert not report.passed, f"accepted although it {mutant.why}"
+    assert mutant.dies_in in rejected_by(report), str(report)
+
+
+@pytest.mark.exhaustive
+@each_mutant
+def test_mutant_dies(name, backend, mutant):
+    report = check_answer(answer(name, backend, mutant.old, mutant.new), backend, compiler=False)
+    assert not report.passed, f"accepted although it {mutant.why}"
+    assert mutant.dies_in in rejected_by(report), str(report)
+
+
+def test_mutants_are_of_answers():
+    assert set(MUTANTS) <= set(PAIRS)
+
+
+def wrongs(name: str, backend: str):
+    more = broken.BACKWARD if name.endswith("_backward") else ()
+    found = broken.GENERAL + more + (broken.TORCH if backend == "torch" else ())
+    return [one for one in found if not EXERCISES[name].writes or one not in broken.RETURNED]
+
+
+WRONG_ROWS = [(*pair, wrong) for pair in FUNCTIONS for wrong in wrongs(*pair)]
+each_wrong = pytest.mark.parametrize(("name", "backend", "wrong"), WRONG_ROWS, ids=[ids(w) for w in WRONG_ROWS])
+# What is wrong is done around the answer, whatever it is written in: one backend of each exercise is enough in a hurry.
+QUICK_ROWS = [row for row in WRONG_ROWS if row[1] == EXERCISES[row[0]].backends[0]]
+FIRST = 3  # cases, which reject most of them
+
+
+@pytest.mark.parametrize(("name", "backend", "wrong"), QUICK_ROWS, ids=[ids(w) for w in QUICK_ROWS])
+def test_some_case_rejects_what_is_wrong_in_general(name, backend, wrong, only):
+    """The first cases, or else all: what some of them reject is rejected."""
+    function, cases = broken.applied(wrong, load(answer(name, backend)), EXERCISES[name]), EXERCISES[name].cases
+    for count in (FIRST, len(cases)):
+        only(name, cases[:count])
+        if not check(name, function, backend=backend, compiler=False).passed:
+            return
+    raise AssertionError(f"{wrong.__name__} was accepted")
+
+
+@pytest.mark.exhaustive
+@each_wrong
+def test_wrong_in_general_is_rejected(name, backend, wrong):
+    function = broken.applied(wrong, load(answer(name, backend)), EXERCISES[name])
+    report = check(name, function, backend=backend, compiler=False)
+    assert not report.passed, f"{wrong.__name__} was accepted"
+
+
+@pytest.mark.parametrize("name", [e.name for e in EXERCISES.values() if isinstance(e, Exercise) and e.peer])
+def test_pytorchs_own_function_passes(name):
+    """Every honest implementation passes: PyTorch's own, which would be refused as an answer, among them. Without a
+    token PyTorch has NaN, and the course has 0.
+    """
+    record = EXERCISES[name]
+    conventions = "pytorch" if "no token" in {case.convention for case in record.cases} else "course"
+    report = judge(record, "torch", Unwatched(record.peer), conventions=conventions)
+    assert report.passed, str(report)

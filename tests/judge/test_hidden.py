@@ -1,0 +1,254 @@
+"""A teacher's own cases: what a file may say and must not, and that those who are graded see no value of it."""
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from answers import answer
+from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.records.external_records import read_cases
+from graded_kernels.autograder.judge.records.record import RecordError
+from graded_kernels.autograder.judge.records.table import find
+from graded_kernels.autograder.runner.call.answer import Answer, Cell
+from graded_kernels.autograder.runner.call.examination import Examined, Facts
+from graded_kernels.autograder.runner.call.outcome import Outcome, Trouble
+
+SECRET = 0.7310585786  # in float16 0.73095703125; nothing of it may be shown
+HEAD = """import torch
+from graded_kernels.autograder import Case
+
+
+def randn(generator, *shape):
+    return torch.randn(shape, generator=generator)
+
+
+"""
+FILE = f"""{HEAD}
+def two_zeros(generator):
+    return torch.tensor([1.5, -2.5, {SECRET}]).half(), torch.tensor([0.0, -0.0, {SECRET}]).half()
+
+
+def wide(generator):
+    return randn(generator, 1, 300).expand(5, 300), (3 * randn(generator, 5, 600))[:, ::2]
+
+
+CASES = [Case("two zeros", two_zeros, "What is divided by what?"), Case("a wide matrix", wide, "", bonus=True)]
+"""
+
+
+def one_case(name: str, inputs: str) -> str:
+    """The text of a file with one case, ``inputs`` an expression with ``generator`` in it."""
+    return f"{HEAD}\nCASE = Case({name!r}, lambda generator: {inputs}, '')\n"
+
+
+@pytest.fixture(scope="module")
+def mine():
+    return read_cases(FILE, find("silu_backward"))
+
+
+def test_a_right_answer_passes(mine):
+    report = check_answer(answer("silu_backward", "torch"), "torch", cases=mine)
+    assert report.passed
+    assert report.score == 1
+    first, second = report.cases[-2:]
+    assert (first.name, first.status, first.bonus) == ("hidden: two zeros", "pass", False)
+    assert (second.name, second.status, second.bonus) == ("hidden: a wide matrix", "pass", True)
+    assert first.inputs == "dy: float16 (3,), x: float16 (3,)"
+    assert second.inputs == "dy: float32 (5, 300) not contiguous, x: float32 (5, 300) not contiguous"
+
+
+def right_but(line: str) -> Answer:
+    """A right answer with ``line`` before its return, for inputs of three elements."""
+    body = f"import torch\n\n\ndef silu_backward(dy, x):\n    if x.numel() == 3:\n        {line}\n"
+    body += "    x32 = x.float()\n    s = torch.sigmoid(x32)\n    return (dy * s * (1 + x32 * (1 - s))).to(x.dtype)\n"
+    return Answer("silu_backward", (Cell("answer", body),))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "raise ValueError(f'{x.tolist()} {dy.tolist()}')",
+        "raise type(str(x[2].item()), (Exception,), {})()",
+        "return x.clone()",
+        "return x.double()",
+        "return str(x.tolist())",
+        "return torch.zeros(tuple(int(100000 * v) for v in x.abs().tolist()))",
+        "x[2] = 5",
+    ],
+)
+def test_no_value_gets_out(mine, line):
+    report = check_answer(right_but(line), "torch", cases=mine)
+    row = report.cases[-2]
+    assert row.name == "hidden: two zeros"
+    assert row.status in ("fail", "error")
+    another_complaint = "double" in line or "torch.zeros" in line  # its dtype or shape, of which the hint knows nothing
+    assert row.hint == ("" if another_complaint else "What is divided by what?")
+    assert "not shown" in row.message
+    assert report.score == 0.78
+    assert not report.passed
+    shown = json.dumps(report.to_dict()) + str(report) + report._repr_html_()
+    assert "two zeros" in shown
+    for value in ("0.731", "0.7310", "73095", "73105"):
+        assert value not in shown, value
+
+
+def test_every_hidden_case_that_failed_is_told_with_its_kind_and_hint(mine):
+    """Also where another case failed before it, and is told in full."""
+    report = check_answer(answer("silu_backward", "torch", "(1 + v * other)", "(1 - v * other)"), "torch", cases=mine)
+    shown = (" ".join(str(report).split()), html.unescape(re.sub(r"<[^>]*>", "", report._repr_html_())))
+    for text in shown:
+        assert "not shown. Its kind: dy: float16 (3,), x: float16 (3,). What is divided by what?" in text
+
+
+def test_how_close_a_right_answer_came_is_not_shown(mine):
+    """An answer may round as it likes within the tolerance, and say something by it."""
+    row = check_answer(answer("silu_backward", "torch"), "torch", cases=mine).cases[-2]
+    assert (row.message, row.worst_ulp, row.margin, row.curve) == ("", None, None, None)
+
+
+def test_neither_traffic_nor_launches_of_a_hidden_case_are_told():
+    text = one_case("the largest of all", "(randn(generator, 700, 512), randn(generator, 700, 512))")
+    cases = read_cases(text, find("silu_backward"))
+    mine, theirs = (check_answer(answer("silu_backward", "triton"), "triton", cases=own) for own in (cases, ()))
+    assert mine.passed
+    assert len(mine.cases) == len(theirs.cases) + 1
+    assert mine.traffic == theirs.traffic
+
+    def compiled(report):
+        """What the compiler found, without how long it took and whether it had to be asked."""
+        rows = [{k: v for k, v in row.items() if k not in ("seconds", "cached")} for row in report.compile["targets"]]
+        return report.compile | {"targets": rows}
+
+    assert compiled(mine) == compiled(theirs)
+
+
+def test_a_bug_is_not_named_by_a_hidden_case(mine):
+    candle = "y = x * torch.sigmoid(x.float()); s = y / x; return (dy * s * (1 + x * (1 - s))).half()"
+    report = check_answer(right_but(candle), "torch", cases=mine)
+    assert report.cases[-2].status == "fail"
+    assert report.fingerprint is None
+
+
+def test_a_number_is_not_shown():
+    inputs = "(randn(generator, 3, 7), torch.full((7,), 2.5), torch.full((7,), 1.5), 0.1234)"
+    cases = read_cases(one_case("a large epsilon", inputs), find("layer_norm_forward"))
+    row = check_answer(answer("layer_norm_forward", "torch", "+ eps", "+ 1e-5"), "torch", cases=cases).cases[-1]
+    assert row.status == "fail"
+    assert row.inputs.endswith("eps: a number")
+
+
+def test_what_ends_the_check_says_nothing_either(mine):
+    """The kind of a trouble comes from the answer's process, as does its message."""
+
+    class Runner:
+        facts = Facts()
+
+        def examine(self, call):
+            if call.args[0].numel() == 3:
+                said = f"x is {SECRET}"
+                return Examined(call, Outcome(trouble=Trouble("refused", said, said, f"x{SECRET}", place=said)))
+            right = record.oracle(*(a.double() for a in call.args))
+            return Examined(call, Outcome(outputs=(right.to(call.args[1].dtype),)))
+
+    record = find("silu_backward").with_cases(mine)
+    report = judge(record, "torch", Runner())
+    assert report.cases[-2].status == "fail"
+    assert report.score == 0
+    assert "0.73" not in json.dumps(report.to_dict())
+
+
+class Slow:
+    """Right, but for the call of the case that runs out of time."""
+
+    facts = Facts()
+
+    def __init__(self, record, number: int):
+        self.record, self.late, self.calls = record, record.cases[number], 0
+        self.shape = self.late.inputs(torch.Generator().manual_seed(number))[0].shape
+
+    def examine(self, call):
+        self.calls += 1
+        if call.args[0].shape == self.shape:
+            return Examined(call, Outcome(trouble=Trouble("timeout", "The call did not end within 20 s.")))
+        right = self.record.oracle(*(a.double() for a in call.args))
+        return Examined(call, Outcome(outputs=(right.to(call.args[0].dtype),)))
+
+
+def test_a_time_out_in_a_distinction_takes_no_points():
+    record = find("silu_forward")
+    bonus = next(number for number, case in enumerate(record.cases) if case.bonus)
+    report = judge(record, "torch", Slow(record, bonus))
+    assert report.passed
+    assert report.score == 1
+    assert [case.status for case in report.cases if case.bonus].count("error") >= 1
+    assert not [case for case in report.cases if case.status == "not-run"]
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_after_a_time_out_the_answer_is_not_called_again(number):
+    """It keeps what it earned before."""
+    record = find("silu_forward")
+    runner = Slow(record, number)
+    shapes = [case.inputs(torch.Generator().manual_seed(n))[0].shape for n, case in enumerate(record.cases)]
+    first = shapes.index(runner.shape)
+    report = judge(record, "torch", runner)
+    plain = [case for case in report.cases if case.aim == "plain" and not case.bonus]
+    earned = sum(case.status == "pass" for case in plain) / len(plain)  # of plain values, the first of the aims
+    assert not report.passed
+    assert report.score == pytest.approx(0.3 * earned, abs=1e-5)
+    assert bool(report.score) == bool(number)
+    assert [case.status for case in report.cases[first:]] == ["error"] + ["not-run"] * (len(record.cases) - first - 1)
+    assert report.cases[first].message == "The call did not end within 20 s."
+    assert runner.calls == first + 1
+
+
+@pytest.mark.parametrize(
+    ("exercise", "text", "says"),
+    [
+        ("silu_forward", "CASES = [", "silu_forward.py, line 1: SyntaxError"),
+        ("silu_forward", "import nowhere", "silu_forward.py, line 1: ModuleNotFoundError"),
+        ("silu_forward", HEAD, "silu_forward.py defines no case: write CASES = [Case("),
+        ("silu_witness", HEAD, "silu_witness asks for an input, and has no cases to add to"),
+        ("silu_forward", one_case("n", "randn(generator, 3)"), "case 'hidden: n': its inputs are a Tensor"),
+        ("silu_forward", one_case("n", "()"), "its 0 arguments do not fit the oracle's parameters"),
+        (
+            "silu_forward",
+            one_case("n", "(3.0,)"),
+            "output y is to have the dtype of x, of type float",
+        ),
+        ("silu_forward", one_case("n", "(torch.rand(3),)"), "draw random numbers with the generator"),
+        ("silu_forward", one_case("n", "(torch.arange(3),)"), "the oracle's y is "),
+        ("gelu_forward", one_case("n", "(randn(generator, 3), 'sigmoid')"), "case 'hidden: n': the oracle raised "),
+        ("cross_entropy_forward", one_case("n", "(randn(generator, 2, 3), torch.tensor([1, 7]))"), "the oracle raised"),
+        (
+            "silu_forward",
+            f"{HEAD}CASES = [Case('n', lambda generator: (randn(generator, 3),), '', aim='points')]",
+            "its aim is 'points': write one of plain, point, dtypes, layouts, edges",
+        ),
+        (
+            "silu_forward",
+            f"{HEAD}CASES = [Case('n', lambda generator: (randn(generator, size),), '') for size in (3, 4)]",
+            "two cases are named 'hidden: n'",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used(exercise, text, says):
+    with pytest.raises(RecordError) as caught:
+        read_cases(text, find(exercise))
+    assert says in str(caught.value)
+    assert f"{exercise}.py" in str(caught.value)
+
+
+def test_the_teachers_guide_shows_files_that_work():
+    guide = (Path(__file__).parents[2] / "course" / "OWN.md").read_text(encoding="utf-8")
+    files = dict(re.findall(r"```python\n# hidden_cases/(\w+)\.py\n(.*?)```", guide, re.DOTALL))
+    assert sorted(files) == ["layer_norm_backward", "silu_backward"]
+    for name, text in files.items():
+        cases = read_cases(text, find(name))
+        report = check_answer(answer(name, "torch"), "torch", cases=cases)
+        assert report.passed
+        assert report.cases[-1].hidden

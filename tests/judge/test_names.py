@@ -1,0 +1,86 @@
+"""Names of modules, functions and files in docstrings, help texts and Markdown exist, also after a rename."""
+
+import ast
+import functools
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("autograder", "benchmarks", "course", "examples", "kernels", "pytest_plugin", "solutions")
+FOREIGN = {*sys.stdlib_module_names, "tl", "torch", "triton"}
+ENTRY_POINTS = {"commands", "exercises"}  # groups of entry points, which are named like modules
+FULL = re.compile(r"graded_kernels\.((?:\w+\.)*\w+)")
+QUOTED = re.compile(r"`((?:\w+\.)+(?!py\b|toml\b|txt\b)\w+)(?:\([^`]*\))?`")
+PATH = re.compile(rf"(?<![\w/.])((?:{'|'.join(FOLDERS)}|book|tests)/(?:[\w-]+/)*(?!my_op|NN_)[\w-]+\.(?:py|md))\b")
+
+
+@functools.cache
+def definitions() -> dict[str, set[str]]:
+    """Every module by its dotted path, and every class below it, with what is defined anywhere in it."""
+    found: dict[str, set[str]] = {}
+    for path in (path for folder in (*FOLDERS, "tests") for path in (ROOT / folder).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        module, tree = ".".join(parts[:-1] if parts[-1] == "__init__" else parts), ast.parse(path.read_text("utf-8"))
+        found[module] = names(tree)
+        found |= {f"{module}.{node.name}": names(node) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    return found
+
+
+def names(tree: ast.AST) -> set[str]:
+    """What is defined, imported or assigned below a node of the syntax tree."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.id if isinstance(node, ast.Name) else node.attr)
+        elif isinstance(node, ast.alias):
+            found.add((node.asname or node.name).split(".")[0])
+    return found
+
+
+def exists(name: str) -> bool:
+    """Whether some module or class ends in the first parts of a dotted name, and has the part that follows them."""
+    parts = name.split(".")
+    return any(
+        f".{known}".endswith(f".{'.'.join(parts[:end])}") and (end == len(parts) or parts[end] in defined)
+        for end in range(len(parts), 0, -1)
+        for known, defined in definitions().items()
+    )
+
+
+def stale(text: str, python: bool) -> set[str]:
+    """The names in a file that lead nowhere. A name that begins with a class of another library is not looked up."""
+    found = {name for name in FULL.findall(text) if name.split(".")[0] not in ENTRY_POINTS and not exists(name)}
+    found |= {name for name in PATH.findall(text) if not (ROOT / name).exists()}
+    trees = ast.walk(ast.parse(text)) if python else ()
+    documented = (tree for tree in trees if isinstance(tree, ast.Module | ast.ClassDef | ast.FunctionDef))
+    for name in (name for tree in documented for name in quoted(ast.get_docstring(tree) or "")):
+        first = name.split(".")[0]
+        if first not in FOREIGN and (exists(first) or not first[0].isupper()) and not exists(name):
+            found.add(name)
+    return found
+
+
+def quoted(docstring: str) -> list[str]:
+    """The dotted names in single backticks; double ones hold values and code."""
+    return QUOTED.findall(re.sub("``.*?``", "", docstring, flags=re.DOTALL))
+
+
+@pytest.mark.parametrize("folder", ["", "book", *FOLDERS])
+def test_names_in_texts_exist(folder):
+    paths = [*(ROOT / folder).rglob("*.py"), *(ROOT / folder).rglob("*.md")] if folder else ROOT.glob("*.md")
+    found = [(path, name) for path in paths for name in stale(path.read_text("utf-8"), path.suffix == ".py")]
+    assert not found, "\n".join(f"{path.relative_to(ROOT)}: {name}" for path, name in sorted(found))
+
+
+def test_a_stale_name_is_seen():
+    text = '"""As `runner.walk`, `tl.load`, `Emulator.hints` and autograder/runner/call/runner.py do."""\n'
+    assert stale(text, python=True) == {"runner.walk"}
+    assert stale("`python -m graded_kernels.nowhere`, [text](course/nowhere.md)", python=False) == {
+        "nowhere",
+        "course/nowhere.md",
+    }

@@ -1,0 +1,332 @@
+"""Points follow what an exercise teaches: typical wrong answers, and the rule on reports made for it."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+import torch
+from broken import mutants
+from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.gpu.emulator import Finding
+from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.closeness import Expected, near
+from graded_kernels.autograder.judge.fault import Fault
+from graded_kernels.autograder.judge.records.record import WildBug
+from graded_kernels.autograder.judge.results.aim import Aim
+from graded_kernels.autograder.judge.results.case_result import CaseResult, Failure
+from graded_kernels.autograder.judge.results.causes import ROUNDING, VALUES, causes
+from graded_kernels.autograder.judge.results.points import GROSS, MISSED, SHIPPED, WEIGHTS, points_of
+from graded_kernels.autograder.judge.results.sentences import SENTENCES
+from graded_kernels.autograder.judge.trial import arguments
+from graded_kernels.autograder.runner.call.outcome import Trouble
+from graded_kernels.autograder.words.quality import Quality
+from wrong_answers import GUIDE, WRONG, Wrong, row
+
+WITHIN = 5  # points of 100: a contract
+
+
+def ids(wrong) -> str:
+    return f"{wrong.exercise}-{wrong.backend}-{wrong.what}".replace(" ", "_")
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=ids)
+def test_a_typical_wrong_answer_gets_the_points_agreed_on(wrong, worker):
+    report = check_answer(wrong.answer, wrong.backend, compiler=False, worker=worker if wrong.isolated else None)
+    assert report.passed == (wrong.points == 100), str(report)
+    assert abs(100 * report.score - wrong.points) <= WITHIN, (report.score, report.split, report.limit)
+    assert points_of(report.to_dict()).score == report.score  # the data is all that it takes
+    assert row(wrong, report.score) in GUIDE.read_text(encoding="utf-8"), "run python tests/material/wrong_answers.py"
+
+
+def test_the_point_of_a_masked_softmax_is_in_its_cases_at_every_seed():
+    """Where a row of nothing came by chance, the seed of a class decided what a division by 0 costs."""
+    record = EXERCISES["masked_softmax_forward"]
+    for number, one in enumerate(record.cases):
+        if one.name in record.about:
+            masks = [arguments(one, number, seed)[1] for seed in range(20)]
+            assert not any(bool(mask.any(1).all()) for mask in masks), one.name
+
+
+def planted(exercise: str, why: str) -> Wrong:
+    """A mutant of our Triton answer."""
+    (mutant,) = (one for one in mutants()[exercise, "triton"] if one.why == why)
+    return Wrong(why, exercise, "triton", 0, patches=((mutant.old, mutant.new),))
+
+
+BY_SEED = (  # whose points followed the random draws
+    planted("entropy_forward", "starts at 0"),
+    planted("gelu_forward", "e^-w without its second part"),
+    planted("gelu_backward", "always the normal distribution"),
+    planted("kl_backward", "0 · inf"),
+    Wrong(
+        "hidden keys count, without the causal mask",
+        "attention_backward",
+        "torch",
+        0,
+        patches=(("~visible(lengths, causal,", "~visible(lengths, False,"),),
+    ),
+    Wrong(
+        "lse without the label's term",
+        "cross_entropy_forward",
+        "torch",
+        0,
+        patches=(("torch.logaddexp(others, own).where", "others.where"),),
+    ),
+    Wrong(
+        "another default", "cross_entropy_backward", "torch", 0, patches=(("ignore_index=-100)", "ignore_index=0)"),)
+    ),
+    Wrong(
+        "rounds its logits",
+        "linear_cross_entropy_forward_backward",
+        "torch",
+        0,
+        patches=(("logits = x @ w.t()", "logits = (x @ w.t()).to(hidden.dtype).to(wide)"),),
+    ),
+    Wrong(
+        "rounds to nearest afterwards", "stochastic_round", "triton", 0, patches=(("+ bits) & -65536)", "+ bits))"),)
+    ),
+)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("wrong", BY_SEED, ids=ids)
+def test_a_score_does_not_follow_the_seed(wrong):
+    found = {check_answer(wrong.answer, wrong.backend, compiler=False, seed=seed).score for seed in range(12)}
+    assert len(found) == 1, found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_unlucky_element_does_not_make_plain_values_wrong(seed):
+    """A formula that is off by 0.4 % where terms cancel in some elements; one that is wrong in a few."""
+    generator = torch.Generator().manual_seed(seed)
+    x, bias = torch.randn(2, 500, generator=generator, dtype=torch.float64)
+    exact = x + bias
+    size = torch.full_like(exact, 2.0**-24)
+    expected = Expected(
+        ("y",), (torch.float32,), (exact,), (size,), (torch.full_like(exact, 8.0),), None, exact.isnan()
+    )
+    off, wrong = 1.004 * x + bias, exact.clone()
+    assert bool(((off - exact).abs() > 0.01 * exact.abs()).any())
+    assert near(expected, (off.float(),)) == 1
+    wrong[7] += 1.0
+    assert near(expected, (wrong.float(),)) == 0
+    assert near(expected, (off.float().index_fill(0, torch.tensor([3]), torch.nan),)) == 0
+
+
+@pytest.fixture
+def reworded(monkeypatch):
+    """Every sentence of a case, a finding, a trouble and the table is another one, and no two are alike."""
+    numbers = itertools.count()
+
+    def patch(kind, stays=lambda made: False):
+        made = kind.__init__
+
+        def init(self, *args, **more):
+            made(self, *args, **more)
+            if not stays(self):
+                object.__setattr__(self, "message", f"Sentence {chr(97 + next(numbers) % 26) * 9}.")
+
+        monkeypatch.setattr(kind, "__init__", init)
+
+    for kind in (CaseResult, Finding, Fault):
+        patch(kind)
+    patch(Trouble, lambda made: made.kind in ("raised", "stub"))  # the answer's own words
+    for code in SENTENCES:
+        monkeypatch.setitem(SENTENCES, code, "Words.")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(one, marks=[pytest.mark.exhaustive] * bool(i % 6))
+        for i, one in enumerate(WRONG)
+        if not one.isolated
+    ],
+    ids=ids,
+)
+def test_no_point_moves_with_a_sentence(wrong, reworded):
+    report = check_answer(wrong.answer, wrong.backend, compiler=False)
+    assert row(wrong, report.score) in GUIDE.read_text(encoding="utf-8"), (report.score, report.causes)
+
+
+def test_an_output_that_is_wrong_and_one_that_is_a_few_ulp_off_have_one_cause():
+    """In half precision a mistake is the one or the other, as the random numbers are."""
+
+    def result(name, how, output="y"):
+        failure = Failure(output, (0,), 1.0, 2.0, 3.0, 1, 2, {})
+        return CaseResult(name, "fail", False, "", "", kind=Quality.CORRECT, failure=failure, code=how, place=output)
+
+    far, few, other = result("plain", VALUES), result("half", ROUNDING), result("other", ROUNDING, "mean")
+    for given in ((far, few, other), (few, far, other)):
+        found = causes(given, "")
+        assert [(cause.message, len(cause.cases)) for cause in found] == [("y is wrong.", 2), (other.message, 1)]
+    assert "a few ulp" in causes((few, replace(few, name="too")), "")[0].message
+
+
+def case(name: str, aim: str = "plain", flaw: str | None = None, *, near: float = 1.0, **more) -> dict:
+    status = "fail" if flaw else "pass"
+    return {
+        "name": name,
+        "aim": aim,
+        "flaw": flaw,
+        "near": near,
+        "status": status,
+        "bonus": False,
+        "kind": "correct",
+    } | more
+
+
+FIRST, POINT, OTHER = case("first"), case("a", "point"), case("b", "point")
+TENS = [case(aim, aim) for aim in ("dtypes", "layouts", "edges")]
+
+
+def score(*cases: dict, together: bool = False, fingerprint: str | None = None, weights=WEIGHTS) -> float:
+    """Of these cases and of all aims that they leave out. together: whether those that fail have one cause."""
+    there = {one["name"] for one in cases}
+    all_cases = [*cases, *(one for one in (FIRST, POINT, OTHER, *TENS) if one["name"] not in there)]
+    all_cases.sort(key=lambda one: one["name"] != "first")
+    failing = [one["name"] for one in all_cases if one["status"] == "fail"]
+    causes = [failing] if together else [[name] for name in failing]
+    report = {
+        "cases": all_cases,
+        "causes": [{"kind": "correct", "message": "Wrong.", "cases": names} for names in causes if names],
+        "fingerprint": fingerprint,
+        "required": ["correct", "portable", "efficient"],
+        "passed": not failing,
+    }
+    found = points_of(report, weights)
+    assert sum(part.of for part in found.parts) == pytest.approx(100) or not found.parts
+    return round(100 * found.score, 3)
+
+
+def test_a_right_answer_has_every_point_and_distinctions_none():
+    assert score() == 100
+    assert score(case("tail", "plain", "numbers", bonus=True)) == 100
+
+
+@pytest.mark.parametrize(("flaw", "points"), [("numbers", 78), ("special", 90), ("text", 98), (None, 90)])
+@pytest.mark.parametrize("aim", ["dtypes", "layouts", "edges"])
+def test_an_aim_is_lost_once_however_many_cases_fail(aim, flaw, points):
+    assert score(case(aim, aim, flaw, status="fail"), case("more", aim, flaw, status="fail")) == points
+
+
+def test_one_cause_counts_in_what_its_cases_rest_on():
+    failing = [case(aim, aim, "numbers") for aim in ("dtypes", "layouts", "edges")]
+    assert score(*failing) == 100 - 30 - 12
+    assert score(*failing, together=True) == 100 - 10 - 12
+    assert score(case("a", "point", "numbers"), *failing, together=True) == 100 - 20 - 12
+    dtype = [case("a", "point", "dtype"), case("dtypes", "dtypes", "dtype"), case("layouts", "layouts", "dtype")]
+    assert score(*dtype, together=True) == 100 - 10 - 12
+    converted = [one | {"flaw": "converted"} for one in dtype]
+    assert score(*converted, together=True) == 100 - 10
+    assert score(*converted, case("more", "plain", "converted"), together=True) == 100 - 30
+
+
+def test_what_goes_wrong_with_nan_and_with_infinity_has_one_remedy():
+    """A sweep over a dtype holds both, whichever the report names as its worst."""
+    assert score(case("edges", "edges", "special"), case("dtypes", "dtypes", "special")) == 90
+    assert score(case("dtypes", "dtypes", "special")) == 90
+
+
+def test_the_point_counts_by_its_cases_and_missed_as_a_whole_leaves_half():
+    half, whole = case("a", "point", "numbers"), [case("a", "point", "numbers"), case("b", "point", "numbers")]
+    assert score(half) == 100 - 20 - 12
+    assert score(*whole) == 50
+    assert score(*whole, case("edges", "edges", "special")) == 40
+    assert score(*whole, case("more", "plain", "numbers"), together=True) == 50
+    assert score(*whole, case("first", "plain", "numbers"), together=True) == 32
+    assert score(case("a", "point"), case("b", "point", None, status="fail")) == 80
+    assert score(*whole, weights=WEIGHTS | {Aim.POINT: 10}) == 50
+    assert score(*whole, weights=WEIGHTS | {Aim.POINT: 100}) == pytest.approx(37.5)
+
+
+def test_conduct_costs_the_plain_values_once():
+    failing = [case("first", "plain", "conduct"), case("a", "point", "conduct"), case("edges", "edges", "conduct")]
+    assert score(*failing, together=True) == 70
+    assert score(case("layouts", "layouts", "conduct")) == 90
+
+
+def test_plain_values_that_are_nearly_right_cost_their_aim():
+    assert score(case("first", "plain", "numbers")) == 70
+    assert score(case("first", "plain", "numbers"), case("layouts", "layouts", "numbers"), together=True) == 70
+    everything = [case(one["name"], one["aim"], "numbers") for one in (FIRST, POINT, OTHER, *TENS)]
+    assert score(*everything) == 5
+
+
+def test_wrong_plain_values_leave_nothing_or_the_share_of_right_outputs():
+    assert score(case("first", "plain", "numbers", near=0.0)) == 0
+    assert score(case("first", "plain", "numbers", near=0.5)) == 40
+    assert score(case("first", "plain", "numbers", near=0.5), case("a", "point", "numbers"), together=True) == 40
+    assert score(case("first", "plain", None, near=0.0, status="error")) == 0
+    assert score(case("first"), case("b", "point", "whole")) == 0
+
+
+def test_a_bug_that_shipped_leaves_half():
+    assert score(case("layouts", "layouts", "special"), fingerprint="this is what somebody computed") == 50
+    assert score(case("layouts", "layouts", "special")) == 90
+
+
+def test_what_is_not_reached_earns_nothing_and_what_was_earned_stays():
+    def missing(name: str, aim: str) -> dict:
+        return case(name, aim, status="not-run", message="The answer was not called again.")
+
+    assert score(missing("edges", "edges")) == 90
+    assert score(missing("edges", "edges"), case("also", "edges")) == 95
+    assert score(missing("a", "point"), missing("b", "point")) == 60
+    assert score(case("nothing measures it", None, status="not-run")) == 100
+    assert score(missing("more", "plain"), *(missing(one["name"], one["aim"]) for one in (POINT, OTHER, *TENS))) == 15
+
+
+def test_an_exercise_without_an_aim_gives_its_weight_to_the_others():
+    report = {"cases": [FIRST, case("dtypes", "dtypes", "special")], "fingerprint": None, "passed": False}
+    report |= {"required": ["correct"], "causes": [{"kind": "correct", "message": "No.", "cases": ["dtypes"]}]}
+    found = points_of(report)
+    assert [(part.aim, part.of, part.earned) for part in found.parts] == [("plain", 75, 75), ("dtypes", 25, 0)]
+    assert points_of(report | {"required": ["efficient"]}).score == 1  # what is not asked for costs nothing
+
+
+def test_the_split_says_why():
+    report = {"cases": [FIRST, POINT, case("b", "point", "numbers"), *TENS], "fingerprint": "x", "passed": False}
+    report |= {"required": ["correct"], "causes": [{"kind": "correct", "message": "y is wrong.", "cases": ["b"]}]}
+    found = points_of(report)
+    assert [part.because for part in found.parts] == [
+        ["Ordinary numbers are wrong in b."],
+        ["b: y is wrong."],
+        [],
+        [],
+        [],
+    ]
+    several = {"cases": [FIRST, case("a, float16", "point", "numbers"), case("b", "point", "numbers"), *TENS]}
+    several["causes"] = [{"kind": "correct", "message": "y is wrong.", "cases": ["a, float16", "b"]}]
+    assert points_of(report | several).parts[1].because == ["a, float16; b: y is wrong."]
+    assert found.limit == SHIPPED
+    assert points_of(report | {"cases": [case("first", near=0.0)]}).limit == GROSS
+    missed = points_of(report | {"cases": [FIRST, case("b", "point", "numbers"), *TENS], "fingerprint": None})
+    assert missed.limit == MISSED.format(10)
+    assert missed.score == pytest.approx(sum(part.earned for part in missed.parts) / 100 - 0.1)
+
+
+def test_a_common_mistake_is_named_and_costs_what_it_makes_wrong():
+    """A bug that shipped, with the same cases, would leave half."""
+    from graded_kernels.kernels.wild.cross_entropy import cross_entropy_backward_all_rows as mistake
+
+    report = check("cross_entropy_backward", mistake, backend="torch")
+    assert (report.fingerprint, report.mistake) == (None, "a common mistake: a kernel that forgets the ignored rows")
+    assert "A common mistake: a kernel that forgets the ignored rows." in str(report)
+    assert "shipped" not in report.limit
+    assert report.causes[0].message == f"The wrong values have one source: {report.mistake}."
+
+
+def test_a_bug_that_shipped_has_a_thread():
+    bugs = [bug for record in EXERCISES.values() for bug in getattr(record, "wild", ())]
+    shipped = [bug for bug in bugs if isinstance(bug, WildBug)]
+    assert len(shipped) < len(bugs)
+    assert not [bug.who for bug in shipped if "no thread" in bug.thread]
+
+
+def test_an_infinity_of_the_wrong_sign_is_called_so():
+    def silu(x):
+        y = x * torch.sigmoid(x)
+        return torch.where(y == torch.inf, -y, y)
+
+    assert "y is the other infinity." in [cause.message for cause in check("silu_forward", silu).causes]

@@ -1,0 +1,204 @@
+"""How wrong values are related to the right ones: each relation is seen, and none that is not there."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+import torch
+from answers import Unwatched, answer
+from graded_kernels.autograder.judge.case import judge_case
+from graded_kernels.autograder.judge.records.record import Witness
+from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge.redaction import redacted
+from graded_kernels.autograder.judge.trial import Trial, arguments
+from graded_kernels.autograder.runner.call.answer import load
+from graded_kernels.autograder.runner.call.runner import InProcess
+
+
+def judged(name, function, case="ordinary values", earlier=None, **how):
+    """The judgement on one case. function: takes the case's arguments, and then what is right for them."""
+    record = EXERCISES[name]
+    number = next(n for n, one in enumerate(record.cases) if one.name == case)
+    args = arguments(record.cases[number], number, 0)
+    right = tuple(value.to(dtype) for value, dtype in zip(record.exact(args), record.dtypes(args), strict=True))
+    runner = Unwatched(lambda *given: function(*given, *right))
+    return judge_case(Trial.of(record, record.cases[number], args, "torch", runner, earlier=earlier or {}, **how))
+
+
+def message(*args, **how):
+    return judged(*args, **how).result.message
+
+
+def unbiased(x, weight, bias, y, mean, rstd):
+    off = (127 / 128) ** 0.5
+    return (y - bias) * off + bias, mean, rstd * off
+
+
+def unbiased_in_y(x, weight, bias, y, mean, rstd):
+    return unbiased(x, weight, bias, y, mean, rstd)[0], mean, rstd
+
+
+def of_other_rows(x, weight, bias, y, mean, rstd):
+    return (y - bias) * (rstd.flip(0) / rstd)[:, None] + bias, mean, rstd
+
+
+def columns(x, weight, y, rstd):
+    return y / weight, rstd
+
+
+def first_dloss(dloss, logits, labels, lse, dlogits):
+    hot = torch.nn.functional.one_hot(labels, logits.shape[1])
+    return dloss[0] * ((logits - lse[:, None]).exp() - hot)
+
+
+NORM, SCALED = "layer_norm_forward", "rms_norm_forward"
+LOSS, SLOPE = "cross_entropy_backward", "silu_backward"
+TOLD = [
+    (NORM, "ordinary values", unbiased, "rstd is 0.996086 = sqrt(127 / 128) times what is right."),
+    (NORM, "ordinary values", unbiased_in_y, "y - bias is 0.996086 = sqrt(127 / 128) times what is right."),
+    (NORM, "ordinary values", of_other_rows, "Each row of y - bias is what is right times a factor of its own"),
+    (SCALED, "ordinary values", lambda x, w, y, r: (2.5 * y, r), "y is 2.5 times what is right."),
+    (SCALED, "ordinary values", columns, "y comes out as if weight were 1 everywhere."),
+    (SCALED, "ordinary values", lambda x, w, y, r: (y + r.flip(0)[:, None], r), "Each row of y is off by a term"),
+    (SCALED, "ordinary values", lambda x, w, y, r: (y * x.sum(1)[:, None], r), "Each row of y is what is right times"),
+    (SLOPE, "ordinary values", lambda dy, x, dx: -dx, "dx is what is right with the other sign."),
+    (SLOPE, "ordinary values", lambda dy, x, dx: dx + 3, "dx is too large by 3 everywhere."),
+    (SLOPE, "ordinary values", lambda dy, x, dx: torch.zeros_like(dx), "dx is 0 in every wrong element."),
+    (SLOPE, "ordinary values", lambda dy, x, dx: x.clone(), "dx has the values of the input x."),
+    (SLOPE, "ordinary values", lambda dy, x, dx: dx.where(x > 0, dx + x * x), "dx is wrong only where x < 0."),
+    (SLOPE, "ordinary values", lambda dy, x, dx: dx.roll(1), "wrong places: every element is the one before it."),
+    (SLOPE, "transposed", lambda dy, x, dx: dx.mT.reshape(dx.shape), "they lie in the order of the transposed matrix."),
+    ("swiglu_backward", "ordinary values", lambda dy, g, u, dg, du: (du, dg), "dgate and dup are exchanged."),
+    ("swiglu_backward", "ordinary values", lambda dy, g, u, dg, du: (du, du), "dgate has the values that dup should"),
+    ("row_sum", "ordinary values", lambda x, s: s[:1].expand(s.shape), "which is right for the first element alone,"),
+    (
+        LOSS,
+        "some rows ignored",
+        lambda d, x, labels, s, dx: dx + (labels < 0)[:, None],
+        "only where labels is ignore_index.",
+    ),
+    (LOSS, "ordinary values", first_dloss, "dlogits comes out as if every element of dloss were its first."),
+    (
+        "linear_cross_entropy_forward_backward",
+        "some rows ignored",
+        lambda h, w, labels, loss, dh, dw: (loss, dh * 9 / 13, dw),
+        "dhidden is 0.69231 = 9 / 13 times what is right.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "case", "function", "words"), TOLD, ids=[f"{row[0]}-{row[3][-45:]}" for row in TOLD])
+def test_a_simple_relation_is_told(name, case, function, words):
+    assert words in message(name, function, case)
+
+
+def test_strides_that_are_not_used_are_told():
+    def in_order(x, y):
+        assert not x.is_contiguous()
+        return torch.nn.functional.silu(x.mT.reshape(x.shape))
+
+    told = message("silu_forward", in_order, "transposed")
+    assert "y comes out as if x were contiguous, which it is not here." in told
+
+
+def test_a_kept_result_is_told_with_the_case_that_it_is_of():
+    kept = torch.randn(1000)
+    told = message("silu_forward", lambda x, y: kept, "the same shape again", earlier={"ordinary values": (kept,)})
+    assert "y is, bit for bit, the result of the case “ordinary values”" in told
+    assert "bit for bit" not in message("silu_forward", lambda x, y: kept, "the same shape again")
+
+
+COUNTED = r"\S+ is wrong in [\d,]+ of [\d,]+ elements\."
+
+
+def noise(*given):
+    return given[-1] * (1 + torch.rand(given[-1].shape, generator=torch.Generator().manual_seed(1)))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        noise,
+        lambda *given: given[-1] + 1e-3 * given[-1].sin().square(),
+        lambda *given: given[-1].half().float(),  # rounding
+        lambda *given: given[-1].index_fill(0, torch.tensor([5]), 7.0),  # one element is no relation
+        lambda *given: given[-1].index_copy(0, torch.tensor([5, 6]), 2 * given[-1][5:7]),
+    ],
+    ids=["noise", "wave", "rounding", "one", "two"],
+)
+@pytest.mark.parametrize("name", ["silu_forward", "silu_backward", "gelu_backward", "axpy"])
+def test_no_relation_is_told_where_there_is_none(name, function):
+    result = judged(name, function).result
+    assert result.status == "fail"
+    assert re.fullmatch(COUNTED, result.message), result.message
+    assert result.hint  # where to begin
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", [name for name, one in EXERCISES.items() if not isinstance(one, Witness)])
+def test_no_case_of_any_exercise_has_a_relation_to_noise(name):
+    def noisy(*given):
+        right = given[len(given) - len(record.outputs) - len(record.writes) :]
+        return tuple((v * (1 + torch.rand(v.shape, generator=random))).to(v.dtype) for v in right)
+
+    record, random = EXERCISES[name], torch.Generator().manual_seed(3)
+    for case in (case for case in record.cases if not case.raises):
+        result = judged(name, noisy, case.name).result
+        if result.failure:
+            assert re.fullmatch(COUNTED, result.message), case.name
+
+
+def test_rows_that_are_off_by_little_more_than_rounding_have_no_relation():
+    """Each is near to many factors."""
+    little = torch.linspace(3e-6, 7e-6, 7)[:, None]
+    told = message("rms_norm_forward", lambda x, weight, y, rstd: (y * (1 - little), rstd))
+    assert re.fullmatch(COUNTED, told), told
+
+
+def test_a_relation_stands_in_place_of_the_hint_where_to_begin_and_of_no_other():
+    assert not judged("silu_forward", lambda x, y: 2 * y).result.hint
+    assert judged("silu_forward", lambda x, y: 2 * y, "large values").result.hint
+
+
+def test_a_case_of_a_teacher_shows_no_relation():
+    one = judged("silu_forward", lambda x, y: 2 * y)
+    assert "2 times" in one.result.message
+    assert "2 times" not in str(redacted(EXERCISES["silu_forward"], one).result)
+
+
+def test_only_the_first_wrong_result_of_a_report_is_related():
+    """Each relation costs some fifty calls of the oracle, and a report shows one case in full."""
+    from graded_kernels.autograder import check
+
+    report = check("silu_forward", lambda x: 2 * x * torch.sigmoid(x.float()).to(x.dtype), backend="torch")
+    first, *others = (case for case in report.cases if case.failure)
+    assert "2 times what is right" in first.message
+    assert len(others) > 5
+    assert not any("times what is right" in case.message for case in others)
+
+
+def wrong_values():
+    """The result of each mutant in PyTorch, in the case that is there to see it, where its values are wrong."""
+    for path in sorted((Path(__file__).parent / "mutants").glob("[a-z]*.py")):
+        for (name, backend), rows in runpy.run_path(str(path))["MUTANTS"].items():
+            for why, old, new, dies_in in rows if backend == "torch" else ():
+                record = EXERCISES[name]
+                if isinstance(record, Witness):
+                    continue
+                number = next((n for n, one in enumerate(record.cases) if one.name == dies_in), None)
+                if number is None or record.cases[number].raises:
+                    continue
+                args = arguments(record.cases[number], number, 0)
+                runner = InProcess(load(answer(name, backend, old, new)), record.contract, backend)
+                result = judge_case(Trial.of(record, record.cases[number], args, backend, runner, earlier={})).result
+                if result.failure:
+                    yield f"{name}: {why}", result
+
+
+@pytest.mark.exhaustive
+def test_a_third_of_the_wrong_results_of_mutants_are_related_to_the_right_ones():
+    results = dict(wrong_values())
+    told = {name for name, result in results.items() if result.message.count(". ")}
+    assert len(results) > 60
+    assert len(told) > len(results) / 3, sorted(set(results) - told)

@@ -1,0 +1,170 @@
+"""A witness may be anything: what an exercise cannot take gets a sentence and no points, never an exception."""
+
+import dataclasses
+import itertools
+
+import pytest
+import torch
+from answers import answer
+from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.records.record import Witness
+from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
+from graded_kernels.autograder.runner.call.runner import InProcess
+
+WITNESSES = [name for name, record in EXERCISES.items() if isinstance(record, Witness)]
+STRANGE = {
+    "integers": torch.arange(4),
+    "bools": torch.ones(4, dtype=torch.bool),
+    "matrix of bools": torch.ones(2, 4, dtype=torch.bool),
+    "complex numbers": torch.ones(4, dtype=torch.complex64),
+    "matrix of complex numbers": torch.ones(2, 4, dtype=torch.complex64),
+    "bytes": torch.ones(2, 3, dtype=torch.uint8),
+    "64 dimensions": torch.ones([1] * 64),
+    "63 dimensions": torch.ones([1] * 61 + [2, 3]),
+    "no dimension": torch.tensor(1.0),
+    "no columns": torch.empty(2**40, 0),
+    "no rows": torch.empty(0, 2**40),
+    "float64": torch.ones(2, 8, dtype=torch.float64),
+    "float8": torch.ones(2, 8).to(torch.float8_e5m2),
+    "sparse": torch.ones(2, 8).to_sparse(),
+    "two million": torch.ones(1).expand(2**21),
+    "NaN": torch.tensor([[float("nan")]]),
+    "an integer": 5,
+    "a float": -3.0,
+    "a bool": True,
+    "text": "tanh",
+    "nothing": None,
+}
+PLAIN = {"vector": torch.ones(8), "matrix": torch.ones(2, 8), "labels": torch.tensor([0, -100])}
+
+
+ASKED = [(name, seed) for name in WITNESSES for seed in range(len(EXERCISES[name].all))]
+
+
+@pytest.mark.parametrize("name, seed", ASKED)
+def test_strange_values_get_a_sentence(name, seed):
+    """Every strange value at every place, beside ordinary ones and beside itself."""
+    record, tried = EXERCISES[name].drawn(seed), 0
+    everything = STRANGE | PLAIN
+    for count in range(record.fewest, len(record.parameters) + 1):
+        for strange, place, other in itertools.product(STRANGE, range(count), (*PLAIN, None)):
+            names = [other or strange] * count
+            names[place] = strange
+            report = check(name, lambda *block, chosen=names: tuple(everything[n] for n in chosen), seed=seed)
+            first = report.cases[0]
+            assert report.passed == (first.status == "pass" and all(c.status == "pass" for c in report.cases[1:]))
+            assert report.passed or report.score == 0, names
+            assert first.status == "pass" or 0 < len(first.message) < 300, (names, first)
+            tried += first.status != "pass"
+    assert tried > len(STRANGE)
+
+
+MATRIX, VECTOR, LABELS = torch.ones(2, 8), torch.ones(8), torch.zeros(2, dtype=torch.int64)
+REMEDIES = [
+    ("gelu_witness", (torch.arange(4),), "x is int64. Use float32, float16 or bfloat16."),
+    ("gelu_witness", (MATRIX, 3), "approximate should be str, but is int."),
+    ("gelu_witness", (MATRIX, "tan"), "The bug is in the tanh form"),
+    ("silu_witness", (MATRIX, 3), "x should be a tensor, but is int."),
+    ("silu_witness", (torch.ones([1] * 64),) * 2, "dy has 64 dimensions and 1 elements, of at most 8 and 1,048,576."),
+    ("silu_witness", (torch.empty(2**40, 0),) * 2, "dy is of length 1,099,511,627,776 in one dimension, of at most"),
+    ("layer_norm_witness", (MATRIX, VECTOR, VECTOR, 1), "eps should be float, but is int."),
+    ("layer_norm_witness", (MATRIX, VECTOR, VECTOR, -1.0), "eps is positive and finite."),
+    ("cross_entropy_witness", (MATRIX, VECTOR[:2]), "labels is float32. Use int64."),
+    ("cross_entropy_witness", (MATRIX, LABELS, True), "ignore_index should be int, but is bool."),
+    ("cross_entropy_witness", (torch.ones(2, 8, dtype=torch.bool), torch.zeros(2).long()), "logits is bool. Use"),
+]
+
+
+@pytest.mark.parametrize(("name", "found", "sentence"), REMEDIES, ids=[sentence for *_, sentence in REMEDIES])
+def test_the_sentence_names_the_value_and_the_remedy(name, found, sentence):
+    first = check(name, lambda: found).cases[0]
+    assert first.status == "fail"
+    assert first.message.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("torch.arange(4)", "torch.ones([1] * 64)", "torch.ones(4, dtype=torch.complex64)", "torch.ones(2, 2**22)"),
+        *("((1, 2), (3,))", "torch.ones(4).to(torch.float8_e5m2)", "torch.ones(4).to_sparse()", "10**30", "None"),
+    ],
+)
+def test_isolated_a_strange_value_gets_a_sentence_too(value, worker):
+    source = f"import torch\ndef silu_witness():\n    return {value}, {value}"
+    report = check_answer(Answer("silu_witness", (Cell("a", source),)), "torch", worker=worker)
+    assert not report.passed
+    assert report.score == 0
+    assert report.cases[0].message
+    assert "ended its process" not in report.cases[0].message or value == "10**30"
+
+
+NO_LENGTHS = """
+import torch
+def attention_witness():
+    return torch.ones(1, 1, 4, 4), torch.ones(1, 1, 2, 4), torch.ones(1, 1, 2, 4), None, True
+"""
+
+
+def test_what_may_be_left_out_may_be_none(worker):
+    """More queries than keys under causality, with key_lengths as None: the chapter says that it may be."""
+    namespace: dict = {}
+    exec(NO_LENGTHS, namespace)
+    here = check("attention_witness", namespace["attention_witness"])
+    apart = check_answer(Answer("attention_witness", (Cell("a", NO_LENGTHS),)), "torch", worker=worker)
+    assert here.passed, (here.cases[0], apart.cases[0])
+    assert apart.passed, (here.cases[0], apart.cases[0])
+
+
+NO_ROWS = """
+import torch
+def cross_entropy_witness():
+    return torch.zeros(ROWS, 3), torch.zeros(ROWS, dtype=torch.int64)
+"""
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_batch_without_rows_convicts_and_one_with_a_token_does_not(rows, worker):
+    """The chapter shows that Liger-Kernel 0.2.1 fails there."""
+    source = NO_ROWS.replace("ROWS", str(rows))
+    namespace: dict = {}
+    exec(source, namespace)
+    here = check("cross_entropy_witness", namespace["cross_entropy_witness"])
+    apart = check_answer(Answer("cross_entropy_witness", (Cell("a", source),)), "torch", worker=worker)
+    for report in (here, apart):
+        valid, right, convicts = report.cases
+        assert (valid.status, right.status) == ("pass", "pass"), report
+        assert convicts.status == ("fail" if rows else "pass"), convicts
+        assert rows or "ZeroDivisionError" in convicts.message, convicts
+
+
+@pytest.mark.parametrize("name", WITNESSES)
+def test_empty_tensors_convict_nobody_else_or_are_refused(name):
+    """Where nothing is computed nothing is wrong: each tensor of the right number of dimensions, without elements."""
+    block = [record.drawn(0).exercise.name] if (record := EXERCISES[name]).others else []
+    ours = load(answer(name, "torch"))(*block)
+    given = ours if isinstance(ours, tuple) else (ours,)
+    empty = tuple(x.new_empty((0, *x.shape[1:])) if isinstance(x, torch.Tensor) else x for x in given)
+    report = check(name, lambda *block: empty)
+    assert report.passed == (name == "cross_entropy_witness"), report
+
+
+def statuses(record):
+    report = judge(record, "torch", InProcess(lambda: (VECTOR, VECTOR), record.contract, "torch"))
+    return [case.status for case in report.cases]
+
+
+def test_an_input_on_which_pytorch_is_wrong_is_out_of_range():
+    record = EXERCISES["silu_witness"]
+    wrong = dataclasses.replace(record.exercise, peer=lambda dy, x: torch.zeros_like(x))
+    assert record.exercise.peer is not None
+    assert statuses(record)[1] == "pass"
+    assert statuses(dataclasses.replace(record, exercise=wrong))[1] == "fail"
+
+
+@pytest.mark.parametrize("dtype, status", [(torch.float32, "fail"), (torch.float64, "pass")])
+def test_a_bug_that_gives_another_dtype_is_convicted(dtype, status):
+    record = EXERCISES["silu_witness"]
+    bug = dataclasses.replace(record.bug, function=lambda dy, x: record.exercise.peer(dy, x).to(dtype))
+    assert statuses(dataclasses.replace(record, bug=bug)) == ["pass", "pass", status]

@@ -1,0 +1,10 @@
+"""``python tests/material/attack_notebooks``: the table of every hostile notebook on every rung this machine has."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from attack_notebooks.table import main  # noqa: E402
+
+sys.exit(main(sys.argv[1:]))

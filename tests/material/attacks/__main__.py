@@ -1,0 +1,10 @@
+"""``python tests/material/attacks``: the table of every attack on every rung this machine has."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from attacks.table import main  # noqa: E402
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,360 @@
+"""Typical wrong answers and their points: ``python tests/material/wrong_answers.py`` runs them, writes the table into
+course/GRADING.md and prints it.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from answers import ROOT, answer
+from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.runner.call.answer import Answer, Cell
+
+GUIDE = ROOT / "course" / "GRADING.md"
+BEGIN, END = "<!-- made by tests/material/wrong_answers.py -->\n", "<!-- end -->\n"
+HEAD = "| the answer | exercise | points |\n|---|---|---|\n"
+
+
+class Wrong(NamedTuple):
+    """A wrong answer. what: it does. points: of 100, as agreed, within 5. patches: of our answer, old text and new.
+    more: what follows on it. isolated: whether only a process of its own shows it.
+    """
+
+    what: str
+    exercise: str
+    backend: str
+    points: int
+    more: str = ""
+    patches: tuple[tuple[str, str], ...] = ()
+    isolated: bool = False
+
+    @property
+    def answer(self) -> Answer:
+        made = answer(self.exercise, self.backend)
+        source = made.cells[-1].source
+        for old, new in self.patches:
+            assert old in source, f"{self.exercise} ({self.backend}) has no {old!r}"
+            source = source.replace(old, new)
+        if self.more:
+            source += f"\n\nright = {self.exercise}\n\n\n{self.more.strip()}\n"
+        return Answer(made.exercise, (*made.cells[:-1], Cell(made.cells[-1].name, source)))
+
+
+def of_silu(slope: str) -> str:
+    """A gradient of silu with s(x) worked out from y = x · s(x)."""
+    return f"""
+def silu_backward(dy, x):
+    v = x.float()
+    y = v * torch.sigmoid(v)
+    s = {slope}
+    return (dy * (s + y * (1 - s))).to(x.dtype)
+"""
+
+
+def changed(exercise: str, parameters: str, result: str) -> str:
+    """An answer whose right result is changed. result: an expression of ``right``."""
+    return f"def {exercise}({parameters}):\n    return {result}\n"
+
+
+NEXT_KERNEL = """
+@triton.jit
+def product_kernel(s_ptr, up_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    s = tl.load(s_ptr + offsets, mask=mask, other=0.0)
+    up = tl.load(up_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+    tl.store(y_ptr + offsets, (s * up).to(y_ptr.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def silu_kernel(gate_ptr, s_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    gate = tl.load(gate_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+    tl.store(s_ptr + offsets, silu_of(gate), mask=mask)
+
+
+def swiglu_forward(gate, up):
+    gate, up = gate.contiguous(), up.contiguous()
+    s, y = torch.empty(gate.shape, dtype=torch.float32), torch.empty_like(gate)
+    grid = (triton.cdiv(y.numel(), BLOCK),)
+    silu_kernel[grid](gate, s, y.numel(), BLOCK=BLOCK)
+    product_kernel[grid](s, up, y, y.numel(), BLOCK=BLOCK)
+    return y
+"""
+TWICE = (
+    ("    dx = silu_derivative_times(dy, x)\n", "    dx = silu_derivative_times(dy, again)\n"),
+    (
+        "    dy = tl.load(dy_ptr",
+        "    again = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)\n    dy = tl.load(dy_ptr",
+    ),
+    ("silu_derivative_times(dy, again)", "silu_derivative_times(dy, (again + x) * 0.5)"),
+)
+FLAT = ".contiguous()"
+ALL_LOGITS = """
+def linear_cross_entropy_forward_backward(hidden, weight, labels, ignore_index=-100):
+    check_labels(labels, weight.shape[0], ignore_index)
+    keep = labels != ignore_index
+    x, w = hidden.float().where(keep[:, None], 0), weight.float()
+    logits = x @ w.t()
+    loss, lse = cross_entropy_forward(logits, labels, ignore_index)
+    items = {items}
+    dloss = keep.float() / items
+    dlogits = cross_entropy_backward(dloss, logits, labels, lse, ignore_index)
+    return loss.sum() / items, (dlogits @ w).to(hidden.dtype), (dlogits.t() @ x).to(weight.dtype)
+"""
+WRONG = (
+    Wrong("candle's y / x", "silu_backward", "torch", 50, of_silu("y / v")),
+    Wrong("the same, mended at 0 alone", "silu_backward", "torch", 65, of_silu("torch.where(v == 0, 0.5, y / v)")),
+    Wrong("the epsilon cure, y / (x + 1e-8)", "silu_backward", "torch", 35, of_silu("y / (v + 1e-8)")),
+    Wrong(
+        "hides NaN (`nan_to_num`)", "silu_forward", "torch", 85, changed("silu_forward", "x", "right(x).nan_to_num()")
+    ),
+    Wrong(
+        "hides NaN (`nan_to_num`)",
+        "silu_backward",
+        "torch",
+        85,
+        changed("silu_backward", "dy, x", "right(dy, x).nan_to_num()"),
+    ),
+    Wrong("float32 for bfloat16", "silu_forward", "torch", 80, changed("silu_forward", "x", "right(x).float()")),
+    Wrong(
+        "float32 for bfloat16", "silu_backward", "torch", 80, changed("silu_backward", "dy, x", "right(dy, x).float()")
+    ),
+    Wrong(
+        "rounds to half at every step",
+        "silu_forward",
+        "torch",
+        75,
+        "def silu_forward(x):\n    return x * torch.sigmoid(x)\n",
+    ),
+    Wrong(
+        "no strides",
+        "silu_forward",
+        "triton",
+        75,
+        patches=((FLAT, ""), ("empty_like(x)", "empty(x.shape, dtype=x.dtype)")),
+    ),
+    Wrong(
+        "no strides",
+        "silu_backward",
+        "triton",
+        75,
+        patches=((FLAT, ""), ("empty_like(x)", "empty(x.shape, dtype=x.dtype)")),
+    ),
+    Wrong(
+        "half precision by PyTorch, `.to(x.dtype)`",
+        "silu_forward",
+        "triton",
+        90,
+        patches=(
+            ("empty_like(x)", "empty(x.shape, dtype=torch.float32)"),
+            ("    return y", "    return y.to(x.dtype)"),
+        ),
+    ),
+    Wrong("reads one input twice: a third more bytes", "silu_backward", "triton", 90, patches=TWICE),
+    Wrong("two kernels, 2.33 times the bytes", "swiglu_forward", "triton", 55, NEXT_KERNEL),
+    Wrong(
+        "no mask",
+        "silu_forward",
+        "triton",
+        0,
+        patches=((", mask=mask, other=0.0", ""), (", mask=mask", "")),
+    ),
+    Wrong(
+        "writes into x, too",
+        "silu_forward",
+        "torch",
+        70,
+        "def silu_forward(x):\n    y = right(x)\n    x.copy_(y)\n    return y\n",
+    ),
+    Wrong(
+        "writes into x, too",
+        "silu_backward",
+        "torch",
+        70,
+        "def silu_backward(dy, x):\n    dx = right(dy, x)\n    x.copy_(dx)\n    return dx\n",
+    ),
+    Wrong(
+        "dgate is right, dup is not",
+        "swiglu_backward",
+        "triton",
+        40,
+        patches=(("dup = dy * silu_of(gate)", "dup = dy * gate"),),
+    ),
+    Wrong(
+        "raises for an empty tensor",
+        "silu_forward",
+        "torch",
+        95,
+        "def silu_forward(x):\n    x.abs().max()\n    return right(x)\n",
+    ),
+    Wrong(
+        "prints 100,000 lines",
+        "silu_forward",
+        "torch",
+        100,
+        """
+def silu_forward(x):
+    for line in range(100_000):
+        print("at", line, "of the loop")
+    return right(x)
+""",
+        isolated=True,
+    ),
+    Wrong(
+        "the row is missing in the IndexError",
+        "cross_entropy_forward",
+        "torch",
+        95,
+        """
+def check_labels(labels, V, ignore_index):
+    if ((labels != ignore_index) & ((labels < 0) | (labels >= V))).any():
+        raise IndexError("label out of range")
+""",
+    ),
+    Wrong(
+        "no IndexError at all (Liger before 0.5.5)",
+        "cross_entropy_forward",
+        "torch",
+        50,
+        """
+def check_labels(labels, V, ignore_index):
+    pass
+
+
+def cross_entropy_forward(logits, labels, ignore_index=-100):
+    x = logits.float().contiguous()
+    keep = labels != ignore_index
+    lse = torch.logaddexp(log_sum_exp(x), torch.tensor(-torch.inf)) if x.numel() else x.sum(1)
+    at = torch.arange(len(labels)) * x.shape[1] + labels.where(keep, 0)
+    own = x.flatten()[at.clamp(0, max(x.numel() - 1, 0))] if x.numel() else lse
+    return (lse - own).where(keep, 0), lse.where(keep, 0)
+""",
+    ),
+    Wrong(
+        "no maximum is subtracted",
+        "cross_entropy_forward",
+        "torch",
+        50,
+        """
+def cross_entropy_forward(logits, labels, ignore_index=-100):
+    x, keep = logits.float(), labels != ignore_index
+    lse = x.exp().sum(1).log()
+    return (lse - label_logits(x, labels, ignore_index)).where(keep, 0), lse.where(keep, 0)
+""",
+    ),
+    Wrong(
+        "divides by zero tokens",
+        "token_mean",
+        "torch",
+        50,
+        """
+def token_mean(loss, labels, ignore_index=-100, num_items=None):
+    keep = labels != ignore_index
+    return loss.where(keep, 0).sum() / (keep.sum() if num_items is None else num_items)
+""",
+    ),
+    Wrong(
+        "epsilon outside of the root (burn)",
+        "layer_norm_forward",
+        "torch",
+        50,
+        patches=(
+            ("torch.rsqrt((d * d).mean(-1, keepdim=True) + eps)", "1 / ((d * d).mean(-1, keepdim=True).sqrt() + eps)"),
+        ),
+    ),
+    Wrong(
+        "softmax over nothing is NaN (PyTorch)",
+        "masked_softmax_forward",
+        "torch",
+        50,
+        """
+def masked_softmax_forward(x, mask):
+    scores = x.float().masked_fill(~mask, -torch.inf)
+    p = (scores - scores.amax(1, keepdim=True)).exp() if x.numel() else scores
+    return (p / p.sum(1, keepdim=True)).to(x.dtype)
+""",
+    ),
+    Wrong(
+        "adds up in float16",
+        "matmul",
+        "triton",
+        50,
+        patches=(
+            ("TILE_N), tl.float32)", "TILE_N), a_ptr.dtype.element_ty)"),
+            (
+                'total = tl.dot(a, b, total, input_precision="ieee")',
+                'total += tl.dot(a, b, input_precision="ieee").to(a_ptr.dtype.element_ty)',
+            ),
+        ),
+    ),
+    Wrong(
+        "holds all the logits",
+        "linear_cross_entropy_forward_backward",
+        "torch",
+        50,
+        ALL_LOGITS.format(items="max(int(keep.sum()), 1)"),
+    ),
+    Wrong(
+        "the same, and divides by zero tokens",
+        "linear_cross_entropy_forward_backward",
+        "torch",
+        30,
+        ALL_LOGITS.format(items="keep.sum()"),
+    ),
+    Wrong(
+        "two kernels, the sigmoid through memory",
+        "silu_forward",
+        "triton",
+        85,
+        """
+@triton.jit
+def sigmoid_kernel(x_ptr, s_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+    tl.store(s_ptr + offsets, tl.sigmoid(x), mask=mask)
+
+
+@triton.jit
+def times_kernel(x_ptr, s_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
+    y = x * tl.load(s_ptr + offsets, mask=mask, other=0.0)
+    tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=mask)
+
+
+def silu_forward(x):
+    x = x.contiguous()
+    s, y = torch.empty(x.shape, dtype=torch.float32), torch.empty_like(x)
+    grid = (triton.cdiv(x.numel(), BLOCK),)
+    sigmoid_kernel[grid](x, s, x.numel(), BLOCK=BLOCK)
+    times_kernel[grid](x, s, y, x.numel(), BLOCK=BLOCK)
+    return y
+""",
+    ),
+)
+
+
+def row(wrong: Wrong, score: float) -> str:
+    """Of the table."""
+    return f"| {wrong.what} | `{wrong.exercise}`, {wrong.backend} | {100 * score:.0f} |\n"
+
+
+def scores() -> Iterable[tuple[Wrong, float]]:
+    from graded_kernels.autograder.runner.sandbox import Worker
+
+    with Worker() as worker:
+        for wrong in WRONG:
+            own = worker if wrong.isolated else None
+            yield wrong, check_answer(wrong.answer, wrong.backend, compiler=False, worker=own).score
+
+
+if __name__ == "__main__":
+    table = HEAD + "".join(row(wrong, score) for wrong, score in scores())
+    text = GUIDE.read_text(encoding="utf-8")
+    made = re.sub(f"{BEGIN}.*{END}", lambda _: BEGIN + table + END, text, flags=re.DOTALL)
+    GUIDE.write_text(made, encoding="utf-8")
+    print(table)

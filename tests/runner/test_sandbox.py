@@ -1,0 +1,264 @@
+"""The worker and its layers: what holds, and how one finds out that something does not."""
+
+import inspect
+import os
+import sys
+
+import pytest
+import torch
+from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.report.report import Report
+from graded_kernels.autograder.runner import sandbox
+from graded_kernels.autograder.runner.call.answer import Answer, Cell
+from graded_kernels.autograder.runner.call.examination import Call
+from graded_kernels.autograder.runner.sandbox import Isolated, SandboxError, Worker, paths, probe
+from graded_kernels.kernels.wild import silu as wild
+from isolation import RIGHT, X, isolated
+
+pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+
+EXHAUSTIVE = pytest.mark.exhaustive
+PROBE = sys.modules[probe.__module__]  # the package shows the function under the module's name
+
+
+# Layers
+
+
+def test_a_layer_that_lets_something_through_does_not_count(monkeypatch):
+    held = {"landlock": "", "seccomp": "a process was started", "limits": "", "bubblewrap": ""}
+    monkeypatch.setattr(PROBE, "_tried", lambda *a, **k: dict(held))
+    PROBE.probe.cache_clear()
+    try:
+        found = PROBE.probe()
+        assert found.rung == "weak"
+        assert "seccomp: no (a process was started)" in str(found)
+        with pytest.raises(SandboxError, match="isolated as weak, and good is asked for. seccomp: no"):
+            PROBE.require("good")
+        held.update(seccomp="", bubblewrap="not installed")
+        PROBE.probe.cache_clear()
+        assert PROBE.probe().rung == "good"
+    finally:
+        PROBE.probe.cache_clear()
+
+
+LISTS = """
+    import os
+    for folder, _, files in os.walk(ROOT):
+        for name in files:
+            if name.endswith(".py") and "/.venv/" not in folder:
+                try:
+                    print(open(os.path.join(folder, name)).read(0) + os.path.join(folder, name))
+                except OSError:
+                    pass
+    for name in NAMED:
+        try:
+            print(open(name).read(0) + name)
+        except OSError:
+            pass
+    return x * x.sigmoid()
+"""
+
+
+@pytest.mark.parametrize("rung", [pytest.param("good", marks=EXHAUSTIVE), "strong"])
+def test_of_the_project_the_rooms_alone_can_be_read(rung):
+    """Listed from inside, and opened by name, in case a folder that cannot be listed lets its files be opened."""
+    if sandbox.RUNGS.index(probe().rung) < sandbox.RUNGS.index(rung):
+        pytest.skip(f"not run: {probe()}")
+    named = [str(path) for path in paths.PACKAGE.rglob("*.py") if ".venv" not in path.parts]
+    source = "def silu_forward(x):" + LISTS.replace("ROOT", repr(str(paths.PACKAGE))).replace("NAMED", repr(named))
+    with sandbox.Worker(rung) as own, isolated(source, own) as runner:
+        assert runner.examine(Call((X,))).first.trouble is None
+        read = set(runner.printed.split())
+    seen = {path for room in paths.ROOMS for path in (paths.GRADER / room).rglob("*.py")}
+    assert read == {str(path) for path in seen}
+
+
+# Calls
+
+
+def test_a_call_gives_what_the_function_gives(worker):
+    with isolated(RIGHT, worker) as runner:
+        outcome = runner.examine(Call((X,))).first
+    assert outcome.trouble is None
+    assert outcome.mutated == outcome.aliased == ()
+    assert outcome.outputs[0].equal(X * torch.sigmoid(X))
+
+
+TUPLE = """
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def kernel(a, both, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(both[0] + i, mask=i < n, other=0.0).to(tl.float32)
+    y = tl.load(both[1] + i, mask=i < n, other=0.0).to(tl.float32)
+    tl.store(out + i, (a * x + y).to(out.dtype.element_ty), mask=i < n)
+
+def axpy(a, x, y):
+    x, y = x.contiguous(), y.contiguous()
+    out = torch.empty_like(x)
+    kernel[(triton.cdiv(x.numel(), 256),)](a, (x, y), out, x.numel(), BLOCK=256)
+    return out
+"""
+
+
+def test_a_kernel_takes_tensors_in_a_tuple(worker):
+    with isolated(TUPLE, worker, "axpy", "triton") as runner:
+        report = Report.of(judge(EXERCISES["axpy"], "triton", runner, require=("correct",)))
+    assert report.correct, str(report)
+    assert report.efficient, str(report)
+    shown = str(report)
+    assert "Compiler: argument both of kernel is a tuple" in " ".join(shown.split())
+
+
+def test_what_the_emulator_cannot_run_is_not_called_wrong(worker):
+    assembly = 'tl.inline_asm_elementwise("add.f32 $0, $1, $2;", "=f,f,f", [a * x, y], tl.float32, True, 1)'
+    with isolated(TUPLE.replace("a * x + y", assembly), worker, "axpy", "triton") as runner:
+        report = Report.of(judge(EXERCISES["axpy"], "triton", runner))
+    assert not report.passed, str(report)
+    assert report.score == 0, str(report)
+    assert report.correct is None, str(report)
+    assert "no result" in str(report)
+    assert "The emulator cannot run this inline assembly" in str(report)
+
+
+def test_a_wild_bug_is_named_through_the_wall(worker):
+    source = f"import torch\n\n\n{inspect.getsource(wild.silu_backward_divide_back)}"
+    source += "\n\nsilu_backward = silu_backward_divide_back\n"
+    with isolated(source, worker, "silu_backward") as runner:
+        report = judge(EXERCISES["silu_backward"], "torch", runner)
+    assert not report.passed
+    assert "candle" in report.fingerprint
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import matplotlib.pyplot as plt",
+        "from matplotlib import pyplot as plt; plt.style.use('dark_background'); plt.rcParams['font.size'] = 9",
+        "import matplotlib.pyplot as plt; figure, axes = plt.subplots(); axes.plot([1, 2], label='a'); plt.show()",
+        "from matplotlib.colors import LogNorm; import matplotlib as mpl\nwith mpl.rc_context(): LogNorm(1, 2)",
+    ],
+)
+def test_what_draws_is_imported_and_does_nothing(line, worker):
+    """A chapter's own imports name it, and a cell may draw before or after it answers."""
+    before = Cell("setup", f"{line}\nimport torch\n"), Cell("picture", "plt.plot([1, 2])\n")
+    code = Answer("silu_forward", (*before, Cell("cell", f"{line}\n{RIGHT}")))
+    with Isolated(code, EXERCISES["silu_forward"].contract, "torch", worker=worker) as runner:
+        assert runner.examine(Call((X,))).first.trouble is None
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "words"),
+    [
+        ("def silu_forward(x):\n    return None\n", "stub", "not implemented yet"),
+        ("def silu_forward(x):\n    return x.missing\n", "raised", "AttributeError"),
+        ("x = 1 /\n", "unloadable", "not Python, line 1"),
+        ("from mine.kernels import (\n    silu\n)\n", "unloadable", "`from mine.kernels import silu` finds nothing"),
+        (
+            "import rapidfuzz.fuzz_cpp\n",
+            "unloadable",
+            "an answer can load none besides those of PyTorch",
+        ),
+        (
+            "import torch\n\n\ndef silu_forward(x):\n    return torch.nn.functional.silu(x)\n",
+            "refused",
+            "You called silu",
+        ),
+        ("import os\n\n\ndef silu_forward(x):\n    os._exit(3)\n", "crashed", "ended its process with status 3"),
+        ("import ctypes\n\n\ndef silu_forward(x):\n    ctypes.c_char.from_address(8).value\n", "crashed", "SIGSEGV"),
+        ("def silu_forward(x):\n    while True:\n        pass\n", "timeout", "more than 1 s of processor time"),
+    ],
+)
+def test_troubles_are_told_apart(source, kind, words, worker):
+    with isolated(source, worker, seconds=1.0) as runner:
+        trouble = runner.examine(Call((X,))).first.trouble
+    assert trouble.kind == kind
+    assert words in trouble.message
+
+
+def test_a_crash_names_the_line(worker):
+    source = "import ctypes\n\n\ndef silu_forward(x):\n    ctypes.c_char.from_address(8).value\n"
+    with isolated(source, worker) as runner:
+        assert 'File "<cell>", line 5 in silu_forward' in runner.examine(Call((X,))).first.trouble.details
+
+
+def test_a_changed_input_is_seen_from_outside(worker):
+    source = "def silu_forward(x):\n    y = x * x.sigmoid()\n    x[1] = -0.0\n    return y\n"
+    with isolated(source, worker) as runner:
+        assert runner.examine(Call((torch.zeros(3),))).first.mutated == ("x",)
+
+
+def test_a_second_call_is_made_after_another(worker):
+    source = (
+        "calls = []\n\n\ndef silu_forward(x):\n    calls.append(x)\n    return x * x.sigmoid() + (len(calls) - 1)\n"
+    )
+    with isolated(source, worker) as runner:
+        args = (X,)
+        examined = runner.examine(Call(args))
+        first, second = examined.first, examined.again
+    assert second.outputs[0].equal(first.outputs[0] + 1)  # another one came first
+
+
+def test_the_next_answer_finds_nothing_of_the_last_one(worker):
+    marker = "ask me " + os.urandom(8).hex()
+    with isolated(f'SECRET = "{marker}"\n{RIGHT}', worker) as runner:
+        assert runner.examine(Call((X,))).first.trouble is None
+    search = (
+        "import gc, linecache\n\n\ndef silu_forward(x):\n"
+        "    seen = [s for o in gc.get_objects() for s in (o.values() if type(o) is dict else ()) if type(s) is str]\n"
+        "    seen += [line for entry in linecache.cache.values() if len(entry) > 2 for line in entry[2]]\n"
+        f"    print(sum({marker[:8]!r} + {marker[8:]!r} in s for s in seen))\n    return x * x.sigmoid()\n"
+    )
+    with isolated(search, worker) as runner:
+        assert runner.examine(Call((X,))).first.trouble is None
+        assert runner.printed.strip() == "0"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("use", ["torch.exp(x)", "torch.compile(torch.exp)(x)"])
+def test_pytorchs_compiler_is_imported_for_answers_that_may_reach_it_and_never_in_their_own_time(use):
+    source = "import sys\nimport torch\nTHERE = 'torch._dyn' + 'amo' in sys.modules\n\n\n"
+    source += f"def silu_forward(x):\n    {use}\n    raise RuntimeError(f'{{THERE}}, loaded')\n"
+    with Worker() as own, isolated(source, own) as runner:
+        reason = [
+            runner.examine(Call((X,))).first.trouble.message,
+            runner.examine(Call((X + 1,))).first.trouble.message,
+        ]
+    assert reason == [f"RuntimeError: {'compile' in use}, loaded"] * 2
+
+
+GUARDLESS = """
+import sys
+for name, module in list(sys.modules.items()):
+    if name.endswith("run.guards"):
+        module.Watch.__torch_dispatch__ = lambda self, func, types, args=(), kwargs=None: func(*args, **(kwargs or {}))
+"""
+LATE = """
+import torch
+
+def silu_forward(x):
+    __import__(NAME)
+    attention = torch.ops.onnx.Attention.opset23
+    raise SystemExit(f"called: {attention(*[x.reshape(1, 1, -1, 1)] * 3, qk_matmul_output_mode=1)[0].shape}")
+"""
+
+
+@pytest.mark.parametrize("name", ["'torch._dynamo'", "'torch._dyn' + 'amo'"])
+def test_an_operator_that_a_late_import_registers_is_closed(name, worker):
+    """In the worker, for an answer that names the import, and in the answer's own process."""
+    hidden = f"{GUARDLESS}{LATE.replace('NAME', name)}"
+    with isolated(hidden, worker) as runner:
+        reason = runner.examine(Call((X,))).first.trouble.message
+    assert "called:" not in reason
+    assert "is not among the operators" in reason or "_dispatch_library" in reason
+
+
+def test_a_weak_sandbox_is_used_only_when_asked_for(monkeypatch):
+    weak = sandbox.Probe((sandbox.Layer("seccomp", False, "no"),), "weak")
+    monkeypatch.setattr(PROBE, "probe", lambda: weak)
+    with pytest.raises(SandboxError, match="good is asked for"):
+        PROBE.require("good")
+    assert PROBE.require("weak") is weak

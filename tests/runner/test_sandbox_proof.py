@@ -1,0 +1,282 @@
+"""What decides about an isolated answer: its outputs' bytes, its inputs' bytes, and what its kernels alone give."""
+
+import dataclasses
+import functools
+import os
+
+import pytest
+import torch
+from answers import answer
+from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.trial import arguments
+from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
+from graded_kernels.autograder.runner.call.examination import Call
+from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.runner.sandbox import Isolated, Worker, probe
+from graded_kernels.autograder.runner.sandbox.persistent_children import PersistentChildren
+from graded_kernels.autograder.runner.sandbox.wire import buffers
+
+pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+
+SILU = EXERCISES["silu_forward"]
+X = torch.linspace(-3.0, 3.0, 1000)
+GRADER = "import sys\n\nimport torch\n\nchild = sys.modules['graded_kernels.autograder.runner.sandbox.worker.child']\n"
+KERNEL = """
+import ctypes
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    tl.store(y_ptr + offsets, x / (1 + tl.exp(-x)), mask=mask)
+
+
+def silu_forward(x):
+    y = torch.empty_like(x)
+    silu_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+    {then}
+    return y
+"""
+
+
+def isolated(source: str, worker: Worker, backend: str = "torch") -> Isolated:
+    code = Answer("silu_forward", (Cell("cell", source),))
+    return Isolated(code, SILU.contract, backend, worker=worker)
+
+
+def poison(shape: torch.Size) -> torch.Tensor:
+    return torch.full((*shape, 4), buffers.POISON, dtype=torch.uint8).view(torch.float32).squeeze(-1)
+
+
+# Outputs
+
+
+def test_what_an_answer_did_not_write_is_no_number_of_any_call(worker):
+    """An answer that keeps the grader from handing its result over has nothing but poison to show: no zeros, which
+    are right for many an input, and nothing of an earlier call.
+    """
+    right = "\n\ndef silu_forward(x):\n    return x * x.sigmoid()\n"
+    with isolated(GRADER + right, worker) as runner:
+        assert runner.examine(Call((X,))).first.outputs[0].equal(X * X.sigmoid())
+    with isolated(f"{GRADER}child._copy = lambda *rest: None\n{right}", worker) as runner:
+        args = (torch.zeros(1000),)
+        for _ in range(2):  # first alone in its process, then after others
+            call = Call(args, layouts=((X.dtype, X.shape),))
+            assert runner.examine(call).first.outputs[0].equal(poison(X.shape))
+
+
+def test_what_an_answer_wrote_in_part_is_poison_in_the_rest(worker):
+    half = "def half(memory, layout, tensor):\n    torch.frombuffer(memory, dtype=tensor.dtype, count=500, "
+    half += "offset=layout.offset).copy_(tensor[:500])\n\n\nchild._copy = half\n"
+    with isolated(f"{GRADER}\n\n{half}\n\ndef silu_forward(x):\n    return x * x.sigmoid()\n", worker) as runner:
+        for args in ((X,), (X.clone(),)):
+            examined = runner.examine(Call(args, layouts=((X.dtype, X.shape),)))
+            for outcome in (examined.first, examined.again):
+                assert outcome.outputs[0][:500].equal((X * X.sigmoid())[:500])
+                assert outcome.outputs[0][500:].equal(poison(X[500:].shape))
+
+
+# Inputs
+
+
+@pytest.mark.parametrize("when", ["True", "len(calls) > 1"])
+@pytest.mark.parametrize("backend", ["torch", "triton"])
+def test_the_parent_compares_the_inputs_with_its_own(when, backend, worker):
+    """Also where the answer tells the grader in its own process that all inputs are as they were."""
+    hide = f"{GRADER}\nsys.modules['graded_kernels.autograder.runner.call.arguments'].unchanged = lambda *rest: True\ncalls = []\n"
+    change = f"calls.append(1)\n    if {when}:\n        ctypes.c_uint8.from_address(x.data_ptr() + 4).value = 0x80"
+    body = "def silu_forward(x):\n    y = x * x.sigmoid()\n    {then}\n    return y\n"
+    source = hide + (KERNEL if backend == "triton" else f"import ctypes\n\n\n{body}").replace("{then}", change)
+    with isolated(source, worker, backend) as runner:
+        runner.examine(Call((X,)))
+        assert runner.examine(Call((X.clone(),))).first.mutated == ("x",)
+
+
+# The kernels alone
+
+
+def test_the_kernels_have_one_process_for_all_cases(worker, monkeypatch):
+    """And the answer another one."""
+    begun, begin = [], Worker.begin
+    monkeypatch.setattr(Worker, "begin", lambda self, *how: begun.append(1) or begin(self, *how))
+    with isolated(KERNEL.replace("{then}", "pass"), worker, "triton") as runner:
+        for n in (1000, 300, 7):
+            args = (torch.linspace(-3.0, 3.0, n),)
+            assert runner.examine(Call(args, order=1)).again.trouble is None
+    assert len(begun) == 2
+
+
+def test_one_bit_that_no_kernel_computed_is_seen(worker):
+    """Far within the tolerance: what was computed elsewhere may be as good as it likes."""
+    flip = "bits = ctypes.c_uint8.from_address(y.data_ptr() + 4 * 7)\n    bits.value ^= 1"
+    reports = []
+    for then in ("", flip):
+        with isolated(KERNEL.replace("{then}", then), worker, "triton") as runner:
+            args = (X,)
+            examined = runner.examine(Call(args, order=1))
+            first, second = examined.first, examined.again
+            reports.append(second.trouble)
+            assert int((buffers.bits(first.outputs[0]) - buffers.bits(X * X.sigmoid())).abs().max()) < 10
+    assert reports[0] is None
+    assert reports[1].kind == "refused"
+    assert "give another result" in reports[1].message
+
+
+def test_the_record_is_made_before_the_numbers_are_there(worker):
+    """An answer that keeps looking at its first argument's memory sees the real numbers when the plan is fixed."""
+    then = "print(float(x.abs().min()))"
+    with isolated(KERNEL.replace("{then}", then), worker, "triton") as runner:
+        trouble = runner.examine(Call((torch.full((1000,), 7.0),))).first.trouble
+        assert trouble.kind == "refused"  # abs: PyTorch's arithmetic
+    source = KERNEL.replace("{then}", "print(ctypes.c_float.from_address(x.data_ptr()).value)")
+    with isolated(source, worker, "triton") as runner:
+        assert runner.examine(Call((torch.full((1000,), 7.0),))).first.trouble is None
+        first, second, again = map(float, runner.printed.split())  # again: whether the record is still the same
+        assert first != 7.0
+        assert second == again == 7.0
+
+
+# The whole report
+
+
+@pytest.mark.parametrize(
+    ("exercise", "backend"),
+    [("silu_backward", "torch"), ("silu_witness", "torch"), ("silu_backward", "triton"), ("axpy", "triton")],
+)
+def test_isolated_and_in_process_reports_are_equal(exercise, backend, worker):
+    ours, record = answer(exercise, backend), EXERCISES[exercise]
+    here = judge(record, backend, InProcess(load(ours), record.contract, backend), compiler=False)
+    with Isolated(ours, record.contract, backend, worker=worker) as runner:
+        there = judge(record, backend, runner, compiler=False)
+    assert here.passed
+    for field in dataclasses.fields(here):
+        one, other = getattr(here, field.name), getattr(there, field.name)
+        if field.name == "cases":
+            one, other = ([dataclasses.replace(case, curve=None) for case in cases] for cases in (one, other))
+        assert one == other, field.name
+    if (exercise, backend) == ("silu_backward", "triton"):
+        assert here.notes  # what only a GPU shows, of the exponential
+
+
+def test_what_is_right_for_a_case_is_worked_out_once(worker):
+    given = []
+
+    @functools.wraps(SILU.oracle)
+    def oracle(x):
+        given.append(x)
+        return SILU.oracle(x)
+
+    record = dataclasses.replace(SILU, cases=SILU.cases[:1], oracle=oracle)
+    code = answer("silu_forward", "torch")
+    with Isolated(code, record.contract, "torch", worker=worker) as runner:
+        assert judge(record, "torch", runner).passed
+    mine = arguments(record.cases[0], 0, 0)[0].double()
+    assert sum(x.equal(mine) for x in given) == 1
+
+
+# What the answer's process does not know
+
+
+@pytest.mark.parametrize("name, backend", [("silu_forward", "triton"), ("silu_forward", "torch")])
+def test_the_seed_does_not_enter_the_process_of_an_answer(name, backend, worker, monkeypatch):
+    """Nor anything it can be computed from but the numbers themselves."""
+    seed, jobs = 1_234_567, []
+    run = PersistentChildren.run
+
+    def noted(self, kind, files, *rest):
+        jobs.append(os.pread(files["job"], 1 << 24, 0).decode())
+        return run(self, kind, files, *rest)
+
+    monkeypatch.setattr(PersistentChildren, "run", noted)
+    record = EXERCISES[name]
+    record = dataclasses.replace(record, cases=record.cases[:2])
+    with Isolated(answer(name, backend), record.contract, backend, worker=worker) as runner:
+        assert judge(record, backend, runner, seed=seed, compiler=False).passed
+    assert jobs
+    assert not any(str(seed) in job for job in jobs)
+
+
+def test_an_answer_is_judged_on_numbers_that_nobody_could_foresee(worker):
+    """An answer that is right for the public numbers alone, and wrong by one part in a hundred for others."""
+    names = ("ordinary values", "the same shape again", "large values")  # which are the same with every seed
+    cases = tuple(case for case in EXERCISES["silu_forward"].cases if case.name in names)
+    record = dataclasses.replace(EXERCISES["silu_forward"], cases=cases)
+    known = [float(arguments(case, i, 0)[0][0]) for i, case in enumerate(record.cases)]
+    text = f"def silu_forward(x):\n    y = x * x.sigmoid()\n    return y if float(x[0]) in {known} else 1.01 * y\n"
+    code = Answer("silu_forward", (Cell("cell", text),))
+    with Isolated(code, record.contract, "torch", worker=worker) as runner:
+        report = judge(record, "torch", runner)
+    assert [case.status for case in report.cases] == ["fail", "fail", "fail"]
+    assert all("on other random numbers of the same shape" in case.message for case in report.cases)
+
+
+def test_the_memory_of_a_triton_answer_is_what_its_kernels_need_alone(worker):
+    """Its own process may say what it likes."""
+    forged = f"{GRADER}\nsys.modules['graded_kernels.autograder.runner.call.peak_memory'].Peak.note = lambda self, result: None\n"
+    for before in ("", forged):
+        with isolated(before + KERNEL.replace("{then}", "pass"), worker, "triton") as runner:
+            args = (X,)
+            examined = runner.examine(Call(args, order=1))
+            first, second = examined.first, examined.again
+            assert second.trouble is None
+            assert first.peak == X.numel() * 4
+
+
+def test_memory_that_is_no_longer_used_is_given_back_in_a_replay(worker):
+    """Ten pieces, one after the other, take the room of two."""
+    chunks = """
+    y = torch.zeros_like(x)
+    for _ in range(10):
+        piece = torch.empty_like(x)
+        silu_kernel[(triton.cdiv(x.numel(), 256),)](x, piece, x.numel(), BLOCK=256)
+        silu_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)"""
+    source = KERNEL.replace("    y = torch.empty_like(x)", chunks).replace("{then}", "pass")
+    with isolated(source, worker, "triton") as runner:
+        args = (X,)
+        examined = runner.examine(Call(args, order=1))
+        first, second = examined.first, examined.again
+        assert second.trouble is None
+        assert first.peak == 2 * X.numel() * 4
+
+
+NUMPY = """
+import numpy as np
+import torch
+
+
+def linear_cross_entropy_forward_backward(hidden, weight, labels, ignore_index=-100):
+    {to_numpy}
+    logits = h @ w.T
+    logits -= logits.max(1, keepdims=True, initial=-1e9)
+    p = np.exp(logits)
+    total = p.sum(1, keepdims=True)
+    keep = y != ignore_index
+    n, rows = max(int(keep.sum()), 1), np.arange(len(y))
+    loss = ((np.log(total[:, 0]) - logits[rows, np.where(keep, y, 0)]) * keep).sum() / n
+    d = p / total
+    d[rows, np.where(keep, y, 0)] -= 1
+    d *= keep[:, None] / n
+    {back}
+"""
+BACK = "return tuple(torch.from_numpy(np.asarray(r, 'float32')) for r in (loss, d @ w, d.T @ h))"
+
+
+@pytest.mark.parametrize("convert", ["t.numpy()", "np.asarray(t)", "np.from_dlpack(t)"])
+def test_where_memory_is_judged_there_is_none_beside_tensors(convert, worker):
+    """All logits in NumPy's arrays, which nobody counts."""
+    record = EXERCISES["linear_cross_entropy_forward_backward"]
+    names = ("ordinary values", "160 rows, 700 classes")
+    record = dataclasses.replace(record, cases=tuple(case for case in record.cases if case.name in names))
+    to_numpy = f"h, w, y = (({convert}).astype(int if t is labels else float) for t in (hidden, weight, labels))"
+    code = Answer(record.name, (Cell("cell", NUMPY.format(to_numpy=to_numpy, back=BACK)),))
+    with Isolated(code, record.contract, "torch", worker=worker) as runner:
+        report = judge(record, "torch", runner)
+    assert not report.passed
+    assert "memory that is not a tensor's" in report.summary
