@@ -90,7 +90,7 @@ chaos: .venv/.ready  ## a class graded while workers and runs are killed: the sa
 	@$(ONE_THREAD) python tests/material/chaos.py $(CHAOS_ARGS)
 
 planted: .venv/.ready ## planted bugs: what the plain interpreter says of each, and what the emulator says
-	@cd tests && TRITON_INTERPRET=1 python -m planted
+	@cd tests/material && TRITON_INTERPRET=1 python -m planted
 
 matrix: .venv/.ready  ## the emulator's tests on Triton 3.6, 3.7, 3.8 and 3.9, in throw-away environments
 	@python tests/material/emulator_matrix.py

@@ -41,14 +41,14 @@ __all__ = ["EXERCISES", "Emulator", "Peak", "Report", "check", "ulp_error", "ulp
 __all__ += ["Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"]
 __all__ += ["CompareError", "compare", "derived", "elementwise", "gradient", "losses", "normal", "rowwise"]
 
-_HOME = {"EXERCISES": "exercises", "Emulator": "emulator", "Peak": "run.peak_memory", "Report": "report.report"}
-_HOME |= {"ulp_error": "ulp", "ulp_size": "ulp"}
+_HOME = {"EXERCISES": "judge.records.table", "Emulator": "gpu.emulator", "Peak": "runner.call.peak_memory"}
+_HOME |= {"Report": "judge.report.report", "ulp_error": "judge.ulp", "ulp_size": "judge.ulp"}
 _HOME |= dict.fromkeys(
-    ("Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"), "exercises.record"
+    ("Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"), "judge.records.record"
 )
-_HOME |= dict.fromkeys(("elementwise", "gradient", "normal"), "exercises.cases.elementwise")
-_HOME |= dict.fromkeys(("CompareError", "compare"), "side_by_side")
-_HOME |= {"derived": "exercises.derived", "losses": "exercises.cases.losses", "rowwise": "exercises.cases.rows"}
+_HOME |= dict.fromkeys(("elementwise", "gradient", "normal"), "judge.records.elementwise")
+_HOME |= dict.fromkeys(("CompareError", "compare"), "judge.side_by_side")
+_HOME |= {"derived": "judge.records.derived", "losses": "judge.records.losses", "rowwise": "judge.records.rows"}
 
 
 def __getattr__(name: str) -> Any:

@@ -5,8 +5,8 @@
     python benchmarks/margins.py --exercise silu_backward ...      these exercises; prints their rows, writes nothing
     python benchmarks/margins.py --seeds 300 --triton-seeds 20     more of them
 
-Answers are called directly (tests/material/shares.py): Triton's in the emulator, once a case. The page is written after each
-row, so that a run that was interrupted goes on with --missing.
+Answers are called directly (tests/material/shares.py): Triton's in the emulator, once a case. The page is written
+after each row, so that a run that was interrupted goes on with --missing.
 """
 
 import argparse
@@ -33,8 +33,8 @@ NOTE = """# Margins
 
 A right answer passes at every seed. The table has the largest share of its tolerance that one element of any right
 answer takes, at {seeds} seeds in PyTorch and {triton_seeds} in Triton: ours (distinctions included), PyTorch's own,
-those of tests/material/honest, and each formula in nine arithmetics (tests/material/float32_sums.py). What is compared exactly has no
-row. Goal: none above {most:.0%}; a tolerance that one exceeds is derived anew, from the formula.
+those of tests/material/honest, and each formula in nine arithmetics (tests/material/float32_sums.py). What is compared
+exactly has no row. Goal: none above {most:.0%}; a tolerance that one exceeds is derived anew, from the formula.
 
 {verdict}
 """

@@ -27,7 +27,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "material")]
 os.environ["TRITON_INTERPRET"] = "1"
 
 from answers import FOLDERS, PAIRS, answer, regions  # noqa: E402

@@ -26,8 +26,8 @@ ABOUT = f"""# Derived tolerances
 `python benchmarks/tolerances.py`, {date.today()}, PyTorch {torch.__version__}.
 
 `derived(oracle)` estimates the floor of a tolerance from the formula alone: {SEEDS} runs in float32 with random
-rounding and order of sums, {WIDE:g} times the root mean square of the error (autograder/judge/records/derived.py). Here it
-takes the place of the floor that was thought out by hand. *Ratio*: the derived tolerance over that by hand, over all
+rounding and order of sums, {WIDE:g} times the root mean square of the error (autograder/judge/records/derived.py). Here
+it takes the place of the floor that was thought out by hand. *Ratio*: the derived tolerance over that by hand, over all
 elements of all needed cases: the largest, and the middle one. *Passes*: our own answer is within it. *PyTorch's own*:
 the cases in which its function is not, but for those that rest on a convention; by hand all of them pass. Goal: at most
 8 times as wide, and our own answer passes.

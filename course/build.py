@@ -32,7 +32,7 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
-from ..autograder import exercises as records  # imported when EXERCISES is first asked for
+from ..autograder.judge import records  # whose EXERCISES are imported when they are first asked for
 from ..autograder.judge.records.record import RecordError, Witness
 from . import cells, pieces
 from .chapter import ChapterError, Exercise, parse

@@ -64,7 +64,7 @@ def flops(function: Callable[..., object], *args: object) -> int:
 
 def compiled(function: Callable[..., object], *args: object, target: str = DEFAULT) -> list[dict[str, Any]]:
     """What the compiler for ``target`` says of each different launch of ``function(*args)``, in order: rows as
-    `autograder.compiler` describes them. Raises RuntimeError where this machine has no compiler, or a launch cannot be
+    `gpu.compiler` describes them. Raises RuntimeError where this machine has no compiler, or a launch cannot be
     described.
     """
     with Emulator() as emulator:

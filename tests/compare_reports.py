@@ -179,7 +179,7 @@ def write_with(checkout: Path, link: Path, file: Path, parts: list[str], match: 
     link.mkdir()
     (link / "graded_kernels").symlink_to(checkout)
     command = [sys.executable, "-P", __file__, "write", str(file), f"--match={match}"]  # -P: not this file's folder
-    path = os.pathsep.join(map(str, (link, checkout / "tests")))
+    path = os.pathsep.join(map(str, (link, checkout / "tests" / "material", checkout / "tests")))
     environment = {**os.environ, "PYTHONPATH": path}
     subprocess.run([*command, *(f"--part={part}" for part in parts)], env=environment, cwd=checkout, check=True)
 

@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(config, items):
     last = config.cache.get(_kept_as(config), {}) if hasattr(config, "cache") else {}
     items.sort(key=lambda item: -last.get(item.path.stem, 0))  # a process that gets a long one last keeps all waiting
     for item in items:
-        if "gpu" in item.keywords and not torch.cuda.is_available():
+        if item.get_closest_marker("gpu") and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason="not run: needs a CUDA device"))
 
 

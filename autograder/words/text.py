@@ -1,4 +1,8 @@
-"""Text from elsewhere, as it may be shown."""
+"""Text from elsewhere: as it may be shown, and whether it is Python."""
+
+import ast
+import functools
+import warnings
 
 
 def visible(text: str) -> str:
@@ -7,3 +11,15 @@ def visible(text: str) -> str:
     """
     text = text.expandtabs(4)
     return "".join(ch if ch.isprintable() or ch == "\n" else ch.encode("unicode_escape").decode() for ch in text)
+
+
+@functools.lru_cache(maxsize=1024)  # in a notebook all cells so far are asked about at every launch
+def is_python(source: str) -> bool:
+    """Whether ``source`` can be parsed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of an invalid escape in a learner's string
+        try:
+            ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return True

@@ -5,6 +5,8 @@ import keyword
 from pathlib import Path
 from typing import TypeAlias
 
+from . import quality
+
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 PASSED, NOT_PASSED, USAGE = 0, 1, 2
 
@@ -22,8 +24,6 @@ def function_name(text: str) -> str:
 
 def qualities(text: str) -> list[str]:
     """Reads ``correct,portable`` as a list of qualities. Raises ArgumentTypeError for a name that is not one."""
-    from . import quality
-
     try:
         return list(quality.qualities(text.split(",")))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""A piece of the plan: the planted bugs (tests/material/planted) on the device, under compute-sanitizer, in the emulator."""
+"""A piece of the plan: the planted bugs (tests/material/planted) on the device, under compute-sanitizer, emulated."""
 
 import ast
 import json
@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "tests" / "planted"
+FOLDER = ROOT / "tests" / "material" / "planted"
 MODULES = ("out_of_bounds", "races", "refused", "values")
 TOOLS = ("memcheck", "initcheck", "racecheck")
 TOGETHER, LONGEST = min(8, os.cpu_count() or 1), 120  # processes at once; seconds for one of them

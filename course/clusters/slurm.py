@@ -2,8 +2,8 @@
 
     pip install dask-jobqueue
 
-Run by this project on one node, with SLURM 22.05 (tests/classroom/test_slurm.py). The course's Python environment has to be on a
-file system that the compute nodes share; the course root need not be.
+Run by this project on one node, with SLURM 22.05 (tests/classroom/test_slurm.py). The course's environment has to be
+on a file system that the compute nodes share; the course root need not be.
 """
 
 import sys

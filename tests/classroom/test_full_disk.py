@@ -62,7 +62,7 @@ def calm(made_course, tmp_path_factory) -> Path:
 
 def autograde(course: Path, *options: str, **variables: str) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "nbgrader", "autograde", "tiny", *options]
-    variables = os.environ | {"PYTHONPATH": str(Path(__file__).parent)} | variables
+    variables = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] / "material")} | variables
     return subprocess.run(command, cwd=course, env=variables, capture_output=True, text=True)
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 from graded_kernels.autograder import exercises
-from graded_kernels.autograder.judge.records import table
+from graded_kernels.autograder.exercises import shelf
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.judge.records.validation import RecordError
 from graded_kernels.course import build, pieces
@@ -187,7 +187,7 @@ def test_all_of_it_is_said_at_once_and_nothing_is_built(root, capsys):
     ("text", "says"),
     [
         ("import torch\n\nfrom .cases.pointwise import pointwise\n", "3: ModuleNotFoundError: No module named"),
-        ("from .cases.rows import row\n", "1: ImportError: cannot import name 'row' from"),
+        ("from ..judge.records.rows import row\n", "1: ImportError: cannot import name 'row' from"),
         ("one = Exercise(\n", "1: SyntaxError: '(' was never closed"),
         ("import json\n\njson.loads('')\n", "3: JSONDecodeError: Expecting value"),
         ("def made():\n    return 1 / 0\n\n\nmade()\n", "2: ZeroDivisionError: division by zero"),
@@ -195,13 +195,13 @@ def test_all_of_it_is_said_at_once_and_nothing_is_built(root, capsys):
 )
 def test_a_record_that_cannot_be_imported(tmp_path, monkeypatch, text, says):
     (tmp_path / "swish.py").write_text(text)
-    monkeypatch.setattr(table, "_HERE", tmp_path / "table.py")
+    monkeypatch.setattr(shelf, "_HERE", tmp_path / "shelf.py")
     monkeypatch.setattr(exercises, "__path__", [str(tmp_path)])
     with pytest.raises(RecordError) as error:
-        table._import_all()
+        shelf._gathered()
     assert str(error.value).startswith(f"{tmp_path}/swish.py:{says}")
     assert "\n" not in str(error.value)
-    assert ("families of cases are in" in str(error.value)) == ("cases" in text)
+    assert ("families of cases are in" in str(error.value)) == ("judge.records" in text)
 
 
 def test_an_answer_that_cannot_be_imported_is_told_once(tmp_path, monkeypatch):
@@ -213,10 +213,10 @@ def test_an_answer_that_cannot_be_imported_is_told_once(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     for name in ("one", "two"):
         (folder / f"{name}.py").write_text("import fails_at_import\n")
-    monkeypatch.setattr(table, "_HERE", folder / "table.py")
+    monkeypatch.setattr(shelf, "_HERE", folder / "shelf.py")
     monkeypatch.setattr(exercises, "__path__", [str(folder)])
     with pytest.raises(RecordError) as error:
-        table._import_all()
+        shelf._gathered()
     assert (
         str(error.value)
         == f"{tmp_path}/kernels/fails_at_import.py:3: AttributeError: module 'torch' has no attribute 'nothing'"

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -344,10 +343,8 @@ REPORT = {"status": "fail", "targets": [{"status": "fail", "line": 4, "message":
         ({"status": "not-run", "targets": []}, "kernel-error", "is not callable"),
     ],
 )
-def test_what_the_compiler_says_of_a_kernel_that_cannot_be_interpreted(report, kind, says, monkeypatch):
+def test_what_the_compiler_says_of_a_kernel_that_cannot_be_interpreted(report, kind, says):
     """As told in `compiled_as_well`; another line that it refuses, or an extract that it cannot take, says nothing."""
-    compiler = SimpleNamespace(report=lambda launches: report)
-    monkeypatch.setattr("graded_kernels.autograder.runner.sandbox.compiler.shared_compiler", lambda: compiler)
     found, _ = found_in(lambda: called_dtype[(1,)](torch.zeros(1)))
     (finding,) = found.values()
     assert (finding["kind"], finding["level"], finding["form"]["signature"]) == (
@@ -355,7 +352,7 @@ def test_what_the_compiler_says_of_a_kernel_that_cannot_be_interpreted(report, k
         "unable",
         {"y": "*fp32"},
     )
-    judged = settled(finding | {"line": 4})
+    judged = settled(finding | {"line": 4}, lambda launches: report)
     assert (judged["kind"], judged["level"]) == (kind, "fault" if kind == "unsupported" else "unable")
     assert says in judged["message"]
     assert "form" not in judged

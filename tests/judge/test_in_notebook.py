@@ -2,7 +2,7 @@
 
 import pytest
 from graded_kernels.autograder import EXERCISES
-from tests.notebook_kernel import SETUP, Notebook
+from notebook_kernel import SETUP, Notebook
 
 RIGHT = """
 def silu_forward(x):

@@ -317,7 +317,8 @@ def sgd_step_layouts(args):
 @pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
 def test_a_result_that_a_process_keeps_back_is_missed(worker):
     """An answer that has the grader in its own process report param alone, and m is wrong."""
-    child = "import sys\n\nchild = sys.modules['graded_kernels.autograder.runner.sandbox.worker.child']\nreal = child._deliver\n"
+    name = "graded_kernels.autograder.runner.sandbox.worker.child"
+    child = f"import sys\n\nchild = sys.modules['{name}']\nreal = child._deliver\n"
     keeps = f"{child}child._deliver = lambda outputs, *rest: real(outputs[:1], *rest)\n"
     text = keeps + changed(TORCH, "    m.copy_(new)\n", "    m.zero_()\n")
     answer = Answer("sgd_step", (Cell("answer.py", text),), module=True)

@@ -32,7 +32,7 @@ def is_left_room(record: Exercise, seeds: range) -> None:
     found = margin_of(record, "torch", seeds)
     assert found.share <= MOST, (
         f"{found.answer} takes {found.share:.0%} of the tolerance of “{found.case}”, {found.seed=}: a tolerance "
-        "that is too narrow, or an oracle that is no formula for float32; then tests/material/right_answers.py needs one."
+        "that is too narrow, or an oracle that is no formula for float32; tests/material/right_answers.py needs one."
     )
 
 

@@ -180,7 +180,7 @@ def test_only_the_first_wrong_result_of_a_report_is_related():
 
 def wrong_values():
     """The result of each mutant in PyTorch, in the case that is there to see it, where its values are wrong."""
-    for path in sorted((Path(__file__).parent / "mutants").glob("[a-z]*.py")):
+    for path in sorted((Path(__file__).parents[1] / "material" / "mutants").glob("[a-z]*.py")):
         for (name, backend), rows in runpy.run_path(str(path))["MUTANTS"].items():
             for why, old, new, dies_in in rows if backend == "torch" else ():
                 record = EXERCISES[name]

@@ -93,7 +93,13 @@ def changed(house: Path, place: str, old: str, new: str) -> bool:
 
 def test_the_graders_version_is_the_source_that_decides(house):
     assert jobs.versions()["grader"] == source.digest(house)
-    for place in ("judge/judge.py", "exercises/silu.py", "results/causes.py", "check.py", "sandbox/isolated.py"):
+    for place in (
+        "judge/judge.py",
+        "exercises/silu.py",
+        "judge/results/causes.py",
+        "judge/checking.py",
+        "runner/sandbox/isolated.py",
+    ):
         assert changed(house, place, "\nfrom ", '\nTEXT = {"a": """one # two"""}\nLEAST = 1 + 2\nfrom ')
         assert changed(house, place, "1 + 2", "1 - 2")
         assert changed(house, place, "one # two", "one # three")
@@ -122,7 +128,7 @@ def test_comments_docstrings_pages_and_points_leave_it(house):
     assert not changed(house, place, (house / place).read_text().partition("\n")[0], '"""Another docstring."""')
     assert not changed(house, place, "\nfrom ", "\n\n# a comment\nfrom ")
     assert not changed(house, place, "    return ", "    # that's one more: \"\n\n    return ")
-    for place in ("report/terminal.py", "results/points.py", "nbgrader/grade.py"):
+    for place in ("judge/report/terminal.py", "judge/results/points.py", "classroom/nbgrader/grade.py"):
         assert not changed(house, place, "\nfrom ", "\nLEAST = 1 + 2\nfrom ")
 
 

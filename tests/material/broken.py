@@ -1,5 +1,5 @@
-"""Broken answers that the check must reject: one-line patches of ours (`tests/material/mutants`), and wrongs that fit any
-exercise.
+"""Broken answers that the check must reject: one-line patches of ours (`tests/material/mutants`), and wrongs that fit
+any exercise.
 """
 
 import runpy

@@ -1,4 +1,4 @@
-"""What `make release` built, used as somebody would who has nothing else: ``python tests/material/check_release.py dist``.
+"""What `make release` built, used by somebody who has nothing else: ``python tests/material/check_release.py dist``.
 
 Wheel and source archive are installed, each into an empty environment with the project's pins, outside of the clone.
 There the library computes, the grader passes a right answer, refuses a wrong one, and compares two functions.

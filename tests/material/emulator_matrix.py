@@ -1,4 +1,4 @@
-"""``python tests/material/emulator_matrix.py [VERSION ...]``: the emulator's own tests on each Triton it knows, as a table.
+"""``python tests/material/emulator_matrix.py [VERSION ...]``: the emulator's tests on each Triton it knows, as a table.
 
 Each version is installed into a temporary folder, put before everything else on the path, and thrown away.
 """
@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 VERSIONS = ("3.6.0", "3.7.1", "3.8.0", "3.9.0")
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 
 
 def run(version: str) -> tuple[str, bool]:
@@ -20,7 +20,7 @@ def run(version: str) -> tuple[str, bool]:
         installed = subprocess.run([*install, f"triton=={version}"], capture_output=True, text=True)
         if installed.returncode:
             return f"not run: {installed.stderr.strip().splitlines()[-1]}", False
-        files = [str(path) for path in sorted(TESTS.glob("test_emulator*.py"))]
+        files = [str(path) for path in sorted((TESTS / "gpu").glob("test_emulator*.py"))]
         child = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
             capture_output=True,

@@ -1,4 +1,6 @@
-"""Grade three submissions through nbgrader and say who got what, and why: ``python tests/material/grade_demo.py [--to FOLDER]``.
+"""Grade three submissions through nbgrader and say who got what, and why.
+
+    python tests/material/grade_demo.py [--to FOLDER]
 
 A whole course root is made in a scratch folder, so that no teacher's gradebook is touched: the chapters are built and
 released; ``right``, ``candle`` and the untouched release notebook are handed in, graded, given feedback and exported.

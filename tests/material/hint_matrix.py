@@ -1,4 +1,4 @@
-"""Mistake, first failing case, hint: ``python tests/material/hint_matrix.py [EXERCISE ...]`` prints what a learner would read.
+"""Mistake, first failing case, hint: ``python tests/material/hint_matrix.py [EXERCISE ...]`` prints what they read.
 
 To be looked at after a change of hints: a hint must hold whatever the mistake, and name no cause that it does not have.
 The mistakes are the mutants (``tests/material/mutants``) and the common ones of ``tests/material/mistakes``.

@@ -1,4 +1,4 @@
-"""Make the two submissions under ``tests/material/submissions/``: ``python tests/material/make_submissions.py [--check]``.
+"""Make the two submissions in ``tests/material/submissions/``: ``python tests/material/make_submissions.py [--check]``.
 
 Both are the release notebook of a chapter, filled in: ``right`` with our own answers, ``candle`` with candle's
 gradient, which divides y by x, in PyTorch and in Triton. They are committed, and made again when a chapter or an answer

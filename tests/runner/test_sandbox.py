@@ -233,7 +233,7 @@ def test_pytorchs_compiler_is_imported_for_answers_that_may_reach_it_and_never_i
 GUARDLESS = """
 import sys
 for name, module in list(sys.modules.items()):
-    if name.endswith("run.guards"):
+    if name.endswith("call.guards"):
         module.Watch.__torch_dispatch__ = lambda self, func, types, args=(), kwargs=None: func(*args, **(kwargs or {}))
 """
 LATE = """

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()
 
 SILU = EXERCISES["silu_forward"]
 X = torch.linspace(-3.0, 3.0, 1000)
+CALL = "graded_kernels.autograder.runner.call"
 GRADER = "import sys\n\nimport torch\n\nchild = sys.modules['graded_kernels.autograder.runner.sandbox.worker.child']\n"
 KERNEL = """
 import ctypes
@@ -90,7 +91,7 @@ def test_what_an_answer_wrote_in_part_is_poison_in_the_rest(worker):
 @pytest.mark.parametrize("backend", ["torch", "triton"])
 def test_the_parent_compares_the_inputs_with_its_own(when, backend, worker):
     """Also where the answer tells the grader in its own process that all inputs are as they were."""
-    hide = f"{GRADER}\nsys.modules['graded_kernels.autograder.runner.call.arguments'].unchanged = lambda *rest: True\ncalls = []\n"
+    hide = f"{GRADER}\nsys.modules['{CALL}.arguments'].unchanged = lambda *rest: True\ncalls = []\n"
     change = f"calls.append(1)\n    if {when}:\n        ctypes.c_uint8.from_address(x.data_ptr() + 4).value = 0x80"
     body = "def silu_forward(x):\n    y = x * x.sigmoid()\n    {then}\n    return y\n"
     source = hide + (KERNEL if backend == "triton" else f"import ctypes\n\n\n{body}").replace("{then}", change)
@@ -219,7 +220,7 @@ def test_an_answer_is_judged_on_numbers_that_nobody_could_foresee(worker):
 
 def test_the_memory_of_a_triton_answer_is_what_its_kernels_need_alone(worker):
     """Its own process may say what it likes."""
-    forged = f"{GRADER}\nsys.modules['graded_kernels.autograder.runner.call.peak_memory'].Peak.note = lambda self, result: None\n"
+    forged = f"{GRADER}\nsys.modules['{CALL}.peak_memory'].Peak.note = lambda self, result: None\n"
     for before in ("", forged):
         with isolated(before + KERNEL.replace("{then}", "pass"), worker, "triton") as runner:
             args = (X,)

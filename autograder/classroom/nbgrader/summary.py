@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.exc import SAWarning
 
-OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 EXPECTED = (  # warnings of nbgrader's about what happens in every run
     "Attribute 'checksum' for cell",
     "Removing failed assignment",

@@ -1,7 +1,7 @@
 """Operators that PyTorch adds up in half precision on the CPU and in float32 on a GPU.
 
-tests/gpu/test_sanitize_half.py measures both lists against float64: the error of what is in `IN_FLOAT32` is several times
-that of a sum in float32, the error of what is in `AS_ON_GPU` is not.
+tests/gpu/test_sanitize_half.py measures both lists against float64: the error of what is in `IN_FLOAT32` is several
+times that of a sum in float32, the error of what is in `AS_ON_GPU` is not.
 """
 
 from typing import Any

@@ -12,7 +12,7 @@ import torch
 import triton
 
 _LIBRARIES = tuple(str(Path(str(module.__file__)).parent) for module in (triton, np, torch))
-_NOT_THE_LEARNERS = (*_LIBRARIES, str(Path(__file__).parents[1]))
+_NOT_THE_LEARNERS = (*_LIBRARIES, str(Path(__file__).parents[2]))
 
 
 Kind = Literal[

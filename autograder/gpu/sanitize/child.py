@@ -16,7 +16,7 @@ from typing import Any
 
 from .. import interpret
 
-HERE = str(Path(__file__).parents[1])
+HERE = str(Path(__file__).parents[2])
 
 
 class Unusable(Exception):

@@ -19,7 +19,7 @@ from ..cuda.devices import DEFAULT, DEVICES
 from . import cobertura, json_report, report, revision, sarif
 from .allowed import Allowances
 from .baseline import Baseline, BaselineError
-from .compiled_as_well import settled
+from .compiled_as_well import Compiler, settled
 from .totals import Totals
 
 CLEAN, FINDINGS, UNABLE, FAILED = 0, 1, 2, 3
@@ -27,8 +27,8 @@ _MODULE = __name__.rpartition(".")[0] + ".child"
 _PATIENCE = 1.0  # seconds that a program has to stop by itself before Ctrl-C is passed on to it
 
 
-def add_to(commands: Commands) -> None:
-    """Adds the command."""
+def add_to(commands: Commands, compiler: Compiler | None) -> None:
+    """Adds the command. compiler: asked about kernels that the emulator cannot run."""
     about = (
         "run a program with its Triton kernels in the emulator; exit 0: clean, 1: findings, 2: not run, 3: it failed"
     )
@@ -71,7 +71,7 @@ def add_to(commands: Commands) -> None:
     )
     command.add_argument("program", metavar="PROGRAM", help="a Python script")
     command.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
-    command.set_defaults(run=main)
+    command.set_defaults(run=main, compiler=compiler)
 
 
 class _Schema(argparse.Action):
@@ -130,6 +130,7 @@ def sanitize(
     device: str = DEFAULT,
     since: str = "",
     baseline: Baseline | None = None,
+    compiler: Compiler | None = None,
 ) -> report.Run:
     """Runs a program under the emulator; returns what was found. With ``as_json`` its output goes to stderr. device,
     since: as `watch.watched` has them. baseline: the program goes on behind what it knows.
@@ -151,7 +152,7 @@ def sanitize(
         with interruptible(process, listener):
             _listen(read, listener)
             code = process.wait()
-    return _run(report.Run(program, since=since), listener, code)
+    return _run(report.Run(program, since=since), listener, code, compiler)
 
 
 def _listen(read: int, listener: Listener) -> None:
@@ -186,7 +187,7 @@ def interruptible(process: "subprocess.Popen[bytes]", listener: Listener) -> Ite
         signal.signal(signal.SIGINT, before)
 
 
-def _run(run: report.Run, listener: Listener, code: int) -> report.Run:
+def _run(run: report.Run, listener: Listener, code: int, compiler: Compiler | None = None) -> report.Run:
     end = listener.end or {"how": "died" if code else "returned", "status": code}
     totals = listener.totals
     run.shim, run.asked = listener.shim, listener.asked
@@ -194,7 +195,7 @@ def _run(run: report.Run, listener: Listener, code: int) -> report.Run:
     run.judged, run.set_aside, run.coverage = totals.judged, totals.set_aside, totals.reached.functions()
     run.spawned, run.skipped = totals.spawned, totals.skipped
     run.unlike_gpu = listener.unlike_gpu
-    for finding in map(settled, listener.findings.values()):
+    for finding in (settled(one, compiler) for one in listener.findings.values()):
         {"fault": run.findings, "unable": run.unable, "hint": run.hints}[finding["level"]].append(finding)
     run.whole, run.stopped = end["how"] == "returned", end["how"] == "stopped"
     run.interrupted = listener.interrupted or end["how"] == "interrupted"
@@ -258,6 +259,7 @@ def main(options: argparse.Namespace) -> int:
         device=options.device,
         since=options.since,
         baseline=baseline,
+        compiler=options.compiler,
     )
     if "portable" not in options.only:
         run.set_aside_portability()

@@ -1,27 +1,27 @@
 """What Triton's compiler says of a kernel at which the emulator failed: whether the fault is the kernel's."""
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
+from ..compiler import KernelLaunch
 from .rules import RULES
 from .subprocesses import unreported
 
 Finding = dict[str, Any]  # as `Sanitizer` emits it
+Compiler = Callable[[list[KernelLaunch]], dict[str, Any]]  # the report of launches, made in a process of its own
 
 
-def settled(finding: Finding) -> Finding:
+def settled(finding: Finding, compiler: Compiler | None) -> Finding:
     """A finding of a kernel that cannot be interpreted, after its launch, ``form``, was compiled ahead of time: a fault
-    where the compiler refuses the same line. Any other finding as it is.
+    where the compiler refuses the same line. Any other finding, or one without a compiler, as it is.
     """
     form = finding.pop("form", None)
-    if finding["kind"] != "kernel-error" or not form:
+    if finding["kind"] != "kernel-error" or not form or not compiler:
         return finding
     print(f"compiling `{finding['kernel']}`, which the emulator cannot run ...", file=sys.stderr)
-    from ...runner.sandbox.compiler import shared_compiler
-    from ..compiler import KernelLaunch
-
     with unreported():
-        report = shared_compiler().report([KernelLaunch(**form)])
+        report = compiler([KernelLaunch(**form)])
     refused = [row for row in report["targets"] if row["status"] == "fail" and row["line"] == finding["line"]]
     said = finding["message"].rstrip(".")
     if refused:

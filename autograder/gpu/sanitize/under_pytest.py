@@ -14,7 +14,7 @@ import pytest
 from . import cobertura, report, revision
 from .allowed import Allowance, Allowances
 from .baseline import Baseline, BaselineError, Entry
-from .compiled_as_well import settled
+from .compiled_as_well import Compiler, settled
 from .rules import RULES
 from .totals import Totals
 
@@ -41,9 +41,10 @@ class Plugin:
     Under pytest-xdist the workers run the tests, and this process adds up what they report.
     """
 
-    def __init__(self, config: pytest.Config, options: argparse.Namespace):
+    def __init__(self, config: pytest.Config, options: argparse.Namespace, compiler: Compiler | None):
         from .watch import watched
 
+        self._compiler = compiler
         self.config, self.since, self.baseline = config, options.sanitize_since, _baseline(options)
         self.allowances = Allowances()
         self.found: list[dict[str, Any]] = []  # in the test that is running
@@ -232,7 +233,7 @@ class Plugin:
             return finding
         key = tuple(finding["key"])
         if key not in self._compiled:
-            self._compiled[key] = settled(finding)
+            self._compiled[key] = settled(finding, self._compiler)
         return {**self._compiled[key]}
 
     def _how_passed(self, finding: dict[str, Any]) -> str:

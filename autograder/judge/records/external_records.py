@@ -2,7 +2,9 @@
 own cases of an exercise, from a file as well.
 
 [project.entry-points."graded_kernels.exercises"]
-my_ops = "my_package.exercises"            # a module with records, or one record: "my_package.exercises:my_op"
+my_ops = "my_package.exercises"            # a module with records, or "my_package.exercises:my_op": one, or a tuple
+
+The course is a customer of the same door; a mistake in its own records is raised, one in others' is reported.
 """
 
 import functools
@@ -14,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from ...runner.sandbox.paths import RECORDS
+from ...runner.sandbox.paths import RECORDS, is_course
 from .record import Case, Exercise, RecordError, Witness
 from .validation import of_cases, validate
 
@@ -100,14 +102,27 @@ def _module(source: bytes, filename: str) -> types.ModuleType:
 def _records_of(found: object) -> tuple[Record, ...]:
     if isinstance(found, Record):
         return (found,)
-    values = vars(found).values() if isinstance(found, types.ModuleType) else ()
+    values = vars(found).values() if isinstance(found, types.ModuleType) else found if isinstance(found, tuple) else ()
     return tuple({id(value): value for value in values if isinstance(value, Record)}.values())
 
 
 @functools.cache
 def offers() -> tuple[Offer, ...]:
-    """Returns what installed packages offer, by name. What cannot be used is reported, not raised."""
-    return tuple(_offer(point) for point in sorted(metadata.entry_points(group=RECORDS), key=lambda p: p.name))
+    """Returns what other installed packages offer, by name. What cannot be used is reported, not raised."""
+    points = sorted(metadata.entry_points(group=RECORDS), key=lambda point: point.name)
+    return tuple(_offer(point) for point in points if not is_course(point))
+
+
+def course_records() -> tuple[Record, ...]:
+    """The course's own. Raises RecordError where one of its files cannot be imported, or the package is not installed
+    with its entry points.
+    """
+    for point in filter(is_course, metadata.entry_points(group=RECORDS)):
+        return _records_of(point.load())
+    raise RecordError(
+        f"graded-kernels is installed without its entry point of the group {RECORDS}: run `make doctor` in its "
+        "checkout, or `pip install` the package again"
+    )
 
 
 def _offer(point: metadata.EntryPoint) -> Offer:

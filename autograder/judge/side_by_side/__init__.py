@@ -8,7 +8,7 @@ Code                                       a candidate as text, for the sandbox
 CompareError                               why reference, candidate or arguments cannot be compared, in a sentence
 CandidateError                             one that the candidate is the reason for
 
-The reference in float64 says what is right, its own arithmetic how close is right (`exercises.derived`), and families
+The reference in float64 says what is right, its own arithmetic how close is right (`records.derived`), and families
 of inputs are made from the example arguments. All of it becomes an `Exercise`, which is judged like any other.
 """
 

@@ -15,7 +15,7 @@ from ...runner.call import callee
 from ...runner.call.dtypes import dtype_name
 
 HALVES = (torch.float16, torch.bfloat16)
-_OURS = (torch.__path__[0], str(Path(__file__).parents[1]))  # not the reference's own code
+_OURS = (torch.__path__[0], str(Path(__file__).parents[2]))  # not the reference's own code
 
 
 @lazily
@@ -26,7 +26,7 @@ class Widened(TorchDispatchMode):
     """
 
     def __init__(self, dtype: torch.dtype = torch.float64) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.dtype = dtype
         self.widened: dict[str, None] = {}
         self.rounded: dict[str, None] = {}

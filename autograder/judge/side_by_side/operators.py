@@ -23,7 +23,7 @@ class Operators(TorchDispatchMode):
     """Notes the operators that compute. elements: of the largest tensor that each is given, over all of its calls."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.elements: Counter[str] = Counter()
 
     @classmethod

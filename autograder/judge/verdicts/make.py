@@ -64,8 +64,8 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
 
 
 _NEEDED = (
-    *("exercises.table", "judge.judge", "report.notebook", "report.report", "run.runner"),
-    *("sandbox.compiler", "sandbox.isolated"),
+    *("judge.records.table", "judge.judge", "judge.report.notebook", "judge.report.report"),
+    *("runner.call.runner", "runner.sandbox.compiler", "runner.sandbox.isolated"),
 )
 
 
@@ -74,7 +74,7 @@ def load() -> None:
     """Imports what every check needs, so that no answer is charged those seconds; not drawing (`report.notebook`)."""
     with no_garbage():
         for module in _NEEDED:
-            importlib.import_module(f"..{module}", __package__)
+            importlib.import_module(f"...{module}", __package__)
     atexit.register(gc.freeze)  # a process that ends looks through all that is imported for a second, and finds nothing
 
 

@@ -7,14 +7,15 @@ from pathlib import Path
 
 from ...runner.sandbox.paths import offered
 
-HOUSE = Path(__file__).parents[1]
+HOUSE = Path(__file__).parents[2]
 # What decides, of the grader and of the published bugs that answers are compared with. Scores are computed from the
-# stored report, and pages show it: `results/points.py` and `report/` are not among it.
+# stored report, and pages show it: `judge/results/points.py` and `judge/report/` are not among it.
 DECIDES = (
-    *("check.py", "ulp.py", "exercises", "judge", "run", "emulator", "compiler", "sandbox", "results"),
-    "../kernels/wild",
+    *("exercises", "gpu/__init__.py", "gpu/aten.py", "gpu/compiler", "gpu/cuda", "gpu/emulator", "gpu/interpret.py"),
+    *("judge/*.py", "judge/records", "judge/results", "runner/call", "runner/sandbox", "words/quality.py"),
+    *("words/text.py", "../kernels/wild"),
 )
-SCORES = "results/points.py"
+SCORES = "judge/results/points.py"
 # A string is matched whole, so that neither a quote nor a # in one begins anything. Parsing a megabyte with `ast` takes
 # half a second in each process that asks for the digest; this takes a twentieth. A test compares the two.
 _LONG = r"(?:\"\"\"(?:[^\\\"]++|\\.|\"(?!\"\"))*\"\"\")"
@@ -47,8 +48,8 @@ def _digest(named: Iterable[tuple[str, Path]]) -> str:
 def files(house: Path = HOUSE, decides: tuple[str, ...] = DECIDES) -> Iterator[Path]:
     """The files that decide, in order."""
     for place in decides:
-        path = (house / place).resolve()
-        found = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+        paths = sorted(house.glob(place)) if "*" in place else [(house / place).resolve()]
+        found = [one for path in paths for one in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
         yield from (one for one in found if one != (house / SCORES).resolve())
 
 

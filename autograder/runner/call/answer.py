@@ -7,18 +7,17 @@ import __future__
 
 import ast
 import dis
-import functools
 import linecache
 import sys
 import traceback
 import types
-import warnings
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ...gpu.compiler import SEAM
+from ...words.text import is_python
 from .definitions import definitions_in
 from .package import Module, PackageError, collect, install
 
@@ -260,18 +259,6 @@ def parse(source: str) -> ast.Module:
         raise AnswerError(f"This is not Python, line {error.lineno}: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise AnswerError(f"This cannot be read as Python: {error}") from None
-
-
-@functools.lru_cache(maxsize=1024)  # in a notebook all cells so far are asked about at every launch
-def is_python(source: str) -> bool:
-    """Whether `parse` takes ``source``."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of an invalid escape in a learner's string
-        try:
-            parse(source)
-        except AnswerError:
-            return False
-    return True
 
 
 def trace(error: BaseException) -> str:

@@ -5,21 +5,15 @@ for the one that was defined last; where the front end tells the kernel the ids 
 
 import inspect
 import linecache
-import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
 
+from ...words.notebook import shell
 from .answer import AnswerError
 
 _cells: dict[str, str] = {}  # the code of every cell, by its id, as it was run last
 _running = ""  # the id of the cell that runs; "" where the front end gives none
-
-
-def shell() -> Any:
-    """Returns the running IPython, or None."""
-    ipython = sys.modules.get("IPython")
-    return ipython.get_ipython() if ipython else None
 
 
 def follow_cells() -> None:

@@ -12,7 +12,7 @@ from ...gpu.emulator.findings import Place
 _LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 # A sandbox's Python is not the one that these were installed for.
 _PACKAGES = [f"{Path(str(package.__file__)).parent}/" for package in (torch, triton, np)]
-_GRADER = Path(__file__).parents[1]
+_GRADER = Path(__file__).parents[2]
 _NOT_THE_LEARNERS = (*_LIBRARIES, *_PACKAGES, f"{_GRADER}/", "<frozen ", "<string>")
 
 

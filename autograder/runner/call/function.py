@@ -20,7 +20,7 @@ from .written_elements import Written
 
 class Function(InProcess):
     """Calls a function like `InProcess`, but without guards. simulated: tensors are handed over on a simulated GPU
-    (`run.cuda.shimmed`), which a library that launches Triton kernels asks for.
+    (`gpu.cuda.shimmed`), which a library that launches Triton kernels asks for.
     """
 
     def __init__(

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ...gpu.compiler import SEAM, KernelLaunch
 from ...gpu.compiler.bindings import Import, Names, bindings
-from ..call.answer import Answer, is_python
+from ...words.text import is_python
+from ..call.answer import Answer
 from ..call.package import absolute
 
 _DEEP = 8  # modules that hand a name on

@@ -138,7 +138,7 @@ def user_command(arguments: list[str]) -> list[str] | str:
             "package.__path__ = [sys.argv.pop(1)]; sys.path[:0] = sys.argv.pop(1).split(':');"
             "from attacks import table; sys.exit(table.main(sys.argv[1:]))"
         )
-        command = [python, "-B", "-c", start, str(ROOT), f"{ROOT / 'tests'}:{libraries}"]
+        command = [python, "-B", "-c", start, str(ROOT), f"{ROOT / 'tests' / 'material'}:{libraries}"]
         try:
             tried = subprocess.run(
                 [python, "-c", "import encodings, ctypes"], cwd="/", user=USER, group=USER, extra_groups=[]

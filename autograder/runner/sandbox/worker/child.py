@@ -80,7 +80,7 @@ _held = contextlib.ExitStack()  # until this process ends
 
 
 def simulate_gpu() -> None:
-    """Simulates a GPU (`run.cuda`) as long as this process lives."""
+    """Simulates a GPU (`gpu.cuda`) as long as this process lives."""
     from ....gpu.cuda import shimmed
 
     def refuse(why: str) -> NoReturn:

